@@ -1,0 +1,154 @@
+"""Private subspace step by perturbed sufficient statistics (jain2021, Algorithm 2).
+
+    w_ij <- clip( vec(x_ij v_j^T); eta ),   y_ij <- clip(y_ij; zeta)
+    A <- sum w_ij w_ij^T + N_sym(0, (2 q eta^2 Delta)^2)
+    b <- sum y_ij w_ij   + N(0, (2 q eta zeta Delta)^2)
+    U <- QR( unvec( A^{-1} b ) )
+
+with q samples per user; vec stacks columns. For q = m/4 the noise is the printed m eta^2 Delta / 2 and m eta zeta Delta / 2.
+The printed argmin exists only while the noisy A is positive definite (E21). Here the linear system is solved in any
+case, and the smallest eigenvalue of A is returned so that the row shows when it was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from privrep.privacy.accounting import Cost
+from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, MOMENTS_COST, USER_MOMENTS_COST, release_moments
+from privrep.problem import Block, Users
+from privrep.splits import count
+
+HeadRule = Callable[[Block], np.ndarray]
+"""Block -> heads (B, k) of its users, for instance the least-squares fit in the current subspace."""
+
+
+class Clip(Protocol):
+    """How the statistics of one user are bounded."""
+
+    joint: float
+    cost: Cost
+
+    def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Row factors s and labels c, both (q, B): A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
+
+    def bounds(self, samples: int) -> tuple[float, float]:
+        """Bounds on ||A_j||_F and ||b_j|| for q samples per user."""
+
+
+@dataclass(frozen=True)
+class SampleClip:
+    """Algorithm 2 as printed: eta bounds each w_ij, zeta each label. inf switches a bound off."""
+
+    feature: float
+    label: float
+    joint = DOMINATED
+    cost = MOMENTS_COST
+
+    def __post_init__(self):
+        check_bound("clip_feature", self.feature)
+        check_bound("clip_label", self.label)
+
+    def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # ||vec(x v^T)|| = ||x|| ||v||
+        norms = block.feature_norms[samples] * np.linalg.norm(heads, axis=1).astype(np.float32)
+        return clip_factor(norms, self.feature), clip_scalar(block.labels[samples], self.label)
+
+    def bounds(self, samples: int) -> tuple[float, float]:
+        return samples * self.feature**2, samples * self.feature * self.label
+
+
+@dataclass(frozen=True)
+class UserClip:
+    """Not in the paper: each user's A_j and b_j are clipped as a whole, to `second` and `first`."""
+
+    second: float
+    first: float
+    joint = INDEPENDENT
+    cost = USER_MOMENTS_COST
+
+    def __post_init__(self):
+        check_bound("clip_feature", self.second)
+        check_bound("clip_label", self.first)
+
+    def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        features = block.features[samples].transpose(1, 0, 2)
+        labels = block.labels[samples]
+        squared = np.einsum("bk,bk->b", heads, heads)
+        # A_j = (X_j^T X_j) kron (v v^T), and X X^T has the norm of X^T X.
+        second = np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * squared
+        first = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) * np.sqrt(squared)
+        root = np.sqrt(clip_factor(second, self.second))
+        label_factor = clip_factor(first, self.first) / root
+        shape = labels.shape
+        return np.broadcast_to(root, shape).astype(np.float32), (labels * label_factor).astype(np.float32)
+
+    def bounds(self, samples: int) -> tuple[float, float]:
+        return self.second, self.first
+
+
+def moments(
+    users: Users, batch: range, head_rule: HeadRule, samples: slice, clip: Clip
+) -> tuple[np.ndarray, np.ndarray]:
+    """A (dk, dk) and b (dk,) of a batch of users before noise, float64. Entry c*d + r of w is x_r v_c."""
+    second = first = np.float64(0.0)
+    for block in users.blocks(batch.start, batch.stop):
+        heads = head_rule(block)
+        scale, labels = clip.scale(block, samples, heads)
+        features = block.features[samples]
+        weights = scale[:, :, None] * heads.astype(np.float32)
+        rows = np.multiply(weights[:, :, :, None], features[:, :, None, :])
+        rows = rows.reshape(-1, heads.shape[1] * features.shape[2])
+        second = second + (rows.T @ rows).astype(np.float64)
+        first = first + (labels.reshape(-1) @ rows).astype(np.float64)
+    return second, first
+
+
+@dataclass(frozen=True)
+class Step:
+    """Result of one private step: the minimiser (d, k), not orthonormalised, and how far A was from singular.
+
+    `min_eigenvalue` is the smallest eigenvalue of the noisy A over its mean diagonal entry: negative means that the
+    printed argmin does not exist.
+    """
+
+    minimiser: np.ndarray
+    min_eigenvalue: float
+
+
+def moment_step(
+    users: Users,
+    batch: range,
+    head_rule: HeadRule,
+    *,
+    samples: slice,
+    clip: Clip,
+    noise_multiplier: float,
+    rng: np.random.Generator,
+    ledger: Ledger,
+) -> Step:
+    """One private minimisation over the batch."""
+    second, first = moments(users, batch, head_rule, samples, clip)
+    second_bound, first_bound = clip.bounds(count(samples))
+    second, first = release_moments(
+        second,
+        first,
+        second_bound=second_bound,
+        first_bound=first_bound,
+        joint=clip.joint,
+        noise_multiplier=noise_multiplier,
+        rng=rng,
+        ledger=ledger,
+        users=batch,
+        name="moment_step",
+    )
+    eigenvalues, vectors = np.linalg.eigh(second)
+    solution = vectors @ ((vectors.T @ first) / eigenvalues)
+    minimiser = solution.reshape(-1, users.problem.dim).T
+    return Step(minimiser, float(eigenvalues[0] / eigenvalues.mean()))

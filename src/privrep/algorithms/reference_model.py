@@ -1,0 +1,45 @@
+"""Models that use no data to choose the representation: points of reference for Figure 2 of jain2021.
+
+`random`: independent U and v_j ~ N(0, I_k), expected excess risk 2k ("a purely random model is around 4").
+`random-subspace`: random U, heads fitted by the users. `zero`: theta = 0, expected excess risk k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privrep.algorithms.altmin import check_split
+from privrep.problem import Problem
+from privrep.risk import block_excess, personalised_risk
+from privrep.subspace import random_subspace
+from privrep.task import Outcome, Task
+
+KINDS = ("random", "random-subspace", "zero")
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Option: `kind`, one of KINDS."""
+
+    kind: str
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(KINDS)}")
+
+    def check(self, problem: Problem) -> None:
+        if self.kind == "random-subspace":
+            check_split("all-samples-reused", problem)
+
+    def fit(self, task: Task) -> Outcome:
+        users, problem = task.users, task.users.problem
+        rng = task.stream("init")
+        basis = random_subspace(problem.dim, problem.rank, rng)
+        if self.kind == "random-subspace":
+            return Outcome(personalised_risk(users, basis, slice(0, problem.samples)), basis)
+        scale = 1.0 if self.kind == "random" else 0.0
+        total = 0.0
+        for block in users.blocks():
+            heads = scale * rng.standard_normal((block.users, problem.rank))
+            total += block_excess(block, users.truth, basis, heads).sum()
+        return Outcome(float(total / problem.users), basis if self.kind == "random" else None)

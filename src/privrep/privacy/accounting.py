@@ -1,0 +1,147 @@
+"""From noise to (epsilon, delta) and back.
+
+Two accountings stand side by side. `exact`: Gaussian mechanisms compose exactly in Gaussian differential privacy, so one
+number mu (sensitivity over noise sd, added in squares) gives delta(epsilon) in closed form. `paper`: the sufficient
+conditions that jain2021 prints, eps = sqrt(8 L) / Delta and the like, with L = ln(1/delta).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+
+CALIBRATIONS = ("paper", "exact")
+
+
+def gdp_delta(epsilon: float, mu: float) -> float:
+    """delta(epsilon) of a mu-GDP mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle and Wang 2018)."""
+    if mu == 0:
+        return 0.0
+    if math.isinf(mu):
+        return 1.0
+    log_first = log_ndtr(mu / 2 - epsilon / mu)
+    log_second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    return float(-math.exp(log_first) * math.expm1(log_second - log_first))
+
+
+def gdp_epsilon(mu: float, delta: float) -> float:
+    """The smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP; inf for mu = inf."""
+    check_delta(delta)
+    if math.isinf(mu):
+        return math.inf
+    if gdp_delta(0.0, mu) <= delta:
+        return 0.0
+    upper = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
+    return float(brentq(lambda epsilon: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-12, rtol=1e-12))
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """The largest mu at which a mu-GDP mechanism is (epsilon, delta)-DP."""
+    check_epsilon(epsilon)
+    check_delta(delta)
+    upper = 1.0
+    while gdp_delta(epsilon, upper) < delta:
+        upper *= 2
+    return float(brentq(lambda mu: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-14, rtol=1e-13))
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """eps = rho + 2 sqrt(rho L): the conversion both papers use (jain2021 Lemma 2.5; shen2023 Theorem A.1)."""
+    check_delta(delta)
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """The inverse of `zcdp_epsilon`: sqrt(rho) = sqrt(L + eps) - sqrt(L)."""
+    check_epsilon(epsilon)
+    check_delta(delta)
+    log_term = math.log(1 / delta)
+    return (math.sqrt(log_term + epsilon) - math.sqrt(log_term)) ** 2
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Raise ValueError unless epsilon is positive and finite."""
+    if not (epsilon > 0 and math.isfinite(epsilon)):
+        raise ValueError(f"epsilon is {epsilon!r}; it must be a positive number")
+
+
+def check_delta(delta: float) -> None:
+    """Raise ValueError unless 0 < delta < 1."""
+    if not 0 < delta < 1:
+        raise ValueError(f"delta is {delta!r}; it must lie strictly between 0 and 1")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one release costs at noise multiplier Delta = 1; both entries scale as 1/Delta^2.
+
+    Attributes
+    ----------
+    mu_squared : exact cost in Gaussian DP. rho : cost in zCDP as jain2021 counts it.
+    """
+
+    mu_squared: float
+    rho: float
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.mu_squared + other.mu_squared, self.rho + other.rho)
+
+    def __rmul__(self, times: int) -> Cost:
+        return Cost(times * self.mu_squared, times * self.rho)
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A printed sufficient condition Delta = sqrt(constant * L) / epsilon for releases of total cost `rho` / Delta^2.
+
+    jain2021 Lemma 4.3 prints 8 for releases of total cost 1; Theorem 4.2 prints 16 for the 3/2 of initialisation and alternation.
+    A repetition of the releases (epochs) multiplies the constant, which is how Section 6 arrives at its zCDP values.
+    """
+
+    id: str
+    constant: float
+
+    def noise_multiplier(self, epsilon: float, delta: float) -> float:
+        """Delta that the statement prescribes."""
+        check_epsilon(epsilon)
+        check_delta(delta)
+        return math.sqrt(self.constant * math.log(1 / delta)) / epsilon
+
+    def epsilon(self, noise_multiplier: float, delta: float) -> float:
+        """The epsilon that the statement promises at this Delta; inf without noise."""
+        check_delta(delta)
+        if noise_multiplier == 0:
+            return math.inf
+        return math.sqrt(self.constant * math.log(1 / delta)) / noise_multiplier
+
+
+def sequential_theorem(cost: Cost) -> Theorem:
+    """Lemma 4.3 of jain2021 for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L) (claim A-L4.3, erratum E9)."""
+    return Theorem("A-L4.3", 8 * cost.rho)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An (epsilon, delta) target and how noise is chosen for it.
+
+    `paper`: Delta from the printed theorem. `exact`: the smallest Delta whose exact Gaussian accounting meets the target.
+    """
+
+    epsilon: float
+    delta: float
+    calibration: str = "paper"
+
+    def __post_init__(self):
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+        if self.calibration not in CALIBRATIONS:
+            raise ValueError(f"calibration is {self.calibration!r}; it must be one of {', '.join(CALIBRATIONS)}")
+
+    def noise_multiplier(self, cost: Cost, theorem: Theorem) -> float:
+        """Delta for releases of the given total cost."""
+        if self.calibration == "paper":
+            return theorem.noise_multiplier(self.epsilon, self.delta)
+        return math.sqrt(cost.mu_squared) / gdp_mu(self.epsilon, self.delta)

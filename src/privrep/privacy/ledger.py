@@ -1,0 +1,67 @@
+"""The record of everything that was released about the users' data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from privrep.privacy.accounting import gdp_epsilon
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release.
+
+    Attributes
+    ----------
+    name : what was released.
+    sensitivity : replace-one L2 sensitivity, in the unit of `noise_sd`.
+    noise_sd : standard deviation of the Gaussian noise; 0 for a release without privacy.
+    start, stop : the users whose data were touched, [start, stop).
+    """
+
+    name: str
+    sensitivity: float
+    noise_sd: float
+    start: int
+    stop: int
+
+    @property
+    def mu(self) -> float:
+        """Gaussian-DP parameter of this release alone."""
+        return self.sensitivity / self.noise_sd if self.noise_sd > 0 else math.inf
+
+
+@dataclass
+class Ledger:
+    """Releases in the order in which they were made.
+
+    The cost of a set of releases is that of the user who is touched most: squares of mu add over the releases that
+    touch a user, and releases over disjoint users run in parallel. This holds for adaptive releases too, since
+    Gaussian DP composes adaptively and a release does not depend on users it does not touch, given the earlier ones.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+
+    def record(self, entry: Entry) -> None:
+        """Append a release."""
+        self.entries.append(entry)
+
+    @property
+    def mu(self) -> float:
+        """Exact Gaussian-DP parameter of everything released."""
+        users = {entry.start for entry in self.entries}
+        spent = [sum(entry.mu**2 for entry in self.entries if entry.start <= user < entry.stop) for user in users]
+        return math.sqrt(max(spent, default=0.0))
+
+    def epsilon(self, delta: float) -> float:
+        """Exact epsilon at `delta` of everything released."""
+        return gdp_epsilon(self.mu, delta)
+
+    def __str__(self) -> str:
+        lines = [f"{'release':<28} {'sensitivity':>12} {'noise sd':>12} {'mu':>10}  users"]
+        for e in self.entries:
+            lines.append(
+                f"{e.name:<28} {e.sensitivity:>12.6g} {e.noise_sd:>12.6g} {e.mu:>10.4g}  {e.start}..{e.stop - 1}"
+            )
+        return "\n".join(lines)

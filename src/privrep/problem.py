@@ -1,0 +1,202 @@
+"""The linear model of both papers, drawn in blocks of users.
+
+User j holds m samples x_ij ~ N(0, I_d) with labels y_ij = <x_ij, theta_j> + z_ij, z_ij ~ N(0, label_noise_sd^2), and all
+theta_j lie in one subspace of rank k. Users are drawn block by block from counter-based streams, so memory is set by
+the block and not by the number of users: a block is either kept or drawn again, with the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from privrep.rng import BlockStreams, stream
+from privrep.subspace import orthonormalise
+
+HEAD_LAWS = ("gauss", "sphere")
+TRUTH_LAWS = ("orthonormal", "unit-columns")
+
+FLOATS_PER_BLOCK = 2**18
+"""Feature entries in one block: 1 MiB of float32, which stays in the second-level cache."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The parameters of one data set. They, and nothing else, name its random stream.
+
+    Parameters
+    ----------
+    users, samples, dim, rank : int
+        n, m, d and k of the papers; 1 <= rank <= dim.
+    label_noise_sd : float
+        sigma_F of jain2021, >= 0.
+    head_law : {"gauss", "sphere"}
+        `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with ||v_j|| = sqrt(k), incoherence 1.
+    truth_law : {"orthonormal", "unit-columns"}
+        How U* is normalised: orthonormal columns, or independent Gaussian columns of unit norm ("we normalize U to unit
+        norm", jain2021 Section 6).
+    seed : int
+        Repetition.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range; the message names it.
+    """
+
+    users: int
+    samples: int
+    dim: int
+    rank: int
+    label_noise_sd: float = 0.0
+    head_law: str = "gauss"
+    truth_law: str = "orthonormal"
+    seed: int = 0
+
+    def __post_init__(self):
+        for name in ("users", "samples", "dim", "rank"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
+        if self.rank > self.dim:
+            raise ValueError(f"rank is {self.rank}; it must not exceed dim, which is {self.dim}")
+        if not self.label_noise_sd >= 0:
+            raise ValueError(f"label_noise_sd is {self.label_noise_sd!r}; it must be at least 0")
+        if self.head_law not in HEAD_LAWS:
+            raise ValueError(f"head_law is {self.head_law!r}; it must be one of {', '.join(HEAD_LAWS)}")
+        if self.truth_law not in TRUTH_LAWS:
+            raise ValueError(f"truth_law is {self.truth_law!r}; it must be one of {', '.join(TRUTH_LAWS)}")
+
+    @property
+    def axes(self) -> dict:
+        """Names and values of all parameters."""
+        return asdict(self)
+
+    @property
+    def block_users(self) -> int:
+        """Users drawn from one stream; a function of the problem alone, so the numbers do not depend on the machine."""
+        return max(1, FLOATS_PER_BLOCK // (self.samples * self.dim))
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all features, labels, feature norms and heads in float32."""
+        return 4 * self.users * (self.samples * (self.dim + 2) + self.rank)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The subspace behind the labels.
+
+    theta_j = basis @ mixing @ v_j with v_j from the head law. `basis` (d, k) is orthonormal; `mixing` (k, k) is the
+    identity for orthonormal columns and the R factor of U* otherwise.
+    """
+
+    basis: np.ndarray
+    mixing: np.ndarray
+
+
+def draw_truth(problem: Problem, master_seed: int) -> Truth:
+    """Draw U* from the problem's own stream."""
+    columns = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
+    basis = orthonormalise(columns)
+    if problem.truth_law == "orthonormal":
+        return Truth(basis, np.eye(problem.rank))
+    columns /= np.linalg.norm(columns, axis=0)
+    return Truth(basis, basis.T @ columns)
+
+
+@dataclass
+class Block:
+    """Users `start` to `start + B - 1`.
+
+    Attributes
+    ----------
+    features : (m, B, d) float32; samples first, so that any range of samples is one contiguous matrix.
+    labels : (m, B) float32
+    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`. For scoring only, never for fitting.
+    """
+
+    start: int
+    features: np.ndarray
+    labels: np.ndarray
+    heads: np.ndarray
+
+    @property
+    def users(self) -> int:
+        return self.labels.shape[1]
+
+    @cached_property
+    def feature_norms(self) -> np.ndarray:
+        """||x_ij||, (m, B) float32."""
+        return np.sqrt(np.einsum("mbd,mbd->mb", self.features, self.features))
+
+    def take(self, start: int, stop: int) -> Block:
+        """The users of this block whose number lies in [start, stop)."""
+        first, last = max(start - self.start, 0), min(stop - self.start, self.users)
+        if (first, last) == (0, self.users):
+            return self
+        return Block(
+            self.start + first, self.features[:, first:last], self.labels[:, first:last], self.heads[first:last]
+        )
+
+
+def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
+    """Draw block `index` from its own stream: heads, features, label noise, in that order."""
+    rng = streams[index]
+    start = index * problem.block_users
+    users = min(problem.block_users, problem.users - start)
+    raw = rng.standard_normal((users, problem.rank), dtype=np.float32)
+    if problem.head_law == "sphere":
+        raw *= np.float32(problem.rank**0.5) / np.linalg.norm(raw, axis=1, keepdims=True)
+    heads = raw @ truth.mixing.T.astype(np.float32)
+    features = rng.standard_normal((problem.samples, users, problem.dim), dtype=np.float32)
+    labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)
+    if problem.label_noise_sd > 0:
+        noise = rng.standard_normal(labels.shape, dtype=np.float32)
+        labels += np.float32(problem.label_noise_sd) * noise
+    return Block(start, features, labels, heads)
+
+
+@dataclass
+class Users:
+    """All users of a problem, streamed.
+
+    Blocks are kept in memory when the whole problem fits into `memory_budget` bytes and drawn again on each pass
+    otherwise. Both modes give the same numbers.
+    """
+
+    problem: Problem
+    master_seed: int = 0
+    memory_budget: int = 400 * 2**20
+    _kept: dict[int, Block] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def truth(self) -> Truth:
+        return draw_truth(self.problem, self.master_seed)
+
+    @cached_property
+    def _streams(self) -> BlockStreams:
+        return BlockStreams(self.master_seed, "data", self.problem.axes)
+
+    @property
+    def kept(self) -> bool:
+        """Whether blocks stay in memory between passes."""
+        return self.problem.bytes <= self.memory_budget
+
+    def _block(self, index: int) -> Block:
+        if index in self._kept:
+            return self._kept[index]
+        block = draw_block(self.problem, self.truth, self._streams, index)
+        if self.kept:
+            self._kept[index] = block
+        return block
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """The users numbered start, ..., stop - 1 (default: all), block by block."""
+        stop = self.problem.users if stop is None else stop
+        size = self.problem.block_users
+        for index in range(start // size, -(-stop // size)):
+            yield self._block(index).take(start, stop)

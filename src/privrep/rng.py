@@ -1,0 +1,60 @@
+"""Random streams keyed by what they are for, never by when or where they are drawn.
+
+A stream is named by a role ("data", "init", "noise", ...) and by the axes of a cell. The sha256 of the canonical
+name becomes the spawn key of a `SeedSequence`, so adding a grid value, an algorithm or a shard moves no other stream.
+The generator is Philox, a counter-based one: block `i` of a long stream is reached without drawing the blocks before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from numbers import Real
+
+import numpy as np
+from numpy.random import Generator, Philox, SeedSequence
+
+Axis = str | float | int | bool | None
+
+
+def canonical(axes: Mapping[str, Axis]) -> str:
+    """The one spelling of a set of named axes: sorted JSON in which 1, 1.0 and numpy's 1 read the same.
+
+    >>> canonical({"rank": 2, "epsilon": 1}) == canonical({"epsilon": 1.0, "rank": np.int64(2)})
+    True
+    """
+
+    def spell(value: Axis) -> Axis:
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return repr(float(value))
+        return value
+
+    return json.dumps({name: spell(value) for name, value in axes.items()}, sort_keys=True)
+
+
+def digest(axes: Mapping[str, Axis]) -> str:
+    """Hexadecimal sha256 of the canonical name."""
+    return hashlib.sha256(canonical(axes).encode()).hexdigest()
+
+
+def seed_sequence(master_seed: int, role: str, axes: Mapping[str, Axis]) -> SeedSequence:
+    """The seed sequence of one named stream."""
+    words = np.frombuffer(hashlib.sha256(f"{role}|{canonical(axes)}".encode()).digest(), dtype=np.uint32)
+    return SeedSequence(master_seed, spawn_key=tuple(int(word) for word in words))
+
+
+def stream(master_seed: int, role: str, axes: Mapping[str, Axis]) -> Generator:
+    """The generator of one named stream."""
+    return Generator(Philox(seed_sequence(master_seed, role, axes)))
+
+
+class BlockStreams:
+    """A stream cut into blocks, each with its own counter range, so that any block can be drawn again alone."""
+
+    def __init__(self, master_seed: int, role: str, axes: Mapping[str, Axis]):
+        self._key = seed_sequence(master_seed, role, axes).generate_state(2, np.uint64)
+
+    def __getitem__(self, block: int) -> Generator:
+        """The generator of block `block`; the block number is the top word of the 256-bit counter."""
+        return Generator(Philox(key=self._key, counter=[0, 0, 0, block]))

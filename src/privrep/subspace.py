@@ -1,0 +1,34 @@
+"""Subspaces of R^d, given by an orthonormal basis, and distances between them.
+
+All distances see the projector only: they do not change when the basis is rotated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def orthonormalise(matrix: np.ndarray) -> np.ndarray:
+    """The Q factor of a (d, k) matrix in float64."""
+    return np.linalg.qr(np.asarray(matrix, dtype=np.float64))[0]
+
+
+def random_subspace(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
+    """A uniformly distributed subspace: an orthonormal (dim, rank) basis."""
+    return orthonormalise(rng.standard_normal((dim, rank)))
+
+
+def sines(basis: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Sines of the principal angles between two subspaces of equal rank, largest first; (k,)."""
+    residual = basis - other @ (other.T @ basis)
+    return np.minimum(np.linalg.svd(residual, compute_uv=False), 1.0)
+
+
+def dist2(basis: np.ndarray, other: np.ndarray) -> float:
+    """||(I - P_other) basis||_2, the sine of the largest angle (jain2021 Lemma 4.6, shen2023 throughout)."""
+    return float(sines(basis, other)[0])
+
+
+def dist_frobenius(basis: np.ndarray, other: np.ndarray) -> float:
+    """||(I - P_other) basis||_F (jain2021 Lemma 4.4), between 0 and sqrt(k)."""
+    return float(np.linalg.norm(sines(basis, other)))
