@@ -1,0 +1,45 @@
+# Replication of jain2021 and shen2023. Targets: all (default), the name of a study or a paper, or any file below figures/ and reports/.
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/simulate.smk"
+include: "workflow/rules/judge.smk"
+include: "workflow/rules/report.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        f"{REPORTS}/claims.csv",
+        f"{REPORTS}/errata.csv",
+        f"{REPORTS}/provenance.json",
+
+
+for paper, studies in STUDIES_OF_PAPER.items():
+
+    rule:
+        name:
+            paper
+        input:
+            figure_files(*studies),
+        localrule: True
+
+
+for study in STUDIES:
+
+    rule:
+        name:
+            study
+        input:
+            figure_files(study),
+        localrule: True

@@ -1,0 +1,115 @@
+"""From a study's settings to cells, and from cells to shards.
+
+A cell is one fit: problem, algorithm with options, budget, repetition. Its key is a hash of these values by name, so a
+cell keeps its key and its random streams when the grid around it changes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from privrep.config import ConfigError
+from privrep.privacy.accounting import Budget
+from privrep.problem import Problem
+from privrep.rng import digest
+from privrep.task import Algorithm, load_algorithm
+
+PROBLEM_AXES = tuple(field.name for field in fields(Problem))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit. `series` is the label that the study gives to it and is no part of its identity."""
+
+    study: str
+    series: str
+    algorithm: str
+    options: tuple[tuple[str, object], ...]
+    problem: Problem
+    budget: Budget | None
+
+    @property
+    def axes(self) -> dict:
+        """All values that define the cell, by name. Options at their default value are left out: adding an option to an
+        algorithm moves no existing cell."""
+        defaults = {field.name: field.default for field in fields(self.fitter)}
+        chosen = {f"option.{name}": value for name, value in self.options if value != defaults[name]}
+        budget = vars(self.budget) if self.budget else {}
+        return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
+
+    @cached_property
+    def key(self) -> str:
+        """Twelve hexadecimal digits that name the cell."""
+        return digest(self.axes)[:12]
+
+    @cached_property
+    def fitter(self) -> Algorithm:
+        """The algorithm with its options."""
+        return load_algorithm(self.algorithm, dict(self.options))
+
+    def __str__(self) -> str:
+        options = " ".join(f"{name}={value}" for name, value in self.options)
+        budget = f" epsilon={self.budget.epsilon:g}" if self.budget else ""
+        return f"{self.series} seed={self.problem.seed}{budget} {options}"
+
+
+def _axis_values(name: str, value: object) -> list:
+    """Values of an axis; a number of seeds stands for 0, 1, ..., a single value for itself."""
+    if name == "seed" and isinstance(value, int):
+        return list(range(value))
+    return value if isinstance(value, list) else [value]
+
+
+def _series_cells(study: dict, name: str) -> Iterator[Cell]:
+    spec = study["series"][name]
+    grid_name = spec["grid"]
+    if grid_name not in study["grids"]:
+        raise ValueError(f"grid is {grid_name!r}; it must be one of {', '.join(study['grids'])}")
+    axes = {axis: _axis_values(axis, value) for axis, value in study["grids"][grid_name].items()}
+    for values in itertools.product(*axes.values()):
+        point = dict(zip(axes, values, strict=True))
+        problem = {**study["problem"], **spec.get("problem", {})}
+        problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
+        epsilon = point.pop("epsilon", None)
+        budget = None if epsilon is None else Budget(float(epsilon), study["delta"], spec.get("calibration", "paper"))
+        options = {**spec.get("options", {}), **point}
+        cell = Cell(study["study"], name, spec["algorithm"], tuple(options.items()), Problem(**problem), budget)
+        cell.fitter.check(cell.problem)
+        yield cell
+
+
+def expand(study: dict) -> list[Cell]:
+    """All cells of a study, in the order of its file, each checked to be feasible; none for a study of arithmetic.
+
+    Raises
+    ------
+    ConfigError
+        If a value is out of range, a split does not fit, or two cells of one series coincide.
+    """
+    cells: list[Cell] = []
+    for name in study.get("series", {}):
+        where = f"config/studies/{study['study']}.yaml: series.{name}"
+        try:
+            series = list(_series_cells(study, name))
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from None
+        if len({cell.key for cell in series}) < len(series):
+            raise ConfigError(f"{where}: its grid holds the same cell twice")
+        cells += series
+    return cells
+
+
+def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
+    """Cells that share a data draw, at most `size` of them together, in order of first appearance."""
+    by_draw: dict[Problem, list[Cell]] = {}
+    for cell in cells:
+        by_draw.setdefault(cell.problem, []).append(cell)
+    return [draw[i : i + size] for draw in by_draw.values() for i in range(0, len(draw), size)]
+
+
+def shard(study: dict, index: int) -> list[list[Cell]]:
+    """The groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
+    return groups(expand(study), study["cells_per_draw"])[index :: study["shards"]]

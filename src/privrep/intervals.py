@@ -1,0 +1,30 @@
+"""Percentile bootstrap over repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privrep.rng import stream
+
+DRAWS = 2000
+LEVEL = 0.95
+
+
+def bootstrap_interval(
+    statistic: Callable[[np.ndarray], float], repetitions: int, name: str, draws: int = DRAWS
+) -> tuple[float, float]:
+    """The central 95 % of a statistic over resampled repetitions.
+
+    Parameters
+    ----------
+    statistic : maps an array of repetition numbers, with repeats, to a number. Selections on the score belong inside it.
+    name : names the random stream, so that the interval does not depend on what else is computed.
+    """
+    rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
+    picks = rng.integers(repetitions, size=(draws, repetitions))
+    values = [statistic(pick) for pick in picks]
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)

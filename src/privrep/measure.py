@@ -1,0 +1,27 @@
+"""A measured quantity, as it goes from a study to the verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no interval: both ends equal the number.
+
+    `note` adds what a reader of the verdict should know, for instance which cells were selected.
+    """
+
+    quantity: str
+    measured: float
+    ci_low: float
+    ci_high: float
+    seeds: int = 0
+    note: str = ""
+
+
+def exact(quantity: str, value: float, note: str = "") -> Measure:
+    """A quantity without sampling error."""
+    return Measure(quantity, float(value), float(value), float(value), 0, note)

@@ -1,0 +1,50 @@
+"""What a run was made with: commit, configuration, versions, machine, time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "snakemake", "jupytext", "nbconvert", "dp-accounting")
+
+
+def _git(*words: str) -> str:
+    try:
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def cpu_model() -> str:
+    """Name of the processor, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    names = (
+        [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        if info.exists()
+        else []
+    )
+    return names[0] if names else platform.processor()
+
+
+def provenance(config: dict) -> dict:
+    """Commit, dirty flag, resolved configuration and its hash, versions, processor and BLAS of this process."""
+    blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain")),
+        "config": config,
+        "config_sha256": hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "cpu": cpu_model(),
+        "simd": [name for name, found in np._core._multiarray_umath.__cpu_features__.items() if found],
+        "blas": {key: blas[0].get(key) for key in ("internal_api", "version", "architecture")} if blas else {},
+    }

@@ -1,0 +1,120 @@
+"""The results table: its columns with their meaning, and how a cell becomes a row."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from privrep.grids import Cell
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Users
+from privrep.rng import stream
+from privrep.subspace import dist2, dist_frobenius
+from privrep.task import Task
+
+COLUMNS = {
+    "study": "study that the cell belongs to",
+    "series": "label of the reading or method within the study",
+    "key": "name of the cell: the first 12 hexadecimal digits of the sha256 of its parameters",
+    "algorithm": "file under src/privrep/algorithms",
+    "users": "number of users, n",
+    "samples": "samples per user, m",
+    "dim": "ambient dimension, d",
+    "rank": "dimension of the shared subspace, k",
+    "label_noise_sd": "standard deviation of the label noise, sigma_F",
+    "head_law": "distribution of the heads v_j",
+    "truth_law": "normalisation of U*",
+    "seed": "repetition",
+    "calibration": "how the noise was chosen: paper (printed theorem) or exact (Gaussian DP of the joint release)",
+    "epsilon": "target epsilon",
+    "delta": "delta of all epsilons in the row",
+    "epochs": "passes over all users, E",
+    "batches": "disjoint batches of users per epoch, T",
+    "init": "initial subspace: random or spectral (Algorithm 3)",
+    "split": "which samples serve which step, see privrep.splits",
+    "clip_feature": "clipping bound of the features (eta), or of the whole A_j or gradient of a user",
+    "clip_label": "clipping bound of the labels (zeta), or of the whole b_j of a user",
+    "clip_unit": "what is clipped: each sample, or each user's sums",
+    "init_label_clip": "clipping bound of the labels in Algorithm 3",
+    "step": "step size of gradient methods, in units of the clipping bound",
+    "method": "mechanism of the single model",
+    "penalty": "ridge penalty; 0 is minimum norm",
+    "kind": "which reference model",
+    "tolerance": "distance between successive subspaces at which alternation stops",
+    "max_epochs": "limit on the number of epochs",
+    "status": "ok, or failed",
+    "reason": "why the cell failed",
+    "dist2": "sine of the largest principal angle to the true subspace",
+    "distF": "Frobenius distance to the true subspace, at most sqrt(rank)",
+    "excess_risk": "mean over users of ||theta_j - theta_hat_j||^2, exact population value",
+    "mse": "excess_risk plus the label noise variance",
+    "noise_multiplier": "noise sd of one release over its replace-one sensitivity as the paper counts it, Delta",
+    "theorem": "claim id of the printed privacy statement",
+    "epsilon_paper": "epsilon that the printed statement promises for this noise",
+    "epsilon_exact": "epsilon from the ledger, by exact Gaussian accounting",
+    "mu": "Gaussian-DP parameter from the ledger",
+    "releases": "entries in the ledger",
+    "min_eigenvalue": "smallest eigenvalue of the noisy Gram over its mean diagonal entry, least over the steps",
+    "epochs_run": "epochs until convergence",
+}
+"""The data dictionary: every column of cells.csv."""
+
+TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")
+
+
+def cell_row(cell: Cell) -> dict:
+    """The part of a row that is known before the run."""
+    return {
+        "study": cell.study,
+        "series": cell.series,
+        "key": cell.key,
+        "algorithm": cell.algorithm,
+        **cell.problem.axes,
+        **(vars(cell.budget) if cell.budget else {}),
+        **vars(cell.fitter),
+    }
+
+
+def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
+    """Run one cell on its users.
+
+    Returns
+    -------
+    row, timing, ledger. A numerical failure is a row with status `failed` and a reason, not an exception.
+    """
+    ledger = Ledger()
+    task = Task(users, cell.budget, lambda role: stream(users.master_seed, role, cell.axes), ledger)
+    row = cell_row(cell)
+    cpu, wall = time.process_time(), time.perf_counter()
+    try:
+        outcome = cell.fitter.fit(task)
+        if not np.isfinite(outcome.excess_risk):
+            raise ArithmeticError(f"the excess risk is {outcome.excess_risk}")
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
+        row |= {"status": "failed", "reason": str(error)}
+    else:
+        row |= {
+            "status": "ok",
+            "excess_risk": outcome.excess_risk,
+            "mse": outcome.excess_risk + cell.problem.label_noise_sd**2,
+            "theorem": outcome.theorem,
+            "epsilon_paper": outcome.epsilon_paper,
+            **outcome.log,
+        }
+        if outcome.subspace is not None:
+            row |= {
+                "dist2": dist2(outcome.subspace, users.truth.basis),
+                "distF": dist_frobenius(outcome.subspace, users.truth.basis),
+            }
+    if ledger.entries:
+        row |= {"releases": len(ledger.entries), "mu": ledger.mu}
+        if cell.budget:
+            row["epsilon_exact"] = ledger.epsilon(cell.budget.delta)
+    timing = {
+        "key": cell.key,
+        "series": cell.series,
+        "cpu_seconds": round(time.process_time() - cpu, 4),
+        "wall_seconds": round(time.perf_counter() - wall, 4),
+    }
+    return row, timing, ledger

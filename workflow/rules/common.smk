@@ -1,0 +1,106 @@
+# Helpers of all rules: settings, checked before any job starts, and the code that each script depends on.
+import ast
+import json
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from privrep import grids
+from privrep.config import ConfigError, check_config, read_study, run_name
+
+try:
+    check_config(config)
+    STUDIES = {name: read_study(config, name) for name in config["studies"]}
+    for study in STUDIES.values():
+        grids.expand(study)
+    RUN = run_name(config)
+except ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS = f"results/{RUN}"
+# The default run owns figures/ and reports/; any other writes beside its results.
+FIGURES = "figures" if RUN == "default" else f"{RESULTS}/figures"
+REPORTS = "reports" if RUN == "default" else f"{RESULTS}/reports"
+SIMULATED = [name for name, study in STUDIES.items() if "series" in study]
+STUDIES_OF_PAPER = {}
+for name, study in STUDIES.items():
+    STUDIES_OF_PAPER.setdefault(study["paper"], []).append(name)
+
+
+wildcard_constraints:
+    study="|".join(STUDIES),
+    shard=r"\d+",
+
+
+def study_settings(wildcards):
+    """What the jobs of a study need to know, as the JSON text of its settings file."""
+    study = {
+        key: value
+        for key, value in STUDIES[wildcards.study].items()
+        if key != "figures"
+    }
+    chosen = {key: config[key] for key in ("master_seed", "memory_budget_mb")}
+    return json.dumps({"study": study, **chosen})
+
+
+def shard_files(suffix):
+    """Input function: the given file of every shard of a study."""
+
+    def files(wildcards):
+        shards = range(STUDIES[wildcards.study]["shards"])
+        return [
+            f"{RESULTS}/{wildcards.study}/shards/{shard}.{suffix}" for shard in shards
+        ]
+
+    return files
+
+
+def cells_of(study):
+    """The results table of a study; nothing for a study of arithmetic."""
+    return [f"{RESULTS}/{study}/cells.csv"] if study in SIMULATED else []
+
+
+def figure_files(*studies):
+    """Picture, print version and numbers of every figure of the given studies."""
+    figures = [figure for study in studies for figure in STUDIES[study]["figures"]]
+    return [
+        f"{FIGURES}/{figure}.{kind}"
+        for figure in figures
+        for kind in ("svg", "pdf", "csv")
+    ]
+
+
+def imported_modules(path):
+    """Files of privrep that a Python file imports, by reading its import statements."""
+    for node in ast.walk(ast.parse(Path(path).read_text())):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.startswith("privrep")
+        ):
+            base = node.module.replace(".", "/")
+            for candidate in [base, *(f"{base}/{alias.name}" for alias in node.names)]:
+                if Path(f"src/{candidate}.py").exists():
+                    yield f"src/{candidate}.py"
+
+
+def code_of(script, *modules):
+    """The script, the given modules, and all that they import from privrep: the code a rule must rerun for."""
+    todo, seen = [f"workflow/scripts/{script}.py", *modules], []
+    while todo:
+        path = todo.pop()
+        if path not in seen:
+            seen.append(path)
+            todo += imported_modules(path)
+    return sorted(seen)
+
+
+def simulation_code(wildcards):
+    """Input function: the code behind the cells of a study, its algorithms included."""
+    algorithms = {
+        series["algorithm"] for series in STUDIES[wildcards.study]["series"].values()
+    }
+    return code_of(
+        "run_shard",
+        *(f"src/privrep/algorithms/{name}.py" for name in sorted(algorithms)),
+    )

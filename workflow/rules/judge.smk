@@ -1,0 +1,88 @@
+# From results to measured quantities, figures, verdicts and errata.
+
+
+# One measuring and one plotting job per study. One job draws all figures of a study, since importing the plotting stack
+# costs more than drawing.
+for study in STUDIES:
+
+    rule:
+        name:
+            f"measure_{study}"
+        input:
+            cells=cells_of(study),
+            code=code_of("measure_study", f"src/privrep/studies/{study}.py"),
+        output:
+            f"{RESULTS}/{study}/measures.csv",
+        log:
+            f"logs/{RUN}/measure_{study}.log",
+        benchmark:
+            f"benchmarks/{RUN}/measure_{study}.tsv"
+        conda:
+            "../../environment.yml"
+        threads: 1
+        params:
+            study=study,
+        shell:
+            "python workflow/scripts/measure_study.py --study {params.study} --cells {input.cells}"
+            " --output {output} > {log} 2>&1"
+
+    rule:
+        name:
+            f"plot_{study}"
+        input:
+            cells=cells_of(study),
+            code=code_of("plot_study", f"src/privrep/figures/{study}.py"),
+        output:
+            figure_files(study),
+        log:
+            f"logs/{RUN}/plot_{study}.log",
+        benchmark:
+            f"benchmarks/{RUN}/plot_{study}.tsv"
+        conda:
+            "../../environment.yml"
+        threads: 1
+        params:
+            study=study,
+            figures=FIGURES,
+        shell:
+            "python workflow/scripts/plot_study.py --study {params.study} --cells {input.cells}"
+            " --figures {params.figures} > {log} 2>&1"
+
+
+rule check_errata:
+    input:
+        texts="config/claims/errata.yaml",
+        code=code_of("check_errata"),
+    output:
+        f"{REPORTS}/errata.csv",
+    log:
+        f"logs/{RUN}/check_errata.log",
+    benchmark:
+        f"benchmarks/{RUN}/check_errata.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    shell:
+        "python workflow/scripts/check_errata.py --output {output} > {log} 2>&1"
+
+
+rule judge_claims:
+    input:
+        claims=expand("config/claims/{paper}.yaml", paper=STUDIES_OF_PAPER),
+        measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
+        code=code_of("judge_claims"),
+    output:
+        f"{REPORTS}/claims.csv",
+    log:
+        f"logs/{RUN}/judge_claims.log",
+    benchmark:
+        f"benchmarks/{RUN}/judge_claims.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        scale=config["scale"],
+        figures=FIGURES,
+    shell:
+        "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
+        " --scale {params.scale} --figures {params.figures} --output {output} > {log} 2>&1"

@@ -1,0 +1,57 @@
+# From a study's settings to one table of results.
+
+
+rule resolve_study:
+    output:
+        f"{RESULTS}/{{study}}/settings.json",
+    log:
+        f"logs/{RUN}/resolve_study/{{study}}.log",
+    benchmark:
+        f"benchmarks/{RUN}/resolve_study/{{study}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        settings=study_settings,
+    shell:
+        "python workflow/scripts/resolve_study.py --settings {params.settings:q} --output {output} > {log} 2>&1"
+
+
+rule run_shard:
+    input:
+        settings=rules.resolve_study.output,
+        code=simulation_code,
+    output:
+        cells=f"{RESULTS}/{{study}}/shards/{{shard}}.csv",
+        timings=f"{RESULTS}/{{study}}/shards/{{shard}}.timings.csv",
+    log:
+        f"logs/{RUN}/run_shard/{{study}}-{{shard}}.log",
+    benchmark:
+        f"benchmarks/{RUN}/run_shard/{{study}}-{{shard}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    shell:
+        "python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
+        " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} > {log} 2>&1"
+
+
+rule merge_cells:
+    input:
+        settings=rules.resolve_study.output,
+        cells=shard_files("csv"),
+        timings=shard_files("timings.csv"),
+        code=code_of("merge_cells"),
+    output:
+        cells=f"{RESULTS}/{{study}}/cells.csv",
+        timings=f"{RESULTS}/{{study}}/timings.csv",
+    log:
+        f"logs/{RUN}/merge_cells/{{study}}.log",
+    benchmark:
+        f"benchmarks/{RUN}/merge_cells/{{study}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    shell:
+        "python workflow/scripts/merge_cells.py --settings {input.settings} --cells {input.cells}"
+        " --timings {input.timings} --output {output.cells} --output-timings {output.timings} > {log} 2>&1"

@@ -1,0 +1,31 @@
+"""Judge every claim: config/claims and the measured quantities of all studies give reports/claims.csv."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from privrep.claims import CLAIM_COLUMNS, judge
+from privrep.config import ConfigError, read_claims
+from privrep.tables import read_rows, write_rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--claims", required=True, nargs="+", type=Path, help="config/claims/<paper>.yaml")
+    parser.add_argument("--measures", required=True, nargs="+", type=Path, help="<study>/measures.csv")
+    parser.add_argument("--scale", required=True)
+    parser.add_argument("--figures", required=True, help="folder of all figures")
+    parser.add_argument("--output", required=True, type=Path)
+    args = parser.parse_args()
+    measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in args.measures}
+    rows = []
+    try:
+        for path in args.claims:
+            rows += judge(read_claims(path.stem), path.stem, measures, args.scale, args.figures)
+    except ConfigError as error:
+        sys.exit(f"judge_claims.py: {error}")
+    write_rows(args.output, rows, CLAIM_COLUMNS)
+
+
+if __name__ == "__main__":
+    main()

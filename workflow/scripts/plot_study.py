@@ -1,0 +1,24 @@
+"""Draw all figures of a study, each as SVG, PDF and the table of the plotted numbers."""
+
+import argparse
+import importlib
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.plotting import save
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", required=True)
+    parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
+    parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
+    args = parser.parse_args()
+    cells = pd.read_csv(args.cells) if args.cells else None
+    for name, (figure, numbers) in importlib.import_module(f"privrep.figures.{args.study}").draw(cells).items():
+        save(figure, numbers, args.figures / name)
+
+
+if __name__ == "__main__":
+    main()

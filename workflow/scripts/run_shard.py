@@ -1,0 +1,89 @@
+"""Run one shard of a study, or one of its cells by key.
+
+    python workflow/scripts/run_shard.py --study figure2 --shard 3 --output cells.csv --timings timings.csv
+    python workflow/scripts/run_shard.py --study figure2 --cell 0123456789ab
+
+The second form prints the row and the ledger of the cell.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from privrep.config import ConfigError, read_config, read_study
+from privrep.grids import expand, shard
+from privrep.problem import Users
+from privrep.progress import track
+from privrep.results import COLUMNS, TIMING_COLUMNS, run_cell
+from privrep.tables import write_rows
+
+
+def settings(args: argparse.Namespace) -> dict:
+    """The resolved study and the two settings of the run that a shard needs."""
+    if args.settings:
+        return json.loads(args.settings.read_text())
+    config = read_config(args.configfile)
+    return {
+        "study": read_study(config, args.study),
+        "master_seed": config["master_seed"] if args.master_seed is None else args.master_seed,
+        "memory_budget_mb": config["memory_budget_mb"],
+    }
+
+
+def assert_one_thread() -> None:
+    """Results depend on the number of BLAS threads in their last bits: use one, and make sure of it."""
+    threadpool_limits(1)
+    threads = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    if threads - {1}:
+        raise RuntimeError(f"BLAS runs on {max(threads)} threads; it must run on one")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--study", required=True)
+    parser.add_argument("--settings", type=Path, help="file written by resolve_study.py; default: read config/")
+    parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays, when reading config/")
+    parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--shard", type=int, help="number of the shard")
+    what.add_argument("--cell", metavar="KEY", help="key of one cell, from cells.csv")
+    parser.add_argument("--output", type=Path, help="rows of the shard")
+    parser.add_argument("--timings", type=Path, help="run times of the shard")
+    args = parser.parse_args()
+    assert_one_thread()
+    try:
+        chosen = settings(args)
+    except ConfigError as error:
+        sys.exit(f"run_shard.py: {error}")
+
+    def users(problem) -> Users:
+        return Users(problem, chosen["master_seed"], chosen["memory_budget_mb"] * 2**20)
+
+    if args.cell:
+        cells = [cell for cell in expand(chosen["study"]) if cell.key == args.cell]
+        if not cells:
+            sys.exit(f"run_shard.py: study {args.study} has no cell {args.cell}; keys stand in its cells.csv")
+        row, _, ledger = run_cell(cells[0], users(cells[0].problem))
+        print("\n".join(f"{name:<18} {value}" for name, value in row.items()))
+        print(f"\nLedger\n{ledger}")
+        return
+
+    if not (args.output and args.timings):
+        parser.error("--shard needs --output and --timings")
+    groups = shard(chosen["study"], args.shard)
+    rows, timings, data = [], [], None
+    for cell in track([cell for group in groups for cell in group], f"{args.study} shard {args.shard}"):
+        if data is None or data.problem != cell.problem:
+            data = users(cell.problem)
+        row, timing, _ = run_cell(cell, data)
+        rows.append(row)
+        timings.append(timing)
+    write_rows(args.timings, timings, TIMING_COLUMNS)
+    write_rows(args.output, rows, tuple(COLUMNS))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Write reports/provenance.json: what the run was made with, how long it took and where the time went."""
+
+import argparse
+import csv
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from privrep.provenance import provenance
+
+
+def total(paths: list[Path], column: str, delimiter: str) -> float:
+    """Sum of one column over several tables; entries that are not numbers count as nothing."""
+    seconds = 0.0
+    for path in paths:
+        with open(path, newline="") as file:
+            for row in csv.DictReader(file, delimiter=delimiter):
+                try:
+                    seconds += float(row[column])
+                except ValueError:
+                    continue
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", required=True, type=json.loads, help="resolved configuration as JSON")
+    parser.add_argument("--timings", nargs="*", default=[], type=Path, help="timings.csv of each study")
+    parser.add_argument("--jobs", required=True, type=Path, help="folder of the jobs' benchmark files")
+    parser.add_argument("--output", required=True, type=Path)
+    args = parser.parse_args()
+    jobs = sorted(args.jobs.rglob("*.tsv"))
+    cells, everything = total(args.timings, "cpu_seconds", ","), total(jobs, "cpu_time", "\t")
+    record = provenance(args.config) | {
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "jobs": len(jobs),
+        "job_wall_seconds": round(total(jobs, "s", "\t"), 1),
+        "job_cpu_seconds": round(everything, 1),
+        "cell_cpu_seconds": round(cells, 1),
+        "share_of_cpu_inside_cells": round(cells / everything, 3) if everything else None,
+    }
+    args.output.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
