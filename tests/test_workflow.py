@@ -1,0 +1,163 @@
+"""The pipeline as a whole, at scale tiny: same bytes however the work is cut, and nothing lost when it is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from workflow_helpers import copy_project, environment, snakemake
+
+CELLS = "results/tiny/figure2/cells.csv"
+
+
+def run_cells(folder, *words: str) -> bytes:
+    """cells.csv of the study figure2 in a fresh copy."""
+    copy_project(folder)
+    snakemake(folder, CELLS, *words)
+    return (folder / CELLS).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory) -> bytes:
+    """cells.csv from one job at a time."""
+    return run_cells(tmp_path_factory.mktemp("reference") / "copy", "-j1")
+
+
+@pytest.mark.parametrize("jobs", [2, 8])
+def test_number_of_jobs_changes_no_byte(jobs, reference, tmp_path):
+    """Nothing is keyed on order, job or -j."""
+    assert run_cells(tmp_path / "copy", f"-j{jobs}") == reference
+
+
+def test_number_of_shards_changes_no_byte(reference, tmp_path):
+    """Nothing is keyed on the shard."""
+    folder = copy_project(tmp_path / "copy")
+    overlay = folder / "config" / "scales" / "tiny.yaml"
+    overlay.write_text(overlay.read_text().replace("shards: 3", "shards: 5\n    cells_per_draw: 17"))
+    snakemake(folder, CELLS, "-j2")
+    assert (folder / CELLS).read_bytes() == reference
+
+
+def test_another_master_seed_changes_the_numbers(reference, tmp_path):
+    """The canary: the comparisons above can fail. The run writes to a folder of its own."""
+    folder = copy_project(tmp_path / "copy")
+    cells = "results/tiny-seed7/figure2/cells.csv"
+    snakemake(folder, cells, "-j2", "--config", "master_seed=7")
+    found = (folder / cells).read_bytes()
+    assert found != reference
+    assert len(found.splitlines()) == len(reference.splitlines())
+
+
+def test_new_grid_value_moves_no_other_cell(reference, tmp_path):
+    """Rows of the old grid are the same bytes after a value is added."""
+    folder = copy_project(tmp_path / "copy")
+    overlay = folder / "config" / "scales" / "tiny.yaml"
+    overlay.write_text(overlay.read_text().replace("epsilon: [1, 2, 5, 10], epochs: [1, 2]", "epsilon: [1, 2, 4, 5, 10], epochs: [1, 2]"))
+    snakemake(folder, CELLS, "-j2")
+    found = set((folder / CELLS).read_bytes().splitlines())
+    assert set(reference.splitlines()) < found
+
+
+def test_killed_run_resumes(reference, tmp_path):
+    """After SIGKILL the next run unlocks the folder, keeps finished shards and gives the same bytes."""
+    folder = copy_project(tmp_path / "copy")
+    overlay = folder / "config" / "scales" / "tiny.yaml"
+    overlay.write_text(overlay.read_text().replace("shards: 3", "shards: 6"))
+    command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
+    run = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    shards = folder / "results" / "tiny" / "figure2" / "shards"
+    deadline = time.monotonic() + 120
+    while len(list(shards.glob("?.csv"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    locks = folder / ".snakemake" / "locks"
+    assert any(locks.iterdir()), "the run was over before it was killed"
+    subprocess.run([sys.executable, "workflow/scripts/unlock.py"], cwd=folder, env=environment(folder), check=True)
+    finished = {path.name: path.stat().st_mtime_ns for path in shards.glob("?.csv")}
+    done = snakemake(folder, CELLS, "-j1")
+    assert (folder / CELLS).read_bytes() == reference
+    # The shard that was under way when the run was killed may be done again, the ones before it may not.
+    again = [name for name, when in finished.items() if (shards / name).stat().st_mtime_ns != when]
+    assert len(finished) >= 2 and len(again) <= 1, done.stderr
+
+
+def test_unlock_refuses_while_a_run_is_alive(tmp_path):
+    """A live run is named and left alone."""
+    folder = copy_project(tmp_path / "copy")
+    command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
+    run = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    locks = folder / ".snakemake" / "locks"
+    deadline = time.monotonic() + 60
+    while not (locks.exists() and any(locks.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    unlock = subprocess.run(
+        [sys.executable, "workflow/scripts/unlock.py"], cwd=folder, env=environment(folder), capture_output=True, text=True
+    )
+    run.terminate()
+    run.wait(timeout=60)
+    assert unlock.returncode == 1
+    assert str(run.pid) in unlock.stderr
+
+
+@pytest.mark.parametrize("words", [("-n",), ("--dag",), ("--rulegraph",), ("--lint",)])
+def test_snakemake_forms_work_on_a_fresh_copy(words, tmp_path):
+    """Dry run, graphs and lint need no results; lint is clean."""
+    done = snakemake(copy_project(tmp_path / "copy"), *words)
+    if words == ("--lint",):
+        assert "Congratulations" in done.stdout + done.stderr
+
+
+def test_bad_configuration_stops_before_any_job(tmp_path):
+    """One clear message, no traceback, no results."""
+    folder = copy_project(tmp_path / "copy")
+    overlay = folder / "config" / "scales" / "tiny.yaml"
+    overlay.write_text(overlay.read_text().replace("users: 500", "users: 500, rnak: 2"))
+    done = snakemake(folder, "-j1", check=False)
+    message = done.stdout + done.stderr
+    assert done.returncode
+    assert "config/studies/figure2.yaml: problem: 'rnak' is not a known key" in message
+    assert "Traceback" not in message
+    assert not (folder / "results").exists()
+
+
+def test_style_change_reruns_no_simulation(tmp_path):
+    """After an edit of the plotting style only plots and the page are made again."""
+    folder = copy_project(tmp_path / "copy")
+    snakemake(folder, "-j2", "results/tiny/figures/jain2021/figure2.svg")
+    style = folder / "src" / "privrep" / "plotting.py"
+    style.write_text(style.read_text().replace('"grid.linewidth": 0.6', '"grid.linewidth": 0.7'))
+    plan = snakemake(folder, "-n", "results/tiny/figures/jain2021/figure2.svg").stdout
+    assert "plot_figure2" in plan
+    assert "run_shard" not in plan
+
+
+def test_algorithm_change_reruns_the_shards(tmp_path):
+    """The code of a study's algorithms is an input of its shards, although they are imported by name."""
+    folder = copy_project(tmp_path / "copy")
+    snakemake(folder, "-j2", CELLS)
+    algorithm = folder / "src" / "privrep" / "algorithms" / "moment_step.py"
+    algorithm.write_text(algorithm.read_text() + "\n# changed\n")
+    assert "run_shard" in snakemake(folder, "-n", CELLS).stdout
+
+
+def test_one_cell_reruns_by_key(reference, tmp_path):
+    """--cell prints the row of cells.csv and the ledger of the cell."""
+    folder = copy_project(tmp_path / "copy")
+    header, row = (line.split(",") for line in reference.decode().splitlines()[:2])
+    cell = dict(zip(header, row, strict=True))
+    words = ["--study", "figure2", "--cell", cell["key"], "--configfile", "config/scales/tiny.yaml"]
+    done = subprocess.run(
+        [sys.executable, "workflow/scripts/run_shard.py", *words],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert cell["excess_risk"] in done.stdout
+    assert "moment_step" in done.stdout

@@ -1,0 +1,40 @@
+"""A throw-away copy of the project in which workflow tests run Snakemake."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ("Snakefile", "environment.yml", "config", "profiles", "src", "workflow")
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy what a run needs, without results, into `folder`."""
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy(source, folder / part)
+    for generated in ("figures", "reports"):
+        (folder / generated).mkdir()
+    return folder
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The present environment, with this Python first on the path and the copied library before the installed one."""
+    scripts = str(Path(sys.executable).parent)
+    return os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(folder / "src")}
+
+
+def snakemake(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess:
+    """Run snakemake in the copy at scale tiny."""
+    command = ["snakemake", *words, "--configfile", "config/scales/tiny.yaml"]
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=300)
+    if check and done.returncode:
+        raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
+    return done

@@ -1,0 +1,74 @@
+"""Compare the verdicts and the measured numbers of two runs.
+
+    python workflow/scripts/compare_runs.py reports/claims.csv results/default-seed7/reports/claims.csv
+    python workflow/scripts/compare_runs.py tests/reference/claims_quick.csv results/quick/reports/claims.csv
+
+The first form asks whether the verdicts stand under other random numbers: verdicts must agree, and the measured numbers
+are shown with their intervals. In the second form the first table has a column `within`, and the numbers must agree to that
+relative tolerance too. Exit status 1 when something disagrees.
+"""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from privrep.tables import read_rows, write_rows
+
+REFERENCE_COLUMNS = ("id", "quantity", "verdict", "measured", "within")
+SIMULATED, ARITHMETIC = 0.02, 1e-6
+"""Relative tolerances of a reference between machines: other BLAS kernels round differently, arithmetic hardly."""
+
+
+def by_name(rows: list[dict]) -> dict[tuple[str, str], dict]:
+    """Rows by claim id and quantity."""
+    return {(row["id"], row["quantity"]): row for row in rows}
+
+
+def differences(first: list[dict], second: list[dict]) -> list[str]:
+    """One line for each disagreement."""
+    one, two = by_name(first), by_name(second)
+    lines = [f"{' '.join(name)}: in one run only" for name in sorted(one.keys() ^ two.keys())]
+    for name in [name for name in one if name in two]:
+        a, b = one[name], two[name]
+        if a["verdict"] != b["verdict"]:
+            lines.append(f"{' '.join(name)}: verdict {a['verdict']} against {b['verdict']}")
+        if a.get("within") and not math.isclose(float(a["measured"]), float(b["measured"]), rel_tol=float(a["within"])):
+            lines.append(f"{' '.join(name)}: measured {a['measured']} against {b['measured']}, tolerance {a['within']}")
+    return lines
+
+
+def reference(rows: list[dict]) -> list[dict]:
+    """The rows of a run as a reference with tolerances."""
+    kept = [{name: row[name] for name in REFERENCE_COLUMNS[:-1]} for row in rows]
+    for row, full in zip(kept, rows, strict=True):
+        row["within"] = SIMULATED if int(full["seeds"] or 0) else ARITHMETIC
+    return kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("first", type=Path, help="claims.csv of a run, or a reference")
+    parser.add_argument("second", type=Path, nargs="?", help="claims.csv of another run")
+    parser.add_argument("--write-reference", type=Path, help="write the first run as a reference with tolerances")
+    args = parser.parse_args()
+    first = read_rows(args.first)
+    if args.write_reference:
+        write_rows(args.write_reference, reference(first), REFERENCE_COLUMNS)
+        return
+    if args.second is None:
+        parser.error("two runs are needed to compare")
+    second = read_rows(args.second)
+    two = by_name(second)
+    for name, row in by_name(first).items():
+        if name in two:
+            print(
+                f"{row['id']:<10} {row['quantity'][:58]:<58} {row['measured'][:9]:>10} {two[name]['measured'][:9]:>10}  {two[name]['verdict']}"
+            )
+    lines = differences(first, second)
+    print("\n".join(lines) or "All verdicts agree.")
+    sys.exit(bool(lines))
+
+
+if __name__ == "__main__":
+    main()
