@@ -1,46 +1,33 @@
 # Every target sets up .venv by itself from the hash-pinned requirements.lock.
 PYTHON ?= python3
 BIN := .venv/bin
-SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" snakemake
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 JOBS ?= 8
 # make quick SEED=7 draws everything anew and writes to results/quick-seed7
 SEED ?=
-DRAW := $(if $(SEED),--config master_seed=$(SEED))
+RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
-.PHONY: all quick paper tiny test bench report lint lock clean
+.PHONY: all quick paper tiny test bench report docs lint lock clean
 
 all: .venv/ready
-	@$(call run,)
+	@$(RUN)
 
-quick: .venv/ready
-	@$(call run,--configfile config/scales/quick.yaml)
-
-paper: .venv/ready
-	@$(call run,--configfile config/scales/paper.yaml)
-
-tiny: .venv/ready
-	@$(call run,--configfile config/scales/tiny.yaml)
-
-# After a kill the folder is locked: unlock it once no run is alive.
-define run
-PATH="$(CURDIR)/$(BIN):$$PATH" python workflow/scripts/unlock.py && \
-$(SNAKEMAKE) -j$(JOBS) all $(1) $(DRAW) && \
-$(BIN)/python workflow/scripts/where.py $(1) $(if $(SEED),--master-seed $(SEED))
-endef
+quick paper tiny: .venv/ready
+	@$(RUN) --configfile config/scales/$@.yaml
 
 test: .venv/ready
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
+	python -m pytest -n 2 --dist worksteal
 
 bench: .venv/ready
-	$(BIN)/python workflow/scripts/bench.py --output reports/benchmarks.json
+	python workflow/scripts/bench.py --output reports/benchmarks.json
 
 report: all
-	$(SNAKEMAKE) --report reports/workflow.zip
+	snakemake --report reports/workflow.zip
 
 lint: .venv/ready
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell
-	$(BIN)/snakefmt --check Snakefile workflow/rules
-	$(SNAKEMAKE) --lint
+	ruff check . && ruff format --check . && codespell
+	snakefmt --check Snakefile workflow/rules
+	snakemake --lint
 
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml
@@ -51,6 +38,9 @@ lint: .venv/ready
 	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps --no-build-isolation -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+docs: all
+	python workflow/scripts/update_docs.py
 
 # Needs uv.
 lock:

@@ -21,6 +21,13 @@ def run_cells(folder, *words: str) -> bytes:
     return (folder / CELLS).read_bytes()
 
 
+def unlock_folder(folder, check: bool = False) -> subprocess.CompletedProcess:
+    """What `make all` does before it runs."""
+    code = "import pathlib, privrep.unlock as u; u.unlock(pathlib.Path.cwd())"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=check)
+
+
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory) -> bytes:
     """cells.csv from one job at a time."""
@@ -56,7 +63,11 @@ def test_new_grid_value_moves_no_other_cell(reference, tmp_path):
     """Rows of the old grid are the same bytes after a value is added."""
     folder = copy_project(tmp_path / "copy")
     overlay = folder / "config" / "scales" / "tiny.yaml"
-    overlay.write_text(overlay.read_text().replace("epsilon: [1, 2, 5, 10], epochs: [1, 2]", "epsilon: [1, 2, 4, 5, 10], epochs: [1, 2]"))
+    overlay.write_text(
+        overlay.read_text().replace(
+            "epsilon: [1, 2, 5, 10], epochs: [1, 2]", "epsilon: [1, 2, 4, 5, 10], epochs: [1, 2]"
+        )
+    )
     snakemake(folder, CELLS, "-j2")
     found = set((folder / CELLS).read_bytes().splitlines())
     assert set(reference.splitlines()) < found
@@ -68,7 +79,9 @@ def test_killed_run_resumes(reference, tmp_path):
     overlay = folder / "config" / "scales" / "tiny.yaml"
     overlay.write_text(overlay.read_text().replace("shards: 3", "shards: 6"))
     command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
-    run = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     shards = folder / "results" / "tiny" / "figure2" / "shards"
     deadline = time.monotonic() + 120
     while len(list(shards.glob("?.csv"))) < 2 and time.monotonic() < deadline:
@@ -77,7 +90,7 @@ def test_killed_run_resumes(reference, tmp_path):
     run.wait()
     locks = folder / ".snakemake" / "locks"
     assert any(locks.iterdir()), "the run was over before it was killed"
-    subprocess.run([sys.executable, "workflow/scripts/unlock.py"], cwd=folder, env=environment(folder), check=True)
+    unlock_folder(folder, check=True)
     finished = {path.name: path.stat().st_mtime_ns for path in shards.glob("?.csv")}
     done = snakemake(folder, CELLS, "-j1")
     assert (folder / CELLS).read_bytes() == reference
@@ -90,17 +103,17 @@ def test_unlock_refuses_while_a_run_is_alive(tmp_path):
     """A live run is named and left alone."""
     folder = copy_project(tmp_path / "copy")
     command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
-    run = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     locks = folder / ".snakemake" / "locks"
     deadline = time.monotonic() + 60
     while not (locks.exists() and any(locks.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.05)
-    unlock = subprocess.run(
-        [sys.executable, "workflow/scripts/unlock.py"], cwd=folder, env=environment(folder), capture_output=True, text=True
-    )
+    unlock = unlock_folder(folder)
     run.terminate()
     run.wait(timeout=60)
-    assert unlock.returncode == 1
+    assert unlock.returncode
     assert str(run.pid) in unlock.stderr
 
 

@@ -30,14 +30,14 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     jobs = sorted(args.jobs.rglob("*.tsv"))
-    cells, everything = total(args.timings, "cpu_seconds", ","), total(jobs, "cpu_time", "\t")
+    cells, everything = total(args.timings, "wall_seconds", ","), total(jobs, "s", "\t")
     record = provenance(args.config) | {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "jobs": len(jobs),
-        "job_wall_seconds": round(total(jobs, "s", "\t"), 1),
-        "job_cpu_seconds": round(everything, 1),
-        "cell_cpu_seconds": round(cells, 1),
-        "share_of_cpu_inside_cells": round(cells / everything, 3) if everything else None,
+        "job_seconds": round(everything, 1),
+        "cell_seconds": round(cells, 1),
+        "cell_cpu_seconds": round(total(args.timings, "cpu_seconds", ","), 1),
+        "share_of_job_time_inside_cells": round(cells / everything, 3) if everything else None,
     }
     args.output.write_text(json.dumps(record, indent=1) + "\n")
 

@@ -1,0 +1,33 @@
+"""The README shows what was measured: its table is the one that docs/claims.csv gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+
+from workflow_helpers import ROOT
+
+from privrep.tables import read_rows
+
+spec = importlib.util.spec_from_file_location("update_docs", ROOT / "workflow" / "scripts" / "update_docs.py")
+update_docs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(update_docs)
+
+
+def test_readme_table_is_the_measured_one():
+    """An edit of the table by hand, or of docs/claims.csv alone, shows here."""
+    readme = (ROOT / "README.md").read_text()
+    claims = read_rows(ROOT / "docs" / "claims.csv")
+    assert update_docs.with_block(readme, claims) == readme
+    changed = [dict(row, verdict="VIOLATED") for row in claims]
+    assert update_docs.with_block(readme, changed) != readme
+
+
+def test_readme_names_existing_files_and_targets():
+    """Paths and make targets in the README exist."""
+    readme = (ROOT / "README.md").read_text()
+    for path in re.findall(r"`((?:config|workflow/scripts|tests)/[\w/.-]+)", readme):
+        assert (ROOT / path).exists(), path
+    makefile = (ROOT / "Makefile").read_text()
+    for target in set(re.findall(r"`?make (\w+)", readme)) - {"sets"}:
+        assert re.search(rf"^[\w ]*\b{target}\b[\w ]*:", makefile, flags=re.MULTILINE), target

@@ -1,0 +1,422 @@
+"""Measure the speed and memory of the library on this machine and hold them against fixed limits.
+
+Every speed is a ratio of two times of one run, so that it means the same on a slow and on a fast machine. The works that
+are compared run in turn, several rounds of them, and the shortest time of each counts. Times are CPU seconds of this
+process, which has one BLAS thread: another process on the same core does not add to them.
+"""
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
+
+import argparse
+import json
+import math
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import threadpoolctl
+
+from privrep.algorithms.altmin import Algorithm
+from privrep.algorithms.moment_step import SampleClip, moments
+from privrep.heads import fit_heads
+from privrep.privacy.accounting import Budget
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Problem, Users
+from privrep.rng import stream
+from privrep.task import Task
+
+CLIP = SampleClip(feature=10.0, label=2.0)
+"""Near the medians of ||x|| ||v|| and |y|, so that about half of the samples are clipped."""
+
+ALTMIN = Algorithm(
+    init="spectral",
+    split="all-samples-reused",
+    clip_feature=CLIP.feature,
+    clip_label=CLIP.label,
+    init_label_clip=CLIP.label,
+)
+"""One epoch in which all samples serve every step: the split with the most work."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of users, and how often each work is repeated."""
+
+    paper: int = 50_000
+    wide: int = 10_000
+    many: int = 1_000_000
+    many_budget: int | None = None
+    loop_samples: int = 1_000
+    loop_users: int = 4_000
+    slope: tuple[int, ...] = (12_500, 25_000, 50_000, 100_000)
+    repeats: int = 7
+    slope_repeats: int = 3
+
+
+QUICK = Sizes(
+    paper=4_000,
+    wide=1_000,
+    many=20_000,
+    many_budget=0,
+    loop_samples=100,
+    loop_users=400,
+    slope=(1_250, 2_500, 5_000, 10_000),
+    repeats=2,
+    slope_repeats=2,
+)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measured number.
+
+    Attributes
+    ----------
+    limit : "<= a", ">= a" or "a .. b". holds : whether the value keeps the limit. how : what was measured.
+    """
+
+    name: str
+    value: float
+    unit: str
+    limit: str
+    holds: bool
+    how: str
+
+
+class Bench:
+    """Records in the order of measurement, printed as a table while they come in, and the times behind them."""
+
+    def __init__(self):
+        self.records: list[Record] = []
+        self.seconds: dict[str, float] = {}
+        print(f"{'name':<32} {'value':>10}  {'unit':<18} {'limit':<12} holds", flush=True)
+
+    def record(self, name: str, value: float, unit: str, how: str, *, least: float = -math.inf, most: float = math.inf):
+        """Compare a value with its bounds, keep it and print it."""
+        if math.isinf(least):
+            limit = f"<= {most:g}"
+        elif math.isinf(most):
+            limit = f">= {least:g}"
+        else:
+            limit = f"{least:g} .. {most:g}"
+        holds = bool(least <= value <= most)
+        self.records.append(Record(name, float(value), unit, limit, holds, how))
+        print(f"{name:<32} {value:>10.4g}  {unit:<18} {limit:<12} {'yes' if holds else 'NO'}", flush=True)
+
+    def best(self, repeats: int, **works: Callable[[], object]) -> dict[str, float]:
+        """The least CPU seconds of each work over rounds in which all works run in turn, after one round that is not counted."""
+        times = {name: [] for name in works}
+        for turn in range(repeats + 1):
+            for name, work in works.items():
+                start = time.process_time()
+                work()
+                if turn:
+                    times[name].append(time.process_time() - start)
+        shortest = {name: min(values) for name, values in times.items()}
+        self.seconds |= shortest
+        return shortest
+
+
+def kept_users(problem: Problem) -> Users:
+    """Users whose blocks are in memory."""
+    users = Users(problem, memory_budget=problem.bytes)
+    draw(users)
+    return users
+
+
+def draw(users: Users) -> None:
+    """Pass over all blocks and do nothing with them."""
+    for _ in users.blocks():
+        pass
+
+
+def statistics(users: Users, batch: range) -> tuple[np.ndarray, np.ndarray]:
+    """Algorithm 2's statistics from drawn users: feature norms, head step, sums of moments; all samples in each step."""
+    for block in users.blocks():
+        block.__dict__.pop("feature_norms", None)
+    basis = users.truth.basis
+    everything = slice(0, users.problem.samples)
+    return moments(users, batch, lambda block: fit_heads(block.features, block.labels, basis), everything, CLIP)
+
+
+def loop_over_samples(users: Users, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The statistics of the first `count` users from the formulas as printed: one outer product per sample."""
+    basis, dim, rank = users.truth.basis, users.problem.dim, users.problem.rank
+    second, first = np.zeros((dim * rank, dim * rank)), np.zeros(dim * rank)
+    for block in users.blocks(0, count):
+        for j in range(block.users):
+            features, labels = block.features[:, j].astype(np.float64), block.labels[:, j].astype(np.float64)
+            gram, right = np.zeros((rank, rank)), np.zeros(rank)
+            for x, y in zip(features, labels, strict=True):
+                projected = x @ basis
+                gram += np.outer(projected, projected)
+                right += y * projected
+            head = np.linalg.solve(gram, right)
+            for x, y in zip(features, labels, strict=True):
+                w = np.outer(head, x).ravel()
+                norm = math.sqrt(w @ w)
+                if norm > CLIP.feature:
+                    w *= CLIP.feature / norm
+                second += np.outer(w, w)
+                first += min(max(y, -CLIP.label), CLIP.label) * w
+    return second, first
+
+
+def loop_over_users(users: Users, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The statistics of the first `count` users, vectorised over the samples of one user."""
+    basis, dim, rank = users.truth.basis.astype(np.float32), users.problem.dim, users.problem.rank
+    second, first = np.zeros((dim * rank, dim * rank)), np.zeros(dim * rank)
+    for block in users.blocks(0, count):
+        for j in range(block.users):
+            features, labels = block.features[:, j], block.labels[:, j]
+            projected = features @ basis
+            head = np.linalg.solve(projected.T @ projected, projected.T @ labels)
+            rows = (features[:, None, :] * head[:, None]).reshape(len(labels), -1)
+            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            rows *= np.minimum(1, np.float32(CLIP.feature) / norms)[:, None]
+            second += rows.T @ rows
+            first += np.minimum(np.maximum(labels, -CLIP.label), CLIP.label) @ rows
+    return second, first
+
+
+def check_same(found: tuple[np.ndarray, np.ndarray], expected: tuple[np.ndarray, np.ndarray]) -> None:
+    """Raise AssertionError unless two pairs (A, b) agree to float32 accuracy."""
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4 * np.abs(b).max())
+
+
+def fit(users: int, memory_budget: int | None = None) -> None:
+    """One fit at d = 50, k = 2, m = 10: draw, spectral initialisation, one epoch, personalise, score."""
+    problem = Problem(users=users, samples=10, dim=50, rank=2, label_noise_sd=0.1)
+    drawn = Users(problem) if memory_budget is None else Users(problem, memory_budget=memory_budget)
+    budget = Budget(epsilon=1.0, delta=1e-6)
+    ALTMIN.fit(Task(drawn, budget, lambda role: stream(0, role, problem.axes), Ledger()))
+
+
+def peak_rss() -> int:
+    """Peak resident memory of this process in bytes.
+
+    On Linux `ru_maxrss` starts from that of the parent, so the kernel's own high-water mark is read.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def peak_rss_of_fit(users: int, memory_budget: int | None = None) -> int:
+    """`peak_rss` of a new interpreter that does one fit."""
+    command = [sys.executable, __file__, "--peak-rss-of-fit", str(users)]
+    if memory_budget is not None:
+        command += ["--memory-budget", str(memory_budget)]
+    return int(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def bench_statistics(bench: Bench, sizes: Sizes) -> None:
+    """Algorithm 2's statistics against drawing the users and against loops, at d = 50, k = 2, m = 10."""
+    n = sizes.paper
+    problem = Problem(users=n, samples=10, dim=50, rank=2, label_noise_sd=0.1)
+    users, redrawn = kept_users(problem), Users(problem, memory_budget=0)
+    by_sample, by_user = min(sizes.loop_samples, n), min(sizes.loop_users, n)
+    check_same(loop_over_samples(users, by_sample), statistics(users, range(by_sample)))
+    check_same(loop_over_users(users, by_user), statistics(users, range(by_user)))
+    seconds = bench.best(
+        sizes.repeats,
+        draw=lambda: draw(redrawn),
+        statistics=lambda: statistics(users, range(n)),
+        loop_over_samples=lambda: loop_over_samples(users, by_sample),
+        loop_over_users=lambda: loop_over_users(users, by_user),
+    )
+    bench.record(
+        "statistics_over_drawing",
+        seconds["statistics"] / seconds["draw"],
+        "ratio of times",
+        f"One pass of Algorithm 2's statistics, head step included, over kept users, against drawing them block by block; "
+        f"n={n}, m=10, d=50, k=2, all samples in each step.",
+        most=0.75,
+    )
+    for name, count, least, what in (
+        ("loop_over_samples", by_sample, 40, "a loop over users and samples"),
+        ("loop_over_users", by_user, 10, "a loop over users, vectorised over the samples of one user"),
+    ):
+        bench.record(
+            f"speedup_over_{name}",
+            seconds[name] / count * n / seconds["statistics"],
+            "times faster",
+            f"Head step and statistics of n={n} users against {what}; the loop ran over the first {count} users and its "
+            f"time was scaled by {n / count:g}; both gave the same statistics.",
+            least=least,
+        )
+
+
+def bench_gram(bench: Bench, sizes: Sizes) -> None:
+    """Rate of the Gram matrix against the machine's sgemm, at d = 100, k = 4, m = 10."""
+    n = sizes.wide
+    users = kept_users(Problem(users=n, samples=10, dim=100, rank=4, label_noise_sd=0.1))
+    size = users.problem.dim * users.problem.rank
+    rng = np.random.default_rng(0)
+    counts = [block.users * users.problem.samples for block in users.blocks()]
+    rows = rng.standard_normal((max(counts), size), dtype=np.float32)
+    left, right = rng.standard_normal((2, 2000, 2000), dtype=np.float32)
+    product = np.empty_like(left)
+
+    def gram():
+        """The lines of `moments` that sum A, block by block, on rows that are there already."""
+        second = np.float64(0.0)
+        for count in counts:
+            part = rows[:count]
+            second = second + (part.T @ part).astype(np.float64)
+
+    seconds = bench.best(
+        sizes.repeats,
+        sgemm=lambda: np.matmul(left, right, out=product),
+        gram_wide=gram,
+        statistics_wide=lambda: statistics(users, range(n)),
+    )
+    sgemm_rate = 2 * 2000**3 / seconds["sgemm"]
+    for name, work, what in (
+        ("gram_rate_over_sgemm", "gram_wide", "The Gram part of `moments` alone"),
+        (
+            "moments_rate_over_sgemm",
+            "statistics_wide",
+            "The whole of `moments` with the head step, counted as its Gram,",
+        ),
+    ):
+        bench.record(
+            name,
+            sum(counts) * size**2 / seconds[work] / sgemm_rate,
+            "ratio of rates",
+            f"{what} at d=100, k=4, m=10, n={n}, N (dk)^2 flops for N={sum(counts)} samples, against the rate of a "
+            f"float32 2000x2000 product, 2 n^3 flops ({sgemm_rate / 1e9:.0f} Gflop/s).",
+            least=0.5,
+        )
+
+
+def bench_fit(bench: Bench, sizes: Sizes) -> None:
+    """One whole fit: time against drawing its data, and peak memory of a new process."""
+    n = sizes.paper
+    redrawn = Users(Problem(users=n, samples=10, dim=50, rank=2, label_noise_sd=0.1), memory_budget=0)
+    seconds = bench.best(sizes.repeats, fit_draw=lambda: draw(redrawn), fit=lambda: fit(n))
+    what = "draw, spectral initialisation, one epoch, personalise, score"
+    bench.record(
+        "fit_over_drawing",
+        seconds["fit"] / seconds["fit_draw"],
+        "ratio of times",
+        f"One fit ({what}; all samples in each step) at n={n}, m=10, d=50, k=2 against drawing its data block by block.",
+        most=2.5,
+    )
+    bench.record(
+        "peak_rss_paper",
+        peak_rss_of_fit(n) / 1e6,
+        "MB",
+        f"Peak resident memory of a new process that does the fit at n={n}, m=10, d=50, k=2.",
+        most=600,
+    )
+    budget = "default memory budget" if sizes.many_budget is None else f"memory budget {sizes.many_budget}"
+    bench.record(
+        "peak_rss_many",
+        peak_rss_of_fit(sizes.many, sizes.many_budget) / 1e6,
+        "MB",
+        f"The same at n={sizes.many} with the {budget}, blocks drawn again on each pass.",
+        most=1000,
+    )
+
+
+def bench_slope(bench: Bench, sizes: Sizes) -> None:
+    """Growth of the fit time with the number of users, in each mode."""
+    modes = {"kept": 10**10, "redrawn": 0}
+    works = {f"fit_{mode}_{n}": (n, modes[mode]) for mode in modes for n in sizes.slope}
+    seconds = bench.best(sizes.slope_repeats, **{name: lambda a=a: fit(*a) for name, a in works.items()})
+    for mode in modes:
+        times = [seconds[f"fit_{mode}_{n}"] for n in sizes.slope]
+        bench.record(
+            f"slope_{mode}",
+            np.polyfit(np.log(sizes.slope), np.log(times), 1)[0],
+            "log-log slope",
+            f"Least-squares slope of log fit time against log n for n in {', '.join(map(str, sizes.slope))} at m=10, d=50, "
+            f"k=2, blocks {'kept in memory' if mode == 'kept' else 'drawn again on each pass'}.",
+            least=0.9,
+            most=1.1,
+        )
+
+
+def cpu_name() -> str:
+    """The model name of the processor, as far as the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def host() -> dict:
+    """Facts about the machine; raises RuntimeError unless BLAS runs on one thread."""
+    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+    if not pools or any(pool["num_threads"] != 1 for pool in pools):
+        raise RuntimeError(f"BLAS must run on one thread; threadpoolctl reports {pools}")
+    names = ("prefix", "internal_api", "version", "architecture", "num_threads")
+    return {
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "blas": [{name: pool.get(name) for name in names} for pool in pools],
+        "settings": {name: value for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")},
+    }
+
+
+def main() -> None:
+    """Run all measurements, or one fit in the process that measures memory."""
+    parser = argparse.ArgumentParser(description="Measure speed and memory against fixed limits.")
+    parser.add_argument("--output", type=Path, default=Path("reports/benchmarks.json"), help="JSON file to write")
+    parser.add_argument("--quick", action="store_true", help="small sizes; the numbers are no measurement")
+    parser.add_argument(
+        "--peak-rss-of-fit", type=int, metavar="USERS", help="do one fit and print its peak memory in bytes"
+    )
+    parser.add_argument("--memory-budget", type=int, help="bytes of kept blocks in that fit")
+    args = parser.parse_args()
+    facts = host()
+    if args.peak_rss_of_fit is not None:
+        fit(args.peak_rss_of_fit, args.memory_budget)
+        print(peak_rss())
+        return
+    started = time.perf_counter()
+    sizes = QUICK if args.quick else Sizes()
+    bench = Bench()
+    for measure in (bench_statistics, bench_gram, bench_fit, bench_slope):
+        measure(bench, sizes)
+    elapsed = time.perf_counter() - started
+    content = {
+        "quick": args.quick,
+        "host": facts,
+        "wall_seconds": round(elapsed, 1),
+        "records": [asdict(record) for record in bench.records],
+        "cpu_seconds": {name: round(value, 6) for name, value in bench.seconds.items()},
+    }
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = args.output.with_name(args.output.name + ".tmp")
+    temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+    os.replace(temporary, args.output)
+    missed = [record.name for record in bench.records if not record.holds]
+    print(
+        f"{elapsed:.0f} s; {'all limits hold' if not missed else 'missed: ' + ', '.join(missed)}; wrote {args.output}"
+    )
+
+
+if __name__ == "__main__":
+    main()
