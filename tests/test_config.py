@@ -19,8 +19,14 @@ BAD = {
     "empty grid": ({"grids": {"full": {"epsilon": []}}}, ["grids.full.epsilon", "empty"]),
     "no seeds": ({"grids": {"full": {"seed": 0}}}, ["grids.full.seed"]),
     "unknown grid": ({"series": {"random-s2-a": {"grid": "fulll"}}}, ["series.random-s2-a", "'fulll'", "full"]),
-    "unknown algorithm": ({"series": {"random-s2-a": {"algorithm": "altmn"}}}, ["'altmn'", "src/privrep/algorithms/altmn.py"]),
-    "a step as algorithm": ({"series": {"random-s2-a": {"algorithm": "moment_step"}}}, ["'moment_step'", "cannot run alone"]),
+    "unknown algorithm": (
+        {"series": {"random-s2-a": {"algorithm": "altmn"}}},
+        ["'altmn'", "src/privrep/algorithms/altmn.py"],
+    ),
+    "a step as algorithm": (
+        {"series": {"random-s2-a": {"algorithm": "moment_step"}}},
+        ["'moment_step'", "cannot run alone"],
+    ),
     "unknown option": ({"series": {"random-s2-a": {"options": {"clip": 1}}}}, ["clip is no option", "clip_feature"]),
     "clip of zero": ({"series": {"random-s2-a": {"options": {"clip_label": 0}}}}, ["clip_label is 0", "positive"]),
     "unknown split": ({"series": {"random-s2-a": {"options": {"split": "thirds"}}}}, ["'thirds'", "halves-then-all"]),
@@ -45,7 +51,12 @@ def test_bad_study_is_named(name):
 
 @pytest.mark.parametrize(
     ("override", "word"),
-    [({"scale": "huge"}, "'huge'"), ({"master_seed": -1}, "-1"), ({"shards": 3}, "'shards'"), ({"studies": []}, "empty")],
+    [
+        ({"scale": "huge"}, "'huge'"),
+        ({"master_seed": -1}, "-1"),
+        ({"shards": 3}, "'shards'"),
+        ({"studies": []}, "empty"),
+    ],
 )
 def test_bad_config_is_named(override, word):
     """The top level file is checked too."""

@@ -90,10 +90,11 @@ def _reason(rule: dict, found: Interval, outcome: bool | None) -> str:
     if rule["rule"] == "digits":
         same, printed = matching_digits(rule["value"], found.measured)
         return f"found {found.measured:.5g}, printed {rule['value']}: {same} of {printed} digits"
-    side = {True: "within", False: "beyond", None: "on both sides of"}[outcome]
+    limit = f"{'at most' if rule['rule'] == 'at_most' else 'at least'} {rule['value']}"
+    says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
     if found.low == found.high:
-        return f"{found.measured:.4g} is {side} {_claimed(rule)}"
-    return f"[{found.low:.4g}, {found.high:.4g}] is {side} {_claimed(rule)}"
+        return f"{found.measured:.4g} {says} {limit}"
+    return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {limit}"
 
 
 def judge_quantity(claim: dict, quantity: dict, measures: dict[str, dict], scale: str) -> dict:

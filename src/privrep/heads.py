@@ -62,8 +62,8 @@ def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray) -> np
     rank = basis.shape[1]
     if samples < rank:
         raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")
-    projected = basis.T.astype(np.float32) @ features.reshape(-1, dim).T
-    projected = projected.reshape(rank, samples, users).astype(np.float64)
+    projected = features.reshape(-1, dim) @ basis.astype(np.float32)
+    projected = np.ascontiguousarray(projected.T, dtype=np.float64).reshape(rank, samples, users)
     gram = np.einsum("iqb,jqb->ijb", projected, projected)
     right = np.einsum("iqb,qb->ib", projected, labels.astype(np.float64))
     return solve_positive_definite(gram, right).T

@@ -5,6 +5,7 @@ The only module that sets up matplotlib; no simulation imports it.
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import matplotlib
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 matplotlib.use("Agg")
 sns.set_theme(
@@ -23,25 +26,62 @@ sns.set_theme(
         "svg.fonttype": "none",
         "pdf.fonttype": 42,
         "font.family": "sans-serif",
-        "font.sans-serif": ["DejaVu Sans"],
+        # DejaVu Sans comes with matplotlib and sets the layout; the others are for readers of the SVG who lack it.
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica Neue", "Arial"],
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.grid": True,
+        "axes.edgecolor": "0.35",
+        "axes.linewidth": 0.8,
+        "xtick.color": "0.35",
+        "ytick.color": "0.35",
+        "xtick.labelcolor": "0.15",
+        "ytick.labelcolor": "0.15",
+        "xtick.major.size": 3.5,
+        "ytick.major.size": 3.5,
+        "xtick.major.width": 0.8,
+        "ytick.major.width": 0.8,
+        "xtick.minor.size": 2,
+        "ytick.minor.size": 2,
+        "xtick.minor.width": 0.5,
+        "ytick.minor.width": 0.5,
         "grid.color": "0.92",
         "grid.linewidth": 0.6,
         "legend.frameon": False,
-        "legend.fontsize": 8,
+        "legend.fontsize": 8.5,
+        "legend.handlelength": 2.6,
         "axes.labelsize": 9.5,
         "xtick.labelsize": 8.5,
         "ytick.labelsize": 8.5,
         "axes.titlesize": 10,
         "axes.titlelocation": "left",
+        "axes.titlepad": 8,
         "figure.facecolor": "white",
         "savefig.facecolor": "white",
     },
 )
 
 COLOURS = sns.color_palette("colorblind").as_hex()
+NOTE = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
+"""Keywords of an annotation."""
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power_of_ten(value: float) -> str:
+    """A power of ten as text for a label.
+
+    >>> power_of_ten(1e-6)
+    '10⁻⁶'
+    """
+    return f"10{str(round(math.log10(value))).translate(SUPERSCRIPTS)}"
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Write the ticks of a log axis as decimal numbers, powers of ten alone."""
+    axis.set_major_locator(LogLocator(numticks=20))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value >= 1e-4 else power_of_ten(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:

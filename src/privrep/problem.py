@@ -63,8 +63,8 @@ class Problem:
                 raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
         if self.rank > self.dim:
             raise ValueError(f"rank is {self.rank}; it must not exceed dim, which is {self.dim}")
-        if not self.label_noise_sd >= 0:
-            raise ValueError(f"label_noise_sd is {self.label_noise_sd!r}; it must be at least 0")
+        if not 0 <= self.label_noise_sd < float("inf"):
+            raise ValueError(f"label_noise_sd is {self.label_noise_sd!r}; it must be finite and at least 0")
         if self.head_law not in HEAD_LAWS:
             raise ValueError(f"head_law is {self.head_law!r}; it must be one of {', '.join(HEAD_LAWS)}")
         if self.truth_law not in TRUTH_LAWS:

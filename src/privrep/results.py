@@ -55,7 +55,7 @@ COLUMNS = {
     "epsilon_exact": "epsilon from the ledger, by exact Gaussian accounting",
     "mu": "Gaussian-DP parameter from the ledger",
     "releases": "entries in the ledger",
-    "min_eigenvalue": "smallest eigenvalue of the noisy Gram over its mean diagonal entry, least over the steps",
+    "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
     "epochs_run": "epochs until convergence",
 }
 """The data dictionary: every column of cells.csv."""

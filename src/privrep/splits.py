@@ -73,7 +73,7 @@ def split_samples(preset: str, samples: int) -> Split:
     if preset not in PRESETS:
         raise ValueError(f"split is {preset!r}; it must be one of {', '.join(PRESETS)}")
     ranges, multiple, _ = PRESETS[preset]
-    if samples % multiple:
+    if samples < 1 or samples % multiple:
         raise ValueError(f"samples is {samples}; split {preset!r} needs a multiple of {multiple}")
     return ranges(samples)
 

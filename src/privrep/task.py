@@ -46,6 +46,18 @@ class Outcome:
     log: dict[str, float] = field(default_factory=dict)
 
 
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise ValueError unless an option is one of its choices."""
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise ValueError unless an option is an integer of at least 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
+
+
 class Algorithm(Protocol):
     """The interface of a file in `privrep.algorithms`."""
 

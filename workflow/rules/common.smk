@@ -70,6 +70,23 @@ def figure_files(*studies):
     ]
 
 
+def job_benchmarks():
+    """The benchmark files of the jobs that this run consists of, shards of an earlier division left out."""
+    shards = [
+        f"run_shard/{study}-{shard}"
+        for study in SIMULATED
+        for shard in range(STUDIES[study]["shards"])
+    ]
+    whole = [
+        f"{rule}/{study}"
+        for study in SIMULATED
+        for rule in ("resolve_study", "merge_cells")
+    ]
+    steps = [f"{rule}_{study}" for study in STUDIES for rule in ("measure", "plot")]
+    names = [*shards, *whole, *steps, "check_errata", "judge_claims"]
+    return [f"benchmarks/{RUN}/{name}.tsv" for name in names]
+
+
 def imported_modules(path):
     """Files of privrep that a Python file imports, by reading its import statements."""
     for node in ast.walk(ast.parse(Path(path).read_text())):

@@ -43,7 +43,7 @@ for study in STUDIES:
         threads: 1
         params:
             study=study,
-            figures=FIGURES,
+            figures=Path(FIGURES),
         shell:
             "python workflow/scripts/plot_study.py --study {params.study} --cells {input.cells}"
             " --figures {params.figures} > {log} 2>&1"
@@ -82,7 +82,7 @@ rule judge_claims:
     threads: 1
     params:
         scale=config["scale"],
-        figures=FIGURES,
+        figures=Path(FIGURES),
     shell:
         "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
         " --scale {params.scale} --figures {params.figures} --output {output} > {log} 2>&1"

@@ -4,6 +4,8 @@
 rule write_provenance:
     input:
         claims=rules.judge_claims.output,
+        errata=rules.check_errata.output,
+        figures=figure_files(*STUDIES),
         timings=expand(f"{RESULTS}/{{study}}/timings.csv", study=SIMULATED),
         code=code_of("write_provenance"),
     output:
@@ -17,7 +19,38 @@ rule write_provenance:
     threads: 1
     params:
         config=json.dumps(dict(config)),
-        run=RUN,
+        jobs=job_benchmarks(),
     shell:
         "python workflow/scripts/write_provenance.py --config {params.config:q} --timings {input.timings}"
-        " --jobs benchmarks/{params.run} --output {output} > {log} 2>&1"
+        " --jobs {params.jobs} --output {output} > {log} 2>&1"
+
+
+rule render_report:
+    input:
+        claims=rules.judge_claims.output,
+        errata=rules.check_errata.output,
+        provenance=rules.write_provenance.output,
+        captions=expand("config/claims/{paper}.yaml", paper=STUDIES_OF_PAPER),
+        measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
+        cells=expand(f"{RESULTS}/{{study}}/cells.csv", study=SIMULATED),
+        figures=figure_files(*STUDIES),
+        notebook="workflow/notebooks/report.py",
+        template="workflow/notebooks/page.html",
+        code=code_of("render_report", "workflow/notebooks/report.py"),
+    output:
+        f"{REPORTS}/index.html",
+    log:
+        f"logs/{RUN}/render_report.log",
+    benchmark:
+        f"benchmarks/{RUN}/render_report.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        results=Path(RESULTS),
+        figures=Path(FIGURES),
+    shell:
+        "python workflow/scripts/render_report.py --notebook {input.notebook} --template {input.template}"
+        " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
+        " --captions {input.captions} --results {params.results} --figures {params.figures}"
+        " --output {output} > {log} 2>&1"

@@ -26,14 +26,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, type=json.loads, help="resolved configuration as JSON")
     parser.add_argument("--timings", nargs="*", default=[], type=Path, help="timings.csv of each study")
-    parser.add_argument("--jobs", required=True, type=Path, help="folder of the jobs' benchmark files")
+    parser.add_argument("--jobs", required=True, nargs="+", type=Path, help="Snakemake's benchmark file of each job")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
-    jobs = sorted(args.jobs.rglob("*.tsv"))
-    cells, everything = total(args.timings, "wall_seconds", ","), total(jobs, "s", "\t")
+    cells, everything = total(args.timings, "wall_seconds", ","), total(args.jobs, "s", "\t")
     record = provenance(args.config) | {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "jobs": len(jobs),
+        "jobs": len(args.jobs),
         "job_seconds": round(everything, 1),
         "cell_seconds": round(cells, 1),
         "cell_cpu_seconds": round(total(args.timings, "cpu_seconds", ","), 1),

@@ -24,7 +24,9 @@ from privrep.problem import Problem, Users
 from privrep.risk import personalised_risk
 from privrep.splits import Split, count, split_samples
 from privrep.subspace import orthonormalise, random_subspace
-from privrep.task import Outcome, Task
+from privrep.task import Outcome, Task, check_choice, check_count
+
+STARTS = ("random", "spectral")
 
 THEOREM_4_2 = Theorem("A-T4.2", 16)
 """Delta = sqrt(16 L)/eps for Algorithm 3 and one pass of Algorithm 1 over disjoint batches."""
@@ -97,13 +99,10 @@ class Algorithm:
     init_label_clip: float = 2.0
 
     def __post_init__(self):
-        if self.init not in ("random", "spectral"):
-            raise ValueError(f"init is {self.init!r}; it must be random or spectral")
-        if self.clip_unit not in ("sample", "user"):
-            raise ValueError(f"clip_unit is {self.clip_unit!r}; it must be sample or user")
-        for name in ("epochs", "batches"):
-            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be an integer of at least 1")
+        check_choice("init", self.init, STARTS)
+        check_choice("clip_unit", self.clip_unit, ("sample", "user"))
+        check_count("epochs", self.epochs)
+        check_count("batches", self.batches)
         check_bound("init_label_clip", self.init_label_clip)
         _ = self.clip
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.altmin import check_split, start_subspace
+from privrep.algorithms.altmin import STARTS, check_split, start_subspace
 from privrep.heads import fit_heads
 from privrep.privacy.accounting import Cost, sequential_theorem
 from privrep.privacy.clipping import check_bound, clip_factor
@@ -22,7 +22,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
 from privrep.problem import Block, Problem
 from privrep.risk import personalised_risk
 from privrep.subspace import orthonormalise
-from privrep.task import Outcome, Task
+from privrep.task import Outcome, Task, check_choice, check_count
 
 
 def clipped_gradients(block: Block, samples: slice, basis: np.ndarray, heads: np.ndarray, bound: float) -> np.ndarray:
@@ -47,6 +47,8 @@ class Algorithm:
     epochs: int = 1
 
     def __post_init__(self):
+        check_choice("init", self.init, STARTS)
+        check_count("epochs", self.epochs)
         check_bound("clip_feature", self.clip_feature)
         check_bound("step", self.step)
 

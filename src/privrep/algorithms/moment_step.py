@@ -114,7 +114,7 @@ def moments(
 class Step:
     """Result of one private step: the minimiser (d, k), not orthonormalised, and how far A was from singular.
 
-    `min_eigenvalue` is the smallest eigenvalue of the noisy A over its mean diagonal entry: negative means that the
+    `min_eigenvalue` is the smallest eigenvalue of the noisy A over the mean magnitude of all: negative means that the
     printed argmin does not exist.
     """
 
@@ -151,4 +151,4 @@ def moment_step(
     eigenvalues, vectors = np.linalg.eigh(second)
     solution = vectors @ ((vectors.T @ first) / eigenvalues)
     minimiser = solution.reshape(-1, users.problem.dim).T
-    return Step(minimiser, float(eigenvalues[0] / eigenvalues.mean()))
+    return Step(minimiser, float(eigenvalues[0] / np.abs(eigenvalues).mean()))

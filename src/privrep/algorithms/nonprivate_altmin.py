@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privrep.algorithms.altmin import alternate, check_split, start_subspace
+from privrep.algorithms.altmin import STARTS, alternate, check_split, start_subspace
 from privrep.algorithms.moment_step import SampleClip
 from privrep.problem import Problem
 from privrep.risk import personalised_risk
 from privrep.subspace import dist2, orthonormalise
-from privrep.task import Outcome, Task
+from privrep.task import Outcome, Task, check_choice, check_count
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,10 @@ class Algorithm:
     split: str = "all-samples-reused"
     tolerance: float = 1.0e-5
     max_epochs: int = 200
+
+    def __post_init__(self):
+        check_choice("init", self.init, STARTS)
+        check_count("max_epochs", self.max_epochs)
 
     def check(self, problem: Problem) -> None:
         check_split(self.split, problem)

@@ -12,7 +12,7 @@ from privrep.algorithms.altmin import check_split
 from privrep.problem import Problem
 from privrep.risk import block_excess, personalised_risk
 from privrep.subspace import random_subspace
-from privrep.task import Outcome, Task
+from privrep.task import Outcome, Task, check_choice
 
 KINDS = ("random", "random-subspace", "zero")
 
@@ -24,8 +24,7 @@ class Algorithm:
     kind: str
 
     def __post_init__(self):
-        if self.kind not in KINDS:
-            raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(KINDS)}")
+        check_choice("kind", self.kind, KINDS)
 
     def check(self, problem: Problem) -> None:
         if self.kind == "random-subspace":

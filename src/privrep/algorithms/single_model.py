@@ -14,10 +14,11 @@ import numpy as np
 from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.algorithms.moment_step import SampleClip, moment_step
 from privrep.privacy.accounting import Cost, sequential_theorem
+from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
 from privrep.problem import Block, Problem, Users
 from privrep.risk import block_excess
-from privrep.task import Outcome, Task
+from privrep.task import Outcome, Task, check_choice, check_count
 
 
 def ones(block: Block) -> np.ndarray:
@@ -50,8 +51,9 @@ class Algorithm:
     step: float = 1.0
 
     def __post_init__(self):
-        if self.method not in ("moments", "gradient"):
-            raise ValueError(f"method is {self.method!r}; it must be moments or gradient")
+        check_choice("method", self.method, ("moments", "gradient"))
+        check_count("epochs", self.epochs)
+        check_bound("step", self.step)
         if self.method == "moments" and self.epochs != 1:
             raise ValueError(f"epochs is {self.epochs!r}; method moments releases once, so it must be 1")
         _ = self.clip

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privrep.privacy.clipping import clip_scalar
+from privrep.privacy.clipping import check_bound, clip_scalar
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import release_symmetric
 from privrep.problem import Users
@@ -49,6 +49,7 @@ def spectral_init(
     Sensitivity: ||W_jp|| has an upper triangle of norm at most zeta^2, so a user adds at most P zeta^2 and replacing one
     moves the sum by at most 2 P zeta^2 (Lemma 4.5), attained by flipping the sign of one label in each pair.
     """
+    check_bound("init_label_clip", label_clip)
     pairs = count(samples) // 2
     moments = release_symmetric(
         pair_moments(users, samples, label_clip),

@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.plotting import COLOURS, new_figure
+from privrep.plotting import COLOURS, NOTE, new_figure, plain_ticks, power_of_ten
 from privrep.studies.accounting import SECTION6_DELTA, STATEMENTS, achieved, achieved_exactly
+
+NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}
+"""Claim id -> label."""
 
 
 def draw(cells: None) -> dict[str, tuple[Figure, pd.DataFrame]]:
@@ -27,16 +30,26 @@ def draw(cells: None) -> dict[str, tuple[Figure, pd.DataFrame]]:
     ]
     numbers = pd.DataFrame(rows)
     figure, axis = new_figure(6.4, 4.0)
-    for colour, (claim, part) in zip(COLOURS, numbers.groupby("statement", sort=False), strict=False):
-        axis.plot(part["epsilon"], part["printed chain"], color=colour, label=f"{claim[2:]}, zCDP chain")
-        axis.plot(part["epsilon"], part["exact"], color=colour, linestyle="--", label=f"{claim[2:]}, exact")
-    axis.axhline(1, color="0.4", linewidth=0.8)
-    axis.annotate("claimed", (0.1, 1), xytext=(2, 3), textcoords="offset points", color="0.35")
     log_term = math.log(1 / SECTION6_DELTA)
-    axis.axvline(log_term, color="0.4", linewidth=0.8, linestyle=":")
-    axis.annotate(
-        "eps = ln(1/delta)", (log_term, 0.33), xytext=(-4, 0), textcoords="offset points", ha="right", color="0.35"
+    axis.axvspan(log_term, epsilons[-1], color="0.96", zorder=0)
+    axis.axvline(log_term, color="0.45", linewidth=0.8, linestyle=":")
+    axis.annotate("stated up to ε = ln(1/δ)", (log_term, 0.27), xytext=(-5, 0), ha="right", **NOTE)
+    axis.axhline(1, color="0.45", linewidth=0.8)
+    axis.annotate("claimed", (epsilons[0], 1), xytext=(2, 4), **NOTE)
+    chains, exact = [], []
+    for colour, (claim, part) in zip(COLOURS, numbers.groupby("statement", sort=False), strict=False):
+        style = {"color": colour, "linewidth": 1.6}
+        chains += axis.plot(part["epsilon"], part["printed chain"], label=NAMES[claim], **style)
+        exact += axis.plot(part["epsilon"], part["exact"], linestyle="--", label=NAMES[claim], **style)
+    axis.set(
+        xscale="log",
+        xlim=(epsilons[0], epsilons[-1]),
+        xlabel=f"claimed ε (δ = {power_of_ten(SECTION6_DELTA)})",
+        ylabel="achieved over claimed ε",
+        ylim=(0.25, 1.08),
     )
-    axis.set(xscale="log", xlabel="claimed epsilon", ylabel="achieved over claimed epsilon", ylim=(0.3, 1.08))
-    axis.legend(ncols=1)
+    plain_ticks(axis.xaxis)
+    place = {"loc": "upper left", "alignment": "left", "title_fontsize": 8.5}
+    axis.add_artist(axis.legend(handles=chains, title="printed chain", bbox_to_anchor=(0.01, 0.9), **place))
+    axis.legend(handles=exact, title="exact accounting", bbox_to_anchor=(0.33, 0.9), **place)
     return {"jain2021/privacy_accounting": (figure, numbers)}

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from privrep.intervals import bootstrap_interval
-from privrep.plotting import COLOURS, new_figure
+from privrep.plotting import COLOURS, NOTE, new_figure, plain_ticks, power_of_ten
 from privrep.studies.figure2 import COMPARABLE_EPSILON, DECIDING, judge_readings, read_method
 
 CURVES = {
@@ -53,68 +54,85 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 def draw_curves(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Figure 2 twice: on a log axis, and on the paper's linear axis from 0 to 4."""
     numbers = curve_table(cells)
-    figure, (log_axis, linear_axis) = new_figure(9.6, 4.2, ncols=2, width_ratios=[1, 1])
+    delta = cells.loc[cells["series"] == DECIDING, "delta"].iloc[0]
+    figure, (log_axis, linear_axis) = new_figure(9.6, 4.6, ncols=2)
     for axis in (log_axis, linear_axis):
         for label, (_, style, colour) in CURVES.items():
             part = numbers[numbers["curve"] == label]
             axis.plot(
-                part["epsilon"], part["mse"], style, color=COLOURS[colour], markersize=4, linewidth=1.4, label=label
+                part["epsilon"],
+                part["mse"],
+                style,
+                color=COLOURS[colour],
+                markersize=5,
+                markerfacecolor="white" if "--" in style else COLOURS[colour],
+                linewidth=1.6,
+                label=label,
+                clip_on=False,
             )
             axis.fill_between(
                 part["epsilon"], part["ci_low"], part["ci_high"], color=COLOURS[colour], alpha=0.18, linewidth=0
             )
-        axis.axvline(COMPARABLE_EPSILON, color="0.6", linewidth=0.8, linestyle=(0, (1, 2)))
-        axis.set(xlabel="user-level epsilon (delta = 1e-6)", xticks=sorted(numbers["epsilon"].unique()))
-    log_axis.set(yscale="log", ylabel="population MSE", title="Log axis")
-    linear_axis.set(ylim=(0, 4.25), ylabel="population MSE", title="The paper's linear axis")
+        axis.axvline(COMPARABLE_EPSILON, color="0.6", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
+        axis.set(
+            xlabel=f"user-level ε (δ = {power_of_ten(delta)})",
+            ylabel="population MSE",
+            xticks=sorted(numbers["epsilon"].unique()),
+        )
+    log_axis.set(yscale="log", title="Log axis")
+    plain_ticks(log_axis.yaxis)
+    linear_axis.set(ylim=(-0.06, 4.25), yticks=range(5), title="The paper's linear axis")
+    last = numbers["epsilon"].max()
+    linear_axis.annotate("“around 4”", (last, 4), xytext=(0, -15), ha="right", **NOTE)
+    linear_axis.annotate("“single model remains very high”", (last, 2), xytext=(0, 6), ha="right", **NOTE)
     linear_axis.annotate(
-        '"around 4"', (10, 4.02), xytext=(0, -11), textcoords="offset points", ha="right", fontsize=8, color="0.35"
-    )
-    linear_axis.annotate(
-        '"at epsilon 5 comparable\nto the non-private baseline"',
-        (5, 0.95),
+        "“at ε = 5 comparable to\nthe non-private baseline”",
+        (COMPARABLE_EPSILON, 3.1),
         xytext=(6, 0),
-        textcoords="offset points",
-        fontsize=8,
-        color="0.35",
+        va="center",
+        **NOTE,
     )
-    linear_axis.annotate(
-        '"single model remains very high"',
-        (10, 2.06),
-        xytext=(0, 4),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8,
-        color="0.35",
-    )
-    figure.legend(*log_axis.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*log_axis.get_legend_handles_labels(), loc="outside lower center", ncols=4, columnspacing=1.6)
     return figure, numbers
 
 
+SHOWN = ((1, "o"), (2, "s"), (5, "^"), (10, "D"))
+"""Epsilons of the comparison of readings, with their marks."""
+
+
 def draw_readings(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """All readings: MSE at the best choice, one mark per epsilon; filled names pass the four criteria."""
+    """All readings: MSE at the best choice, one mark per epsilon, a little apart in height; bold names pass."""
     numbers = judge_readings(cells)
-    figure, axis = new_figure(7.4, 0.26 * len(numbers) + 1.3)
+    figure, axis = new_figure(7.6, 0.27 * len(numbers) + 1.3)
     places = np.arange(len(numbers))[::-1]
-    epsilons = [1, 2, 5, 10]
-    for epsilon, colour in zip(epsilons, (3, 1, 2, 0), strict=True):
-        values = numbers[f"mse_{epsilon}"]
-        axis.plot(values, places, "o", color=COLOURS[colour], markersize=5, label=f"epsilon {epsilon}")
-    axis.hlines(
-        places,
-        numbers[[f"mse_{e}" for e in epsilons]].min(axis=1),
-        numbers[[f"mse_{e}" for e in epsilons]].max(axis=1),
-        color="0.75",
-        linewidth=0.8,
-        zorder=0,
-    )
-    axis.set_yticks(
-        places, [f"{row.reading}{' (deciding)' if row.reading == DECIDING else ''}" for row in numbers.itertuples()]
-    )
+    scores = numbers[[f"mse_{epsilon}" for epsilon, _ in SHOWN]]
+    axis.hlines(places, scores.min(axis=1), scores.max(axis=1), color="0.8", linewidth=1, zorder=1)
+    colours = sns.color_palette("viridis_r", len(SHOWN) + 1).as_hex()[1:]
+    lifts = np.linspace(0.12, -0.12, len(SHOWN))
+    for (epsilon, mark), colour, lift in zip(SHOWN, colours, lifts, strict=True):
+        axis.plot(
+            numbers[f"mse_{epsilon}"],
+            places + lift,
+            mark,
+            color=colour,
+            markersize=6.5,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            label=f"ε = {epsilon}",
+        )
+    names = [f"{row.reading} (deciding)" if row.reading == DECIDING else row.reading for row in numbers.itertuples()]
+    axis.set_yticks(places, names)
+    axis.tick_params(axis="y", length=0)
+    axis.spines["left"].set_visible(False)
     for tick, row in zip(axis.get_yticklabels(), numbers.itertuples(), strict=True):
         tick.set_fontweight("bold" if row.passes else "normal")
-    axis.set(xscale="log", xlabel="population MSE at the best number of epochs (bold: passes all four criteria)")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, 1.08), ncols=4)
+    axis.set(
+        xscale="log",
+        ylim=(-0.7, len(numbers) - 0.3),
+        xlabel="population MSE at the best number of epochs (bold: passes all four criteria)",
+    )
+    plain_ticks(axis.xaxis)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=len(SHOWN), handlelength=1)
     return figure, numbers
 
 

@@ -22,8 +22,12 @@ def gdp_delta(epsilon: float, mu: float) -> float:
         return 0.0
     if math.isinf(mu):
         return 1.0
-    log_first = log_ndtr(mu / 2 - epsilon / mu)
-    log_second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    ratio = epsilon / mu
+    log_first = log_ndtr(mu / 2 - ratio)
+    if math.isinf(log_first):
+        return 0.0
+    # The second term is the smaller one; far in the tail rounding can make it look larger.
+    log_second = min(epsilon + log_ndtr(-mu / 2 - ratio), log_first)
     return float(-math.exp(log_first) * math.expm1(log_second - log_first))
 
 

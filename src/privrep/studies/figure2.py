@@ -180,10 +180,10 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
             note,
         )
 
-    pairs = zip(ours.epsilons, ours.chosen(), strict=True)
-    chosen = "selected on the score: " + "; ".join(f"{choice} at epsilon {epsilon:g}" for epsilon, choice in pairs)
     found = [
-        with_interval(criterion, partial(rule, ours, base), "" if criterion == "iii" else chosen)
+        with_interval(
+            criterion, partial(rule, ours, base), "" if criterion == "iii" else "epochs selected on the score"
+        )
         for criterion, rule in CRITERIA.items()
     ]
     table = judge_readings(cells)

@@ -1,0 +1,361 @@
+"""What the study figure2 found (jain2021, Section 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.reporting import (
+    Measures,
+    Run,
+    codes,
+    count,
+    listing,
+    number,
+    plural,
+    sentence,
+    share,
+    table,
+    times,
+    verdict_line,
+)
+from privrep.studies.figure2 import (
+    COMPARABLE_EPSILON,
+    CRITERIA,
+    DECIDING,
+    FROM_EPSILON,
+    LIMITS,
+    passes,
+    read_method,
+)
+
+CLAIM = "A-F2"
+SHORT = {
+    "i": "MSE over that of a random model",
+    "ii": "largest ratio from one ε to the next",
+    "iii": "MSE of the single model",
+    "iv": "MSE over the better baseline",
+}
+STARTS = {"random": "random", "spectral": "Algorithm 3"}
+SINGLE = "iii"
+"""The criterion that does not depend on the reading."""
+NO_BREAK = "\u00a0=\u00a0"
+NAMED = 6
+"""Up to so many readings that fail are named."""
+BY_EYE = 0.02
+"""Two curves closer than this share of the axis are hard to tell apart."""
+
+
+def eps(value: float) -> str:
+    """An epsilon as a formula."""
+    return rf"$\varepsilon = {value:g}$"
+
+
+def deciding_row(cells: pd.DataFrame) -> pd.Series:
+    """A row of the deciding reading: its settings."""
+    return cells[cells["series"] == DECIDING].iloc[0]
+
+
+def size(cells: pd.DataFrame) -> str:
+    """The size of the simulated problem, for the figure's caption."""
+    row, seeds = deciding_row(cells), cells.loc[cells["series"] == DECIDING, "seed"].nunique()
+    numbers = f"n = {row['users']:,}, m = {row['samples']}, d = {row['dim']}, k = {row['rank']}"
+    return f"This run: {numbers.replace(' = ', NO_BREAK)}; {plural(seeds, 'repetition')}."
+
+
+def set_up(cells: pd.DataFrame) -> str:
+    """The numbers of the experiment, and the reading on which the verdict rests."""
+    row = deciding_row(cells)
+    clips = dict.fromkeys(number(value) for value in (row["clip_feature"], row["clip_label"]))
+    clipping = f"both clipping thresholds are {listing(clips)}"
+    if len(clips) > 1:
+        clipping = f"the clipping thresholds are {' (features) and '.join(clips)} (labels)"
+    sizes = f"{row['users']:,}".replace(",", "{,}")
+    return (
+        f"The experiment has $n = {sizes}$ users with $m = {row['samples']}$ samples each, $d = {row['dim']}$, "
+        f"$k = {row['rank']}$, label noise $\\sigma_F = {row['label_noise_sd']:g}$ "
+        f"and $\\delta = {_power(row['delta'])}$. Features, heads and the shared matrix are Gaussian, its columns "
+        "scaled to unit length. The paper leaves the start, the use of the samples, the meaning of the clipping norm "
+        "and the accounting open. "
+        f"The verdict rests on one reading, `{DECIDING}`, fixed before the runs: {STARTS[row['init']]} "
+        f"start, samples shared as `{row['split']}`, and {clipping}. All other readings run beside it."
+    )
+
+
+def _power(value: float) -> str:
+    exponent = round(np.log10(value))
+    return f"10^{{{exponent}}}" if np.isclose(value, 10.0**exponent) else f"{value:g}"
+
+
+def met(criterion: str, low: float, high: float) -> bool | None:
+    """Whether the whole interval meets the pass mark; None when it lies on both sides."""
+    ends = {passes(criterion, low), passes(criterion, high)}
+    return ends.pop() if len(ends) == 1 else None
+
+
+def criteria(run: Run, measures: Measures) -> str:
+    """How the deciding reading fares by the four criteria."""
+    by = {True: [], False: [], None: []}
+    for criterion in CRITERIA:
+        row = measures.rows.loc[criterion]
+        by[met(criterion, float(row["ci_low"]), float(row["ci_high"]))].append(criterion)
+
+    def described(names: list[str], show) -> str:
+        limit = {name: f"at {'least' if name == SINGLE else 'most'} {LIMITS[name]:g}" for name in names}
+        return listing(f"({name}) {SHORT[name]}, {show(name)} against {limit[name]}" for name in names)
+
+    def mean(name: str) -> str:
+        return number(measures.value(name))
+
+    parts = []
+    if by[True]:
+        parts.append(f"{_of(by[True])} met with the whole interval: {described(by[True], mean)}.")
+    if by[None]:
+        sides = "its interval lies" if len(by[None]) == 1 else "their intervals lie"
+        parts.append(f"{_of(by[None])} open, since {sides} on both sides: {described(by[None], measures.text)}.")
+    if by[False]:
+        parts.append(f"{_of(by[False])} missed: {described(by[False], measures.text)}.")
+    curve = measures.numbered("deciding reading at")
+    first, last = min(curve), max(curve)
+    path = (
+        f"The MSE of the deciding reading goes from {measures.text(f'deciding reading at {first:g}')} at {eps(first)} "
+        f"to {measures.text(f'deciding reading at {last:g}')} at {eps(last)}."
+    )
+    return f"**The four criteria.** {path} {' '.join(parts)} {verdict_line(run.claims, CLAIM)}"
+
+
+def _of(names: list[str]) -> str:
+    some = "all" if len(names) == len(CRITERIA) else count(len(names))
+    return sentence(f"{some} {'is' if len(names) == 1 else 'are'}")
+
+
+def readings(found: pd.DataFrame) -> str:
+    """Which readings pass, and by which criterion the others fail."""
+    passing = found.loc[found["passes"], "reading"]
+    failing = found[~found["passes"]]
+    whole = len(found)
+    if not len(passing):
+        text = f"**Readings.** None of the {whole} readings passes all four criteria at its mean."
+    else:
+        text = f"**Readings.** {len(passing)} of {whole} readings pass all four criteria at their mean: "
+        text += f"{codes(passing)}."
+    if not len(failing):
+        return text
+    reasons = []
+    for criterion in CRITERIA:
+        missing = failing.loc[[not passes(criterion, value) for value in failing[criterion]], "reading"]
+        if len(missing):
+            few = len(missing) <= NAMED
+            where = codes(missing) if few else plural(len(missing), "reading")
+            reasons.append(f"({criterion}) {SHORT[criterion]}, in {where}")
+    return f"{text} The others miss {'; '.join(reasons)}."
+
+
+def two_axes(measures: Measures) -> str:
+    """Close on the linear axis, apart on the log axis, or not."""
+    place = f"deciding reading at {COMPARABLE_EPSILON}"
+    if place not in measures:
+        return ""
+    ours, reference = measures.value(place), measures.value("nonprivate")
+    of_axis = (ours - reference) / measures.value("random")
+    factor = f"over nonprivate at {COMPARABLE_EPSILON}"
+    near, apart = of_axis <= BY_EYE, measures.value(factor) >= 2
+    text = (
+        f"**Comparable, on which axis.** At {eps(COMPARABLE_EPSILON)} the MSE is {measures.text(place)}, "
+        f"without privacy {measures.text('nonprivate')}. On a linear axis up to the random model the gap is "
+        f"{share(of_axis)} of the height: {'the curves meet by eye' if near else 'it can be seen'}. "
+        f"On a log axis it is a factor of {measures.text(factor)}. "
+    )
+    if near and apart:
+        return text + "“Comparable” describes the linear plot, not the error itself."
+    if apart:
+        return text + "Neither axis supports “comparable”."
+    return text + "“Comparable” holds on either axis."
+
+
+def epochs(measures: Measures, cells: pd.DataFrame) -> str:
+    """Whether the noisy matrix stays positive definite, and what that does to the number of epochs."""
+    shares = measures.numbered("positive definite at 1, epochs")
+    if not shares:
+        return ""
+    method = read_method(cells, DECIDING)
+    best = int(method.chosen()[0].removeprefix("epochs ").split(",")[0])
+    spelled = listing(f"{share(value)} for $E = {steps:g}$" for steps, value in sorted(shares.items()))
+    text = (
+        "**Why more epochs can hurt.** The subspace step solves a linear system with a noisy matrix. A minimum "
+        "exists only while that matrix is positive definite, and $E$ epochs share one budget, so the noise of a step "
+        "grows as $\\sqrt{E}$. "
+        f"At {eps(1)} the matrix stays positive definite in this share of the runs: {spelled}. "
+    )
+    few, many = shares[min(shares)], shares[max(shares)]
+    if few > many:
+        text += f"More epochs lose the minimum, and the MSE at {eps(1)} is least with $E = {best}$."
+    elif many > 0:
+        text += f"It is kept at every number of epochs; the MSE at {eps(1)} is least with $E = {best}$."
+    else:
+        text += "It is lost at every number of epochs: the step solves a system without a minimum."
+    return text
+
+
+def epochs_table(cells: pd.DataFrame) -> str:
+    """MSE of the deciding reading by epochs and epsilon: the least of a column bold, runs without a minimum marked."""
+    rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
+    mse = rows.pivot_table(values="mse", index="epochs", columns="epsilon")
+    lost = rows.assign(lost=rows["min_eigenvalue"] <= 0).pivot_table(values="lost", index="epochs", columns="epsilon")
+    body = []
+    for steps in mse.index:
+        line = [f"{steps:g}"]
+        for epsilon in mse.columns:
+            text = number(mse.loc[steps, epsilon]) + ("†" if lost.loc[steps, epsilon] > 0 else "")
+            line.append(f"<b>{text}</b>" if mse.loc[steps, epsilon] == mse[epsilon].min() else text)
+        body.append(line)
+    caption = (
+        "Mean MSE of the deciding reading. Bold: least in the column, and the one plotted. "
+        "†: in some run the noisy matrix was not positive definite."
+    )
+    return table(["Epochs", *(f"ε = {epsilon:g}" for epsilon in mse.columns)], body, caption)
+
+
+def accounting(found: pd.DataFrame, cells: pd.DataFrame) -> str:
+    """What exact accounting gains at the same guarantee."""
+    scores = found.set_index("reading")
+    exact = f"{DECIDING}-exact"
+    if exact not in scores.index:
+        return ""
+    columns = [
+        name
+        for name in scores.columns
+        if name.startswith("mse_") and not scores.loc[[DECIDING, exact], name].isna().any()
+    ]
+    gains = {float(name.removeprefix("mse_")): scores.loc[DECIDING, name] / scores.loc[exact, name] for name in columns}
+    noise = (
+        cells[cells["series"].isin((DECIDING, exact))]
+        .groupby(["epsilon", "series"])["noise_multiplier"]
+        .min()
+        .unstack()
+    )
+    less = noise[DECIDING] / noise[exact]
+    spent = cells[cells["series"] == DECIDING].groupby("epsilon")["epsilon_exact"].max()
+    most, least = max(gains, key=gains.get), min(gains, key=gains.get)
+    text = (
+        "**Exact accounting.** The ledger composes the same releases exactly. The noise that the printed lemma "
+        f"asks for at {eps(spent.index[0])} gives $\\varepsilon = {spent.iloc[0]:.2f}$, and at "
+        f"{eps(spent.index[-1])} it gives $\\varepsilon = {spent.iloc[-1]:.2f}$. For the stated guarantee "
+        f"{number(less.min(), 2)} to {times(less.max())} less noise is enough. "
+    )
+    if gains[least] > 1:
+        text += (
+            "The MSE at the same guarantee is then smaller at every epsilon, by a factor between "
+            f"{number(gains[least], 2)} (at {eps(least)}) and {number(gains[most], 2)} (at {eps(most)})."
+        )
+    elif gains[most] > 1:
+        better = [epsilon for epsilon, gain in gains.items() if gain > 1]
+        text += f"The MSE is smaller at {listing(eps(epsilon) for epsilon in better)}, by up to {times(gains[most])}, "
+        text += "and not smaller elsewhere."
+    else:
+        text += "The MSE does not become smaller for it at any epsilon."
+    return text
+
+
+def baselines(measures: Measures) -> str:
+    """Own data against a single model, and both against the deciding reading."""
+    single = measures.numbered("single at")
+    best = min(single, key=single.get)
+    own, lowest, zero = measures.value("own"), single[best], measures.value("zero")
+    text = (
+        f"**Baselines.** A user who fits only its own samples has MSE {measures.text('own')}; "
+        f"the best private single model has {measures.text(f'single at {best:g}')}. "
+    )
+    better, worse = ("own data", "a single model") if own < lowest else ("a single model", "own data")
+    text += f"{sentence(better)} does better than {worse}. "
+    away = abs(lowest / zero - 1)
+    if away < 0.01:
+        text += f"The single model is no better than predicting zero ({measures.text('zero')}): "
+        text += "the heads average out over users. "
+    else:
+        text += f"Against predicting zero ({measures.text('zero')}) the single model differs by {share(away)}. "
+    ours = measures.numbered("deciding reading at")
+    wins = [epsilon for epsilon, value in ours.items() if value < min(own, single.get(epsilon, lowest))]
+    if not wins:
+        return text + "The deciding reading beats neither at any epsilon."
+    if len(wins) == len(ours):
+        text += f"The deciding reading is below both at every epsilon, {eps(min(ours))} included; "
+        return text + f"the claim asks for it from {eps(FROM_EPSILON)} on."
+    return text + f"The deciding reading is below both at {listing(eps(epsilon) for epsilon in wins)} alone."
+
+
+def selection(cells: pd.DataFrame) -> str:
+    """That the number of epochs was selected on the score, and what a fixed number would cost."""
+    method = read_method(cells, DECIDING)
+    means = method.means(np.arange(method.seeds))
+    worst = (means / means.min(axis=0)).max(axis=1)
+    fixed = int(worst.argmin())
+    picks = {}
+    for epsilon, choice in zip(method.epsilons, method.chosen(), strict=True):
+        picks.setdefault(choice.removeprefix("epochs "), []).append(f"{epsilon:g}")
+    spelled = "; ".join(f"$E = {choice}$ at $\\varepsilon$ = {listing(values)}" for choice, values in picks.items())
+    text = (
+        "**The number of epochs is selected on the score.** Each point takes the number with the least mean MSE "
+        f"({spelled}). The paper appears to do the same. This selection reads the truth and is not private; a private "
+        "one would cost part of the budget. "
+    )
+    if len(method.choices) == 1:
+        return text + "One number was tried here, so nothing was selected."
+    best = method.choices[fixed].replace("epochs ", "$E = ")
+    return (
+        text + f"The best single number for all epsilons is {best}$: its MSE is at most {times(worst[fixed])} as large."
+    )
+
+
+def readings_table(found: pd.DataFrame, cells: pd.DataFrame) -> str:
+    """One row per reading: its settings, MSE by epsilon, and the four criteria."""
+    settings = cells.drop_duplicates("series").set_index("series")
+    epsilons = [name for name in found.columns if name.startswith("mse_") and found[name].notna().all()]
+    own = [criterion for criterion in CRITERIA if criterion != SINGLE]
+    body = []
+    for row in found.to_dict("records"):
+        setting = settings.loc[row["reading"]]
+        name = f"<code>{row['reading']}</code>"
+        name = f"<b>{name}</b>" if row["passes"] else name
+        name += " <small>deciding</small>" if row["reading"] == DECIDING else ""
+        marks = ["✓" if passes(criterion, row[criterion]) else f"{number(row[criterion], 2)} ✗" for criterion in own]
+        scores = [number(row[column]) for column in epsilons]
+        body.append([name, *_describe(setting, settings.loc[DECIDING]), f"{row['seeds']}", *scores, *marks])
+    header = ["Reading", "Start", "Samples", "Thresholds", "Seeds"]
+    header += [f"ε = {column.removeprefix('mse_')}" for column in epsilons] + [f"({criterion})" for criterion in own]
+    limits = listing(f"({name}) {'≥' if name == SINGLE else '≤'} {LIMITS[name]:g}" for name in own)
+    caption = "MSE of every reading at its best number of epochs, and its criteria at the mean over seeds: "
+    caption += f"{limits}; missed ones with their value. "
+    caption += f"Criterion ({SINGLE}) concerns the single model alone. Bold names pass all four."
+    return table(header, body, caption, "dense")
+
+
+def _describe(setting: pd.Series, usual: pd.Series) -> list[str]:
+    """Start, split, and thresholds with what else differs from the usual setting."""
+    thresholds = [setting["clip_feature"], setting["clip_label"]]
+    both = listing(dict.fromkeys(number(value) for value in thresholds if not pd.isna(value)), "and")
+    notes = [] if setting["samples"] == usual["samples"] else [f"m = {setting['samples']:g}"]
+    if setting["clip_unit"] == "user":
+        notes.append("per user")
+    if setting["algorithm"] == "gradient_descent":
+        notes.append("gradient")
+    if setting["calibration"] == "exact":
+        notes.append("exact noise")
+    if setting["truth_law"] != usual["truth_law"]:
+        notes.append(setting["truth_law"])
+    return [STARTS[setting["init"]], setting["split"], ", ".join([both, *notes])]
+
+
+def findings(run: Run) -> str:
+    """All findings as paragraphs of Markdown."""
+    measures, cells, found = run.measures("figure2"), run.cells("figure2"), run.numbers("jain2021/figure2_readings")
+    paragraphs = [
+        criteria(run, measures),
+        readings(found),
+        two_axes(measures),
+        baselines(measures),
+        epochs(measures, cells),
+        accounting(found, cells),
+        selection(cells),
+    ]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

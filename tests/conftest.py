@@ -1,0 +1,144 @@
+"""Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported.
+
+Statistical tests state a false-alarm rate. They draw from fixed streams, so they pass or fail for good, and each comes
+with a wrong target that must be rejected.
+"""
+
+# ruff: noqa: E402
+import os
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from scipy import stats
+
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Block, Problem, Truth, Users
+from privrep.rng import stream
+from privrep.task import Task
+
+settings.register_profile(
+    "privrep",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("privrep")
+
+FALSE_ALARM = 1e-6
+"""Probability with which one statistical check would fail on correct code, over the choice of its seed."""
+
+
+def sd_matches(sample: np.ndarray, sd: float, false_alarm: float = FALSE_ALARM) -> bool:
+    """Whether independent N(0, sd^2) draws may have given this sample: two-sided chi-square test of the variance."""
+    sample = np.ravel(sample)
+    statistic = float((sample**2).sum() / sd**2)
+    low, high = stats.chi2.ppf([false_alarm / 2, 1 - false_alarm / 2], len(sample))
+    return bool(low <= statistic <= high)
+
+
+def check_sd(sample: np.ndarray, sd: float) -> None:
+    """The sample fits sd, and is large enough to reject sd times or over sqrt(2) and 2."""
+    assert sd_matches(sample, sd), f"rms {np.sqrt(np.mean(np.square(sample))):.6g}, expected {sd:.6g}"
+    for factor in (0.5, 2**-0.5, 2**0.5, 2.0):
+        assert not sd_matches(sample, sd * factor), f"the sample is too small to reject {factor:.3g} times the sd"
+
+
+def uncorrelated(left: np.ndarray, right: np.ndarray, false_alarm: float = FALSE_ALARM) -> bool:
+    """Whether the correlation of two samples is within the normal range of independent ones."""
+    left, right = np.ravel(left), np.ravel(right)
+    score = abs(np.corrcoef(left, right)[0, 1]) * np.sqrt(len(left))
+    return bool(score <= stats.norm.isf(false_alarm / 2))
+
+
+@dataclass
+class FakeUsers:
+    """Users with given data, cut into blocks of a given size; stands in for `privrep.problem.Users`."""
+
+    problem: Problem
+    features: np.ndarray
+    labels: np.ndarray
+    heads: np.ndarray
+    block_size: int
+    truth: Truth
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        stop = self.problem.users if stop is None else stop
+        for first in range(start, stop, self.block_size):
+            part = slice(first, min(first + self.block_size, stop))
+            yield Block(
+                first,
+                np.ascontiguousarray(self.features[:, part]),
+                np.ascontiguousarray(self.labels[:, part]),
+                self.heads[part],
+            )
+
+
+def fake_users(features, labels, heads, block_size: int | None = None, truth: Truth | None = None) -> FakeUsers:
+    """Users from arrays: features (m, B, d), labels (m, B), heads (B, k). The truth defaults to the first k axes."""
+    features, labels, heads = (np.asarray(array, dtype=np.float32) for array in (features, labels, heads))
+    samples, users, dim = features.shape
+    rank = heads.shape[1]
+    truth = Truth(np.eye(dim, rank), np.eye(rank)) if truth is None else truth
+    return FakeUsers(Problem(users, samples, dim, rank), features, labels, heads, block_size or users, truth)
+
+
+def gather(users: Users) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All features (m, n, d), labels (m, n) and heads (n, k) of a problem as float64."""
+    blocks = list(users.blocks())
+    features = np.concatenate([block.features for block in blocks], axis=1).astype(np.float64)
+    labels = np.concatenate([block.labels for block in blocks], axis=1).astype(np.float64)
+    return features, labels, np.concatenate([block.heads for block in blocks]).astype(np.float64)
+
+
+def recut(users: Users, block_size: int) -> FakeUsers:
+    """The same users in blocks of another size."""
+    features, labels, heads = gather(users)
+    fake = fake_users(features, labels, heads, block_size, users.truth)
+    return replace(fake, problem=users.problem)
+
+
+@dataclass
+class Recorder:
+    """A generator that remembers the sd and shape of each call of `normal`: what a mechanism really added."""
+
+    generator: np.random.Generator
+    calls: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
+
+    def normal(self, loc, scale, size):
+        assert loc == 0
+        self.calls.append((float(scale), tuple(np.atleast_1d(size))))
+        return self.generator.normal(loc, scale, size)
+
+    def __getattr__(self, name):
+        return getattr(self.generator, name)
+
+
+def make_task(users, budget=None, noise_seed: int = 0) -> Task:
+    """A task with a fresh ledger. `noise_seed` changes all streams of the algorithm and leaves the data alone."""
+    return Task(users, budget, partial(stream, noise_seed, axes={"test": "task"}), Ledger())
+
+
+@dataclass(frozen=True)
+class FixedNoise:
+    """A budget that prescribes the noise multiplier; 0 switches the noise off."""
+
+    multiplier: float = 0.0
+    delta: float = 1e-6
+
+    def noise_multiplier(self, cost, theorem) -> float:
+        return self.multiplier
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20211020)

@@ -1,0 +1,262 @@
+"""From noise to (epsilon, delta) and back, against dp_accounting, against an integral and against printed anchors.
+
+dp_accounting is used with its default neighbouring relation and replace-one noise multipliers: `PLDAccountant` would double
+the sensitivity under REPLACE_ONE, `RdpAccountant` would not.
+"""
+
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting import pld
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from privrep.privacy.accounting import (
+    Budget,
+    Cost,
+    Theorem,
+    gdp_delta,
+    gdp_epsilon,
+    gdp_mu,
+    sequential_theorem,
+    zcdp_epsilon,
+    zcdp_rho,
+)
+from privrep.privacy.mechanisms import GAUSSIAN_COST, MOMENTS_COST, USER_MOMENTS_COST
+
+DELTA = 1e-6
+L = math.log(1 / DELTA)
+FIGURE_2 = (1.0, 2.0, 5.0, 10.0)
+
+epsilons = st.floats(1e-3, 1e3)
+deltas = st.floats(1e-12, 0.5)
+mus = st.floats(1e-3, 50)
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 4.0])
+def test_gdp_delta_is_the_hockey_stick_divergence(epsilon, mu):
+    """delta(eps) = int max(0, p - e^eps q) for p = N(mu, 1), q = N(0, 1), by quadrature."""
+    start = epsilon / mu + mu / 2
+    value = integrate.quad(
+        lambda x: stats.norm.pdf(x, mu) - math.exp(epsilon) * stats.norm.pdf(x), start, start + 40, epsabs=1e-13
+    )[0]
+    assert gdp_delta(epsilon, mu) == pytest.approx(value, rel=1e-6, abs=1e-12)
+    assert gdp_delta(epsilon, mu * 1.01) > value or value < 1e-300
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.25, 1.0, 3.0, 10.0, 100.0])
+@pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-6, 1e-10])
+def test_gdp_epsilon_agrees_with_dp_accounting(mu, delta):
+    """The closed form of dp_accounting for one Gaussian of multiplier 1/mu."""
+    assert gdp_epsilon(mu, delta) == pytest.approx(dp_accounting.get_epsilon_gaussian(1 / mu, delta), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 5.0, 10.0])
+@pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-9])
+def test_gdp_mu_agrees_with_dp_accounting(epsilon, delta):
+    """1/mu is the noise multiplier that dp_accounting calibrates."""
+    assert 1 / gdp_mu(epsilon, delta) == pytest.approx(dp_accounting.get_sigma_gaussian(epsilon, delta), rel=1e-9)
+
+
+def test_anchor_noise_multipliers():
+    """sigma(eps, 1e-6) as printed by dp_accounting 0.6 (notes on privacy anchors, 2.2)."""
+    for epsilon, sigma in zip(FIGURE_2, (4.22468, 2.23048, 0.98005, 0.54109), strict=True):
+        assert 1 / gdp_mu(epsilon, DELTA) == pytest.approx(sigma, abs=5e-6)
+
+
+def test_mus_compose_as_the_privacy_loss_distribution_does():
+    """Squares of mu add: three different Gaussians against the PLD accountant, which discretises at 1e-4."""
+    multipliers = (4.0, 3.0, 7.5)
+    accountant = pld.PLDAccountant()
+    for multiplier in multipliers:
+        accountant.compose(dp_accounting.GaussianDpEvent(multiplier))
+    mu = math.sqrt(sum(multiplier**-2 for multiplier in multipliers))
+    assert gdp_epsilon(mu, DELTA) == pytest.approx(accountant.get_epsilon(DELTA), abs=2e-4)
+    assert gdp_epsilon(sum(1 / multiplier for multiplier in multipliers), DELTA) > accountant.get_epsilon(DELTA) + 0.5
+
+
+@pytest.mark.parametrize("epochs", [1, 10])
+def test_two_releases_per_epoch_need_root_two_epochs(epochs):
+    """sigma per release for 2E equal releases is sqrt(2E) 4.22468: PLD agrees that this spends epsilon = 1."""
+    sigma = math.sqrt(2 * epochs) * 4.22468
+    accountant = pld.PLDAccountant()
+    accountant.compose(dp_accounting.GaussianDpEvent(sigma), 2 * epochs)
+    assert accountant.get_epsilon(DELTA) == pytest.approx(1.0, abs=1e-3)
+    assert gdp_epsilon(math.sqrt(2 * epochs) / sigma, DELTA) == pytest.approx(1.0, abs=1e-5)
+
+
+@given(mus, deltas)
+def test_mu_and_epsilon_are_inverse(mu, delta):
+    """gdp_mu(gdp_epsilon(mu)) = mu wherever epsilon is positive."""
+    epsilon = gdp_epsilon(mu, delta)
+    if epsilon > 1e-6:
+        assert gdp_delta(epsilon, mu) == pytest.approx(delta, rel=1e-5)
+        assert gdp_mu(epsilon, delta) == pytest.approx(mu, rel=1e-6)
+    else:
+        assert gdp_delta(1e-6, mu) <= delta * (1 + 1e-9)
+
+
+@given(epsilons, deltas)
+def test_epsilon_and_mu_are_inverse(epsilon, delta):
+    """gdp_epsilon(gdp_mu(epsilon)) = epsilon."""
+    assert gdp_epsilon(gdp_mu(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-8, abs=1e-9)
+
+
+@given(mus, deltas, st.floats(1.01, 3))
+def test_accounting_is_monotone(mu, delta, factor):
+    """More noise, less epsilon; a smaller delta costs epsilon; delta lies in [0, 1]."""
+    epsilon = gdp_epsilon(mu, delta)
+    assert epsilon >= 0
+    assert gdp_epsilon(mu * factor, delta) >= epsilon
+    assert gdp_epsilon(mu, delta / factor) >= epsilon
+    assert 0 <= gdp_delta(epsilon + 1, mu) <= gdp_delta(epsilon, mu) <= 1
+    assert epsilon <= zcdp_epsilon(mu**2 / 2, delta) * (1 + 1e-12)
+
+
+def test_limits():
+    """No release costs nothing; a release without noise costs everything."""
+    assert gdp_epsilon(0.0, DELTA) == 0
+    assert gdp_delta(1.0, 0.0) == 0
+    assert gdp_epsilon(math.inf, DELTA) == math.inf
+    assert gdp_delta(1.0, math.inf) == 1
+    assert gdp_epsilon(1e-7, DELTA) == 0
+    assert gdp_delta(1.0, 1e-5) == 0
+
+
+@pytest.mark.parametrize("mu", [1e-8, 1e-20, 1e-200, 1e-310])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 624.0])
+def test_vanishing_mu_costs_nothing(epsilon, mu):
+    """Delta underflows to 0: no overflow, no NaN, down to the smallest floats."""
+    assert gdp_delta(epsilon, mu) == 0
+    assert gdp_epsilon(mu, DELTA) == 0
+
+
+@given(st.floats(0, 1e3), st.floats(1e-12, 1e3))
+def test_delta_is_a_probability(epsilon, mu):
+    """Between 0 and 1 for any mu, however large or small."""
+    assert 0 <= gdp_delta(epsilon, mu) <= 1
+
+
+@given(epsilons, deltas)
+def test_zcdp_conversions_are_inverse(epsilon, delta):
+    """eps = rho + 2 sqrt(rho L) and back."""
+    assert zcdp_epsilon(zcdp_rho(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_zcdp_anchors():
+    """rho for (eps, 1e-6) by the conversion of both papers (claim E9)."""
+    for epsilon, rho in zip(FIGURE_2, (0.01747, 0.06757, 0.38535, 1.35301), strict=True):
+        assert zcdp_rho(epsilon, DELTA) == pytest.approx(rho, abs=5e-6)
+
+
+def test_section_6_zcdp_values():
+    """jain2021 lists .009, .04, .23, .90: rho = 1/Delta^2 = eps^2/(8 L) at the Delta of Lemma 4.3."""
+    theorem = sequential_theorem(MOMENTS_COST)
+    for epsilon, rho in zip(FIGURE_2, (0.00905, 0.0362, 0.2262, 0.9048), strict=True):
+        assert theorem.noise_multiplier(epsilon, DELTA) ** -2 == pytest.approx(rho, rel=1e-3)
+
+
+def test_section_6_true_epsilons():
+    """With rho as listed the exact epsilon is .545, 1.148, 3.128, 6.873, and the paper's own conversion gives .716, ..."""
+    exact, conversion = (0.5451, 1.1483, 3.1284, 6.8732), (0.7162, 1.4506, 3.7618, 7.9759)
+    for epsilon, low, high in zip(FIGURE_2, exact, conversion, strict=True):
+        rho = epsilon**2 / (8 * L)
+        assert gdp_epsilon(math.sqrt(2 * rho), DELTA) == pytest.approx(low, abs=2e-4)
+        assert zcdp_epsilon(rho, DELTA) == pytest.approx(high, abs=2e-4)
+
+
+def test_exact_rho_anchors():
+    """rho = mu^2/2 that exact Gaussian accounting allows at (eps, 1e-6)."""
+    for epsilon, rho in zip(FIGURE_2, (0.02801, 0.10050, 0.52056, 1.70780), strict=True):
+        assert gdp_mu(epsilon, DELTA) ** 2 / 2 == pytest.approx(rho, abs=5e-6)
+
+
+def test_lemma_4_3_condition():
+    """The chain of Lemma 4.3 holds iff eps <= 2.343 L, so its condition eps <= L suffices (claim A-L4.3)."""
+
+    def spent(epsilon):
+        return zcdp_epsilon(sequential_theorem(MOMENTS_COST).noise_multiplier(epsilon, DELTA) ** -2, DELTA)
+
+    assert spent(L) < L
+    assert spent(2.342 * L) < 2.342 * L
+    assert spent(2.344 * L) > 2.344 * L
+
+
+def test_costs_are_those_of_the_lemmas():
+    """rho as the paper counts it, mu^2 as derived: 9/8 for (A, b) under sample clipping, 3/2 under user clipping."""
+    assert Cost(1.0, 0.5) == GAUSSIAN_COST
+    assert Cost(9 / 8, 1.0) == MOMENTS_COST
+    assert Cost(3 / 2, 1.0) == USER_MOMENTS_COST
+
+
+def test_costs_add_and_repeat():
+    """Composition: both entries are sums over releases."""
+    cost = GAUSSIAN_COST + 3 * MOMENTS_COST
+    assert (cost.mu_squared, cost.rho) == (1 + 27 / 8, 3.5)
+
+
+def test_theorems():
+    """Lemma 4.3 scales with the total cost; epsilon and noise_multiplier are inverse; no noise promises nothing."""
+    assert sequential_theorem(5 * MOMENTS_COST) == Theorem("A-L4.3", 40)
+    theorem = Theorem("A-T4.2", 16)
+    assert theorem.noise_multiplier(2.0, DELTA) == pytest.approx(math.sqrt(16 * L) / 2, rel=1e-14)
+    assert theorem.epsilon(theorem.noise_multiplier(2.0, DELTA), DELTA) == pytest.approx(2.0, rel=1e-14)
+    assert theorem.epsilon(0.0, DELTA) == math.inf
+
+
+@given(st.floats(0.01, 50), st.floats(1e-12, 1e-2), st.floats(0.1, 50))
+def test_exact_budget_is_spent_exactly(epsilon, delta, mu_squared):
+    """At the Delta of `exact`, releases of that cost have epsilon as targeted, to 1e-9 relative or absolute."""
+    cost = Cost(mu_squared, 1.0)
+    multiplier = Budget(epsilon, delta, "exact").noise_multiplier(cost, sequential_theorem(cost))
+    spent = gdp_epsilon(math.sqrt(cost.mu_squared) / multiplier, delta)
+    assert spent == pytest.approx(epsilon, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("cost", [GAUSSIAN_COST, MOMENTS_COST, USER_MOMENTS_COST, GAUSSIAN_COST + 5 * MOMENTS_COST])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, L])
+def test_paper_budget_spends_less_than_it_says(cost, epsilon):
+    """For eps <= L the printed Delta is sufficient: exact epsilon stays below the target, and the noise is larger."""
+    theorem = sequential_theorem(cost)
+    paper = Budget(epsilon, DELTA).noise_multiplier(cost, theorem)
+    assert paper == theorem.noise_multiplier(epsilon, DELTA)
+    assert gdp_epsilon(math.sqrt(cost.mu_squared) / paper, DELTA) < epsilon
+    assert paper > Budget(epsilon, DELTA, "exact").noise_multiplier(cost, theorem)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.inf, math.nan])
+def test_bad_epsilon_is_named(epsilon):
+    for call in (lambda: Budget(epsilon, DELTA), lambda: gdp_mu(epsilon, DELTA), lambda: zcdp_rho(epsilon, DELTA)):
+        with pytest.raises(ValueError, match=r"^epsilon is .* positive"):
+            call()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2.0, math.nan])
+def test_bad_delta_is_named(delta):
+    calls = (
+        lambda: Budget(1.0, delta),
+        lambda: gdp_epsilon(1.0, delta),
+        lambda: gdp_mu(1.0, delta),
+        lambda: zcdp_epsilon(1.0, delta),
+        lambda: Theorem("", 8).epsilon(1.0, delta),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=r"^delta is .* between 0 and 1"):
+            call()
+
+
+def test_bad_calibration_is_named():
+    with pytest.raises(ValueError, match=r"^calibration is 'opacus'; it must be one of paper, exact"):
+        Budget(1.0, DELTA, "opacus")
+
+
+def test_wrong_multipliers_would_be_noticed():
+    """Noise smaller by sqrt(2), or accounting that forgets to double a one-sided sensitivity, misses epsilon by far."""
+    multiplier = Budget(1.0, DELTA, "exact").noise_multiplier(GAUSSIAN_COST, sequential_theorem(GAUSSIAN_COST))
+    for factor in (2**-0.5, 0.5):
+        assert gdp_epsilon(1 / (multiplier * factor), DELTA) > 1.3
+    assert np.isclose(gdp_epsilon(1 / multiplier, DELTA), 1.0, rtol=0, atol=1e-9)

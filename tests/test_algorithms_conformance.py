@@ -1,0 +1,287 @@
+"""Every file of `privrep.algorithms` that defines `Algorithm`, run on a tiny problem under the same rules.
+
+A new file must get an entry in CASES. The audit counts privacy from the outside: sds as drawn from the generators,
+sensitivities from the options by formulas of this file, composition user by user. The ledger must say the same.
+"""
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
+
+import numpy as np
+import pytest
+from conftest import FixedNoise, Recorder, make_task, recut
+
+import privrep.algorithms
+from privrep.privacy.accounting import Budget, gdp_epsilon
+from privrep.problem import Problem, Users
+from privrep.splits import count, split_samples
+from privrep.task import Outcome, Task, load_algorithm
+
+PROBLEM = Problem(30, 8, 9, 2, label_noise_sd=0.1)
+DELTA = 1e-6
+
+Audit = Callable[[dict, dict[str, list[float]]], list[float]]
+"""Options and sds drawn per role -> mu^2 of each release that touches one user."""
+
+
+def spectral_cost(samples: slice, label_clip: float, sds: list[float]) -> list[float]:
+    """Algorithm 3: (2 P zeta^2 / sd)^2."""
+    (sd,) = sds
+    return [(2 * (count(samples) // 2) * label_clip**2 / sd) ** 2]
+
+
+def sample_moments_cost(q: int, eta: float, zeta: float, sds: list[float]) -> float:
+    """Algorithm 2: the largest of ||dA||^2/sA^2 + ||db||^2/sb^2 over s = |<w, w'>| in [0, 1], on a grid."""
+    s = np.linspace(0, 1, 10_001)
+    second = (q * eta**2) ** 2 * (2 - 2 * s**2) / sds[0] ** 2
+    first = (q * eta * zeta) ** 2 * (2 + 2 * s) / sds[1] ** 2
+    return float((second + first).max())
+
+
+def moments_audit(options, sds, per_user: int) -> list[float]:
+    """A and b are drawn in turn; a user is in one batch per epoch, and all batches have the same noise."""
+    noise = sds["noise"]
+    steps = [noise[i : i + 2] for i in range(0, len(noise), 2)]
+    batches = options.get("batches", 1)
+    assert len(steps) == per_user * batches
+    costs = []
+    for epoch in range(per_user):
+        batch_costs = []
+        for step in steps[epoch * batches : (epoch + 1) * batches]:
+            if options.get("clip_unit") == "user":
+                second, first = options["clip_feature"], options["clip_label"]
+                batch_costs.append(2 * (second / step[0]) ** 2 + (2 * first / step[1]) ** 2)
+            else:
+                split = options.get("split")
+                q = count(split_samples(split, PROBLEM.samples).subspace) if split else PROBLEM.samples
+                batch_costs.append(sample_moments_cost(q, options["clip_feature"], options["clip_label"], step))
+        costs.append(max(batch_costs))
+    return costs
+
+
+def altmin_audit(options, sds) -> list[float]:
+    costs = moments_audit(options, sds, options.get("epochs", 1))
+    if options["init"] == "spectral":
+        split = split_samples(options["split"], PROBLEM.samples)
+        costs += spectral_cost(split.init, options.get("init_label_clip", 2.0), sds["init_noise"])
+    return costs
+
+
+def gradient_audit(options, sds) -> list[float]:
+    assert len(sds["noise"]) == options.get("epochs", 1)
+    costs = [(2 * options["clip_feature"] / sd) ** 2 for sd in sds["noise"]]
+    if options.get("init") == "spectral":
+        costs += spectral_cost(split_samples(options["split"], PROBLEM.samples).init, 2.0, sds["init_noise"])
+    return costs
+
+
+def single_model_audit(options, sds) -> list[float]:
+    return moments_audit(options, sds, 1) if options["method"] == "moments" else gradient_audit(options, sds)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Options to run with. `audit` None: the algorithm takes no budget; `releases` says whether it releases anything."""
+
+    name: str
+    options: dict = field(default_factory=dict)
+    audit: Audit | None = None
+    releases: bool = True
+
+    def __str__(self):
+        return f"{self.name}({', '.join(f'{key}={value}' for key, value in self.options.items())})"
+
+
+CLIPS = {"clip_feature": 2.0, "clip_label": 1.5}
+CASES = [
+    Case("altmin", {"init": "random", "split": "text", **CLIPS}, altmin_audit),
+    Case("altmin", {"init": "spectral", "split": "text", "batches": 3, **CLIPS}, altmin_audit),
+    Case("altmin", {"init": "spectral", "split": "proof-halves", "epochs": 2, "batches": 2, **CLIPS}, altmin_audit),
+    Case("altmin", {"init": "random", "split": "all-samples-reused", "epochs": 3, **CLIPS}, altmin_audit),
+    Case(
+        "altmin",
+        {"init": "spectral", "split": "halves-then-all", "clip_unit": "user", "init_label_clip": 0.7, **CLIPS},
+        altmin_audit,
+    ),
+    Case("gradient_descent", {"init": "random", "split": "text", "clip_feature": 0.5, "step": 1.0}, gradient_audit),
+    Case(
+        "gradient_descent",
+        {"init": "spectral", "split": "proof-halves", "clip_feature": 0.5, "step": 1.0, "epochs": 3},
+        gradient_audit,
+    ),
+    Case("single_model", {"method": "moments", **CLIPS}, single_model_audit),
+    Case("single_model", {"method": "gradient", "clip_feature": 0.5, "epochs": 3}, single_model_audit),
+    Case("nonprivate_altmin", {"max_epochs": 4}),
+    Case("nonprivate_altmin", {"init": "spectral", "split": "halves-then-all", "max_epochs": 2}),
+    Case("own_data", {}, releases=False),
+    Case("own_data", {"penalty": 1.0}, releases=False),
+    Case("reference_model", {"kind": "random"}, releases=False),
+    Case("reference_model", {"kind": "random-subspace"}, releases=False),
+    Case("reference_model", {"kind": "zero"}, releases=False),
+]
+PRIVATE = [case for case in CASES if case.audit]
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+every_private_case = pytest.mark.parametrize("case", PRIVATE, ids=str)
+
+
+def algorithm_files() -> list[str]:
+    """Names of the files that define `Algorithm`."""
+    names = [module.name for module in pkgutil.iter_modules(privrep.algorithms.__path__)]
+    return [name for name in names if hasattr(importlib.import_module(f"privrep.algorithms.{name}"), "Algorithm")]
+
+
+def run(case: Case, *, budget: Budget | FixedNoise | None = None, users=None, noise_seed=0) -> tuple[Outcome, Task]:
+    if budget is None and case.audit:
+        budget = Budget(2.0, DELTA, "exact")
+    algorithm = load_algorithm(case.name, case.options)
+    task = make_task(Users(PROBLEM) if users is None else users, budget, noise_seed)
+    algorithm.check(task.users.problem)
+    return algorithm.fit(task), task
+
+
+def test_every_file_has_an_entry():
+    """A new algorithm is not left untested."""
+    assert set(algorithm_files()) == {case.name for case in CASES}
+
+
+@pytest.mark.parametrize("name", algorithm_files())
+def test_interface(name):
+    """A frozen dataclass of options with `check` and `fit`, and a docstring that names its options."""
+    algorithm = importlib.import_module(f"privrep.algorithms.{name}").Algorithm
+    assert is_dataclass(algorithm)
+    assert algorithm.__dataclass_params__.frozen
+    assert callable(algorithm.check)
+    assert callable(algorithm.fit)
+    for option in fields(algorithm):
+        assert option.name in algorithm.__doc__ or option.name in importlib.import_module(algorithm.__module__).__doc__
+
+
+@every_case
+def test_outcome_is_sound(case):
+    """Finite risk, orthonormal subspace of the right shape, finite log; data not written to."""
+    users = Users(PROBLEM)
+    before = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
+    outcome, _ = run(case, users=users)
+    after = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
+    assert before == after
+    assert isinstance(outcome.excess_risk, float)
+    assert 0 <= outcome.excess_risk < math.inf
+    if outcome.subspace is not None:
+        assert outcome.subspace.shape == (PROBLEM.dim, PROBLEM.rank)
+        np.testing.assert_allclose(outcome.subspace.T @ outcome.subspace, np.eye(PROBLEM.rank), atol=1e-10)
+    assert all(np.isfinite(value) for value in outcome.log.values())
+
+
+@every_case
+def test_same_streams_same_result(case):
+    """Byte for byte, whether blocks are kept or drawn again."""
+    first, task = run(case)
+    second, again = run(case, users=Users(PROBLEM, memory_budget=0))
+    assert first.excess_risk == second.excess_risk
+    assert first.log == second.log
+    assert task.ledger == again.ledger
+    if first.subspace is not None:
+        assert first.subspace.tobytes() == second.subspace.tobytes()
+
+
+@every_private_case
+def test_other_noise_other_result(case):
+    """The streams are used."""
+    assert run(case)[0].excess_risk != run(case, noise_seed=1)[0].excess_risk
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.options.get("kind") != "random"], ids=str)
+def test_block_size_changes_rounding_only(case):
+    """The result is that of the users, however they are cut into blocks. Little noise, so that no inverse is ill-conditioned."""
+    budget = FixedNoise(1e-4) if case.audit else None
+    users = Users(PROBLEM)
+    whole, parts = (run(case, budget=budget, users=source)[0] for source in (users, recut(users, 7)))
+    assert parts.excess_risk == pytest.approx(whole.excess_risk, rel=2e-2)
+
+
+@every_case
+def test_epsilon_is_finite_exactly_with_a_budget(case):
+    """With a budget: positive and finite. Without: infinite if anything is released, 0 if nothing is."""
+    _, task = run(case)
+    if case.audit:
+        assert 0 < task.ledger.epsilon(DELTA) < math.inf
+    else:
+        assert task.ledger.epsilon(DELTA) == (math.inf if case.releases else 0)
+        assert bool(task.ledger.entries) == case.releases
+
+
+@every_private_case
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
+def test_exact_budget_is_met(case, epsilon):
+    """The ledger's epsilon equals the target to 1e-9."""
+    _, task = run(case, budget=Budget(epsilon, DELTA, "exact"))
+    assert task.ledger.epsilon(DELTA) == pytest.approx(epsilon, abs=1e-9)
+
+
+@every_private_case
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
+def test_paper_budget_is_kept(case, epsilon):
+    """The ledger's epsilon is below the target, which is what the theorem promises."""
+    outcome, task = run(case, budget=Budget(epsilon, DELTA, "paper"))
+    assert 0 < task.ledger.epsilon(DELTA) < epsilon
+    assert outcome.epsilon_paper == pytest.approx(epsilon, rel=1e-9)
+    assert outcome.theorem
+
+
+@every_private_case
+def test_the_ledger_is_complete(case):
+    """mu of the ledger equals mu counted from the sds that were drawn; no release is missing, none is undersized."""
+    recorders: dict[str, Recorder] = {}
+    task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
+
+    def recording(role):
+        assert role not in recorders, "a stream was started twice, which repeats its numbers"
+        recorders[role] = Recorder(task.stream(role))
+        return recorders[role]
+
+    load_algorithm(case.name, case.options).fit(Task(task.users, task.budget, recording, task.ledger))
+    sds = {role: [sd for sd, _ in recorder.calls] for role, recorder in recorders.items()}
+    costs = case.audit(case.options, sds)
+    drawn = sum(len(part) for part in sds.values())
+    assert sum(2 if entry.name == "moment_step" else 1 for entry in task.ledger.entries) == drawn
+    assert task.ledger.mu == pytest.approx(math.sqrt(sum(costs)), rel=1e-6)
+    assert gdp_epsilon(math.sqrt(sum(costs)), DELTA) == pytest.approx(2.0, abs=1e-4)
+
+
+@every_private_case
+def test_without_noise_the_ledger_says_so(case):
+    """Multiplier 0: every release is recorded, with mu = inf."""
+    outcome, task = run(case, budget=FixedNoise())
+    assert task.ledger.entries
+    assert {entry.mu for entry in task.ledger.entries} == {math.inf}
+    assert outcome.epsilon_paper == math.inf
+
+
+@every_private_case
+def test_the_promise_scales_with_the_budget(case):
+    """Twice the printed epsilon halves the multiplier under `paper`; delta enters through sqrt(L)."""
+    multipliers = [
+        run(case, budget=Budget(epsilon, delta, "paper"))[0].log["noise_multiplier"]
+        for epsilon, delta in ((1.0, 1e-6), (2.0, 1e-6), (1.0, 1e-3))
+    ]
+    assert multipliers[0] == pytest.approx(2 * multipliers[1], rel=1e-12)
+    assert multipliers[0] == pytest.approx(math.sqrt(2) * multipliers[2], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("no_such_file", {}, "^algorithm is 'no_such_file'; there is no file"),
+        ("moment_step", {}, "^algorithm is 'moment_step'; that file is a step"),
+        ("own_data", {"lambda": 1.0}, "^lambda is no option of own_data; it has penalty"),
+        ("altmin", {"init": "random"}, "^options of altmin: .*missing"),
+        ("reference_model", {"kind": "best"}, "^kind is 'best'"),
+    ],
+)
+def test_bad_requests_are_named(name, options, message):
+    """An unknown file, a step that cannot run alone, an unknown or missing option, a bad value."""
+    with pytest.raises(ValueError, match=message):
+        load_algorithm(name, options)

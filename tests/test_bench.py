@@ -1,0 +1,43 @@
+"""The benchmark program writes a complete record; its timings are not judged here."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = Path(__file__).parents[1] / "workflow" / "scripts" / "bench.py"
+
+NAMES = [
+    "statistics_over_drawing",
+    "speedup_over_loop_over_samples",
+    "speedup_over_loop_over_users",
+    "gram_rate_over_sgemm",
+    "moments_rate_over_sgemm",
+    "fit_over_drawing",
+    "peak_rss_paper",
+    "peak_rss_many",
+    "slope_kept",
+    "slope_redrawn",
+]
+
+
+def test_quick_run_writes_every_record(tmp_path):
+    output = tmp_path / "reports" / "benchmarks.json"
+    run = subprocess.run(
+        [sys.executable, PROGRAM, "--quick", "--output", output], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert [path.name for path in output.parent.iterdir()] == ["benchmarks.json"]
+    content = json.loads(output.read_text())
+    assert content["quick"] is True
+    assert {library["num_threads"] for library in content["host"]["blas"]} == {1}
+    assert all(content["host"][fact] for fact in ("cpu", "cores", "numpy"))
+    assert [record["name"] for record in content["records"]] == NAMES
+    for record in content["records"]:
+        assert set(record) == {"name", "value", "unit", "limit", "holds", "how"}
+        assert math.isfinite(record["value"])
+        assert isinstance(record["holds"], bool)
+        assert record["limit"] and record["unit"] and record["how"].endswith(".")
+        assert record["name"] in run.stdout
+    assert all(math.isfinite(seconds) and seconds >= 0 for seconds in content["cpu_seconds"].values())

@@ -1,0 +1,96 @@
+"""Per-user least squares."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrep.heads import fit_heads, solve_positive_definite
+from privrep.subspace import random_subspace
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(st.integers(1, 4), st.integers(0, 6), st.integers(0, 4), st.integers(1, 6), seeds)
+def test_fit_heads_is_least_squares(rank, extra_dim, extra_samples, users, seed):
+    """Each user's head is the float64 least-squares solution to the rounding that her conditioning allows."""
+    rng = np.random.default_rng(seed)
+    dim, samples = rank + extra_dim, rank + extra_samples
+    features = rng.standard_normal((samples, users, dim)).astype(np.float32)
+    labels = rng.standard_normal((samples, users)).astype(np.float32)
+    basis = random_subspace(dim, rank, rng)
+    heads = fit_heads(features, labels, basis)
+    assert heads.shape == (users, rank)
+    assert heads.dtype == np.float64
+    for j in range(users):
+        design = features[:, j].astype(np.float64) @ basis
+        expected = np.linalg.lstsq(design, labels[:, j].astype(np.float64), rcond=None)[0]
+        tolerance = 1e-5 * np.linalg.cond(design) ** 2 * (np.linalg.norm(expected) + 1)
+        np.testing.assert_allclose(heads[j], expected, atol=tolerance)
+
+
+def test_exact_labels_are_fitted_exactly(rng):
+    """Without label noise and with the true subspace, the heads are the truth."""
+    basis = random_subspace(8, 3, rng)
+    truth = rng.standard_normal((50, 3))
+    features = rng.standard_normal((12, 50, 8)).astype(np.float32)
+    labels = np.einsum("mbd,bd->mb", features, truth @ basis.T).astype(np.float32)
+    np.testing.assert_allclose(fit_heads(features, labels, basis), truth, atol=1e-4)
+
+
+def test_users_do_not_mix(rng):
+    """Changing one user's data changes her head alone."""
+    features = rng.standard_normal((6, 5, 4)).astype(np.float32)
+    labels = rng.standard_normal((6, 5)).astype(np.float32)
+    basis = random_subspace(4, 2, rng)
+    before = fit_heads(features, labels, basis)
+    features[:, 2] *= 3
+    labels[:, 2] += 1
+    after = fit_heads(features, labels, basis)
+    np.testing.assert_array_equal(np.delete(after, 2, axis=0), np.delete(before, 2, axis=0))
+    assert not np.allclose(after[2], before[2])
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12, 1e-7, 1e-5, 1e-3, 1e-1])
+def test_nearly_singular_users_stay_finite(gap, rng):
+    """Almost parallel projected features: no NaN, no infinity, and the residual is that of least squares."""
+    basis = np.eye(5)[:, :2]
+    features = rng.standard_normal((6, 200, 5)).astype(np.float32)
+    features[:, :, 1] = features[:, :, 0] * np.float32(1 + gap) + np.float32(gap) * features[:, :, 2]
+    labels = rng.standard_normal((6, 200)).astype(np.float32)
+    heads = fit_heads(features, labels, basis)
+    assert np.isfinite(heads).all()
+    for j in range(200):
+        design = features[:, j].astype(np.float64) @ basis
+        target = labels[:, j].astype(np.float64)
+        residual = np.linalg.norm(design @ heads[j] - target)
+        line = np.linalg.norm(design[:, :1] @ np.linalg.lstsq(design[:, :1], target, rcond=None)[0] - target)
+        plane = np.linalg.norm(design @ np.linalg.lstsq(design, target, rcond=None)[0] - target)
+        # Up to rounding, between the fit with both directions and, when they cannot be told apart, with one.
+        assert residual <= (line if gap < 1e-6 else plane) + 1e-4
+
+
+def test_singular_system_keeps_its_leading_part():
+    """A dependent coordinate is switched off; the others solve their part."""
+    gram = np.array([[2.0, 0.0, 2.0], [0.0, 4.0, 0.0], [2.0, 0.0, 2.0]])[:, :, None]
+    right = np.array([2.0, 4.0, 2.0])[:, None]
+    np.testing.assert_allclose(solve_positive_definite(gram, right)[:, 0], [1, 1, 0])
+    np.testing.assert_array_equal(solve_positive_definite(np.zeros((2, 2, 1)), np.zeros((2, 1)))[:, 0], [0, 0])
+
+
+@given(st.integers(1, 6), seeds)
+def test_batched_solve_agrees_with_numpy(rank, seed):
+    """Only the lower triangle is read; the solution is that of numpy.linalg.solve."""
+    rng = np.random.default_rng(seed)
+    factors = rng.standard_normal((7, rank, rank))
+    grams = factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(rank)
+    right = rng.standard_normal((7, rank))
+    lower = np.tril(grams) + np.triu(np.full((rank, rank), 1e9), 1)
+    solution = solve_positive_definite(np.moveaxis(lower, 0, -1), right.T).T
+    np.testing.assert_allclose(solution, np.linalg.solve(grams, right[:, :, None])[:, :, 0], rtol=1e-7, atol=1e-7)
+
+
+def test_too_few_samples_are_refused(rng):
+    """Fewer samples than the rank have no unique solution."""
+    with pytest.raises(ValueError, match=r"^samples for the head is 2; it must be at least the rank, 3"):
+        fit_heads(np.zeros((2, 4, 5), np.float32), np.zeros((2, 4), np.float32), random_subspace(5, 3, rng))

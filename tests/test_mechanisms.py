@@ -1,0 +1,254 @@
+"""Every mechanism's noise, by its distribution; clipping; and what each mechanism writes to the ledger.
+
+Each check of a standard deviation is a two-sided chi-square test with false-alarm rate 1e-6 (`conftest.check_sd`), which must
+also reject the sd times or over sqrt(2) and 2. Correlations are tested at the same rate.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import FALSE_ALARM, check_sd, sd_matches, uncorrelated
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats
+
+from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
+from privrep.privacy.ledger import Entry, Ledger
+from privrep.privacy.mechanisms import (
+    DOMINATED,
+    INDEPENDENT,
+    release_moments,
+    release_symmetric,
+    release_vector,
+    symmetric_noise,
+)
+
+MULTIPLIER = 1.7
+DRAWS = 300
+
+
+def vector(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
+    value = np.zeros((5, 2)) if value is None else value
+    ledger = Ledger() if ledger is None else ledger
+    return release_vector(
+        value, bound=bound, noise_multiplier=multiplier, rng=rng, ledger=ledger, users=range(3, 9), name="v"
+    )
+
+
+def symmetric(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
+    value = np.zeros((5, 5)) if value is None else value
+    ledger = Ledger() if ledger is None else ledger
+    return release_symmetric(
+        value, bound=bound, noise_multiplier=multiplier, rng=rng, ledger=ledger, users=range(3, 9), name="s"
+    )
+
+
+def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED):
+    second, first = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
+    ledger = Ledger() if ledger is None else ledger
+    return release_moments(
+        second,
+        first,
+        second_bound=bounds[0],
+        first_bound=bounds[1],
+        joint=joint,
+        noise_multiplier=multiplier,
+        rng=rng,
+        ledger=ledger,
+        users=range(3, 9),
+        name="m",
+    )
+
+
+def triangles(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Diagonals and strict upper triangles of a stack of matrices."""
+    rows, columns = np.triu_indices(matrices.shape[-1], 1)
+    return np.diagonal(matrices, axis1=1, axis2=2), matrices[:, rows, columns]
+
+
+def check_symmetric_noise(noise: np.ndarray, sd: float) -> None:
+    """N_sym(0, sd^2): symmetric, the same sd on and off the diagonal, independent above the diagonal."""
+    np.testing.assert_array_equal(noise, noise.transpose(0, 2, 1))
+    diagonal, above = triangles(noise)
+    check_sd(diagonal, sd)
+    check_sd(above, sd)
+    assert uncorrelated(above[:, 0], above[:, 1])
+    assert uncorrelated(diagonal[:, 0], diagonal[:, 1])
+    assert uncorrelated(diagonal[:, 0], above[:, 0])
+    assert uncorrelated(noise[:-1], noise[1:])
+
+
+def test_symmetric_noise(rng):
+    """sd 0.6 in every entry; the average (N + N^T)/2 of a full matrix would have sd 0.6/sqrt(2) off the diagonal."""
+    check_symmetric_noise(np.stack([symmetric_noise(6, 0.6, rng) for _ in range(DRAWS)]), 0.6)
+    full = rng.normal(0, 0.6, (DRAWS, 6, 6))
+    averaged = triangles((full + full.transpose(0, 2, 1)) / 2)[1]
+    assert not sd_matches(averaged, 0.6)
+    summed = triangles(np.triu(full) + np.triu(full).transpose(0, 2, 1))[0]
+    assert not sd_matches(summed, 0.6)
+
+
+def test_release_symmetric_noise(rng):
+    """sd = Delta * 2 * bound on each entry of the upper triangle (Lemma 4.5)."""
+    value = np.full((5, 5), 7.0)
+    noise = np.stack([symmetric(rng, value=value) - value for _ in range(DRAWS)])
+    check_symmetric_noise(noise, MULTIPLIER * 2 * 0.4)
+
+
+def test_release_vector_noise(rng):
+    """sd = Delta * 2 * bound on each entry, independent over entries and releases."""
+    value = np.arange(10.0).reshape(5, 2)
+    noise = np.stack([vector(rng, value=value) - value for _ in range(DRAWS)])
+    check_sd(noise, MULTIPLIER * 2 * 0.4)
+    assert uncorrelated(noise[:, 0, 0], noise[:, 0, 1])
+    assert uncorrelated(noise[:, 0, 0], noise[:, 1, 0])
+    assert uncorrelated(noise[:-1], noise[1:])
+
+
+def test_release_moments_noise(rng):
+    """A: 2 a Delta on diagonal and off it. b: 2 b Delta. No correlation between A and b, or between two releases."""
+    value = np.full((6, 6), 5.0), np.full(6, -2.0)
+    pairs = [moments(rng, value=value) for _ in range(DRAWS)]
+    second = np.stack([pair[0] for pair in pairs]) - 5.0
+    first = np.stack([pair[1] for pair in pairs]) + 2.0
+    check_symmetric_noise(second, MULTIPLIER * 2 * 0.4)
+    check_sd(first, MULTIPLIER * 2 * 3.0)
+    assert uncorrelated(first[:-1], first[1:])
+    assert uncorrelated(first[:, 0], first[:, 1])
+    for row in range(6):
+        assert uncorrelated(second[:, row], first)
+
+
+@pytest.mark.parametrize("release", [vector, symmetric, lambda rng: moments(rng)[0], lambda rng: moments(rng)[1]])
+def test_noise_is_normal(release, rng):
+    """Kolmogorov-Smirnov at rate 1e-6; Laplace noise of the same sd is rejected."""
+    sample = np.concatenate([np.triu(np.atleast_2d(release(rng))).ravel() for _ in range(600)])
+    sample = sample[sample != 0]
+    sample /= sample.std()
+    assert stats.kstest(sample, "norm").pvalue > FALSE_ALARM
+    assert stats.kstest(rng.laplace(0, 2**-0.5, len(sample)), "norm").pvalue < FALSE_ALARM
+
+
+def test_a_stream_that_is_used_twice_is_noticed():
+    """The independence check rejects two releases that were given the same stream."""
+    first, second = (
+        np.stack([vector(generator) for _ in range(100)]) for generator in map(np.random.default_rng, (1, 1))
+    )
+    assert not uncorrelated(first, second)
+
+
+def test_noise_of_a_and_b_from_one_stream_is_noticed():
+    """The independence check rejects b that reuses the noise of A's first row."""
+    generators = np.random.default_rng(1), np.random.default_rng(1)
+    second = np.stack([symmetric_noise(6, 1.0, generators[0])[0] for _ in range(100)])
+    first = np.stack([symmetric_noise(6, 2.0, generators[1])[0] for _ in range(100)])
+    assert not uncorrelated(second, first)
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        (vector, Entry("v", 0.8, 0.8 * MULTIPLIER, 3, 9)),
+        (symmetric, Entry("s", 0.8, 0.8 * MULTIPLIER, 3, 9)),
+        (moments, Entry("m", math.sqrt(9 / 8), MULTIPLIER, 3, 9)),
+        (lambda rng, ledger: moments(rng, ledger, joint=INDEPENDENT), Entry("m", math.sqrt(3 / 2), MULTIPLIER, 3, 9)),
+    ],
+)
+def test_each_release_writes_one_entry(release, expected, rng):
+    """Name, sensitivity, sd and users; (A, b) is one entry with its joint sensitivity (claim E61)."""
+    ledger = Ledger()
+    release(rng, ledger)
+    assert len(ledger.entries) == 1
+    entry = ledger.entries[0]
+    assert (entry.name, entry.start, entry.stop) == (expected.name, expected.start, expected.stop)
+    assert entry.sensitivity == pytest.approx(expected.sensitivity, rel=1e-14)
+    assert entry.noise_sd == pytest.approx(expected.noise_sd, rel=1e-14)
+    assert entry.mu == pytest.approx(expected.sensitivity / expected.noise_sd, rel=1e-14)
+
+
+@pytest.mark.parametrize("release", [vector, symmetric, moments])
+def test_multiplier_zero_is_recorded_as_unprotected(release, rng):
+    """Values pass unchanged, no noise is drawn, and the ledger says mu = inf."""
+    ledger = Ledger()
+    state = rng.bit_generator.state
+    released = release(rng, ledger, multiplier=0.0)
+    for part in released if release is moments else [released]:
+        assert not part.any()
+    assert rng.bit_generator.state == state
+    assert [entry.mu for entry in ledger.entries] == [math.inf]
+
+
+@pytest.mark.parametrize("release", [vector, symmetric, moments])
+def test_the_statistic_is_not_overwritten(release, rng):
+    """The exact value stays as it was: noise goes to a copy."""
+    value = (np.ones((6, 6)), np.ones(6)) if release is moments else np.ones((5, 5))
+    release(rng, value=value)
+    for part in value:
+        np.testing.assert_array_equal(part, 1)
+
+
+@pytest.mark.parametrize("release", [vector, symmetric, moments])
+@pytest.mark.parametrize("multiplier", [-1.0, math.nan])
+def test_bad_multiplier_is_refused(release, multiplier, rng):
+    """Nothing is released and nothing recorded."""
+    ledger = Ledger()
+    with pytest.raises(ValueError, match=r"^noise_multiplier is"):
+        release(rng, ledger, multiplier=multiplier)
+    assert not ledger.entries
+
+
+@pytest.mark.parametrize("bound", [0.0, -1.0, math.inf, math.nan])
+def test_private_release_needs_finite_bounds(bound, rng):
+    """Without a bound on a user there is no sensitivity; without noise there needs to be none."""
+    ledger = Ledger()
+    calls = (
+        lambda: vector(rng, ledger, bound=bound),
+        lambda: symmetric(rng, ledger, bound=bound),
+        lambda: moments(rng, ledger, bounds=(bound, 1.0)),
+        lambda: moments(rng, ledger, bounds=(1.0, bound)),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="positive and finite"):
+            call()
+    assert not ledger.entries
+    vector(rng, ledger, bound=math.inf, multiplier=0.0)
+    assert ledger.mu == math.inf
+
+
+norms = hnp.arrays(np.float32, st.integers(1, 20), elements=st.floats(0, 2.0**60, width=32))
+
+
+@given(norms, st.floats(1e-6, 1e6))
+def test_clip_factor(norm, bound):
+    """min(1, c/||a||), 1 at norm 0: never lengthens, never leaves a norm over the bound, keeps the dtype."""
+    factor = clip_factor(norm, bound)
+    assert factor.dtype == norm.dtype
+    assert ((factor >= 0) & (factor <= 1)).all()
+    assert (factor.astype(float) * norm.astype(float) <= bound * (1 + 1e-6)).all()
+    np.testing.assert_array_equal(factor[norm <= bound], 1)
+    clipped = norm > bound
+    np.testing.assert_allclose(factor[clipped] * norm[clipped], bound, rtol=1e-5)
+
+
+def test_clip_factor_without_a_bound():
+    """inf switches clipping off."""
+    np.testing.assert_array_equal(clip_factor(np.array([0.0, 1.0, 1e30]), math.inf), 1)
+
+
+@given(norms, st.floats(1e-3, 1e6))
+def test_clip_scalar(value, bound):
+    """The nearest number in [-c, c], for both signs."""
+    for signed in (value, -value):
+        clipped = clip_scalar(signed, bound)
+        assert (np.abs(clipped) <= bound * (1 + 1e-6)).all()
+        inside = np.abs(signed) < bound * (1 - 1e-6)
+        np.testing.assert_array_equal(clipped[inside], signed[inside])
+        np.testing.assert_array_equal(np.sign(clipped), np.sign(signed))
+
+
+@pytest.mark.parametrize("bound", [0, -1.0, math.nan])
+def test_bad_clip_is_named(bound):
+    with pytest.raises(ValueError, match=r"^clip_label is .*; it must be positive"):
+        check_bound("clip_label", bound)

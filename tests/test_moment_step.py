@@ -1,0 +1,277 @@
+"""Algorithm 2 of jain2021: the statistics, the noise that reaches them, and the solve."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import check_sd, fake_users, gather, recut, uncorrelated
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrep.algorithms.moment_step import SampleClip, UserClip, moment_step, moments
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Problem, Users
+from privrep.subspace import dist2, orthonormalise
+
+PROBLEM = Problem(40, 8, 5, 2, label_noise_sd=0.2)
+
+
+def own_heads(block):
+    return block.heads
+
+
+def clip(vector: np.ndarray, bound: float) -> np.ndarray:
+    """clip(a; c) = a min(1, c/||a||) as in claims 0.1."""
+    norm = np.linalg.norm(vector)
+    return vector if norm <= bound else vector * (bound / norm)
+
+
+def by_hand(users, batch, samples, rule):
+    """A and b by loops over users and samples in float64; entry c*d + r of vec(x v^T) is x_r v_c."""
+    features, labels, heads = gather(users)
+    size = features.shape[2] * heads.shape[1]
+    second, first = np.zeros((size, size)), np.zeros(size)
+    for j in batch:
+        own_second, own_first = np.zeros((size, size)), np.zeros(size)
+        for i in range(*samples.indices(len(features))):
+            w = np.outer(features[i, j], heads[j]).ravel(order="F")
+            y = labels[i, j]
+            if isinstance(rule, SampleClip):
+                w, y = clip(w, rule.feature), float(clip(np.array([y]), rule.label)[0])
+            own_second += np.outer(w, w)
+            own_first += y * w
+        if isinstance(rule, UserClip):
+            own_second, own_first = clip(own_second, rule.second), clip(own_first, rule.first)
+        second += own_second
+        first += own_first
+    return second, first
+
+
+RULES = [
+    SampleClip(3.0, 1.0),
+    SampleClip(1e-4, 1e-4),
+    SampleClip(math.inf, math.inf),
+    SampleClip(3.0, math.inf),
+    UserClip(20.0, 8.0),
+    UserClip(1e-4, 1e-4),
+    UserClip(1e6, 1e6),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize(("batch", "samples"), [(range(40), slice(0, 8)), (range(7, 23), slice(3, 6))])
+def test_moments_are_those_of_the_print(rule, batch, samples):
+    """Clip each w and y (or each user), sum over the batch and the samples: against loops in float64."""
+    users = Users(PROBLEM)
+    expected = by_hand(users, batch, samples, rule)
+    for got, want in zip(moments(users, batch, own_heads, samples, rule), expected, strict=True):
+        assert got.dtype == np.float64
+        np.testing.assert_allclose(got, want, atol=3e-6 * np.abs(want).max())
+
+
+def test_clips_of_these_tests_bite():
+    """The rules above clip some users and spare others, so that both branches are compared."""
+    features, labels, heads = gather(Users(PROBLEM))
+    norms = np.linalg.norm(features, axis=2) * np.linalg.norm(heads, axis=1)
+    for values, bound in ((norms, 3.0), (np.abs(labels), 1.0)):
+        assert 0.1 < (values > bound).mean() < 0.9
+    users = fake_users(features, labels, heads)
+    sizes = [by_hand(users, range(j, j + 1), slice(0, 8), SampleClip(math.inf, math.inf)) for j in range(40)]
+    for part, bound in ((0, 20.0), (1, 8.0)):
+        assert 0.1 < np.mean([np.linalg.norm(size[part]) > bound for size in sizes]) < 0.9
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@given(size=st.integers(1, 40), start=st.integers(0, 20), length=st.integers(1, 20))
+def test_block_size_changes_rounding_only(rule, size, start, length):
+    """The same users in blocks of any size give the same sums."""
+    users, batch = Users(PROBLEM), range(start, start + length)
+    whole = moments(users, batch, own_heads, slice(2, 6), rule)
+    parts = moments(recut(users, size), batch, own_heads, slice(2, 6), rule)
+    for left, right in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(left, right, atol=3e-6 * np.abs(left).max())
+
+
+class Spy:
+    """Replaces numpy.linalg.eigh and keeps what it was given: the released matrix."""
+
+    def __init__(self, monkeypatch):
+        self.seen, self._eigh = [], np.linalg.eigh
+        monkeypatch.setattr(np.linalg, "eigh", self)
+
+    def __call__(self, matrix):
+        self.seen.append(matrix.copy())
+        return self._eigh(matrix)
+
+
+def released(users, batch, samples, rule, multiplier, draws, monkeypatch):
+    """Noise on A (draws, dk, dk) and on b (draws, dk) of repeated steps on one data set, read off the step's results."""
+    exact_second, exact_first = moments(users, batch, own_heads, samples, rule)
+    spy, ledger, rng = Spy(monkeypatch), Ledger(), np.random.default_rng(5)
+    firsts = []
+    for _ in range(draws):
+        step = moment_step(
+            users,
+            batch,
+            own_heads,
+            samples=samples,
+            clip=rule,
+            noise_multiplier=multiplier,
+            rng=rng,
+            ledger=ledger,
+        )
+        firsts.append(spy.seen[-1] @ step.minimiser.ravel(order="F"))
+    return np.stack(spy.seen) - exact_second, np.stack(firsts) - exact_first, ledger
+
+
+@pytest.mark.parametrize(
+    ("rule", "sds"),
+    [
+        # q = 3 samples: 2 q eta^2 Delta and 2 q eta zeta Delta
+        (SampleClip(3.0, 1.0), (2 * 3 * 9.0 * 0.6, 2 * 3 * 3.0 * 0.6)),
+        (SampleClip(0.1, 0.5), (2 * 3 * 0.01 * 0.6, 2 * 3 * 0.05 * 0.6)),
+        (UserClip(20.0, 8.0), (2 * 20.0 * 0.6, 2 * 8.0 * 0.6)),
+    ],
+    ids=repr,
+)
+def test_noise_on_both_statistics(rule, sds, monkeypatch):
+    """sd of A on and off the diagonal, sd of b, symmetry, independence; rates as in test_mechanisms."""
+    second, first, ledger = released(Users(PROBLEM), range(5, 25), slice(2, 5), rule, 0.6, 150, monkeypatch)
+    np.testing.assert_array_equal(second, second.transpose(0, 2, 1))
+    rows, columns = np.triu_indices(second.shape[1], 1)
+    check_sd(np.diagonal(second, axis1=1, axis2=2), sds[0])
+    check_sd(second[:, rows, columns], sds[0])
+    check_sd(first, sds[1])
+    assert uncorrelated(second[:-1], second[1:])
+    assert uncorrelated(first[:-1], first[1:])
+    for row in range(second.shape[1]):
+        assert uncorrelated(second[:, row], first)
+    assert {(entry.name, entry.start, entry.stop) for entry in ledger.entries} == {("moment_step", 5, 25)}
+    assert len(ledger.entries) == 150
+
+
+def test_noise_is_the_printed_one_at_a_quarter_of_the_samples():
+    """q = m/4: m eta^2 Delta / 2 and m eta zeta Delta / 2 as Algorithm 2 prints; twice that at q = m/2 (claim E7)."""
+    m, eta, zeta = 8, 3.0, 1.0
+    rule = SampleClip(eta, zeta)
+    assert rule.bounds(m // 4) == (m * eta**2 / 4, m * eta * zeta / 4)
+    assert rule.bounds(m // 2) == (m * eta**2 / 2, m * eta * zeta / 2)
+    assert UserClip(5.0, 2.0).bounds(7) == (5.0, 2.0)
+
+
+def exact_step(users, rule=None, batch=None, samples=None):
+    return moment_step(
+        users,
+        batch or range(users.problem.users),
+        own_heads,
+        samples=samples or slice(0, users.problem.samples),
+        clip=rule or SampleClip(math.inf, math.inf),
+        noise_multiplier=0.0,
+        rng=np.random.default_rng(0),
+        ledger=Ledger(),
+    )
+
+
+def test_the_minimiser_solves_the_least_squares_problem():
+    """Without noise: the (d, k) matrix U that minimises sum (y - <U^T x, v>)^2, by lstsq on the stacked rows."""
+    users = Users(PROBLEM)
+    features, labels, heads = gather(users)
+    design = np.einsum("mbd,bk->mbkd", features, heads).reshape(labels.size, -1)
+    expected = np.linalg.lstsq(design, labels.ravel(), rcond=None)[0].reshape(2, 5).T
+    np.testing.assert_allclose(exact_step(users).minimiser, expected, atol=1e-4)
+
+
+def test_true_heads_recover_the_true_subspace():
+    """Noiseless labels and true heads: the minimiser is the truth, up to float32."""
+    users = Users(Problem(40, 8, 5, 2))
+    np.testing.assert_allclose(exact_step(users).minimiser, users.truth.basis, atol=1e-4)
+
+
+def test_only_the_batch_and_the_samples_are_read():
+    """Changing anyone outside the batch, or any sample outside the range, leaves the step as it was."""
+    features, labels, heads = gather(Users(PROBLEM))
+    rule = SampleClip(3.0, 1.0)
+    before = exact_step(fake_users(features, labels, heads, 7), rule, range(10, 20), slice(2, 6)).minimiser
+    features[:, :10] = 7
+    features[:, 20:] = -7
+    labels[:2] = 5
+    features[6:] *= 9
+    after = exact_step(fake_users(features, labels, heads, 7), rule, range(10, 20), slice(2, 6)).minimiser
+    np.testing.assert_array_equal(after, before)
+    labels[3, 12] += 1
+    moved = exact_step(fake_users(features, labels, heads, 7), rule, range(10, 20), slice(2, 6)).minimiser
+    assert not np.array_equal(moved, before)
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 0.05])
+def test_small_clips_only_normalise(multiplier):
+    """When everything is clipped, eta = zeta = 1e-4 and 1e-2 give the same minimiser from the same noise stream."""
+    steps = [
+        moment_step(
+            Users(PROBLEM),
+            range(40),
+            own_heads,
+            samples=slice(0, 8),
+            clip=SampleClip(size, size),
+            noise_multiplier=multiplier,
+            rng=np.random.default_rng(3),
+            ledger=Ledger(),
+        )
+        for size in (1e-4, 1e-2)
+    ]
+    # A few labels are shorter than 1e-2, so the two agree to about a per cent.
+    assert dist2(*(orthonormalise(step.minimiser) for step in steps)) < 0.03
+
+
+def test_min_eigenvalue_is_relative_to_the_mean_diagonal():
+    """Smallest eigenvalue of the released A over its mean diagonal entry."""
+    users = Users(PROBLEM)
+    second = moments(users, range(40), own_heads, slice(0, 8), SampleClip(math.inf, math.inf))[0]
+    expected = np.linalg.eigvalsh(second)[0] / np.diag(second).mean()
+    assert exact_step(users).min_eigenvalue == pytest.approx(expected, rel=1e-9)
+    assert expected > 0
+
+
+def test_min_eigenvalue_is_negative_whenever_the_minimum_does_not_exist(monkeypatch):
+    """The sign tells whether A is positive definite, also when noise dominates its trace (E21)."""
+    spy = Spy(monkeypatch)
+    for seed in range(30):
+        step = moment_step(
+            Users(PROBLEM),
+            range(40),
+            own_heads,
+            samples=slice(0, 8),
+            clip=SampleClip(1.0, 1.0),
+            noise_multiplier=[0.01, 1.0, 100.0][seed % 3],
+            rng=np.random.default_rng(seed),
+            ledger=Ledger(),
+        )
+        smallest = np.linalg.eigvalsh(spy.seen[-1])[0]
+        assert (step.min_eigenvalue < 0) == (smallest < 0), f"smallest {smallest}, reported {step.min_eigenvalue}"
+
+
+@pytest.mark.parametrize("rule", [SampleClip, UserClip])
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan])
+def test_bad_clips_are_named(rule, bad):
+    with pytest.raises(ValueError, match=r"^clip_feature is "):
+        rule(bad, 1.0)
+    with pytest.raises(ValueError, match=r"^clip_label is "):
+        rule(1.0, bad)
+
+
+@pytest.mark.parametrize("rule", [SampleClip(math.inf, 1.0), SampleClip(1.0, math.inf), UserClip(math.inf, 1.0)])
+def test_noise_without_a_clip_is_refused(rule):
+    """An unbounded user has no finite sensitivity."""
+    ledger = Ledger()
+    with pytest.raises(ValueError, match="positive and finite"):
+        moment_step(
+            Users(PROBLEM),
+            range(40),
+            own_heads,
+            samples=slice(0, 8),
+            clip=rule,
+            noise_multiplier=1.0,
+            rng=np.random.default_rng(0),
+            ledger=ledger,
+        )
+    assert not ledger.entries

@@ -1,0 +1,222 @@
+"""The synthetic users: their law, their validation, and that streaming changes nothing."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from conftest import FALSE_ALARM, check_sd, gather, sd_matches, uncorrelated
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import privrep.problem
+from privrep.algorithms.spectral_init import pair_moments
+from privrep.problem import Problem, Users, draw_truth
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of 2^10 floats, so that a few hundred users fill several blocks."""
+    monkeypatch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**10)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("users", 0),
+        ("users", 1.5),
+        ("users", True),
+        ("samples", -1),
+        ("samples", "4"),
+        ("dim", 0),
+        ("rank", 0),
+        ("rank", 7),
+        ("label_noise_sd", -0.1),
+        ("label_noise_sd", float("nan")),
+        ("head_law", "cauchy"),
+        ("truth_law", "none"),
+    ],
+)
+def test_bad_parameter_is_named(name, value):
+    """The error says which parameter is wrong and what it was."""
+    parameters = {"users": 10, "samples": 4, "dim": 6, "rank": 2, name: value}
+    with pytest.raises(ValueError, match=rf"^{name} is ") as error:
+        Problem(**parameters)
+    assert repr(value) in str(error.value)
+
+
+def test_infinite_label_noise_is_refused():
+    """Infinite noise would give infinite labels and NaN results."""
+    with pytest.raises(ValueError, match=r"^label_noise_sd is "):
+        Problem(10, 4, 6, 2, label_noise_sd=float("inf"))
+
+
+def test_kept_and_redrawn_blocks_are_identical(small_blocks):
+    """Both memory modes give the same bytes, in every pass."""
+    problem = Problem(150, 4, 6, 2, label_noise_sd=0.3)
+    kept, redrawn = Users(problem, 7), Users(problem, 7, memory_budget=0)
+    assert kept.kept
+    assert not redrawn.kept
+    passes = [list(users.blocks()) for users in (kept, kept, redrawn, redrawn)]
+    assert len(passes[0]) == 4
+    assert passes[0][0] is passes[1][0]
+    assert passes[2][0] is not passes[3][0]
+    for blocks in zip(*passes, strict=True):
+        for name in ("features", "labels", "heads"):
+            assert len({getattr(block, name).tobytes() for block in blocks}) == 1
+
+
+@given(st.integers(0, 150), st.integers(0, 150), st.booleans())
+def test_ranges_of_users_are_parts_of_the_whole(start, stop, kept):
+    """blocks(start, stop) yields exactly the users start, ..., stop - 1, wherever the range cuts a block."""
+    start, stop = sorted((start, stop))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**10)
+        users = Users(Problem(150, 4, 6, 2), memory_budget=2**30 if kept else 0)
+        features, labels, heads = gather(users)
+        position = start
+        for block in users.blocks(start, stop):
+            part = slice(position, position + block.users)
+            assert block.start == position or block.users == 0
+            np.testing.assert_array_equal(block.features, features[:, part])
+            np.testing.assert_array_equal(block.labels, labels[:, part])
+            np.testing.assert_array_equal(block.heads, heads[part])
+            np.testing.assert_allclose(
+                block.feature_norms, np.linalg.norm(features[:, part], axis=2), rtol=1e-6, atol=0
+            )
+            position += block.users
+        assert position == stop
+
+
+def test_take_of_everything_copies_nothing():
+    """A block that lies inside the range is passed on as it is, with its cached norms."""
+    block = next(iter(Users(Problem(20, 4, 6, 2)).blocks()))
+    assert block.take(0, 20) is block
+    assert block.take(0, 50) is block
+    assert np.shares_memory(block.take(3, 5).features, block.features)
+
+
+def test_master_seed_and_parameters_change_the_data():
+    """Each parameter is part of the stream's name."""
+    base = {"users": 20, "samples": 4, "dim": 6, "rank": 2, "seed": 0, "head_law": "gauss", "label_noise_sd": 0.1}
+    variants = [
+        {},
+        {"users": 21},
+        {"samples": 5},
+        {"dim": 7},
+        {"rank": 3},
+        {"seed": 1},
+        {"head_law": "sphere"},
+        {"label_noise_sd": 0.2},
+        {"truth_law": "unit-columns"},
+    ]
+    firsts = [next(iter(Users(Problem(**{**base, **change})).blocks())).features[0, 0, 0] for change in variants]
+    firsts.append(next(iter(Users(Problem(**base), master_seed=1).blocks())).features[0, 0, 0])
+    assert len(set(firsts)) == len(firsts)
+
+
+def test_features_are_standard_normal():
+    """sd 1, normal shape, no correlation between samples, users or coordinates."""
+    features, _, _ = gather(Users(Problem(400, 4, 10, 2)))
+    check_sd(features, 1.0)
+    assert stats.kstest(features.ravel(), "norm").pvalue > FALSE_ALARM
+    assert uncorrelated(features[:2], features[2:])
+    assert uncorrelated(features[:, :200], features[:, 200:])
+    assert uncorrelated(features[:, :, :5], features[:, :, 5:])
+
+
+def test_labels_follow_the_linear_model():
+    """y - <x, U* v> is N(0, label_noise_sd^2), independent of the features; 0 means none."""
+    users = Users(Problem(1000, 4, 8, 2, label_noise_sd=0.25))
+    features, labels, heads = gather(users)
+    prediction = np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
+    check_sd(labels - prediction, 0.25)
+    assert uncorrelated(labels - prediction, prediction)
+    users = Users(Problem(100, 4, 8, 2))
+    features, labels, heads = gather(users)
+    prediction = np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
+    np.testing.assert_allclose(labels, prediction, atol=1e-5)
+
+
+def test_gauss_heads():
+    """v_j ~ N(0, I_k)."""
+    heads = gather(Users(Problem(4000, 1, 5, 3)))[2]
+    check_sd(heads, 1.0)
+    assert stats.kstest(heads.ravel(), "norm").pvalue > FALSE_ALARM
+    assert uncorrelated(heads[:, 0], heads[:, 1])
+
+
+def test_sphere_heads():
+    """||v_j||^2 = k exactly, with no preferred direction."""
+    heads = gather(Users(Problem(4000, 1, 5, 3, head_law="sphere")))[2]
+    np.testing.assert_allclose((heads**2).sum(axis=1), 3, rtol=1e-6)
+    # A coordinate of a uniform point on the sphere in R^3 is uniform.
+    law = stats.uniform(-(3**0.5), 2 * 3**0.5)
+    for column in heads.T:
+        assert stats.kstest(column, law.cdf).pvalue > FALSE_ALARM
+    assert stats.kstest(heads[:, 0], "norm").pvalue < FALSE_ALARM
+    assert uncorrelated(heads[:, 0], heads[:, 1])
+
+
+@pytest.mark.parametrize("truth_law", ["orthonormal", "unit-columns"])
+def test_truth_is_orthonormal_with_the_stated_mixing(truth_law):
+    """basis is orthonormal; basis @ mixing has orthonormal columns, or unit columns that are not orthogonal."""
+    truth = draw_truth(Problem(10, 4, 6, 3, truth_law=truth_law), 0)
+    np.testing.assert_allclose(truth.basis.T @ truth.basis, np.eye(3), atol=1e-14)
+    columns = truth.basis @ truth.mixing
+    np.testing.assert_allclose(np.linalg.norm(columns, axis=0), 1, rtol=1e-14)
+    off_diagonal = columns.T @ columns - np.eye(3)
+    assert (np.abs(off_diagonal).max() > 0.01) == (truth_law == "unit-columns")
+
+
+def test_heads_are_in_the_coordinates_of_the_basis():
+    """With unit columns, theta_j = U* v_j = basis @ heads_j, so the heads have covariance mixing mixing^T."""
+    users = Users(Problem(4000, 1, 4, 2, truth_law="unit-columns", seed=2))
+    heads = gather(users)[2]
+    raw = np.linalg.solve(users.truth.mixing, heads.T)
+    check_sd(raw, 1.0)
+    assert uncorrelated(raw[0], raw[1])
+    assert not uncorrelated(heads[:, 0], heads[:, 1])
+
+
+def test_truth_is_uniform():
+    """The first coordinate of U* has second moment 1/d over seeds."""
+    first = [draw_truth(Problem(1, 1, 5, 1, seed=seed), 0).basis[0, 0] for seed in range(1500)]
+    # x^2 of a uniform unit vector is Beta(1/2, (d-1)/2).
+    assert stats.kstest(np.square(first), stats.beta(0.5, 2).cdf).pvalue > FALSE_ALARM
+
+
+def test_sizes_are_as_documented():
+    """`bytes` counts features, labels, norms and heads; a block holds 2^18 floats at most, and at least one user."""
+    problem = Problem(1000, 4, 6, 2)
+    assert problem.bytes == 4 * 1000 * (4 * 6 + 4 + 4 + 2)
+    assert problem.block_users == 2**18 // 24
+    assert Problem(3, 2**10, 2**10, 1).block_users == 1
+
+
+def peak_memory(users: int, budget: int) -> int:
+    """Peak bytes allocated by one pass over the pairs of all users."""
+    data = Users(Problem(users, 4, 16, 2), memory_budget=budget)
+    tracemalloc.start()
+    try:
+        pair_moments(data, slice(0, 4), 1.0)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_users_when_redrawn(monkeypatch):
+    """Streaming holds one block at a time; keeping the blocks, as a control, does grow."""
+    monkeypatch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**14)
+    peak_memory(256, 0)
+    few, many = peak_memory(1024, 0), peak_memory(16 * 1024, 0)
+    assert many < 1.2 * few
+    assert peak_memory(16 * 1024, 2**30) > 3 * few
+
+
+def test_wrong_noise_level_is_noticed():
+    """The check behind these tests rejects a label noise that is off by a factor sqrt(2)."""
+    users = Users(Problem(1000, 4, 8, 2, label_noise_sd=0.25 * 2**0.5))
+    features, labels, heads = gather(users)
+    prediction = np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
+    assert not sd_matches(labels - prediction, 0.25)

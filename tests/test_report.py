@@ -1,0 +1,536 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""The report: its building blocks, and one page rendered from made-up tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from privrep import claims as judging
+from privrep import page, reporting
+from privrep.findings import accounting, figure2
+from privrep.studies.figure2 import DECIDING
+
+ROOT = Path(__file__).resolve().parents[1]
+EXACT = f"{DECIDING}-exact"
+SVG = """<?xml version="1.0"?>
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
+<svg xmlns:xlink="http://www.w3.org/1999/xlink" width="90pt" height="60pt" viewBox="0 0 90 60"
+ xmlns="http://www.w3.org/2000/svg" version="1.1">
+ <metadata><about href="https://example.org/"/></metadata>
+ <defs><style type="text/css">*{stroke-linejoin: round; stroke-linecap: butt}</style>
+ <clipPath id="p1"><rect width="90" height="60"/></clipPath><path id="mark" d="M 0 0 L 1 1"/></defs>
+ <g id="axes_1" clip-path="url(#p1)"><use xlink:href="#mark" x="3"/><text>costs $5 and $6</text></g>
+</svg>
+"""
+
+
+# Made-up tables
+
+
+def claim_rows() -> pd.DataFrame:
+    """Two claims of one paper and one of another, in the columns of claims.csv."""
+
+    def row(**values) -> dict:
+        return (
+            dict.fromkeys(judging.CLAIM_COLUMNS, "")
+            | {"scale": "quick", "study": "figure2", "place": "Section 6"}
+            | values
+        )
+
+    first = {
+        "id": "A-F2",
+        "paper": "jain2021",
+        "statement": "Error <falls> with epsilon.",
+        "figure": "jain2021/figure2",
+        "command": "snakemake -j1 figures/jain2021/figure2.svg",
+    }
+    second = first | {
+        "id": "A-L4.3",
+        "study": "accounting",
+        "place": "Lemma 4.3, Algorithm 2",
+        "statement": "It is (eps, delta)-DP.",
+        "figure": "jain2021/none",
+        "command": "snakemake -j1 figures/jain2021/none.svg",
+    }
+    found = {"measured": "0.5", "ci_low": "0.25", "ci_high": "0.75", "rule": "at_most", "claimed": "<= 1.0"}
+    exact = found | {"ci_low": "0.5", "ci_high": "0.5"}
+    rows = [
+        row(**first, quantity="all", rule="all_hold", measured="1", verdict="PARTIAL", reason="one; two"),
+        row(**first, **found, quantity="(i) ratio at epsilon = 5", verdict="REPRODUCED", reason="inside"),
+        row(**first, **found, quantity="(ii) other", verdict="INCONCLUSIVE", reason="x" * 90, tolerance="1e-06"),
+        row(**second, **exact, quantity="largest sum of squares", verdict="HOLDS", reason="0.5 is within <= 1.0"),
+        row(
+            **second | {"id": "B-T5.2", "paper": "shen2023", "place": "Theorem 5.2"},
+            **exact,
+            quantity="slope",
+            verdict="VIOLATED",
+            reason="beyond",
+        ),
+    ]
+    return pd.DataFrame(rows)
+
+
+def cell_rows() -> pd.DataFrame:
+    """Cells of the deciding reading, with printed and with exact noise."""
+    rows = []
+    for series, calibration, gain in ((DECIDING, "paper", 1.0), (EXACT, "exact", 4.0)):
+        for epsilon in (1, 2, 5):
+            for epochs in (1, 2):
+                for seed in (0, 1):
+                    rows.append(
+                        {
+                            "series": series,
+                            "algorithm": "altmin",
+                            "calibration": calibration,
+                            "epsilon": epsilon,
+                            "epochs": epochs,
+                            "seed": seed,
+                            "mse": (2.0 * epochs + 0.1 * seed) / epsilon / gain,
+                            "noise_multiplier": epochs**0.5 * 10 / epsilon / gain**0.5,
+                            "epsilon_exact": 0.4 * epsilon,
+                            "min_eigenvalue": 1.5 - epochs,
+                        }
+                    )
+    settings = {
+        "users": 12_345,
+        "samples": 10,
+        "dim": 6,
+        "rank": 2,
+        "label_noise_sd": 0.01,
+        "delta": 1e-6,
+        "init": "random",
+        "split": "halves-then-all",
+        "truth_law": "unit-columns",
+        "clip_unit": "sample",
+        "clip_feature": 1e-4,
+        "clip_label": 1e-4,
+        "step": float("nan"),
+        "penalty": float("nan"),
+        "status": "ok",
+    }
+    return pd.DataFrame(rows).assign(**settings)
+
+
+def reading_rows() -> pd.DataFrame:
+    """The table of readings, as the figure writes it."""
+    return pd.DataFrame(
+        {
+            "reading": [DECIDING, EXACT],
+            "seeds": [2, 2],
+            "mse_1": [2.05, 0.5125],
+            "mse_2": [1.025, 0.25625],
+            "mse_5": [0.41, 0.1025],
+            "i": [0.1025, 0.02],
+            "ii": [0.5, 0.5],
+            "iii": [2.0, 2.0],
+            "iv": [0.6, 0.2],
+            "passes": [False, True],
+        }
+    )
+
+
+def measure_rows(**changes: float) -> pd.DataFrame:
+    """Measures of the study figure2; keywords with _ for blanks replace values."""
+    values = {
+        "i": 0.05,
+        "ii": 0.9,
+        "iii": 2.2,
+        "iv": 0.6,
+        "deciding reading at 1": 2.05,
+        "deciding reading at 2": 1.025,
+        "deciding reading at 5": 0.041,
+        "random": 4.0,
+        "own": 1.57,
+        "single at 1": 2.0,
+        "single at 2": 2.0,
+        "single at 5": 2.0,
+        "nonprivate": 0.0001,
+        "zero": 2.0,
+        "over nonprivate at 5": 410.0,
+        "positive definite at 1, epochs 1": 1.0,
+        "positive definite at 1, epochs 2": 0.0,
+    }
+    values |= {name.replace("_", " "): value for name, value in changes.items()}
+    rows = [
+        {"quantity": name, "measured": value, "ci_low": value * 0.9, "ci_high": value * 1.05, "seeds": 2, "note": ""}
+        for name, value in values.items()
+    ]
+    return pd.DataFrame(rows).astype(str)
+
+
+def measures(**changes: float) -> reporting.Measures:
+    return reporting.Measures(measure_rows(**changes).set_index("quantity"))
+
+
+def write_run(folder: Path, **changes: float) -> Path:
+    """A run in a folder: tables, two figures, captions."""
+    for name in ("results/figure2", "results/accounting", "figures/jain2021"):
+        (folder / name).mkdir(parents=True)
+    claim_rows().to_csv(folder / "claims.csv", index=False)
+    pd.DataFrame(
+        [
+            {
+                "id": "E9",
+                "paper": "jain2021",
+                "place": "Section 6",
+                "printed": "sigma_F^2",
+                "correct": "2 sigma_F^2",
+                "demonstration": "Arithmetic.",
+                "measured": "2",
+                "confirmed": "yes",
+            }
+        ]
+    ).to_csv(folder / "errata.csv", index=False)
+    record = {
+        "commit": "0123456789abcdef",
+        "dirty": True,
+        "config": {"scale": "quick", "master_seed": 7, "studies": ["accounting", "figure2"]},
+        "config_sha256": "f" * 64,
+        "python": "3.11",
+        "packages": {"numpy": "2.4"},
+        "platform": "Linux",
+        "cpu": "abacus",
+        "blas": {},
+        "finished": "2021-12-06T00:00:00+00:00",
+        "jobs": 11,
+        "job_seconds": 754.0,
+        "share_of_job_time_inside_cells": 0.5,
+    }
+    (folder / "provenance.json").write_text(json.dumps(record))
+    measure_rows(**changes).to_csv(folder / "results/figure2/measures.csv", index=False)
+    cell_rows().to_csv(folder / "results/figure2/cells.csv", index=False)
+    exact = {
+        "A-L4.3 worst ratio": 0.8,
+        "A-L4.3 limit": 2.3,
+        "A-L4.3 exact epsilon at 1": 0.4,
+        "second moment change": 1.4,
+        "first moment change": 2.0,
+        "joint change": 0.5,
+    }
+    pd.DataFrame(
+        [
+            {"quantity": name, "measured": value, "ci_low": value, "ci_high": value, "seeds": 0, "note": ""}
+            for name, value in exact.items()
+        ]
+    ).to_csv(folder / "results/accounting/measures.csv", index=False)
+    for name in ("figure2", "figure2_readings"):
+        (folder / f"figures/jain2021/{name}.svg").write_text(SVG)
+        reading_rows().to_csv(folder / f"figures/jain2021/{name}.csv", index=False)
+    captions = [f"  jain2021/{name}: Error against epsilon." for name in ("figure2", "figure2_readings")]
+    (folder / "captions.yaml").write_text("\n".join(["captions:", *captions, "claims: []", ""]))
+    return folder
+
+
+def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py") -> subprocess.CompletedProcess:
+    """Run the script on the tables of a folder."""
+    words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py"), "--notebook", str(notebook)]
+    words += ["--template", str(ROOT / "workflow/notebooks/page.html"), "--captions", str(folder / "captions.yaml")]
+    for name in ("claims.csv", "errata.csv", "provenance.json"):
+        words += [f"--{name.split('.')[0]}", str(folder / name)]
+    words += ["--results", str(folder / "results"), "--figures", str(folder / "figures")]
+    return subprocess.run([*words, "--output", str(folder / "index.html")], capture_output=True, text=True, timeout=120)
+
+
+class Page(HTMLParser):
+    """What the tests ask of a page: its elements, and its text outside of code, pictures and scripts."""
+
+    def __init__(self, content: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.stack: list[str] = []
+        self.text = ""
+        self.feed(content)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "br", "img", "input"):
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        if not {"code", "svg", "style", "script"} & set(self.stack):
+            self.text += data
+
+    def values(self, *names: str) -> list[str]:
+        return [attrs[name] for _, attrs in self.elements for name in names if name in attrs]
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory) -> Path:
+    folder = write_run(tmp_path_factory.mktemp("run"))
+    done = render(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def content(rendered) -> str:
+    return (rendered / "index.html").read_text(encoding="utf-8")
+
+
+# The page
+
+
+def test_page_needs_no_network(content):
+    """Every address is inside the page, and leads somewhere."""
+    found = Page(content)
+    assert not found.stack
+    ids = found.values("id")
+    assert len(ids) == len(set(ids))
+    for target in found.values("href", "src", "xlink:href", "action", "srcset", "poster"):
+        assert target.startswith(("#", "data:")), target
+        assert not target.startswith("#") or target[1:] in ids, target
+    assert not re.search(r"url\((?!#|data:)|@import", content)
+    assert len(content.encode()) < 10_000_000
+
+
+def test_page_is_accessible(content):
+    """Language, names of figures, and the scope of table headers."""
+    found = Page(content)
+    assert ("html", {"lang": "en"}) in found.elements
+    assert [attrs["scope"] for tag, attrs in found.elements if tag == "th"]
+    assert all("scope" in attrs for tag, attrs in found.elements if tag == "th")
+    pictures = [attrs for tag, attrs in found.elements if tag == "svg"]
+    assert len(pictures) == 2
+    assert all(attrs["role"] == "img" and attrs["aria-labelledby"] in found.values("id") for attrs in pictures)
+    assert all(name in found.values("id") for name in found.values("aria-labelledby"))
+    assert sum(tag == "h1" for tag, _ in found.elements) == 1
+
+
+def test_page_shows_every_claim_and_known_verdicts_alone(content):
+    """Ids, statements, commands and badges of all claims."""
+    found = Page(content)
+    for row in claim_rows().to_dict("records"):
+        assert row["id"] in found.text
+        assert f'<code class="command">{row["command"]}</code>' in content
+    badges = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
+    assert set(claim_rows()["verdict"]) <= set(badges) <= set(reporting.VERDICTS)
+    assert "Error &lt;falls&gt; with ε." in content
+    assert 'href="#fig-jain2021-figure2"' in content
+    assert "fig-jain2021-none" not in content
+
+
+def test_page_has_no_leftovers(content):
+    """Formulas are MathML, and nothing of nbconvert, Python or missing values is left."""
+    found = Page(content)
+    assert "$" not in found.text
+    assert "<math" in content
+    assert "costs $5 and $6" in content
+    assert not re.search(r"\bnan\b|\bNone\b|jp-|cell-id|Traceback|\*\*", found.text + " ".join(found.values("class")))
+
+
+def test_page_marks_a_small_run(content):
+    """The note names the scale."""
+    assert "This is a run at scale “quick”" in content
+
+
+def test_page_is_the_same_again(rendered, content):
+    """Equal inputs give equal bytes."""
+    assert render(rendered).returncode == 0
+    assert (rendered / "index.html").read_text(encoding="utf-8") == content
+
+
+def test_numbers_in_prose_follow_the_tables(tmp_path, content):
+    """Another table gives other numbers and other words."""
+    changed = write_run(tmp_path, deciding_reading_at_5=1.2345, own=3.21)
+    assert render(changed).returncode == 0
+    other = (changed / "index.html").read_text(encoding="utf-8")
+    assert "the curves meet by eye" in content and "it can be seen" not in content
+    assert "the curves meet by eye" not in other and "it can be seen" in other
+    assert "Own data does better than a single model" in content
+    assert "A single model does better than own data" in other
+    for text in ("1.23", "3.21"):
+        assert text not in Page(content).text and text in Page(other).text
+
+
+def test_failing_notebook_stops_with_its_traceback(rendered, tmp_path):
+    """A missing table: exit status, the error, and no new page."""
+    notebook = tmp_path / "broken.py"
+    header = "# ---\n# jupyter:\n#   kernelspec:\n#     display_name: Python 3\n#     name: python3\n# ---\n"
+    notebook.write_text(header + "# %%\ndef broken():\n    raise LookupError('no such table')\n\n\nbroken()\n")
+    before = (rendered / "index.html").stat().st_mtime_ns
+    done = render(rendered, notebook)
+    assert done.returncode
+    assert "LookupError" in done.stderr and "no such table" in done.stderr and "\x1b" not in done.stderr
+    assert (rendered / "index.html").stat().st_mtime_ns == before
+
+
+# Building blocks
+
+
+def test_verdicts_are_those_of_the_judge():
+    """Every word that a claim can get is explained; another one is an error."""
+    words = {word for pair in judging.WORDS.values() for word in pair}
+    words |= {judging.NOT_TESTED, judging.INCONCLUSIVE, judging.PARTIAL}
+    assert words <= set(reporting.VERDICTS)
+    assert {word for kind in reporting.KINDS.values() for word in kind} == set(reporting.VERDICTS)
+    with pytest.raises(ValueError, match="'FINE' is not a verdict"):
+        reporting.badge("FINE")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.3837, "1.38"),
+        ("0.90", "0.900"),
+        (0.5625, "0.563"),
+        (1.9969, "2.00"),
+        (8.0, "8"),
+        (0.000128, "1.28 × 10<sup>−4</sup>"),
+        (1e-4, "10<sup>−4</sup>"),
+        (0.99996, "1.00"),
+        (12068.8, "12,100"),
+        (-0.25, "−0.250"),
+        (0.0, "0"),
+        (float("inf"), "∞"),
+        (float("nan"), "–"),
+    ],
+)
+def test_numbers_are_set_with_three_digits(value, text):
+    assert reporting.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("plain", "text"),
+    [
+        ("epsilon = 5", "ε\u00a0=\u00a05"),
+        ("sigma_F^2 and A_j", "σ<sub>F</sub>² and A<sub>j</sub>"),
+        ("sqrt(8 ln(1/delta))/eps", "√(8 ln(1/δ))/ε"),
+        ("delta = 1e-6", "δ\u00a0=\u00a010<sup>−6</sup>"),
+        ("beta, data10 and random-s2-a", "beta, data10 and random-s2-a"),
+        ("|D triangle D'| and the triangle inequality", "|D △ D'| and the triangle inequality"),
+        ("b_j b_j^T", "b<sub>j</sub> b<sub>j</sub><sup>⊤</sup>"),
+        ("a < b & $c$", "a &lt; b &amp; &#36;c&#36;"),
+    ],
+)
+def test_texts_of_the_configuration_are_typeset(plain, text):
+    assert reporting.typeset(plain) == text
+
+
+def test_two_pictures_in_one_page_do_not_meet():
+    """Ids differ, references follow them, and style rules stay inside."""
+    pictures = [reporting.inline_svg(SVG, name, f"{name}-caption") for name in ("one", "two")]
+    ids = [set(re.findall(r'\bid="([^"]+)"', picture)) for picture in pictures]
+    assert not ids[0] & ids[1]
+    for picture, own in zip(pictures, ids, strict=True):
+        assert set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture)) and "example.org" not in picture
+        for groups in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture):
+            assert "".join(groups) in own
+        assert '<style type="text/css">*' not in picture
+        assert not picture.startswith("<?xml")
+
+
+def test_large_tables_are_named_instead_of_embedded():
+    assert 'href="data:text/csv' in reporting.download(b"a,b\n", "paper/figure.csv")
+    large = reporting.download(b"1" * (reporting.EMBEDDED_BYTES + 1), "paper/figure.csv")
+    assert "data:" not in large and "paper/figure.csv" in large
+
+
+def test_claims_table_of_one_paper():
+    """Rows of another paper are left out, and the brief form has no commands."""
+    rows = claim_rows()
+    table = reporting.claims_table(rows[rows["paper"] == "shen2023"])
+    assert "B-T5.2" in table and "A-F2" not in table
+    assert "snakemake" not in reporting.claims_table(rows, brief=True)
+    assert "3 papers" not in reporting.claims_filter(rows) and 'data-key="paper"' in reporting.claims_filter(rows)
+    assert reporting.verdict_of(rows, "A-F2") == "PARTIAL"
+    assert reporting.verdict_of(rows, "B-T5.2") == "VIOLATED"
+
+
+def test_summary_counts():
+    """Counts of the tables, with their verbs."""
+    text = reporting.summary(claim_rows(), pd.DataFrame({"confirmed": ["yes", "no"]}))
+    assert "three claims of two papers" in text and "five quantities" in text
+    assert "two agree with the paper, one agrees in part, one stays open and one contradicts it" in text
+    assert "Two errata are listed; a demonstration confirms one of them" in text
+
+
+def test_scale_note_is_silent_at_full_scale():
+    for scale in reporting.FULL_SCALES:
+        assert reporting.scale_note(scale, claim_rows()) == ""
+    assert "<aside" in reporting.scale_note("tiny", claim_rows())
+
+
+def test_formulas_become_mathml_in_text_alone():
+    """Dollars in code, in attributes and in escaped text stay."""
+    content = page.with_formulas('<p title="$a$">$x$ and <code>$y$</code> &#36;z&#36;</p><p>$$\\frac{1}{2}$$</p>')
+    assert content.count("<math") == 2 and 'display="block"' in content
+    assert 'title="$a$"' in content and "<code>$y$</code>" in content and "&#36;z&#36;" in content
+
+
+def test_headings_get_names_and_contents():
+    content = page.with_anchors('<h2>A "b" &amp; c</h2><h3>Again</h3><h2>Again</h2>')
+    names = re.findall(r'id="([^"]+)"', content)
+    assert names == ["a-b-c", "again", "again-2"]
+    assert page.contents(content).count("<li>") == 3
+
+
+# Findings: the words follow the numbers
+
+
+def test_comparable_depends_on_the_axis():
+    assert "describes the linear plot" in figure2.two_axes(measures())
+    assert "Neither axis" in figure2.two_axes(measures(deciding_reading_at_5=2.0))
+    assert "holds on either axis" in figure2.two_axes(measures(over_nonprivate_at_5=1.1))
+
+
+def test_baselines_can_go_either_way():
+    assert "no better than predicting zero" in figure2.baselines(measures())
+    assert "no better" not in figure2.baselines(measures(zero=3.0))
+    assert "below both at every epsilon" in figure2.baselines(measures(deciding_reading_at_1=1.0))
+    worse = {f"deciding_reading_at_{epsilon}": 3.0 for epsilon in (1, 2, 5)}
+    assert "beats neither" in figure2.baselines(measures(**worse))
+
+
+def test_epochs_and_positive_definiteness():
+    name = "positive definite at 1, epochs {}".format
+    assert "More epochs lose the minimum" in figure2.epochs(measures(), cell_rows())
+    assert "kept at every number" in figure2.epochs(measures(**{name(2): 1.0}), cell_rows())
+    assert "lost at every number" in figure2.epochs(measures(**{name(1): 0.0}), cell_rows())
+    table = figure2.epochs_table(cell_rows())
+    assert "<b>2.05</b>" in table and "4.05†" in table
+
+
+def test_exact_accounting_may_not_help():
+    text = figure2.accounting(reading_rows(), cell_rows())
+    assert "smaller at every epsilon" in text and "factor between 4 (" in text and "times less noise" in text
+    swapped = reading_rows().assign(reading=[EXACT, DECIDING])
+    assert "does not become smaller" in figure2.accounting(swapped, cell_rows())
+
+
+def test_criteria_and_readings():
+    """Met, open and missed criteria; readings that pass and that fail."""
+    run = type("Run", (), {"claims": claim_rows()})()
+    assert "All are met" in figure2.criteria(run, measures())
+    mixed = figure2.criteria(run, measures(ii=1.0, iv=2.0))
+    assert "One is open" in mixed and "One is missed" in mixed and "Two are met" in mixed and "PARTIAL" in mixed
+    text = figure2.readings(reading_rows())
+    assert "1 of 2 readings pass" in text and f"in `{DECIDING}`" in text
+    assert "None of the 2" in figure2.readings(reading_rows().assign(passes=False))
+
+
+def test_privacy_statements_can_be_exceeded():
+    def exact(**values: float) -> reporting.Measures:
+        rows = pd.DataFrame([{"quantity": name, "measured": str(value)} for name, value in values.items()])
+        return reporting.Measures(rows.set_index("quantity"))
+
+    names = {"X": "Lemma 1"}
+    good = exact(**{"X worst ratio": 0.8, "X limit": 2.0, "X exact epsilon at 1": 0.4})
+    bad = exact(**{"X worst ratio": 1.3, "X limit": 0.7, "X exact epsilon at 1": 1.2})
+    assert "none is exceeded" in accounting.printed_chain(good, names)
+    assert "Lemma 1 can be exceeded" in accounting.printed_chain(bad, names)
+    assert "better protected" in accounting.exact_epsilon(good, names)
+    assert "promises more" in accounting.exact_epsilon(bad, names)

@@ -1,0 +1,343 @@
+"""No pair of users moves a release by more than its ledger entry says, and the stated bounds are attained.
+
+The distance of a pair is measured in the units of the noise that is really added: mu_pair^2 = sum over released arrays of
+||difference||^2 / sd^2, with the sd of each call of `rng.normal` recorded. It must not exceed `Entry.mu`. Of a symmetric array
+only the upper triangle, diagonal included, is released. The statistics come from the library's own functions, so a fault in
+clipping shows up here. Float32 rounding is allowed for with 1e-5.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from conftest import Recorder, fake_users
+
+from privrep.algorithms.gradient_descent import clipped_gradients
+from privrep.algorithms.moment_step import SampleClip, UserClip, moment_step, moments
+from privrep.algorithms.spectral_init import pair_moments, spectral_init
+from privrep.privacy.ledger import Entry, Ledger
+from privrep.privacy.mechanisms import release_vector
+from privrep.splits import PRESETS, count, split_samples
+from privrep.subspace import random_subspace
+
+SLACK = 1e-5
+DELTA = 1.3
+
+
+@dataclass(frozen=True)
+class Person:
+    """All data of one user: features (m, d), labels (m,), head (k,)."""
+
+    features: np.ndarray
+    labels: np.ndarray
+    head: np.ndarray
+
+    @property
+    def alone(self):
+        """This user as a data set."""
+        return fake_users(self.features[:, None], self.labels[:, None], self.head[None])
+
+
+@dataclass(frozen=True)
+class Release:
+    """The exact statistic of a data set, the sds of the noise on its arrays, and the ledger entry."""
+
+    statistic: Callable[[Person], list[np.ndarray]]
+    sds: list[float]
+    entry: Entry
+
+    def distance(self, one: Person, other: Person) -> float:
+        """mu_pair."""
+        parts = zip(self.statistic(one), self.statistic(other), self.sds, strict=True)
+        return math.sqrt(sum(float(((left - right) ** 2).sum()) / sd**2 for left, right, sd in parts))
+
+
+def own_heads(block):
+    return block.heads
+
+
+def someone(samples: int, dim: int = 3, rank: int = 1) -> Person:
+    return Person(np.ones((samples, dim)), np.ones(samples), np.ones(rank))
+
+
+def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1) -> Release:
+    """(A, b) of Algorithm 2."""
+
+    def statistic(person):
+        second, first = moments(person.alone, range(1), own_heads, samples, clip)
+        return [np.triu(second), first]
+
+    recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
+    moment_step(
+        someone(m, dim, rank).alone,
+        range(1),
+        own_heads,
+        samples=samples,
+        clip=clip,
+        noise_multiplier=DELTA,
+        rng=recorder,
+        ledger=ledger,
+    )
+    (entry,) = ledger.entries
+    return Release(statistic, [sd for sd, _ in recorder.calls], entry)
+
+
+def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3) -> Release:
+    """M of Algorithm 3."""
+    recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
+    spectral_init(
+        someone(m, dim).alone,
+        samples=samples,
+        label_clip=label_clip,
+        noise_multiplier=DELTA,
+        rng=recorder,
+        ledger=ledger,
+    )
+    (entry,) = ledger.entries
+    return Release(
+        lambda person: [np.triu(pair_moments(person.alone, samples, label_clip))],
+        [sd for sd, _ in recorder.calls],
+        entry,
+    )
+
+
+def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release:
+    """The summed clipped gradients of `gradient_descent` and of `single_model`."""
+
+    def statistic(person):
+        (block,) = person.alone.blocks()
+        return [clipped_gradients(block, samples, basis, block.heads, bound)]
+
+    recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
+    release_vector(
+        np.zeros_like(basis),
+        bound=bound,
+        noise_multiplier=DELTA,
+        rng=recorder,
+        ledger=ledger,
+        users=range(1),
+        name="gradient",
+    )
+    return Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
+
+
+def random_person(rng, samples: int, dim: int, rank: int) -> Person:
+    """A user at random scales, sometimes with all samples parallel and all labels of one size."""
+    features = rng.standard_normal((samples, dim))
+    labels = rng.standard_normal(samples)
+    if rng.random() < 0.5:
+        features = np.repeat(features[:1], samples, axis=0)
+        labels = np.full(samples, labels[0])
+    scales = 10 ** rng.uniform(-2, 3, 3)
+    return Person(features * scales[0], labels * scales[1], rng.standard_normal(rank) * scales[2])
+
+
+def moved(rng, person: Person) -> Person:
+    """A user close by, in relative terms."""
+    size = 10 ** rng.uniform(-3, 0.3)
+
+    def move(array):
+        return array + size * (np.abs(array).max() + 1e-3) * rng.standard_normal(array.shape)
+
+    return Person(move(person.features), move(person.labels), move(person.head))
+
+
+def worst_found(release: Release, rng, samples: int, dim: int = 3, rank: int = 1, tries: int = 400, climbs: int = 1500):
+    """The largest mu_pair of random pairs, improved by hill climbing."""
+    pairs = [(random_person(rng, samples, dim, rank), random_person(rng, samples, dim, rank)) for _ in range(tries)]
+    # Pairs with opposite labels and pairs with the same features are the usual suspects.
+    pairs += [(one, Person(one.features, -one.labels, one.head)) for one, _ in pairs[:20]]
+    best, value = max(((pair, release.distance(*pair)) for pair in pairs), key=lambda item: item[1])
+    for _ in range(climbs):
+        pair = moved(rng, best[0]), moved(rng, best[1])
+        found = release.distance(*pair)
+        if found > value:
+            best, value = pair, found
+    return value
+
+
+def slanted(samples: int, degrees: float, label: float, dim: int, rank: int, scale: float = 50.0) -> Person:
+    """All samples along (cos, sin, 0, ...), one label, and the head on the first axis."""
+    direction = np.zeros(dim)
+    direction[:2] = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    head = np.zeros(rank)
+    head[0] = 2.0
+    return Person(np.tile(scale * direction, (samples, 1)), np.full(samples, label), head)
+
+
+@pytest.mark.parametrize(("dim", "rank", "q"), [(2, 1, 1), (3, 1, 3), (3, 2, 2), (4, 2, 5)])
+def test_no_pair_exceeds_the_joint_bound_of_sample_clipping(dim, rank, q, rng):
+    """Random and climbing adversaries stay below 9/8 and get within 10 % of it."""
+    release = moment_release(SampleClip(0.7, 1.9), slice(0, q), q, dim, rank)
+    worst = worst_found(release, rng, q, dim, rank)
+    assert worst <= release.entry.mu * (1 + SLACK)
+    assert worst >= release.entry.mu * 0.9
+
+
+@pytest.mark.parametrize("clip", [SampleClip(0.7, 1.9), SampleClip(1e-4, 1e-4), SampleClip(15.0, 4.2)])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_the_joint_bound_is_attained(clip, rank):
+    """Directions at 75 and 15 degrees (s = 1/2) with opposite labels: dA is diagonal, so the released triangle attains 9/8."""
+    q = 4
+    release = moment_release(clip, slice(0, q), q, 3, rank)
+    one, other = slanted(q, 75, 99.0, 3, rank), slanted(q, 15, -99.0, 3, rank)
+    difference = release.statistic(one)[0] - release.statistic(other)[0]
+    assert np.abs(difference - np.diag(np.diag(difference))).max() < 1e-6 * np.abs(difference).max()
+    assert release.distance(one, other) == pytest.approx(release.entry.mu, rel=1e-6)
+    assert release.entry.mu == pytest.approx(math.sqrt(9 / 8) / DELTA, rel=1e-12)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_preset_is_protected_at_its_own_sample_count(preset):
+    """The noise follows the number of samples that the step really uses, q or P, whatever m is (claim E7)."""
+    m = 2 * PRESETS[preset][1]
+    split = split_samples(preset, m)
+    clip = SampleClip(0.7, 1.9)
+    release = moment_release(clip, split.subspace, m)
+    pair = slanted(m, 75, 99.0, 3, 1), slanted(m, 15, -99.0, 3, 1)
+    assert release.distance(*pair) == pytest.approx(release.entry.mu, rel=1e-6)
+    q = count(split.subspace)
+    np.testing.assert_allclose(release.sds, [2 * q * 0.7**2 * DELTA, 2 * q * 0.7 * 1.9 * DELTA], rtol=1e-12)
+    release = spectral_release(split.init, m, 1.9)
+    assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-6)
+    pairs = count(split.init) // 2
+    np.testing.assert_allclose(release.sds, [2 * pairs * 1.9**2 * DELTA], rtol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 3])
+def test_separate_bounds_of_sample_clipping(q, rng):
+    """||dA||_F <= 2 q eta^2 and ||db|| <= 2 q eta zeta (Algorithm 2); the second is attained, the first up to sqrt(2)."""
+    eta, zeta = 0.7, 1.9
+    clip = SampleClip(eta, zeta)
+
+    def both(person):
+        return moments(person.alone, range(1), own_heads, slice(0, q), clip)
+
+    for _ in range(200):
+        (second, first), (other_second, other_first) = (both(random_person(rng, q, 3, 2)) for _ in range(2))
+        # Both are positive semidefinite, so sqrt(2) q eta^2 already bounds dA.
+        assert np.linalg.norm(second - other_second) <= math.sqrt(2) * q * eta**2 * (1 + SLACK)
+        assert np.linalg.norm(first - other_first) <= 2 * q * eta * zeta * (1 + SLACK)
+    first, other_first = (both(slanted(q, 0, label, 3, 2))[1] for label in (99.0, -99.0))
+    assert np.linalg.norm(first - other_first) == pytest.approx(2 * q * eta * zeta, rel=1e-6)
+    second, other_second = (both(slanted(q, degrees, 1.0, 3, 2))[0] for degrees in (0, 90))
+    assert np.linalg.norm(second - other_second) == pytest.approx(math.sqrt(2) * q * eta**2, rel=1e-6)
+
+
+def test_one_user_moves_a_sum_by_her_own_change_only(rng):
+    """In a data set of five users in three blocks, replacing one changes A and b by the difference of the two users."""
+    people = [random_person(rng, 3, 3, 2) for _ in range(6)]
+    clip = SampleClip(0.7, 1.9)
+
+    def total(group):
+        users = fake_users(
+            np.stack([person.features for person in group], axis=1),
+            np.stack([person.labels for person in group], axis=1),
+            np.stack([person.head for person in group]),
+            block_size=2,
+        )
+        return moments(users, range(5), own_heads, slice(0, 3), clip)
+
+    before, after = total(people[:5]), total([*people[:3], people[5], people[4]])
+    old, new = (moments(people[i].alone, range(1), own_heads, slice(0, 3), clip) for i in (3, 5))
+    for b, a, o, n in zip(before, after, old, new, strict=True):
+        np.testing.assert_allclose(a - b, n - o, atol=1e-5)
+
+
+@pytest.mark.parametrize(("dim", "rank", "q"), [(2, 1, 1), (3, 1, 3), (3, 2, 2)])
+def test_no_pair_exceeds_the_bound_of_user_clipping(dim, rank, q, rng):
+    """Random and climbing adversaries stay below 3/2."""
+    release = moment_release(UserClip(0.7, 1.9), slice(0, q), q, dim, rank)
+    worst = worst_found(release, rng, q, dim, rank)
+    assert worst <= release.entry.mu * (1 + SLACK)
+    assert worst >= release.entry.mu * 0.8
+    assert release.entry.mu == pytest.approx(math.sqrt(3 / 2) / DELTA, rel=1e-12)
+
+
+def test_the_bound_of_user_clipping_is_attained():
+    """A_j on orthogonal axes by unlabelled samples, b_j opposite on a third axis by a short sample with a large label."""
+    clip = UserClip(0.7, 1.9)
+    release = moment_release(clip, slice(0, 2), 2)
+
+    def person(axis, label):
+        features = np.zeros((2, 3))
+        features[0, axis], features[1, 2] = 100.0, 1e-3
+        return Person(features, np.array([0.0, label]), np.ones(1))
+
+    assert release.distance(person(0, 1e6), person(1, -1e6)) == pytest.approx(release.entry.mu, rel=1e-5)
+    np.testing.assert_allclose(release.sds, [2 * 0.7 * DELTA, 2 * 1.9 * DELTA], rtol=1e-12)
+
+
+def test_separate_bounds_of_user_clipping(rng):
+    """||A_j||_F <= a and ||b_j|| <= b for each user, with equality when she is clipped."""
+    clip = UserClip(0.7, 1.9)
+    for _ in range(200):
+        second, first = moments(random_person(rng, 3, 3, 2).alone, range(1), own_heads, slice(0, 3), clip)
+        assert np.linalg.norm(second) <= 0.7 * (1 + SLACK)
+        assert np.linalg.norm(first) <= 1.9 * (1 + SLACK)
+    second, first = moments(slanted(3, 20, 99.0, 3, 2).alone, range(1), own_heads, slice(0, 3), clip)
+    assert np.linalg.norm(second) == pytest.approx(0.7, rel=1e-5)
+    assert np.linalg.norm(first) == pytest.approx(1.9, rel=1e-5)
+
+
+def flipped_pairs(m: int) -> tuple[Person, Person]:
+    """All pairs along e1 e2^T, with the sign of one label in each pair flipped."""
+    features = np.zeros((m, 3))
+    features[0::2, 0], features[1::2, 1] = 5.0, 0.2
+    labels = np.full(m, 99.0)
+    flipped = labels.copy()
+    flipped[0::2] *= -1
+    return Person(features, labels, np.ones(1)), Person(features, flipped, np.ones(1))
+
+
+@pytest.mark.parametrize("pairs", [1, 3])
+def test_sensitivity_of_the_initialisation(pairs, rng):
+    """2 P zeta^2 (Lemma 4.5): attained by flipping labels, exceeded by nobody."""
+    m, zeta = 2 * pairs, 1.9
+    release = spectral_release(slice(0, m), m, zeta)
+    assert release.entry.sensitivity == pytest.approx(2 * pairs * zeta**2, rel=1e-12)
+    assert release.entry.mu == pytest.approx(1 / DELTA, rel=1e-12)
+    assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-6)
+    worst = worst_found(release, rng, m)
+    assert worst <= release.entry.mu * (1 + SLACK)
+    assert worst >= release.entry.mu * 0.7
+
+
+def test_the_initialisation_does_not_depend_on_the_length_of_features(rng):
+    """Features enter by direction only, so a user with huge features gains nothing."""
+    person = random_person(rng, 4, 3, 1)
+    stretched = Person(person.features * 1e6, person.labels, person.head)
+    np.testing.assert_allclose(
+        pair_moments(person.alone, slice(0, 4), 1.9), pair_moments(stretched.alone, slice(0, 4), 1.9), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_sensitivity_of_the_gradient(rank, rng):
+    """2 c: attained by opposite labels on features outside the current subspace, exceeded by nobody."""
+    bound, q = 0.4, 3
+    basis = random_subspace(3, rank, rng)
+    release = gradient_release(slice(0, q), basis, bound)
+    assert release.entry.sensitivity == pytest.approx(2 * bound, rel=1e-12)
+    worst = worst_found(release, rng, q, 3, rank)
+    assert worst <= release.entry.mu * (1 + SLACK)
+    outside = np.linalg.svd(basis, full_matrices=True)[0][:, -1]
+    one, other = (Person(np.tile(50 * outside, (q, 1)), np.full(q, y), np.ones(rank)) for y in (9.0, -9.0))
+    assert release.distance(one, other) == pytest.approx(release.entry.mu, rel=1e-5)
+
+
+def test_too_little_noise_is_noticed():
+    """The comparison fails when noise, sensitivity or clip is off by a factor: A's noise halved, or a label left unclipped."""
+    q = 4
+    pair = slanted(q, 75, 99.0, 3, 1), slanted(q, 15, -99.0, 3, 1)
+    release = moment_release(SampleClip(0.7, 1.9), slice(0, q), q)
+    halved = Release(release.statistic, [release.sds[0] / 2, release.sds[1]], release.entry)
+    assert halved.distance(*pair) > release.entry.mu * 1.2
+    unclipped = Release(
+        lambda person: moments(person.alone, range(1), own_heads, slice(0, q), SampleClip(0.7, 99.0)),
+        release.sds,
+        release.entry,
+    )
+    assert unclipped.distance(*pair) > release.entry.mu * 10

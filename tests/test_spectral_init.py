@@ -1,0 +1,157 @@
+"""Algorithm 3 of jain2021: pairs, the copied triangle, the noise, the eigenvectors."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import check_sd, fake_users, gather, recut, sd_matches, uncorrelated
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrep.algorithms.spectral_init import pair_moments, spectral_init
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Problem, Users
+from privrep.subspace import dist2
+
+PROBLEM = Problem(30, 8, 5, 2, label_noise_sd=0.2)
+
+
+def by_hand(users, samples, label_clip):
+    """sum of W_jp by loops, pairs (2p-1, 2p) of the range, upper triangle copied to the lower one."""
+    features, labels, _ = gather(users)
+    dim = features.shape[2]
+    total = np.zeros((dim, dim))
+    for j in range(labels.shape[1]):
+        for i in range(samples.start, samples.stop, 2):
+            a, b = features[i, j], features[i + 1, j]
+            ya, yb = (max(-label_clip, min(label_clip, y)) for y in labels[i : i + 2, j])
+            product = np.outer(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)) * ya * yb
+            for r in range(dim):
+                for c in range(dim):
+                    total[r, c] += product[min(r, c), max(r, c)]
+    return total
+
+
+def start(users, samples, label_clip=2.0, multiplier=0.0, rng=None, ledger=None):
+    return spectral_init(
+        users,
+        samples=samples,
+        label_clip=label_clip,
+        noise_multiplier=multiplier,
+        rng=np.random.default_rng(0) if rng is None else rng,
+        ledger=Ledger() if ledger is None else ledger,
+    )
+
+
+@pytest.mark.parametrize("label_clip", [0.8, 1e-4, math.inf])
+@pytest.mark.parametrize("samples", [slice(0, 8), slice(0, 2), slice(3, 7)])
+def test_pair_moments_are_those_of_the_print(label_clip, samples):
+    """Directions of both samples, clipped labels, disjoint pairs, sym() as a copy: against loops in float64."""
+    users = Users(PROBLEM)
+    expected = by_hand(users, samples, label_clip)
+    got = pair_moments(users, samples, label_clip)
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got, expected, atol=3e-6 * np.abs(expected).max())
+
+
+@given(size=st.integers(1, 30))
+def test_block_size_changes_rounding_only(size):
+    """The same users in blocks of any size give the same sum."""
+    users = Users(PROBLEM)
+    whole = pair_moments(users, slice(2, 6), 1.0)
+    np.testing.assert_allclose(pair_moments(recut(users, size), slice(2, 6), 1.0), whole, atol=3e-6)
+
+
+def test_the_lower_triangle_is_dropped_not_averaged():
+    """A pair along e2 e1^T lies below the diagonal and contributes nothing; along e1 e2^T it counts fully."""
+    for first, second, expected in ((1, 0, 0.0), (0, 1, 4.0)):
+        features = np.zeros((2, 1, 3))
+        features[0, 0, first] = features[1, 0, second] = 3.0
+        total = pair_moments(fake_users(features, np.full((2, 1), 9.0), np.ones((1, 1))), slice(0, 2), 2.0)
+        assert total[0, 1] == total[1, 0] == pytest.approx(expected)
+
+
+def test_noise_on_the_released_matrix(monkeypatch):
+    """sd = 2 P zeta^2 Delta on and off the diagonal, symmetric, independent between releases; P = 3 pairs here."""
+    users, samples = Users(PROBLEM), slice(1, 7)
+    exact = pair_moments(users, samples, 1.5)
+    seen, eigh = [], np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: (seen.append(matrix.copy()), eigh(matrix))[1])
+    rng, ledger = np.random.default_rng(3), Ledger()
+    for _ in range(300):
+        start(users, samples, 1.5, 0.7, rng, ledger)
+    noise = np.stack(seen) - exact
+    np.testing.assert_array_equal(noise, noise.transpose(0, 2, 1))
+    sd = 2 * 3 * 1.5**2 * 0.7
+    rows, columns = np.triu_indices(5, 1)
+    check_sd(np.diagonal(noise, axis1=1, axis2=2), sd)
+    check_sd(noise[:, rows, columns], sd)
+    # Noise for all m = 8 samples of the user, where 6 are used, would be wrong.
+    assert not sd_matches(noise[:, rows, columns], sd * 8 / 6)
+    assert uncorrelated(noise[:-1], noise[1:])
+    assert {(entry.name, entry.start, entry.stop) for entry in ledger.entries} == {("spectral_init", 0, 30)}
+    assert len(ledger.entries) == 300
+    assert ledger.entries[0].noise_sd == pytest.approx(sd, rel=1e-12)
+    assert ledger.entries[0].sensitivity == pytest.approx(2 * 3 * 1.5**2, rel=1e-12)
+
+
+def test_noise_is_the_printed_one_for_all_pairs():
+    """P = m/2: m zeta^2 Delta (Algorithm 3); half of it for the m/4 pairs of the proof (claim E7)."""
+    for samples, expected in ((slice(0, 8), 8 * 1.5**2 * 0.7), (slice(0, 4), 4 * 1.5**2 * 0.7)):
+        ledger = Ledger()
+        start(Users(PROBLEM), samples, 1.5, 0.7, ledger=ledger)
+        assert ledger.entries[0].noise_sd == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_largest_eigenvalues_are_taken_not_the_largest_in_size():
+    """A strong negative direction is no signal: labels of opposite sign on equal features."""
+    features = np.zeros((2, 30, 3))
+    features[:, :20, 2] = 1
+    features[:, 20:, 0] = 1
+    labels = np.ones((2, 30))
+    labels[1, :20] = -1
+    basis = start(fake_users(features, labels, np.ones((30, 1))), slice(0, 2))
+    assert dist2(basis, np.eye(3)[:, :1]) < 1e-6
+
+
+def test_without_noise_it_finds_the_subspace():
+    """20,000 pairs at d = 6: the sampling error alone, and an orthonormal contiguous basis."""
+    users = Users(Problem(5000, 8, 6, 2, head_law="sphere"))
+    basis = start(users, slice(0, 8), math.inf)
+    assert basis.shape == (6, 2)
+    assert basis.flags.c_contiguous
+    np.testing.assert_allclose(basis.T @ basis, np.eye(2), atol=1e-12)
+    assert dist2(basis, users.truth.basis) < 0.12
+
+
+def test_the_mean_has_the_stated_eigenvalues():
+    """E[W] = c_d^2 U* Sigma U*^T with c_d = E||x||/d; five standard errors, and c_d^2 = 1/d is rejected."""
+    d, pairs = 4, 4
+    users = Users(Problem(20_000, 2 * pairs, d, 2, head_law="sphere"))
+    mean = pair_moments(users, slice(0, 2 * pairs), math.inf) / (20_000 * pairs)
+    signal = float(np.trace(users.truth.basis.T @ mean @ users.truth.basis)) / 2
+    parts = []
+    for block in users.blocks():
+        weights = block.labels / block.feature_norms
+        inner = np.einsum("mbd,dk->mbk", block.features, users.truth.basis)
+        products = np.einsum("mbk,mbk->mb", inner[0::2], inner[1::2]) * weights[0::2] * weights[1::2] / 2
+        parts.append(products.mean(axis=0))
+    error = np.concatenate(parts).std() / math.sqrt(20_000)
+    c = math.sqrt(2) * math.gamma((d + 1) / 2) / (d * math.gamma(d / 2))
+    # sym() copies the upper triangle; the quadratic form in the true basis has the same mean, and a slightly larger error.
+    assert abs(signal - c**2) < 7 * error
+    assert abs(signal - 1 / d) > 7 * error
+
+
+def test_only_the_given_samples_are_read():
+    """Samples outside the range leave the result as it was."""
+    features, labels, heads = gather(Users(PROBLEM))
+    before = start(fake_users(features, labels, heads, 7), slice(2, 6))
+    features[:2], labels[6:] = 1, 5
+    np.testing.assert_array_equal(start(fake_users(features, labels, heads, 7), slice(2, 6)), before)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf])
+def test_noise_needs_a_finite_clip(bad):
+    with pytest.raises(ValueError, match="positive"):
+        start(Users(PROBLEM), slice(0, 8), bad, 1.0)

@@ -1,0 +1,87 @@
+"""Distances between subspaces."""
+
+import numpy as np
+from conftest import FALSE_ALARM
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from privrep.subspace import dist2, dist_frobenius, orthonormalise, random_subspace, sines
+
+shapes = st.tuples(st.integers(1, 5), st.integers(0, 8)).map(lambda pair: (pair[0] + pair[1], pair[0]))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def pair(shape, seed):
+    rng = np.random.default_rng(seed)
+    return random_subspace(*shape, rng), random_subspace(*shape, rng), rng
+
+
+@given(shapes, seeds)
+def test_distances_are_bounded_and_ordered(shape, seed):
+    """0 <= dist2 <= distF <= sqrt(k) dist2 <= sqrt(k)."""
+    one, other, _ = pair(shape, seed)
+    k = shape[1]
+    spectral, frobenius = dist2(one, other), dist_frobenius(one, other)
+    assert 0 <= spectral <= 1
+    assert spectral <= frobenius * (1 + 1e-12)
+    assert frobenius <= np.sqrt(k) * spectral * (1 + 1e-12)
+    assert frobenius <= np.sqrt(k)
+
+
+@given(shapes, seeds)
+def test_distances_see_the_projector_only(shape, seed):
+    """Rotating either basis, flipping signs, or rotating the space changes nothing; the distances are symmetric."""
+    one, other, rng = pair(shape, seed)
+    rotated = one @ orthonormalise(rng.standard_normal((shape[1], shape[1])))
+    turn = orthonormalise(rng.standard_normal((shape[0], shape[0])))
+    for distance in (dist2, dist_frobenius):
+        expected = distance(one, other)
+        for left, right in ((rotated, other), (other, rotated), (-one, other), (turn @ one, turn @ other)):
+            np.testing.assert_allclose(distance(left, right), expected, atol=1e-12)
+        assert distance(one, rotated) < 1e-12
+
+
+@given(shapes, seeds)
+def test_sines_agree_with_cosines(shape, seed):
+    """Largest first; sin^2 + cos^2 = 1 with the singular values of U^T U*."""
+    one, other, _ = pair(shape, seed)
+    angles = sines(one, other)
+    assert (np.diff(angles) <= 0).all()
+    cosines = np.linalg.svd(one.T @ other, compute_uv=False)[::-1]
+    np.testing.assert_allclose(angles**2 + np.minimum(cosines, 1) ** 2, 1, atol=1e-12)
+
+
+def test_known_angles():
+    """Planes of R^4 at angles 0.3 and 1e-7: the small one keeps its digits."""
+    large, small = 0.3, 1e-7
+    one = np.eye(4)[:, :2]
+    other = np.array([[np.cos(large), 0], [0, np.cos(small)], [np.sin(large), 0], [0, np.sin(small)]])
+    np.testing.assert_allclose(sines(one, other), np.sin([large, small]), rtol=1e-8)
+    np.testing.assert_allclose(dist2(one, other), np.sin(large), rtol=1e-14)
+    np.testing.assert_allclose(dist_frobenius(one, other), np.hypot(np.sin(large), np.sin(small)), rtol=1e-14)
+
+
+def test_orthogonal_subspaces_are_at_the_maximum():
+    """dist2 = 1 and distF = sqrt(k) for orthogonal subspaces."""
+    basis = np.eye(6)
+    assert dist2(basis[:, :3], basis[:, 3:]) == 1
+    np.testing.assert_allclose(dist_frobenius(basis[:, :3], basis[:, 3:]), 3**0.5, rtol=1e-14)
+
+
+@given(shapes, seeds)
+def test_orthonormalise_keeps_the_span(shape, seed):
+    """Orthonormal in float64, from float32 too, with the span of the columns."""
+    matrix = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+    basis = orthonormalise(matrix)
+    assert basis.dtype == np.float64
+    np.testing.assert_allclose(basis.T @ basis, np.eye(shape[1]), atol=1e-13)
+    np.testing.assert_allclose(basis @ (basis.T @ matrix), matrix, atol=1e-5)
+
+
+def test_random_subspaces_are_uniform(rng):
+    """sin^2 of the angle between a random line in R^d and a fixed one is Beta((d-1)/2, 1/2)."""
+    axis = np.eye(5)[:, :1]
+    squares = [dist2(random_subspace(5, 1, rng), axis) ** 2 for _ in range(2000)]
+    assert stats.kstest(squares, stats.beta(2, 0.5).cdf).pvalue > FALSE_ALARM
+    assert stats.kstest(squares, stats.beta(2.5, 0.5).cdf).pvalue < FALSE_ALARM

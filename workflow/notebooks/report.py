@@ -1,0 +1,125 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Learning a shared representation under user-level differential privacy
+
+# %%
+from IPython.display import HTML, Markdown, display
+
+from privrep import reporting as page
+from privrep.findings import accounting, figure2
+
+run = page.Run.load()
+
+
+def show(*parts: str) -> None:
+    """Put HTML on the page."""
+    for part in parts:
+        display(HTML(part))
+
+
+def say(*parts: str) -> None:
+    """Put Markdown on the page."""
+    for part in parts:
+        display(Markdown(part))
+
+
+# %%
+show(page.masthead(run.provenance))
+say(page.summary(run.claims, run.errata))
+show(page.tally(run.claims), page.papers(run.claims["paper"]), page.scale_note(run.scale, run.claims))
+
+# %% [markdown]
+# ## How to read a verdict
+#
+# Each claim names a number and a rule. The verdict follows from the measured number, its 95 % bootstrap interval over
+# repetitions, the rule, and the scale of the run. A verdict of agreement needs the whole interval on the claimed side.
+
+# %%
+show(page.verdict_guide())
+
+# %% [markdown]
+# ## Figure 2 of jain2021
+#
+# User $j = 1, \dots, n$ has a head $v^{*}_j \in \mathbb{R}^k$ of its own and samples $i = 1, \dots, m$; all users share
+# $U^{*} \in \mathbb{R}^{d \times k}$:
+#
+# $$y_{ij} = x_{ij}^{\top} U^{*} v^{*}_j + z_{ij}.$$
+#
+# Alternating minimisation fits the heads $v_j$ on each user’s side, then releases noisy sums over all users and solves
+# for $U$. With $w_{ij} = \mathrm{vec}(x_{ij} v_j^{\top})$, and $w_{ij}$ and $y_{ij}$ clipped,
+#
+# $$\Bigl(\sum_{j,i} w_{ij} w_{ij}^{\top} + \text{noise}\Bigr)\, \mathrm{vec}(U)
+# = \sum_{j,i} y_{ij} w_{ij} + \text{noise}.$$
+#
+# The noise is $\Delta = \sqrt{8\, E\, \ln(1/\delta)} / \varepsilon$ times the sensitivity in each of $E$ epochs.
+# The score, with heads fitted anew, is
+#
+# $$\mathrm{MSE} = \frac{1}{n} \sum_{j=1}^{n} \lVert U v_j - U^{*} v^{*}_j \rVert^2 + \sigma_F^2.$$
+
+# %%
+if run.has("figure2"):
+    cells = run.cells("figure2")
+    say(figure2.set_up(cells))
+    show(run.section_figure("jain2021/figure2", "Figure 2, again", figure2.size(cells)))
+    show(run.section_claims(figure2.CLAIM))
+
+# %% [markdown]
+# ### Findings
+
+# %%
+say(run.findings("figure2", figure2.findings))
+
+# %%
+if run.has("figure2"):
+    show(figure2.epochs_table(cells))
+
+# %% [markdown]
+# ### All readings of the set-up
+
+# %%
+if run.has("figure2"):
+    show(run.section_figure("jain2021/figure2_readings", "Readings"))
+    show(figure2.readings_table(run.numbers("jain2021/figure2_readings"), cells))
+
+# %% [markdown]
+# ## Privacy statements
+#
+# A statement turns the noise multiplier $\Delta$ into a guarantee: releases that cost $\rho = c/\Delta^2$ in zCDP
+# satisfy $\varepsilon = \rho + 2\sqrt{\rho\, \ln(1/\delta)}$. Neighbouring data sets differ in all samples of one user.
+
+# %%
+show(run.section_figure("jain2021/privacy_accounting", "Privacy accounting"))
+say(run.findings("accounting", accounting.findings))
+
+# %% [markdown]
+# ## All verdicts
+#
+# A command draws the figure of its claim again, with all that it needs.
+
+# %%
+show(page.claims_filter(run.claims), page.claims_table(run.claims, run.shown()))
+
+# %% [markdown]
+# ## Errata
+#
+# What is printed, what is right, and a demonstration that would come out differently if the printed version were right.
+
+# %%
+show(page.errata_table(run.errata))
+
+# %% [markdown]
+# ## Provenance
+
+# %%
+show(page.provenance_table(run.provenance))
