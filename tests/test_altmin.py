@@ -146,7 +146,7 @@ def test_noise_of_both_parts_is_sized_by_the_split_in_use():
     task = type(task)(task.users, task.budget, recording, task.ledger)
     algorithm(init="spectral", split="text", clip_feature=3.0, clip_label=1.5, init_label_clip=2.5, epochs=2).fit(task)
     q = count(split_samples("text", 16).subspace)
-    assert [sd for sd, _ in streams["init_noise"].calls] == pytest.approx([2 * (4 // 2) * 2.5**2 * 0.5])
+    assert [sd for sd, _ in streams["init_noise"].calls] == pytest.approx([2 * (8 // 2) * 2.5**2 * 0.5])
     expected = [2 * q * 3.0**2 * 0.5, 2 * q * 3.0 * 1.5 * 0.5] * 2
     assert [sd for sd, _ in streams["noise"].calls] == pytest.approx(expected)
     assert [entry.name for entry in task.ledger.entries] == ["spectral_init", "moment_step", "moment_step"]

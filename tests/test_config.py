@@ -30,6 +30,8 @@ BAD = {
     "unknown option": ({"series": {"random-s2-a": {"options": {"clip": 1}}}}, ["clip is no option", "clip_feature"]),
     "clip of zero": ({"series": {"random-s2-a": {"options": {"clip_label": 0}}}}, ["clip_label is 0", "positive"]),
     "unknown split": ({"series": {"random-s2-a": {"options": {"split": "thirds"}}}}, ["'thirds'", "halves-then-all"]),
+    "no budget": ({"series": {"random-s2-a": {"grid": "no_budget"}}}, ["'no_budget' has no epsilon", "altmin"]),
+    "needless budget": ({"series": {"zero-model": {"grid": "one_pass"}}}, ["'one_pass' has an epsilon"]),
     "same cell twice": ({"grids": {"full": {"epsilon": [1, 1.0]}}}, ["same cell twice"]),
 }
 

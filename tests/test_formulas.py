@@ -67,7 +67,7 @@ def test_f1_privacy_term_of_the_initialisation(n, m, d, k, multiplier):
     """distF^2 = sum_i min(1, s3^2 (d-k)/(c_d^2 lam_i)^2), s3 = 2 Delta zeta^2/n, whatever m is; within 10 %."""
     users, zeta = sphere(n, m, d, k), 3 * math.sqrt(k)
     measured = above_floor(
-        [initial_distance(users, zeta, multiplier, seed) for seed in range(30)], initial_distance(users, zeta, 0.0)
+        [initial_distance(users, zeta, multiplier, seed) for seed in range(60)], initial_distance(users, zeta, 0.0)
     )
     s3 = 2 * multiplier * zeta**2 / n
     c = math.sqrt(2) * math.gamma((d + 1) / 2) / (d * math.gamma(d / 2))
@@ -88,13 +88,13 @@ def test_f1_detectability_threshold():
 
 @pytest.mark.parametrize(("k", "noise"), [(1, 0.0), (2, 0.0), (4, 0.0), (2, 1.0)])
 def test_f2_sampling_term_of_the_initialisation(k, noise):
-    """distF ~ b sqrt(2 (d-k) k) (k lam + sF^2)/(lam sqrt(nm)), b = .9 sqrt(1 + 2/k); within 10 %."""
+    """distF ~ b sqrt(2 (d-k) k) (k lam + sF^2)/(lam sqrt(nm)), b = .9 sqrt(1 + 2/k); within 15 % (b is a fit)."""
     n, m, d = 2000, 8, 20
     distances = [
-        initial_distance(sphere(n, m, d, k, label_noise_sd=noise, seed=seed), math.inf, 0.0) for seed in range(10)
+        initial_distance(sphere(n, m, d, k, label_noise_sd=noise, seed=seed), math.inf, 0.0) for seed in range(40)
     ]
     predicted = 0.9 * math.sqrt(1 + 2 / k) * math.sqrt(2 * (d - k) * k) * (k + noise**2) / math.sqrt(n * m)
-    check(rms(distances), predicted, 0.10)
+    check(rms(distances), predicted, 0.15)
 
 
 def subspace_steps(users: Users, clip: SampleClip, multiplier: float, draws: int):
@@ -137,7 +137,7 @@ def test_f3_privacy_term_of_a_subspace_step(q, k, x, slack, zeta):
     eta = slack * math.sqrt(d * k)
     users, multiplier, clip = sphere(n, q, d, k), multiplier_at(x, n, d, k, eta), SampleClip(eta, zeta)
     floor = subspace_steps(users, clip, 0.0, 1)[0][0]
-    measured = above_floor(subspace_steps(users, clip, multiplier, 30)[0], floor)
+    measured = above_floor(subspace_steps(users, clip, multiplier, 100)[0], floor)
     predicted = 2 * multiplier * eta / n * math.sqrt(k * eta**2 + zeta**2) * math.sqrt((d - k) * k)
     check(measured, predicted, 0.08)
 
@@ -148,7 +148,7 @@ def test_f3_whole_range(x):
     n, d, k = 4000, 20, 2
     eta = 2 * math.sqrt(d * k)
     users, multiplier = sphere(n, 2, d, k), multiplier_at(x, n, d, k, eta)
-    distances, _ = subspace_steps(users, SampleClip(eta, 1.0), multiplier, 30)
+    distances, _ = subspace_steps(users, SampleClip(eta, 1.0), multiplier, 60)
     floor = subspace_steps(users, SampleClip(eta, 1.0), 0.0, 1)[0][0]
     tau = x / 2
     m = (1 - math.sqrt(1 - 4 * tau**2)) / (2 * tau**2)

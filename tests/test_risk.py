@@ -72,12 +72,12 @@ def test_personalised_risk_does_not_depend_on_blocks():
 
 @pytest.mark.parametrize(("noise", "own"), [(0.0, 12), (0.7, 12), (0.7, 8)])
 def test_personalised_risk_has_the_exact_mean_of_ordinary_least_squares(noise, own):
-    """F6: r (1 + k/(h-k-1)) + sF^2 k/(h-k-1) in any subspace, within 5 standard errors over 25 groups of users."""
+    """F6: r (1 + k/(h-k-1)) + sF^2 k/(h-k-1) in any subspace, within 5 standard errors over 80 groups of users."""
     k, h = 2, own
     basis = random_subspace(6, k, np.random.default_rng(3))
     truth_of = Users(Problem(200, h, 6, k, label_noise_sd=noise, head_law="sphere")).truth
     groups = []
-    for seed in range(25):
+    for seed in range(80):
         users = Users(Problem(200, h, 6, k, label_noise_sd=noise, head_law="sphere", seed=seed))
         users.truth = truth_of
         groups.append(personalised_risk(users, basis, slice(0, h)))

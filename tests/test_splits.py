@@ -26,11 +26,11 @@ def test_the_initialisation_gets_whole_pairs(preset, times):
     assert count(split_samples(preset, PRESETS[preset][1] * times).init) % 2 == 0
 
 
-def test_text_is_a_partition_into_quarters():
-    """Four disjoint quarters that cover all samples: each step sees fresh data, q = m/4."""
+def test_text():
+    """Algorithm 1's Q1, Q2 and H2; the initialisation is disjoint from Q1 and Q2 (Section 4.2)."""
     parts = taken(split_samples("text", 16))
-    assert all(len(samples) == 4 for samples in parts.values())
-    assert set.union(*parts.values()) == set(range(16))
+    second_half = set(range(8, 16))
+    assert parts == {"init": second_half, "heads": set(range(4)), "subspace": set(range(4, 8)), "final": second_half}
 
 
 def test_proof_halves():
@@ -68,8 +68,8 @@ def test_heads_and_subspace_are_disjoint(preset):
 @pytest.mark.parametrize(
     ("preset", "samples"),
     [
-        ("text", 12),
-        ("text", 4),
+        ("text", 10),
+        ("text", 6),
         ("proof-halves", 6),
         ("all-samples-reused", 7),
         ("halves-then-all", 9),

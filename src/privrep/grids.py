@@ -78,6 +78,10 @@ def _series_cells(study: dict, name: str) -> Iterator[Cell]:
         options = {**spec.get("options", {}), **point}
         cell = Cell(study["study"], name, spec["algorithm"], tuple(options.items()), Problem(**problem), budget)
         cell.fitter.check(cell.problem)
+        if hasattr(cell.fitter, "cost") and budget is None:
+            raise ValueError(f"grid {grid_name!r} has no epsilon; {cell.algorithm} is private and needs one")
+        if budget is not None and not hasattr(cell.fitter, "cost"):
+            raise ValueError(f"grid {grid_name!r} has an epsilon; {cell.algorithm} takes none")
         yield cell
 
 

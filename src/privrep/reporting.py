@@ -368,7 +368,7 @@ def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width
     )
 
 
-LONG_REASON = 60
+LONG_REASON = 24
 """Reasons of more characters get a line of their own."""
 
 

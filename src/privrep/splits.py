@@ -21,7 +21,7 @@ class Split:
 
 
 def _text(m: int) -> Split:
-    return Split(slice(0, m // 4), slice(m // 4, m // 2), slice(m // 2, 3 * m // 4), slice(3 * m // 4, m))
+    return Split(slice(m // 2, m), slice(0, m // 4), slice(m // 4, m // 2), slice(m // 2, m))
 
 
 def _proof_halves(m: int) -> Split:
@@ -43,8 +43,9 @@ def _fifths(m: int) -> Split:
 PRESETS: dict[str, tuple[Callable[[int], Split], int, str]] = {
     "text": (
         _text,
-        8,
-        "a quarter of the samples for each step, all disjoint: what Section 4.2 demands, with q = m/4 as Algorithm 2 prints",
+        4,
+        "Algorithm 1 as printed: a quarter each for heads and subspace, the second half for the final fit. The initialisation "
+        "must be disjoint from the first two (Section 4.2) and takes the second half, with m/4 pairs as in its proof",
     ),
     "proof-halves": (
         _proof_halves,

@@ -59,7 +59,7 @@ def check_count(name: str, value: int) -> None:
 
 
 class Algorithm(Protocol):
-    """The interface of a file in `privrep.algorithms`."""
+    """The interface of a file in `privrep.algorithms`. One that needs a budget has a property `cost` too."""
 
     def check(self, problem: Problem) -> None: ...
 

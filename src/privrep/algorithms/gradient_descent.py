@@ -38,19 +38,21 @@ def clipped_gradients(block: Block, samples: slice, basis: np.ndarray, heads: np
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Options: `init`, `split` and `epochs` as in `altmin`; `clip_feature` the clip c of a user's gradient; `step` alpha."""
+    """Options: `init`, `split`, `epochs` and `init_label_clip` as in `altmin`; `clip_feature` the clip c of a user's gradient; `step` alpha."""
 
     init: str
     split: str
     clip_feature: float
     step: float
     epochs: int = 1
+    init_label_clip: float = 2.0
 
     def __post_init__(self):
         check_choice("init", self.init, STARTS)
         check_count("epochs", self.epochs)
         check_bound("clip_feature", self.clip_feature)
         check_bound("step", self.step)
+        check_bound("init_label_clip", self.init_label_clip)
 
     @property
     def cost(self) -> Cost:
@@ -65,7 +67,7 @@ class Algorithm:
         n = users.problem.users
         theorem = sequential_theorem(self.cost)
         noise_multiplier = task.budget.noise_multiplier(self.cost, theorem)
-        basis = start_subspace(self.init, users, split, 2.0, noise_multiplier, task)
+        basis = start_subspace(self.init, users, split, self.init_label_clip, noise_multiplier, task)
         noise = task.stream("noise")
         for t in range(1, self.epochs + 1):
             total = np.zeros_like(basis)

@@ -14,10 +14,10 @@ from privrep.plotting import COLOURS, NOTE, new_figure, plain_ticks, power_of_te
 from privrep.studies.figure2 import COMPARABLE_EPSILON, DECIDING, judge_readings, read_method
 
 CURVES = {
-    "ours, random start": ((DECIDING,), "o-", 0),
-    "ours, Algorithm 3 start": (("spectral-s2-a",), "s-", 2),
-    "ours, random start, exact accounting": (("random-s2-a-exact",), "o--", 0),
-    "ours, Algorithm 3 start, exact accounting": (("spectral-s2-a-exact",), "s--", 2),
+    "Algorithm 1, random start": ((DECIDING,), "o-", 0),
+    "Algorithm 1, start by Algorithm 3": (("spectral-s2-a",), "s-", 2),
+    "Algorithm 1, random start, exact accounting": (("random-s2-a-exact",), "o--", 0),
+    "Algorithm 1, start by Algorithm 3, exact accounting": (("spectral-s2-a-exact",), "s--", 2),
     "single model": (("single-moments", "single-gradient"), "^-", 3),
     "own data": (("own-minimum-norm", "own-ridge"), "-", 1),
     "random model": (("random-model",), ":", 7),
