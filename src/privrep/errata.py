@@ -43,7 +43,7 @@ def e3() -> Finding:
 
 
 def e7() -> Finding:
-    m, clip = 8, SampleClip(1.0, 1.0)
+    m, clip = 4, SampleClip(1.0, 1.0)
     shape = {"dim": 2, "rank": 1, "starts": 6, "rng": stream(0, "adversary", {"erratum": 7})}
     parts, ratios = [], {}
     for preset in ("text", "proof-halves", "all-samples-reused"):

@@ -1,0 +1,160 @@
+"""Verdicts follow from the interval, the rule and the scale, and from nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrep.claims import CLAIM_COLUMNS, Interval, holds, judge, matching_digits
+from privrep.config import read_claims
+from privrep.intervals import bootstrap_interval
+
+
+def claim(kind="experiment", scales=("default",), whole=False, **rule):
+    """A claim with one quantity, and with a row for the whole if asked."""
+    quantity = {"quantity": "q", "measure": "m", "rule": "at_most", "value": 1.0} | rule
+    made = {
+        "id": "X-1",
+        "place": "Theorem 1",
+        "statement": "It holds.",
+        "kind": kind,
+        "study": "s",
+        "figure": "paper/figure",
+        "scales": list(scales),
+        "quantities": [quantity],
+    }
+    return made | ({"whole": {"quantity": "all", "other_readings": "others"}} if whole else {})
+
+
+def measured(value, low, high, others=0):
+    """Measures of study s."""
+    row = {"quantity": "m", "measured": str(value), "ci_low": str(low), "ci_high": str(high), "seeds": "5", "note": ""}
+    other = {"measured": str(others), "ci_low": "0", "ci_high": "0", "seeds": "5", "note": "r2" if others else ""}
+    return {"s": {"m": row, "others": other}}
+
+
+def verdicts(made, measures, scale="default"):
+    """Verdict of each row."""
+    return [row["verdict"] for row in judge([made], "paper", measures, scale, "figures")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "low", "high", "expected"),
+    [
+        ("at_most", 1.0, 0.2, 0.9, True),
+        ("at_most", 1.0, 1.1, 1.5, False),
+        ("at_most", 1.0, 0.9, 1.1, None),
+        ("at_least", 1.0, 1.1, 1.5, True),
+        ("at_least", 1.0, 0.2, 0.9, False),
+        ("at_least", 1.0, 0.9, 1.1, None),
+        ("at_most", 1.0, 1.0, 1.0, True),
+        ("at_least", 1.0, 1.0, 1.0, True),
+    ],
+)
+def test_the_whole_interval_decides(rule, value, low, high, expected):
+    """Wholly on the claimed side, wholly on the other, or on both; the limit itself is on the claimed side."""
+    assert holds({"rule": rule, "value": value}, Interval((low + high) / 2, low, high)) is expected
+
+
+def test_tolerance_widens_the_claimed_side():
+    """Rounding of a search does not refute an equality."""
+    found = Interval(2.0000001, 2.0000001, 2.0000001)
+    assert holds({"rule": "at_most", "value": 2.0}, found) is False
+    assert holds({"rule": "at_most", "value": 2.0, "tolerance": 1e-6}, found) is True
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "expected"),
+    [
+        ("0.009", 0.009048, (1, 1)),
+        ("0.04", 0.0362, (1, 1)),
+        ("0.23", 0.2262, (2, 2)),
+        ("0.90", 0.9048, (2, 2)),
+        ("0.23", 0.2449, (1, 2)),
+        ("0.23", 0.385, (0, 2)),
+        ("0.009", 0.0175, (0, 1)),
+        ("0.90", 1.353, (0, 2)),
+    ],
+)
+def test_matching_digits(printed, value, expected):
+    """A number agrees in as many digits as rounding alike gives; the zCDP values of other conventions do not agree."""
+    assert matching_digits(printed, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "expected"),
+    [
+        ("experiment", 0.1, 0.2, "REPRODUCED"),
+        ("experiment", 1.1, 1.2, "NOT-REPRODUCED"),
+        ("experiment", 0.9, 1.2, "INCONCLUSIVE"),
+        ("identity", 0.1, 0.1, "HOLDS"),
+        ("identity", 1.1, 1.1, "FALSE-AS-PRINTED"),
+    ],
+)
+def test_words_follow_the_kind_of_claim(kind, low, high, expected):
+    assert verdicts(claim(kind), measured((low + high) / 2, low, high)) == [expected]
+
+
+def test_too_small_a_scale_is_not_tested():
+    """The number stands in the row, the verdict does not."""
+    rows = judge([claim()], "paper", measured(0.5, 0.4, 0.6), "quick", "figures")
+    assert rows[0]["verdict"] == "NOT-TESTED"
+    assert rows[0]["measured"] == 0.5
+    assert "needs scale default, this is quick" in rows[0]["reason"]
+
+
+def test_a_study_that_did_not_run_is_not_tested():
+    rows = judge([claim()], "paper", {}, "default", "figures")
+    assert rows[0]["verdict"] == "NOT-TESTED"
+    assert "study s did not run" in rows[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "others", "expected"),
+    [
+        (0.1, 0.2, 0, "REPRODUCED"),
+        (0.1, 0.2, 3, "REPRODUCED"),
+        (1.1, 1.2, 3, "PARTIAL"),
+        (1.1, 1.2, 0, "NOT-REPRODUCED"),
+        (0.9, 1.2, 0, "INCONCLUSIVE"),
+        (0.9, 1.2, 1, "PARTIAL"),
+    ],
+)
+def test_the_whole_needs_every_quantity_at_the_deciding_reading(low, high, others, expected):
+    """PARTIAL when another listed reading alone passes."""
+    assert verdicts(claim(whole=True), measured((low + high) / 2, low, high, others))[0] == expected
+
+
+def test_rows_have_the_columns_of_the_interface():
+    rows = judge([claim(whole=True)], "paper", measured(0.5, 0.4, 0.6), "default", "figures")
+    for row in rows:
+        assert set(row) <= set(CLAIM_COLUMNS)
+        assert row["command"] == "snakemake -j1 figures/paper/figure.svg"
+
+
+def test_every_claim_names_a_measure_that_its_study_makes():
+    """A misspelt measure would read as not tested."""
+    from privrep.studies import accounting
+
+    names = {measure.quantity for measure in accounting.measure(None)}
+    for entry in read_claims("jain2021"):
+        if entry["study"] == "accounting":
+            assert {quantity["measure"] for quantity in entry["quantities"]} <= names
+
+
+def test_bootstrap_interval_covers_a_mean():
+    """Coverage of a mean of 40 normals over 300 data sets; false alarm below 1e-5 at nominal coverage 0.93."""
+    rng = np.random.default_rng(5)
+    inside = 0
+    for repeat in range(300):
+        data = rng.normal(1.0, 1.0, 40)
+        low, high = bootstrap_interval(lambda pick, data=data: data[pick].mean(), 40, f"test {repeat}", draws=300)
+        inside += low <= 1.0 <= high
+    assert 258 <= inside <= 297
+
+
+def test_bootstrap_interval_depends_on_its_name_alone():
+    """The same call gives the same interval, whatever ran before."""
+    data = np.arange(7.0)
+    intervals = [bootstrap_interval(lambda pick: data[pick].mean(), 7, name) for name in ("a", "b", "a")]
+    assert intervals[0] == intervals[2] != intervals[1]

@@ -1,0 +1,104 @@
+"""The study figure2 on made-up scores with known answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privrep.studies.figure2 import CRITERIA, Baselines, judge_readings, measure, passes, read_method
+
+EPSILONS, SEEDS = (1.0, 2.0, 5.0, 10.0), 4
+
+
+def rows(series, algorithm, mse, epsilons=(np.nan,), **columns):
+    """Rows of one series with MSE mse(epsilon) in every repetition."""
+    base = {"epochs": np.nan, "step": np.nan, "penalty": np.nan, "min_eigenvalue": 1.0, "status": "ok"}
+    return [
+        base
+        | columns
+        | {"series": series, "algorithm": algorithm, "epsilon": epsilon, "seed": seed, "mse": mse(epsilon)}
+        for epsilon in epsilons
+        for seed in range(SEEDS)
+    ]
+
+
+def table(curve, other=lambda epsilon: 3.0, single=lambda epsilon: 2.0):
+    """Cells of a study: the deciding reading, one other, and the baselines."""
+    made = []
+    for epochs, factor in ((1, 1.0), (2, 3.0)):
+        for series, mse in (("random-s2-a", curve), ("other", other)):
+            scaled = lambda epsilon, mse=mse, factor=factor: factor * mse(epsilon)  # noqa: E731
+            made += rows(series, "altmin", scaled, EPSILONS, epochs=epochs)
+    for series in ("single-moments", "single-gradient"):
+        made += rows(series, "single_model", single, EPSILONS)
+    made += rows("random-model", "reference_model", lambda _: 4.0)
+    made += rows("zero-model", "reference_model", lambda _: 2.0)
+    made += rows("own-minimum-norm", "own_data", lambda _: 1.6, penalty=0.0)
+    made += rows("own-ridge", "own_data", lambda _: 1.7, penalty=1.0)
+    made += rows("nonprivate", "nonprivate_altmin", lambda _: 1e-4)
+    return pd.DataFrame(made)
+
+
+def found(cells):
+    """Measured value by quantity."""
+    return {one.quantity: one for one in measure(cells)}
+
+
+def good(epsilon):
+    """Falls with epsilon, 0.2 at epsilon 5."""
+    return 1.0 / epsilon
+
+
+def test_a_good_curve_passes_with_the_expected_numbers():
+    values = found(table(good))
+    assert values["i"].measured == pytest.approx(0.2 / 4)
+    assert values["ii"].measured == pytest.approx(0.5)
+    assert values["iii"].measured == pytest.approx(2.0)
+    assert values["iv"].measured == pytest.approx(0.5 / 1.6)
+    assert all(passes(name, values[name].measured) for name in CRITERIA)
+    assert values["over nonprivate at 5"].measured == pytest.approx(2000)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "cells"),
+    [
+        ("i", table(lambda epsilon: 0.6)),
+        ("ii", table(lambda epsilon: 0.2 + 0.01 * (epsilon == 10))),
+        ("iii", table(good, single=lambda epsilon: 1.5)),
+        ("iv", table(lambda epsilon: 4.0 / epsilon)),
+    ],
+)
+def test_each_criterion_can_fail(criterion, cells):
+    """A curve that breaks one criterion is seen to break it."""
+    assert not passes(criterion, found(cells)[criterion].measured)
+
+
+def test_the_best_number_of_epochs_is_selected_by_the_mean():
+    """The other choice is three times worse everywhere."""
+    method = read_method(table(good), "random-s2-a")
+    assert method.chosen() == ["epochs 1"] * len(EPSILONS)
+    assert method.best(np.arange(SEEDS)) == pytest.approx([good(epsilon) for epsilon in EPSILONS])
+
+
+def test_a_failed_fit_is_no_gap():
+    """A choice with a failed repetition is never the best, and does not vanish from the mean."""
+    cells = table(good)
+    failed = (
+        (cells["series"] == "random-s2-a") & (cells["epochs"] == 1) & (cells["seed"] == 0) & (cells["epsilon"] == 5)
+    )
+    cells.loc[failed, ["status", "mse"]] = ["failed", np.nan]
+    method = read_method(cells, "random-s2-a")
+    assert method.at(5, np.arange(SEEDS)) == pytest.approx(3 * good(5))
+
+
+def test_baselines_are_taken_at_their_best():
+    """The better of minimum norm and ridge."""
+    assert Baselines.read(table(good)).own.at(5, np.arange(SEEDS)) == pytest.approx(1.6)
+
+
+def test_other_readings_are_counted_without_the_deciding_one():
+    """One other reading, passing or not."""
+    assert found(table(good))["other readings that pass"].measured == 0
+    assert found(table(good, other=good))["other readings that pass"].measured == 1
+    assert list(judge_readings(table(good))["passes"]) == [True, False]

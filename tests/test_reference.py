@@ -1,0 +1,65 @@
+"""The numbers of scale quick agree with the committed reference, and the comparison can fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+from workflow_helpers import ROOT, copy_project, environment
+
+from privrep.tables import read_rows
+
+REFERENCE = ROOT / "tests" / "reference" / "claims_quick.csv"
+
+spec = importlib.util.spec_from_file_location("compare_runs", ROOT / "workflow" / "scripts" / "compare_runs.py")
+compare_runs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(compare_runs)
+
+
+def run_quick(folder, *words: str) -> list[dict]:
+    """claims.csv of scale quick in a fresh copy."""
+    copy_project(folder)
+    run = "quick-seed7" if words else "quick"
+    claims = f"results/{run}/reports/claims.csv"
+    command = ["snakemake", "-j2", claims, "--configfile", "config/scales/quick.yaml", *words]
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return read_rows(folder / claims)
+
+
+def test_quick_run_agrees_with_the_reference(tmp_path):
+    """Within the tolerances of the reference, on any machine."""
+    assert compare_runs.differences(read_rows(REFERENCE), run_quick(tmp_path / "copy")) == []
+
+
+def test_another_seed_keeps_the_arithmetic_and_moves_the_simulation(tmp_path):
+    """The comparison sees other random numbers, and only there."""
+    lines = compare_runs.differences(read_rows(REFERENCE), run_quick(tmp_path / "copy", "--config", "master_seed=7"))
+    assert lines
+    assert all(line.startswith("A-F2 (") for line in lines)
+
+
+@pytest.mark.parametrize(("column", "value"), [("verdict", "VIOLATED"), ("measured", "123.0")])
+def test_a_changed_row_is_reported(column, value):
+    """A verdict or a number that differs is one line."""
+    rows = read_rows(REFERENCE)
+    changed = [dict(row) for row in rows]
+    changed[1][column] = value
+    assert len(compare_runs.differences(rows, changed)) == 1
+    assert compare_runs.differences(rows, rows) == []
+
+
+def test_a_missing_row_is_reported():
+    rows = read_rows(REFERENCE)
+    assert len(compare_runs.differences(rows, rows[:-1])) == 1
+
+
+def test_command_line_exits_with_one_on_a_difference(tmp_path):
+    """For scripts: 0 when all agree, 1 otherwise."""
+    other = tmp_path / "claims.csv"
+    other.write_text(REFERENCE.read_text().replace("HOLDS", "FALSE-AS-PRINTED", 1))
+    for second, status in ((REFERENCE, 0), (other, 1)):
+        command = [sys.executable, str(ROOT / "workflow" / "scripts" / "compare_runs.py"), str(REFERENCE), str(second)]
+        assert subprocess.run(command, capture_output=True).returncode == status
