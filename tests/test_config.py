@@ -18,7 +18,7 @@ BAD = {
     "too few samples": ({"problem": {"samples": 2}}, ["samples is 2", "at least rank = 2"]),
     "empty grid": ({"grids": {"full": {"epsilon": []}}}, ["grids.full.epsilon", "empty"]),
     "no seeds": ({"grids": {"full": {"seed": 0}}}, ["grids.full.seed"]),
-    "unknown grid": ({"series": {"random-s2-a": {"grid": "fulll"}}}, ["series.random-s2-a", "'fulll'", "full"]),
+    "unknown grid": ({"series": {"random-s2-a": {"grid": "whole"}}}, ["series.random-s2-a", "'whole'", "full"]),
     "unknown algorithm": (
         {"series": {"random-s2-a": {"algorithm": "altmn"}}},
         ["'altmn'", "src/privrep/algorithms/altmn.py"],

@@ -104,15 +104,20 @@ def test_unlock_refuses_while_a_run_is_alive(tmp_path):
     folder = copy_project(tmp_path / "copy")
     command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
     run = subprocess.Popen(
-        command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     locks = folder / ".snakemake" / "locks"
     deadline = time.monotonic() + 60
     while not (locks.exists() and any(locks.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.05)
     unlock = unlock_folder(folder)
-    run.terminate()
-    run.wait(timeout=60)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
     assert unlock.returncode
     assert str(run.pid) in unlock.stderr
 

@@ -13,7 +13,8 @@ PARTS = ("Snakefile", "environment.yml", "config", "profiles", "src", "workflow"
 
 
 def copy_project(folder: Path) -> Path:
-    """Copy what a run needs, without results, into `folder`."""
+    """Copy what a run needs, without results, into a new `folder`."""
+    folder.mkdir()
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
