@@ -18,9 +18,12 @@ def test_readme_table_is_the_measured_one():
     """An edit of the table by hand, or of docs/claims.csv alone, shows here."""
     readme = (ROOT / "README.md").read_text()
     claims = read_rows(ROOT / "docs" / "claims.csv")
-    assert update_docs.with_block(readme, claims) == readme
+    measures = read_rows(ROOT / "docs" / "figure2_measures.csv")
+    assert update_docs.with_block(readme, claims, measures) == readme
     changed = [dict(row, verdict="VIOLATED") for row in claims]
-    assert update_docs.with_block(readme, changed) != readme
+    assert update_docs.with_block(readme, changed, measures) != readme
+    changed = [dict(row, measured="0.5") for row in measures]
+    assert update_docs.with_block(readme, claims, changed) != readme
 
 
 def test_readme_names_existing_files_and_targets():
