@@ -220,3 +220,10 @@ def test_wrong_noise_level_is_noticed():
     features, labels, heads = gather(users)
     prediction = np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
     assert not sd_matches(labels - prediction, 0.25)
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, 3), (5, 4), (0, 151)])
+def test_users_that_do_not_exist_are_refused(start, stop):
+    """A range beyond the users is named."""
+    with pytest.raises(ValueError, match=rf"^users {start} to {stop} are asked for; there are 150"):
+        list(Users(Problem(150, 4, 6, 2)).blocks(start, stop))

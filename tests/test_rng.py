@@ -30,8 +30,8 @@ def test_one_number_has_one_spelling(one):
 
 def test_the_spelling_is_pinned():
     """A change of spelling would change all published numbers, so the text itself is fixed."""
-    text = '{"epsilon": "1.0", "head_law": "gauss", "kept": true, "none": null, "rank": "2.0"}'
-    axes = {"rank": 2, "epsilon": 1, "none": None, "kept": True, "head_law": "gauss"}
+    text = '{"delta": 1e-06, "epsilon": 1, "head_law": "gauss", "kept": true, "none": null, "rank": 2}'
+    axes = {"rank": 2, "epsilon": 1.0, "delta": 1e-6, "none": None, "kept": True, "head_law": "gauss"}
     assert canonical(axes) == text
     assert digest(axes) == hashlib.sha256(text.encode()).hexdigest()
 
@@ -108,3 +108,10 @@ def test_block_streams_of_other_names_differ():
     """Another seed, role or axis is another key."""
     names = [(5, "data", AXES), (6, "data", AXES), (5, "truth", AXES), (5, "data", {**AXES, "users": 7})]
     assert len({first_words(BlockStreams(*name)[0]) for name in names}) == 4
+
+
+def test_text_and_large_numbers_keep_their_own_names():
+    """The number 1 is not the text "1.0", and seeds beyond 2^53 do not collide."""
+    assert canonical({"a": 1}) != canonical({"a": "1.0"}) != canonical({"a": "1"})
+    assert canonical({"seed": 2**53}) != canonical({"seed": 2**53 + 1})
+    assert canonical({"a": np.bool_(True)}) == canonical({"a": True}) != canonical({"a": 1})

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privrep.algorithms.spectral_init import pair_moments, spectral_init
+from privrep.privacy.audit import MadeUpUsers
 from privrep.privacy.ledger import Ledger
-from privrep.problem import Problem, Users
+from privrep.problem import Block, Problem, Users
 from privrep.subspace import dist2
 
 PROBLEM = Problem(30, 8, 5, 2, label_noise_sd=0.2)
@@ -155,3 +156,13 @@ def test_only_the_given_samples_are_read():
 def test_noise_needs_a_finite_clip(bad):
     with pytest.raises(ValueError, match="positive"):
         start(Users(PROBLEM), slice(0, 8), bad, 1.0)
+
+
+def test_a_zero_feature_adds_nothing():
+    """x / ||x|| of a zero vector is taken as zero: one user cannot turn the release into NaN."""
+    features = np.zeros((2, 1, 3), dtype=np.float32)
+    features[1, 0, 0] = 1.0
+    users = MadeUpUsers(
+        Problem(1, 2, 3, 1), Block(0, features, np.ones((2, 1), np.float32), np.zeros((1, 1), np.float32))
+    )
+    assert np.array_equal(pair_moments(users, slice(0, 2), 1.0), np.zeros((3, 3)))

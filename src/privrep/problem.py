@@ -195,8 +195,16 @@ class Users:
         return block
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1 (default: all), block by block."""
+        """The users numbered start, ..., stop - 1 (default: all), block by block.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 <= start <= stop <= users.
+        """
         stop = self.problem.users if stop is None else stop
+        if not 0 <= start <= stop <= self.problem.users:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {self.problem.users}")
         size = self.problem.block_users
         for index in range(start // size, -(-stop // size)):
             yield self._block(index).take(start, stop)

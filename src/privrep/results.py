@@ -76,6 +76,17 @@ def cell_row(cell: Cell) -> dict:
     }
 
 
+SHARED_ROLES = ("init",)
+"""Streams that belong to the repetition and not to the cell: a random start is drawn once for each data set, so that budgets
+and numbers of epochs are compared from the same starts. A few bad starts carry the mean; drawn anew in each cell, they would
+decide whether it falls from one epsilon to the next."""
+
+
+def cell_stream(cell: Cell, role: str, master_seed: int) -> np.random.Generator:
+    """The random stream of a cell for one role, keyed by the problem alone for `SHARED_ROLES` and by the whole cell otherwise."""
+    return stream(master_seed, role, cell.problem.axes if role in SHARED_ROLES else cell.axes)
+
+
 def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     """Run one cell on its users.
 
@@ -84,7 +95,7 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     row, timing, ledger. A numerical failure is a row with status `failed` and a reason, not an exception.
     """
     ledger = Ledger()
-    task = Task(users, cell.budget, lambda role: stream(users.master_seed, role, cell.axes), ledger)
+    task = Task(users, cell.budget, lambda role: cell_stream(cell, role, users.master_seed), ledger)
     row = cell_row(cell)
     cpu, wall = time.process_time(), time.perf_counter()
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from numbers import Real
 
@@ -26,8 +27,10 @@ def canonical(axes: Mapping[str, Axis]) -> str:
     """
 
     def spell(value: Axis) -> Axis:
-        if isinstance(value, Real) and not isinstance(value, bool):
-            return repr(float(value))
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+        if isinstance(value, Real):
+            return int(value) if math.isfinite(value) and value == int(value) else float(value)
         return value
 
     return json.dumps({name: spell(value) for name, value in axes.items()}, sort_keys=True)

@@ -85,7 +85,8 @@ class UserClip:
         second = np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * squared
         first = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) * np.sqrt(squared)
         root = np.sqrt(clip_factor(second, self.second))
-        label_factor = clip_factor(first, self.first) / root
+        # A user whose A_j overflows is clipped to nothing, in both statistics.
+        label_factor = np.divide(clip_factor(first, self.first), root, out=np.zeros_like(root), where=root > 0)
         shape = labels.shape
         return np.broadcast_to(root, shape).astype(np.float32), (labels * label_factor).astype(np.float32)
 

@@ -28,7 +28,8 @@ def pair_moments(users: Users, samples: slice, label_clip: float) -> np.ndarray:
     seconds = slice(samples.start + 1, samples.stop, 2)
     total = np.zeros((dim, dim))
     for block in users.blocks():
-        weights = clip_scalar(block.labels, label_clip) / block.feature_norms
+        labels, norms = clip_scalar(block.labels, label_clip), block.feature_norms
+        weights = np.divide(labels, norms, out=np.zeros_like(labels), where=norms > 0)
         left = (block.features[firsts] * weights[firsts, :, None]).reshape(-1, dim)
         right = (block.features[seconds] * weights[seconds, :, None]).reshape(-1, dim)
         total += left.T @ right
