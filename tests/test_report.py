@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 
 from privrep import claims as judging
-from privrep import page, reporting
-from privrep.findings import accounting, figure2
+from privrep.report import markup, outcome, page, pictures, verdicts, wording
+from privrep.report.claim_rows import claims_filter, claims_table
+from privrep.report.findings import accounting, figure2
+from privrep.report.run import Measures
 from privrep.studies.figure2 import DECIDING
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -166,8 +168,8 @@ def measure_rows(**changes: float) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(str)
 
 
-def measures(**changes: float) -> reporting.Measures:
-    return reporting.Measures(measure_rows(**changes).set_index("quantity"))
+def measures(**changes: float) -> Measures:
+    return Measures(measure_rows(**changes).set_index("quantity"))
 
 
 def write_run(folder: Path, **changes: float) -> Path:
@@ -317,7 +319,7 @@ def test_page_shows_every_claim_and_known_verdicts_alone(content):
         assert row["id"] in found.text
         assert f'<code class="command">{row["command"]}</code>' in content
     badges = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
-    assert set(claim_rows()["verdict"]) <= set(badges) <= set(reporting.VERDICTS)
+    assert set(claim_rows()["verdict"]) <= set(badges) <= set(verdicts.VERDICTS)
     assert "Error &lt;falls&gt; with ε." in content
     assert 'href="#fig-jain2021-figure2"' in content
     assert "fig-jain2021-none" not in content
@@ -375,10 +377,10 @@ def test_verdicts_are_those_of_the_judge():
     """Every word that a claim can get is explained; another one is an error."""
     words = {word for pair in judging.WORDS.values() for word in pair}
     words |= {judging.NOT_TESTED, judging.INCONCLUSIVE, judging.PARTIAL}
-    assert words <= set(reporting.VERDICTS)
-    assert {word for kind in reporting.KINDS.values() for word in kind} == set(reporting.VERDICTS)
+    assert words <= set(verdicts.VERDICTS)
+    assert {word for kind in verdicts.KINDS.values() for word in kind} == set(verdicts.VERDICTS)
     with pytest.raises(ValueError, match="'FINE' is not a verdict"):
-        reporting.badge("FINE")
+        verdicts.badge("FINE")
 
 
 @pytest.mark.parametrize(
@@ -400,7 +402,7 @@ def test_verdicts_are_those_of_the_judge():
     ],
 )
 def test_numbers_are_set_with_three_digits(value, text):
-    assert reporting.number(value) == text
+    assert wording.number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -417,15 +419,15 @@ def test_numbers_are_set_with_three_digits(value, text):
     ],
 )
 def test_texts_of_the_configuration_are_typeset(plain, text):
-    assert reporting.typeset(plain) == text
+    assert wording.typeset(plain) == text
 
 
 def test_two_pictures_in_one_page_do_not_meet():
     """Ids differ, references follow them, and style rules stay inside."""
-    pictures = [reporting.inline_svg(SVG, name, f"{name}-caption") for name in ("one", "two")]
-    ids = [set(re.findall(r'\bid="([^"]+)"', picture)) for picture in pictures]
+    drawn = [pictures.inline_svg(SVG, name, f"{name}-caption") for name in ("one", "two")]
+    ids = [set(re.findall(r'\bid="([^"]+)"', picture)) for picture in drawn]
     assert not ids[0] & ids[1]
-    for picture, own in zip(pictures, ids, strict=True):
+    for picture, own in zip(drawn, ids, strict=True):
         assert set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture)) and "example.org" not in picture
         for groups in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture):
             assert "".join(groups) in own
@@ -434,34 +436,34 @@ def test_two_pictures_in_one_page_do_not_meet():
 
 
 def test_large_tables_are_named_instead_of_embedded():
-    assert 'href="data:text/csv' in reporting.download(b"a,b\n", "paper/figure.csv")
-    large = reporting.download(b"1" * (reporting.EMBEDDED_BYTES + 1), "paper/figure.csv")
+    assert 'href="data:text/csv' in markup.download(b"a,b\n", "paper/figure.csv")
+    large = markup.download(b"1" * (markup.EMBEDDED_BYTES + 1), "paper/figure.csv")
     assert "data:" not in large and "paper/figure.csv" in large
 
 
 def test_claims_table_of_one_paper():
     """Rows of another paper are left out, and the brief form has no commands."""
     rows = claim_rows()
-    table = reporting.claims_table(rows[rows["paper"] == "shen2023"])
+    table = claims_table(rows[rows["paper"] == "shen2023"])
     assert "B-T5.2" in table and "A-F2" not in table
-    assert "snakemake" not in reporting.claims_table(rows, brief=True)
-    assert "3 papers" not in reporting.claims_filter(rows) and 'data-key="paper"' in reporting.claims_filter(rows)
-    assert reporting.verdict_of(rows, "A-F2") == "PARTIAL"
-    assert reporting.verdict_of(rows, "B-T5.2") == "VIOLATED"
+    assert "snakemake" not in claims_table(rows, brief=True)
+    assert "3 papers" not in claims_filter(rows) and 'data-key="paper"' in claims_filter(rows)
+    assert verdicts.verdict_of(rows, "A-F2") == "PARTIAL"
+    assert verdicts.verdict_of(rows, "B-T5.2") == "VIOLATED"
 
 
 def test_summary_counts():
     """Counts of the tables, with their verbs."""
-    text = reporting.summary(claim_rows(), pd.DataFrame({"confirmed": ["yes", "no"]}))
+    text = outcome.summary(claim_rows(), pd.DataFrame({"confirmed": ["yes", "no"]}))
     assert "three claims of two papers" in text and "five quantities" in text
     assert "two agree with the paper, one agrees in part, one stays open and one contradicts it" in text
     assert "Two errata are listed; a demonstration confirms one of them" in text
 
 
 def test_scale_note_is_silent_at_full_scale():
-    for scale in reporting.FULL_SCALES:
-        assert reporting.scale_note(scale, claim_rows()) == ""
-    assert "<aside" in reporting.scale_note("tiny", claim_rows())
+    for scale in outcome.FULL_SCALES:
+        assert outcome.scale_note(scale, claim_rows()) == ""
+    assert "<aside" in outcome.scale_note("tiny", claim_rows())
 
 
 def test_formulas_become_mathml_in_text_alone():
@@ -523,9 +525,9 @@ def test_criteria_and_readings():
 
 
 def test_privacy_statements_can_be_exceeded():
-    def exact(**values: float) -> reporting.Measures:
+    def exact(**values: float) -> Measures:
         rows = pd.DataFrame([{"quantity": name, "measured": str(value)} for name, value in values.items()])
-        return reporting.Measures(rows.set_index("quantity"))
+        return Measures(rows.set_index("quantity"))
 
     names = {"X": "Lemma 1"}
     good = exact(**{"X worst ratio": 0.8, "X limit": 2.0, "X exact epsilon at 1": 0.4})

@@ -16,10 +16,11 @@
 # %%
 from IPython.display import HTML, Markdown, display
 
-from privrep import reporting as page
-from privrep.findings import accounting, figure2
+from privrep.report import claim_rows, outcome, record, sources, verdicts
+from privrep.report.findings import accounting, figure2
+from privrep.report.run import Run
 
-run = page.Run.load()
+run = Run.load()
 
 
 def show(*parts: str) -> None:
@@ -35,9 +36,9 @@ def say(*parts: str) -> None:
 
 
 # %%
-show(page.masthead(run.provenance))
-say(page.summary(run.claims, run.errata))
-show(page.tally(run.claims), page.papers(run.claims["paper"]), page.scale_note(run.scale, run.claims))
+show(record.masthead(run.provenance))
+say(outcome.summary(run.claims, run.errata))
+show(outcome.tally(run.claims), sources.papers(run.claims["paper"]), outcome.scale_note(run.scale, run.claims))
 
 # %% [markdown]
 # ## How to read a verdict
@@ -46,7 +47,7 @@ show(page.tally(run.claims), page.papers(run.claims["paper"]), page.scale_note(r
 # repetitions, the rule, and the scale of the run. A verdict of agreement needs the whole interval on the claimed side.
 
 # %%
-show(page.verdict_guide())
+show(verdicts.verdict_guide())
 
 # %% [markdown]
 # ## Figure 2 of jain2021
@@ -108,7 +109,7 @@ say(run.findings("accounting", accounting.findings))
 # A command draws the figure of its claim again, with all that it needs.
 
 # %%
-show(page.claims_filter(run.claims), page.claims_table(run.claims, run.shown()))
+show(claim_rows.claims_filter(run.claims), claim_rows.claims_table(run.claims, run.shown()))
 
 # %% [markdown]
 # ## Errata
@@ -116,10 +117,10 @@ show(page.claims_filter(run.claims), page.claims_table(run.claims, run.shown()))
 # What is printed, what is right, and a demonstration that would come out differently if the printed version were right.
 
 # %%
-show(page.errata_table(run.errata))
+show(sources.errata_table(run.errata))
 
 # %% [markdown]
 # ## Provenance
 
 # %%
-show(page.provenance_table(run.provenance))
+show(record.provenance_table(run.provenance))

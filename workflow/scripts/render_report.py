@@ -10,8 +10,8 @@ from pathlib import Path
 from nbclient.exceptions import CellExecutionError
 
 from privrep.config import ROOT
-from privrep.page import render, write
-from privrep.reporting import PARAMETERS
+from privrep.report.page import render, write
+from privrep.report.run import PARAMETERS
 
 
 def main() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from privrep.reporting import Measures, Run, listing, number, share
+from privrep.report.run import Measures, Run
+from privrep.report.wording import listing, number, share
 
 STUDY = "accounting"
 WORST, LIMIT, EXACT = " worst ratio", " limit", " exact epsilon at 1"

@@ -5,20 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep.reporting import (
-    Measures,
-    Run,
-    codes,
-    count,
-    listing,
-    number,
-    plural,
-    sentence,
-    share,
-    table,
-    times,
-    verdict_line,
-)
+from privrep.report.markup import table
+from privrep.report.run import Measures, Run
+from privrep.report.verdicts import verdict_line
+from privrep.report.wording import codes, count, listing, number, plural, sentence, share, times
 from privrep.studies.figure2 import (
     COMPARABLE_EPSILON,
     CRITERIA,

@@ -1,0 +1,94 @@
+"""The table of claims with their quantities, and the buttons that filter it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+import pandas as pd
+
+from privrep.report.markup import command_line, scrolling
+from privrep.report.pictures import anchor
+from privrep.report.verdicts import badge, by_mood, claim_anchor
+from privrep.report.wording import interval, typeset
+
+LONG_REASON = 24
+"""Reasons of more characters get a line of their own."""
+
+
+def claims_table(claims: pd.DataFrame, figures: Iterable[str] = (), brief: bool = False) -> str:
+    """Claims with their quantities, verdicts, reasons and commands, one group of rows per claim.
+
+    Parameters
+    ----------
+    claims : rows of claims.csv, as text.
+    figures : ids of the figures in the page, for links.
+    brief : leave out statements, reasons and commands.
+    """
+    columns = ["Quantity", "Claimed", "Predicted", "Measured [95\u00a0% interval]", "Verdict", "Reason"]
+    columns = columns[:-1] if brief else columns
+    groups = []
+    for (paper, claim), rows in claims.groupby(["paper", "id"], sort=False):
+        first = rows.iloc[0]
+        head = "" if brief else _claim_head(first, paper, claim, set(figures), len(columns))
+        body = "".join(_quantity_row(row, brief) for row in rows.to_dict("records"))
+        name = "" if brief else f' id="{claim_anchor(claim)}"'
+        groups.append(f'<tbody role="rowgroup"{name} data-paper="{html.escape(paper)}">{head}{body}</tbody>')
+    # Roles stand beside the elements, since the page lays the rows out as blocks on a phone.
+    header = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in columns)
+    head = f'<thead role="rowgroup"><tr role="row">{header}</tr></thead>'
+    kind = "claims brief" if brief else "claims"
+    return scrolling(f'<table role="table" class="{kind}">{head}{"".join(groups)}</table>', "Verdicts")
+
+
+def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width: int) -> str:
+    link = f' · <a href="#{anchor(row["figure"])}">figure</a>' if row["figure"] in figures else ""
+    return (
+        f'<tr role="row" class="claim"><th role="rowheader" scope="rowgroup" colspan="{width}"><div>'
+        f'<span class="id">{html.escape(claim)}</span> '
+        f'<span class="place">{html.escape(paper)}, {typeset(row["place"])}{link}</span>'
+        f"<p>{typeset(row['statement'])}</p>"
+        f'<span class="again">Draw again: {command_line(row["command"])}</span></div></th></tr>'
+    )
+
+
+def _quantity_row(row: dict, brief: bool) -> str:
+    tolerance = f' <span class="interval">± {typeset(row["tolerance"])}</span>' if row["tolerance"] else ""
+    measured = interval(row["measured"], row["ci_low"], row["ci_high"])
+    if row["rule"] == "all_hold":
+        measured = "" if row["verdict"] == "NOT-TESTED" else f"{measured} hold"
+    reason = typeset(row["reason"])
+    own_line = not brief and len(row["reason"]) > LONG_REASON
+    cells = {
+        "claimed": typeset(row["claimed"]) + tolerance,
+        "predicted": typeset(row["predicted"]),
+        "measured": measured,
+    }
+    filled = "".join(f'<td role="cell" data-label="{name}">{text}</td>' for name, text in cells.items())
+    filled += f'<td role="cell">{badge(row["verdict"])}</td>'
+    if not brief:
+        filled += f'<td role="cell" class="reason">{"" if own_line else reason}</td>'
+    kind = ' class="whole"' if row["rule"] == "all_hold" else ""
+    line = (
+        f'<tr role="row" data-verdict="{row["verdict"]}"{kind}>'
+        f'<th role="rowheader" scope="row">{typeset(row["quantity"])}</th>{filled}</tr>'
+    )
+    if own_line:
+        cell = f'<td role="cell" colspan="6" class="reason">{reason}</td>'
+        line += f'<tr role="row" class="more" data-verdict="{row["verdict"]}">{cell}</tr>'
+    return line
+
+
+def claims_filter(claims: pd.DataFrame) -> str:
+    """Buttons that show the rows of one verdict or paper; hidden unless the page's script runs."""
+
+    def buttons(key: str, values: Iterable[str]) -> str:
+        return "".join(
+            f'<button type="button" aria-pressed="false" data-key="{key}" data-value="{value}">{value} {count}</button>'
+            for value, count in values
+        )
+
+    verdicts = [(word, (claims["verdict"] == word).sum()) for word in by_mood(claims["verdict"].unique())]
+    papers = [(paper, (claims["paper"] == paper).sum()) for paper in claims["paper"].unique()]
+    groups = buttons("verdict", verdicts) + (buttons("paper", papers) if len(papers) > 1 else "")
+    return f'<div class="filter" role="group" aria-label="Show only" hidden>{groups}</div>'

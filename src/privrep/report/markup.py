@@ -1,0 +1,55 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""Pieces of HTML that know nothing of privacy: tables, commands and downloads."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Iterable
+
+EMBEDDED_BYTES = 200_000
+"""Tables up to this size are put into the page for download."""
+
+
+def table(
+    header: list[str], rows: Iterable[list[str]], caption: str = "", kind: str = "", row_header: bool = True
+) -> str:
+    """An HTML table in a container that scrolls. Cells are HTML; a cell with a number alone does not wrap."""
+
+    def cell(text: str, first: bool) -> str:
+        if first and row_header:
+            return f'<th scope="row">{text}</th>'
+        plain = re.sub(r"<[^>]+>|[\s,.\[\]×−–✓✗∞†]", "", text)
+        return f'<td class="number">{text}</td>' if plain.isdigit() else f"<td>{text}</td>"
+
+    head = "".join(f'<th scope="col">{name}</th>' for name in header)
+    body = "".join(f"<tr>{''.join(cell(text, not i) for i, text in enumerate(row))}</tr>" for row in rows)
+    title = f"<caption><div>{caption}</div></caption>" if caption else ""
+    return scrolling(
+        f'<table class="{kind}">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>', caption
+    )
+
+
+def scrolling(content: str, label: str = "") -> str:
+    """A container that scrolls sideways by itself, by keyboard too."""
+    name = re.sub(r"<[^>]+>", "", label) or "Table"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(name)}">{content}</div>'
+
+
+def command_line(command: str) -> str:
+    """A command that a reader can copy."""
+    return f'<code class="command">{html.escape(command, quote=False)}</code>'
+
+
+def data_uri(content: bytes, kind: str) -> str:
+    """Content as a link target of its own."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def download(content: bytes, name: str, text: str = "numbers as CSV") -> str:
+    """A link that saves a table; the name of the file when the table is too large for the page."""
+    if len(content) > EMBEDDED_BYTES:
+        return f"{text}: <code>{html.escape(name)}</code>"
+    file = name.rsplit("/", 1)[-1]
+    return f'<a download="{html.escape(file)}" href="{data_uri(content, "text/csv")}">{text}</a>'

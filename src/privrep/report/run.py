@@ -1,0 +1,138 @@
+"""The tables of one run: where they are, and how to read them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.config import read_yaml
+from privrep.report.claim_rows import claims_table
+from privrep.report.pictures import figure_html
+from privrep.report.wording import interval
+
+PARAMETERS = "PRIVREP_REPORT"
+"""Environment variable with the name of the JSON file that says where the tables are."""
+
+
+def read_text(path: Path) -> pd.DataFrame:
+    """A CSV as text, so that a printed 0.90 stays 0.90."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The rows of a study's measures.csv by quantity."""
+
+    rows: pd.DataFrame
+
+    def __contains__(self, quantity: str) -> bool:
+        return quantity in self.rows.index
+
+    def value(self, quantity: str) -> float:
+        return float(self.rows.loc[quantity, "measured"])
+
+    def text(self, quantity: str) -> str:
+        """The number with its interval, for prose."""
+        row = self.rows.loc[quantity]
+        return interval(row["measured"], row["ci_low"], row["ci_high"])
+
+    def seeds(self, quantity: str) -> int:
+        return int(self.rows.loc[quantity, "seeds"])
+
+    def numbered(self, prefix: str) -> dict[float, float]:
+        """Values of the quantities whose name is the prefix and a number, by that number."""
+        found = {
+            name.removeprefix(prefix): float(value)
+            for name, value in self.rows["measured"].items()
+            if name.startswith(prefix)
+        }
+        return {float(name): value for name, value in found.items() if re.fullmatch(r" ?[\d.]+", name)}
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where the tables of one run are, and how to read them. Its methods return HTML for the notebook.
+
+    Attributes
+    ----------
+    captions : config/claims files with the figures' captions.
+    """
+
+    claims: pd.DataFrame
+    errata: pd.DataFrame
+    provenance: dict
+    results: Path
+    figures: Path
+    captions: dict[str, str]
+
+    @classmethod
+    def load(cls, environment: dict[str, str] = os.environ) -> Run:
+        """The run that the JSON file named by the environment describes; without one, the default run."""
+        places = {
+            "claims": "reports/claims.csv",
+            "errata": "reports/errata.csv",
+            "provenance": "reports/provenance.json",
+            "results": "results/default",
+            "figures": "figures",
+            "captions": [str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
+        }
+        if PARAMETERS in environment:
+            places |= json.loads(Path(environment[PARAMETERS]).read_text())
+        captions = {}
+        for path in places["captions"]:
+            captions |= read_yaml(Path(path)).get("captions", {})
+        return cls(
+            claims=read_text(places["claims"]),
+            errata=read_text(places["errata"]),
+            provenance=json.loads(Path(places["provenance"]).read_text()),
+            results=Path(places["results"]),
+            figures=Path(places["figures"]),
+            captions=captions,
+        )
+
+    @property
+    def scale(self) -> str:
+        return self.provenance["config"]["scale"]
+
+    def has(self, study: str) -> bool:
+        """Whether a study is part of this run."""
+        return study in self.provenance["config"]["studies"]
+
+    def measures(self, study: str) -> Measures:
+        """The measured quantities of a study."""
+        return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"))
+
+    def cells(self, study: str) -> pd.DataFrame:
+        """The results table of a study."""
+        return pd.read_csv(self.results / study / "cells.csv")
+
+    def numbers(self, figure: str) -> pd.DataFrame:
+        """The plotted numbers of a figure."""
+        return pd.read_csv(self.figures / f"{figure}.csv")
+
+    def shown(self) -> list[str]:
+        """Figures that this run has, in the order of their captions."""
+        return [figure for figure in self.captions if (self.figures / f"{figure}.svg").exists()]
+
+    def section_figure(self, figure: str, label: str = "", remark: str = "") -> str:
+        """A figure of the run with its caption; a sentence that says so when the run has none of that name."""
+        svg = self.figures / f"{figure}.svg"
+        if not svg.exists():
+            return f"<p>The figure <code>{html.escape(figure)}</code> is not part of this run.</p>"
+        numbers = (self.figures / f"{figure}.csv").read_bytes()
+        return figure_html(figure, svg.read_text(), numbers, self.captions[figure], label, remark)
+
+    def section_claims(self, *claims: str) -> str:
+        """The verdicts of some claims, in short."""
+        return claims_table(self.claims[self.claims["id"].isin(claims)], brief=True)
+
+    def findings(self, study: str, write: Callable[[Run], str]) -> str:
+        """The findings of a study; a sentence that says so when it did not run."""
+        return write(self) if self.has(study) else "This study is not part of this run."

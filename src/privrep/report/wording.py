@@ -1,0 +1,133 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""Numbers, names and counts as text: how the report spells what the tables say."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
+
+GREEK = {
+    "epsilon": "ε",
+    "eps": "ε",
+    "delta": "δ",
+    "Delta": "Δ",
+    "zeta": "ζ",
+    "eta": "η",
+    "rho": "ρ",
+    "sigma": "σ",
+    "mu": "μ",
+    "sqrt": "√",
+}
+
+SIGNS = {
+    " %": "\u00a0%",
+    "||": "‖",
+    "&lt;=": "≤",
+    "&gt;=": "≥",
+    "^2": "²",
+    "^T": "<sup>⊤</sup>",
+    "D triangle D": "D △ D",
+    "$": "&#36;",
+    " -> ": " → ",
+}
+
+
+def typeset(text: str) -> str:
+    """Plain text of the configuration as HTML: escaped, with letters, subscripts and signs in place of their names.
+
+    A relation keeps its sides on one line.
+
+    >>> typeset("rho <= eps^2/(8 ln(1/delta)), delta = 1e-6")
+    'ρ\\xa0≤\\xa0ε²/(8 ln(1/δ)), δ\\xa0=\\xa010<sup>−6</sup>'
+    """
+    text = html.escape(str(text), quote=False)
+    for plain, sign in SIGNS.items():
+        text = text.replace(plain, sign)
+    text = re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], text)
+    text = re.sub(r"(?<![\w-])([A-Za-zσ])_([A-Za-z0-9]+)(?![A-Za-z0-9_-])", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"(?<![\w.-])1(?:\.0)?e-0?(\d+)\b", r"10<sup>−\1</sup>", text)
+    text = re.sub(r"(?<=\S) ([=≤≥]) (?=\S)", "\u00a0\\1\u00a0", text)
+    return re.sub(r"(?<![\w)-])-(?=\d)", "−", text)
+
+
+def number(value: float | str, digits: int = 3) -> str:
+    """A number to the given significant digits.
+
+    >>> number(1.3837), number(0.000128), number(12068.8), number(1.9969), number(2.0), number(1e-4)
+    ('1.38', '1.28 × 10<sup>−4</sup>', '12,100', '2.00', '2', '10<sup>−4</sup>')
+    """
+    value = float(value)
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞"
+    if value == 0:
+        return "0"
+    exponent = int(f"{value:.{digits - 1}e}".split("e")[1])
+    if not -4 < exponent < 7:
+        mantissa = f"{value / 10.0**exponent:.12g}"
+        mantissa = mantissa if mantissa.isdigit() else _rounded(value / 10.0**exponent, digits - 1)
+        power = f"10<sup>{exponent}</sup>"
+        text = power if mantissa == "1" else f"{mantissa} × {power}"
+    elif value == int(value) and exponent < digits:
+        text = f"{value:,.0f}"
+    else:
+        text = _rounded(value, digits - 1 - exponent)
+    return text.replace("-", "−")
+
+
+def _rounded(value: float, places: int) -> str:
+    """A number to some decimal places, a five rounded up as on paper; a negative count rounds before the point."""
+    rounded = Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    return f"{rounded:,.{max(0, places)}f}"
+
+
+def interval(measured: float | str, low: float | str, high: float | str) -> str:
+    """A number with its interval; the number alone when there is none."""
+    if measured == "":
+        return ""
+    if low == "" or float(low) == float(high):
+        return number(measured)
+    return f'{number(measured)} <span class="interval">[{number(low)}, {number(high)}]</span>'
+
+
+def share(value: float) -> str:
+    """A fraction in per cent."""
+    return f"{number(100 * value, 2)}\u00a0%"
+
+
+def times(factor: float) -> str:
+    """A factor, without false precision."""
+    return f"{number(factor, 2)} times"
+
+
+def listing(items: Iterable[str], last: str = "and") -> str:
+    """Items as a phrase.
+
+    >>> listing(["a", "b", "c"])
+    'a, b and c'
+    """
+    items = list(items)
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}" if items else "none"
+
+
+def count(number: int) -> str:
+    """A count, in words up to twelve."""
+    words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    return words[number] if number < len(words) else str(number)
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """A count with its noun."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def sentence(text: str) -> str:
+    """Text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def codes(names: Iterable[str]) -> str:
+    """Names of series as a phrase in Markdown."""
+    return listing(f"`{name}`" for name in names)
