@@ -304,6 +304,43 @@ def random_starts(cells: pd.DataFrame) -> str:
     return text + f"Such runs carry the mean: in {codes(uneven)} it does not fall from each epsilon to the next."
 
 
+GRADIENT, PER_USER = "random-s2-gradient", "random-s2-user"
+FLAT = 2.0
+"""A curve whose largest MSE is at most so many times its least one hardly depends on epsilon."""
+
+
+def alternatives(found: pd.DataFrame) -> str:
+    """How gradient descent and clipping per user compare with the deciding reading, epsilon by epsilon."""
+    scores = found.set_index("reading")
+    if not {GRADIENT, PER_USER} <= set(scores.index):
+        return ""
+    columns = [name for name in scores.columns if name.startswith("mse_")]
+    columns = [name for name in columns if scores.loc[[DECIDING, GRADIENT, PER_USER], name].notna().all()]
+    epsilons = [float(name.removeprefix("mse_")) for name in columns]
+    ours, gradient, per_user = (scores.loc[name, columns].astype(float) for name in (DECIDING, GRADIENT, PER_USER))
+    spread = gradient.max() / gradient.min()
+    better = [epsilon for epsilon, ratio in zip(epsilons, ours / gradient, strict=True) if ratio > 1]
+    text = (
+        f"**Other steps.** Gradient descent on clipped gradients of whole users (`{GRADIENT}`) has MSE between "
+        f"{number(gradient.min())} and {number(gradient.max())}"
+    )
+    text += ": it hardly depends on epsilon, since its step and not the noise limits it. " if spread <= FLAT else ". "
+    if better:
+        text += f"It is below the deciding reading at {listing(eps(epsilon) for epsilon in better)}, "
+        text += f"by up to {times((ours / gradient).max())}; its step size is selected on the score as well. "
+    else:
+        text += "It is below the deciding reading at no epsilon. "
+    gains = ours / per_user
+    if gains.min() > 1:
+        text += (
+            f"Clipping the sums of a user as a whole (`{PER_USER}`, not in the paper) divides the MSE of the deciding reading "
+            f"by {number(gains.min(), 2)} to {number(gains.max(), 2)} at the same printed budget."
+        )
+    else:
+        text += f"Clipping the sums of a user as a whole (`{PER_USER}`, not in the paper) does not lower the MSE at every epsilon."
+    return text
+
+
 def selection(cells: pd.DataFrame) -> str:
     """That the number of epochs was selected on the score, and what a fixed number would cost."""
     method = read_method(cells, DECIDING)
@@ -377,6 +414,7 @@ def findings(run: Run) -> str:
         epochs(measures, cells),
         random_starts(cells),
         accounting(found, cells),
+        alternatives(found),
         selection(cells),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
