@@ -33,7 +33,7 @@ def run_with_bar(command: list[str], logs: Path) -> int:
 
     def refresh() -> None:
         while not over.wait(1.0):
-            bar.set_postfix_str(current_cell(logs, start)[-70:])
+            bar.set_postfix_str(current_cell(logs, start)[:80])
 
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     with tqdm(unit="job", dynamic_ncols=True) as bar:

@@ -22,6 +22,12 @@ def total(paths: list[Path], column: str, delimiter: str) -> float:
     return seconds
 
 
+def wall_seconds(paths: list[Path]) -> float:
+    """From the start of the first job to the end of the last one; a pause between two runs counts."""
+    ends = {path: path.stat().st_mtime for path in paths}
+    return max(ends.values()) - min(end - total([path], "s", "\t") for path, end in ends.items())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, type=json.loads, help="resolved configuration as JSON")
@@ -33,6 +39,7 @@ def main() -> None:
     record = provenance(args.config) | {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "jobs": len(args.jobs),
+        "wall_seconds": round(wall_seconds(args.jobs), 1),
         "job_seconds": round(everything, 1),
         "cell_seconds": round(cells, 1),
         "cell_cpu_seconds": round(total(args.timings, "cpu_seconds", ","), 1),
