@@ -260,3 +260,12 @@ def test_wrong_multipliers_would_be_noticed():
     for factor in (2**-0.5, 0.5):
         assert gdp_epsilon(1 / (multiplier * factor), DELTA) > 1.3
     assert np.isclose(gdp_epsilon(1 / multiplier, DELTA), 1.0, rtol=0, atol=1e-9)
+
+
+def test_printed_theorems_are_not_used_beyond_their_range():
+    """They need eps <= ln(1/delta); beyond 2.343 ln(1/delta) the printed noise does not give what it promises."""
+    limit = math.log(1 / DELTA)
+    assert Budget(limit, DELTA, "paper").noise_multiplier(Cost(9 / 8, 1.0), sequential_theorem(Cost(9 / 8, 1.0))) > 0
+    with pytest.raises(ValueError, match=r"^epsilon is 14.0; the printed theorems need at most ln\(1/delta\)"):
+        Budget(14.0, DELTA, "paper")
+    assert Budget(14.0, DELTA, "exact").epsilon == 14.0

@@ -228,7 +228,9 @@ def test_with_a_large_budget_it_comes_close_to_no_privacy():
     users = Users(Problem(300, 16, 6, 2, label_noise_sd=0.1))
     best = nonprivate_altmin.Algorithm().fit(make_task(users)).excess_risk
     risks = [
-        algorithm(clip_feature=15.0, clip_label=6.0, epochs=8).fit(make_task(users, Budget(epsilon, DELTA))).excess_risk
+        algorithm(clip_feature=15.0, clip_label=6.0, epochs=8)
+        .fit(make_task(users, Budget(epsilon, DELTA, "exact")))
+        .excess_risk
         for epsilon in (1e6, 0.1)
     ]
     assert risks[0] < 2 * best

@@ -121,7 +121,7 @@ def test_single_model_by_gradients_is_clipped_gradient_descent():
 def test_no_single_model_serves_all_users(options):
     """The users average to zero, so the risk stays near k = 2, the value of theta = 0, even without privacy."""
     users = Users(Problem(2000, 8, 12, 2, head_law="sphere"))
-    risk = single_model.Algorithm(*options).fit(make_task(users, Budget(1e6, DELTA))).excess_risk
+    risk = single_model.Algorithm(*options).fit(make_task(users, Budget(1e6, DELTA, "exact"))).excess_risk
     assert 1.95 < risk < 2.1
 
 
@@ -228,7 +228,7 @@ def test_gradient_descent_learns():
     """With a large budget the distance to the truth falls well below that of the random start."""
     users = Users(Problem(400, 8, 6, 2, head_law="sphere"))
     chosen = gradient_descent.Algorithm("random", "all-samples-reused", 1.0, 5.0, epochs=10)
-    task = make_task(users, Budget(1e6, DELTA))
+    task = make_task(users, Budget(1e6, DELTA, "exact"))
     start = random_subspace(6, 2, task.stream("init"))
     assert dist2(chosen.fit(task).subspace, users.truth.basis) < 0.5 * dist2(start, users.truth.basis)
 

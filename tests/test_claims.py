@@ -117,7 +117,7 @@ def test_a_study_that_did_not_run_is_not_tested():
         (1.1, 1.2, 3, "PARTIAL"),
         (1.1, 1.2, 0, "NOT-REPRODUCED"),
         (0.9, 1.2, 0, "INCONCLUSIVE"),
-        (0.9, 1.2, 1, "PARTIAL"),
+        (0.9, 1.2, 1, "INCONCLUSIVE"),
     ],
 )
 def test_the_whole_needs_every_quantity_at_the_deciding_reading(low, high, others, expected):
@@ -140,6 +140,14 @@ def test_every_claim_names_a_measure_that_its_study_makes():
     for entry in read_claims("jain2021"):
         if entry["study"] == "accounting":
             assert {quantity["measure"] for quantity in entry["quantities"]} <= names
+
+
+def test_pass_marks_of_other_readings_are_those_of_the_claim():
+    """The study judges other readings by the marks that the claim states."""
+    from privrep.studies.figure2 import LIMITS
+
+    entry = next(entry for entry in read_claims("jain2021") if entry["id"] == "A-F2")
+    assert {quantity["measure"]: quantity["value"] for quantity in entry["quantities"]} == LIMITS
 
 
 def test_bootstrap_interval_covers_a_mean():

@@ -17,8 +17,11 @@ from conftest import Recorder, fake_users
 from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.algorithms.moment_step import SampleClip, UserClip, moment_step, moments
 from privrep.algorithms.spectral_init import pair_moments, spectral_init
+from privrep.heads import fit_heads
+from privrep.privacy.audit import MadeUpUsers
 from privrep.privacy.ledger import Entry, Ledger
 from privrep.privacy.mechanisms import release_vector
+from privrep.problem import Block, Problem
 from privrep.splits import PRESETS, count, split_samples
 from privrep.subspace import random_subspace
 
@@ -341,3 +344,33 @@ def test_too_little_noise_is_noticed():
         release.entry,
     )
     assert unclipped.distance(*pair) > release.entry.mu * 10
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-25, 1e-22, 1e-18, 1e-12, 1e-6, 1e3, 1e8, 1e15, 1e20, 1e30])
+@pytest.mark.parametrize("labels", [1e-3, 10.0, 1e10])
+def test_no_size_of_features_gets_past_a_clip(size, labels):
+    """float32 samples of any size, with the heads that the library itself fits: every sum stays within its bound.
+
+    Squares of tiny numbers vanish and squares of large ones overflow in float32; a norm taken from them would let a user through.
+    """
+    rng = np.random.default_rng(3)
+    basis = np.linalg.qr(rng.standard_normal((5, 2)))[0]
+    bound = 1e-4
+    for repeat in range(5):
+        features = (size * rng.standard_normal((8, 1, 5))).astype(np.float32)
+        if repeat == 4:
+            # Nearly orthogonal to the subspace: the fit is close to singular and the head huge.
+            features -= (1 - 1e-6) * (features @ basis @ basis.T).astype(np.float32)
+        block = Block(0, features, np.full((8, 1), labels, np.float32), np.zeros((1, 2), np.float32))
+        users = MadeUpUsers(Problem(1, 8, 5, 2), block)
+        with np.errstate(all="ignore"):
+            heads = fit_heads(features[:4], block.labels[:4], basis)
+            gradient = clipped_gradients(block, slice(4, 8), basis, heads, bound)
+            pairs = pair_moments(users, slice(0, 8), 1.0)
+            for clip in (SampleClip(bound, bound), UserClip(bound, bound)):
+                second, first = moments(users, range(1), lambda _, heads=heads: heads, slice(4, 8), clip)
+                second_bound, first_bound = clip.bounds(4)
+                assert np.linalg.norm(second) <= second_bound * (1 + 1e-5)
+                assert np.linalg.norm(first) <= first_bound * (1 + 1e-5)
+        assert np.linalg.norm(gradient) <= bound * (1 + 1e-5)
+        assert np.linalg.norm(np.triu(pairs)) <= 4 * (1 + 1e-5)

@@ -142,10 +142,10 @@ def judge_whole(claim: dict, rows: list[dict], measures: dict[str, dict]) -> dic
         verdict = NOT_TESTED
     elif verdicts == {yes}:
         verdict = yes
-    elif float(others["measured"]) > 0:
-        verdict = PARTIAL
+    elif no not in verdicts:
+        verdict = INCONCLUSIVE
     else:
-        verdict = no if no in verdicts else INCONCLUSIVE
+        verdict = PARTIAL if float(others["measured"]) > 0 else no
     parts = "; ".join(f"{row['quantity']}: {row['verdict']}" for row in rows)
     return {
         "quantity": claim["whole"]["quantity"],
@@ -158,13 +158,16 @@ def judge_whole(claim: dict, rows: list[dict], measures: dict[str, dict]) -> dic
     }
 
 
-def judge(claims: list[dict], paper: str, measures: dict[str, dict[str, dict]], scale: str, figures: str) -> list[dict]:
+def judge(
+    claims: list[dict], paper: str, measures: dict[str, dict[str, dict]], scale: str, figures: str, options: str = ""
+) -> list[dict]:
     """All rows of claims.csv for one paper.
 
     Parameters
     ----------
     measures : study -> quantity -> row of its measures.csv.
     figures : folder of the figures, for the command that draws one again.
+    options : what Snakemake needs for this run beyond the default, for the same command.
     """
     rows = []
     for claim in claims:
@@ -180,7 +183,7 @@ def judge(claims: list[dict], paper: str, measures: dict[str, dict[str, dict]], 
             "scale": scale,
             "study": claim["study"],
             "figure": claim["figure"],
-            "command": f"snakemake -j1 {figures}/{claim['figure']}.svg",
+            "command": f"snakemake -j1 {figures}/{claim['figure']}.svg {options}".rstrip(),
         }
         rows += [common | row for row in judged]
     return rows

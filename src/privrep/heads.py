@@ -66,4 +66,5 @@ def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray) -> np
     projected = np.ascontiguousarray(projected.T, dtype=np.float64).reshape(rank, samples, users)
     gram = np.einsum("iqb,jqb->ijb", projected, projected)
     right = np.einsum("iqb,qb->ib", projected, labels.astype(np.float64))
-    return solve_positive_definite(gram, right).T
+    heads = solve_positive_definite(gram, right).T
+    return np.where(np.isfinite(heads), heads, 0.0)

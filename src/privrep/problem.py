@@ -23,6 +23,11 @@ FLOATS_PER_BLOCK = 2**18
 """Feature entries in one block: 1 MiB of float32, which stays in the second-level cache."""
 
 
+NORMS = (1e-12, 1e12)
+"""Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
+would let a user through a clip; samples outside count as zero."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """The parameters of one data set. They, and nothing else, name its random stream.
@@ -130,8 +135,11 @@ class Block:
 
     @cached_property
     def feature_norms(self) -> np.ndarray:
-        """||x_ij||, (m, B) float32."""
-        return np.sqrt(np.einsum("mbd,mbd->mb", self.features, self.features))
+        """||x_ij||, (m, B) float32; inf outside `NORMS`, so that every clip reduces such a sample to nothing."""
+        with np.errstate(over="ignore"):
+            squared = np.einsum("mbd,mbd->mb", self.features, self.features)
+        low, high = NORMS
+        return np.sqrt(np.where((squared >= low**2) & (squared <= high**2), squared, np.float32(np.inf)))
 
     def take(self, start: int, stop: int) -> Block:
         """The users of this block whose number lies in [start, stop)."""

@@ -50,7 +50,7 @@ COLUMNS = {
     "excess_risk": "mean over users of ||theta_j - theta_hat_j||^2, exact population value",
     "mse": "excess_risk plus the label noise variance",
     "noise_multiplier": "noise sd of one release over its replace-one sensitivity as the paper counts it, Delta",
-    "theorem": "claim id of the printed privacy statement",
+    "theorem": "claim id of the printed privacy statement; for gradient methods its rule, rho = eps^2/(8 ln(1/delta)), is carried over",
     "epsilon_paper": "epsilon that the printed statement promises for this noise",
     "epsilon_exact": "epsilon from the ledger, by exact Gaussian accounting",
     "mu": "Gaussian-DP parameter from the ledger",

@@ -21,6 +21,14 @@ RESULTS = f"results/{RUN}"
 # The default run owns figures/ and reports/; any other writes beside its results.
 FIGURES = "figures" if RUN == "default" else f"{RESULTS}/figures"
 REPORTS = "reports" if RUN == "default" else f"{RESULTS}/reports"
+# What a command needs to reach this run again.
+RUN_OPTIONS = (
+    ""
+    if config["scale"] == "default"
+    else f"--configfile config/scales/{config['scale']}.yaml"
+)
+if "-seed" in RUN:
+    RUN_OPTIONS += f" --config master_seed={config['master_seed']}"
 SIMULATED = [name for name, study in STUDIES.items() if "series" in study]
 STUDIES_OF_PAPER = {}
 for name, study in STUDIES.items():

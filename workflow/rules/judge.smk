@@ -83,6 +83,8 @@ rule judge_claims:
     params:
         scale=config["scale"],
         figures=Path(FIGURES),
+        options=RUN_OPTIONS,
     shell:
         "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
-        " --scale {params.scale} --figures {params.figures} --output {output} > {log} 2>&1"
+        " --scale {params.scale} --figures {params.figures} --options={params.options:q}"
+        " --output {output} > {log} 2>&1"

@@ -3,8 +3,8 @@
     python workflow/scripts/compare_runs.py reports/claims.csv results/default-seed7/reports/claims.csv
     python workflow/scripts/compare_runs.py tests/reference/claims_quick.csv results/quick/reports/claims.csv
 
-The first form asks whether the verdicts stand under other random numbers: verdicts must agree, and the measured numbers
-are shown with their intervals. In the second form the first table has a column `within`, and the numbers must agree to that
+The first form asks whether the verdicts stand under other random numbers: verdicts must agree, and both measured numbers
+are shown. In the second form the first table has a column `within`, and the numbers must agree to that
 relative tolerance too. Exit status 1 when something disagrees.
 """
 

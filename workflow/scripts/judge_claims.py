@@ -15,13 +15,14 @@ def main() -> None:
     parser.add_argument("--measures", required=True, nargs="+", type=Path, help="<study>/measures.csv")
     parser.add_argument("--scale", required=True)
     parser.add_argument("--figures", required=True, help="folder of all figures")
+    parser.add_argument("--options", default="", help="what Snakemake needs for this run beyond the default")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in args.measures}
     rows = []
     try:
         for path in args.claims:
-            rows += judge(read_claims(path.stem), path.stem, measures, args.scale, args.figures)
+            rows += judge(read_claims(path.stem), path.stem, measures, args.scale, args.figures, args.options)
     except ConfigError as error:
         sys.exit(f"judge_claims.py: {error}")
     write_rows(args.output, rows, CLAIM_COLUMNS)

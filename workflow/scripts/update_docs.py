@@ -46,8 +46,8 @@ def differences(claims: list[dict], measures: list[dict]) -> str:
         < 1,
         f"At epsilon = 1 the noisy matrix of Algorithm 2 is not positive definite in any run with {', '.join(lost)} epochs, so the "
         "printed minimiser does not exist there.": bool(lost),
-        f"Own data (MSE {number(value['own'])}) beats every private single model ({number(single)}), which is no better "
-        f"than predicting zero ({number(value['zero'])}).": value["own"] < single,
+        f"Own data (MSE {number(value['own'])}) beats every private single model ({number(single)}); "
+        f"predicting zero has {number(value['zero'])}.": value["own"] < single,
         "The number of epochs is selected on the score, as the paper's appears to be. That selection is not private.": True,
     }
     return "\n".join(f"- {line}" for line, applies in lines.items() if applies)

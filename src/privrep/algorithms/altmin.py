@@ -118,7 +118,7 @@ class Algorithm:
 
     @property
     def theorem(self) -> Theorem:
-        """Theorem 4.2 for the algorithm as stated (one epoch from Algorithm 3); Lemma 4.3, composed, for the rest."""
+        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3); Lemma 4.3, composed, for the rest."""
         if self.init == "spectral" and self.epochs == 1 and self.batches > 1:
             return THEOREM_4_2
         return sequential_theorem(self.cost)

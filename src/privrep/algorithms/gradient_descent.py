@@ -27,13 +27,13 @@ from privrep.task import Outcome, Task, check_choice, check_count
 
 def clipped_gradients(block: Block, samples: slice, basis: np.ndarray, heads: np.ndarray, bound: float) -> np.ndarray:
     """Sum over the users of a block of the clipped gradients of their mean squared error in U, (d, k) float64."""
-    features, labels = block.features[samples], block.labels[samples]
-    heads = heads.astype(np.float32)
-    residual = np.einsum("qbk,bk->qb", features @ basis.astype(np.float32), heads) - labels
-    direction = np.einsum("qb,qbd->bd", residual, features) * np.float32(2 / len(labels))
+    # In float64 throughout: a head can be huge, and the norms must be exact where they are clipped.
+    features, labels = block.features[samples].astype(np.float64), block.labels[samples]
+    residual = np.einsum("qbk,bk->qb", features @ basis, heads) - labels
+    direction = np.einsum("qb,qbd->bd", residual, features) * (2 / len(labels))
     # g_j = direction_j v_j^T has Frobenius norm ||direction_j|| ||v_j||
     norms = np.linalg.norm(direction, axis=1) * np.linalg.norm(heads, axis=1)
-    return (direction.T @ (heads * clip_factor(norms, bound)[:, None])).astype(np.float64)
+    return direction.T @ (heads * clip_factor(norms, bound)[:, None])
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class SampleClip:
 
     def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # ||vec(x v^T)|| = ||x|| ||v||
-        norms = block.feature_norms[samples] * np.linalg.norm(heads, axis=1).astype(np.float32)
+        norms = block.feature_norms[samples].astype(np.float64) * np.linalg.norm(heads, axis=1)
         return clip_factor(norms, self.feature), clip_scalar(block.labels[samples], self.label)
 
     def bounds(self, samples: int) -> tuple[float, float]:
@@ -78,17 +78,18 @@ class UserClip:
         check_bound("clip_label", self.first)
 
     def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        features = block.features[samples].transpose(1, 0, 2)
+        features = block.features[samples].transpose(1, 0, 2).astype(np.float64)
         labels = block.labels[samples]
         squared = np.einsum("bk,bk->b", heads, heads)
         # A_j = (X_j^T X_j) kron (v v^T), and X X^T has the norm of X^T X.
         second = np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * squared
         first = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) * np.sqrt(squared)
-        root = np.sqrt(clip_factor(second, self.second))
-        # A user whose A_j overflows is clipped to nothing, in both statistics.
+        in_domain = np.isfinite(block.feature_norms[samples]).all(axis=0)
+        root = np.where(in_domain, np.sqrt(clip_factor(second, self.second)), 0.0)
+        # A user outside the domain is clipped to nothing, in both statistics.
         label_factor = np.divide(clip_factor(first, self.first), root, out=np.zeros_like(root), where=root > 0)
         shape = labels.shape
-        return np.broadcast_to(root, shape).astype(np.float32), (labels * label_factor).astype(np.float32)
+        return np.broadcast_to(root, shape), (labels * label_factor).astype(np.float32)
 
     def bounds(self, samples: int) -> tuple[float, float]:
         return self.second, self.first
@@ -103,7 +104,8 @@ def moments(
         heads = head_rule(block)
         scale, labels = clip.scale(block, samples, heads)
         features = block.features[samples]
-        weights = scale[:, :, None] * heads.astype(np.float32)
+        # Heads of near-singular fits can be huge: clip in float64, where the norms are exact, before rounding.
+        weights = (scale[:, :, None] * heads).astype(np.float32)
         rows = np.multiply(weights[:, :, :, None], features[:, :, None, :])
         rows = rows.reshape(-1, heads.shape[1] * features.shape[2])
         second = second + (rows.T @ rows).astype(np.float64)

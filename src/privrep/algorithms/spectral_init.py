@@ -29,7 +29,7 @@ def pair_moments(users: Users, samples: slice, label_clip: float) -> np.ndarray:
     total = np.zeros((dim, dim))
     for block in users.blocks():
         labels, norms = clip_scalar(block.labels, label_clip), block.feature_norms
-        weights = np.divide(labels, norms, out=np.zeros_like(labels), where=norms > 0)
+        weights = np.divide(labels, norms, out=np.zeros_like(labels), where=np.isfinite(norms))
         left = (block.features[firsts] * weights[firsts, :, None]).reshape(-1, dim)
         right = (block.features[seconds] * weights[seconds, :, None]).reshape(-1, dim)
         total += left.T @ right

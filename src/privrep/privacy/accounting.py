@@ -143,6 +143,11 @@ class Budget:
         check_delta(self.delta)
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration is {self.calibration!r}; it must be one of {', '.join(CALIBRATIONS)}")
+        limit = math.log(1 / self.delta)
+        if self.calibration == "paper" and self.epsilon > limit:
+            raise ValueError(
+                f"epsilon is {self.epsilon!r}; the printed theorems need at most ln(1/delta) = {limit:.4g}"
+            )
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem) -> float:
         """Delta for releases of the given total cost."""

@@ -6,9 +6,12 @@ import numpy as np
 
 
 def clip_factor(norm: np.ndarray, bound: float) -> np.ndarray:
-    """min(1, bound / norm), elementwise, 1 where the norm is 0; dtype of `norm`."""
+    """min(1, bound / norm), elementwise, 1 where the norm is 0; dtype of `norm`.
+
+    A norm that overflowed gives 0: such a value is clipped to nothing, never let through.
+    """
     factor = np.divide(bound, norm, out=np.ones_like(norm), where=norm > bound)
-    return np.minimum(factor, 1, out=factor)
+    return np.where(np.isfinite(norm), np.minimum(factor, 1), 0).astype(factor.dtype)
 
 
 def clip_scalar(value: np.ndarray, bound: float) -> np.ndarray:

@@ -99,6 +99,11 @@ class Baselines:
 
     @staticmethod
     def read(cells: pd.DataFrame) -> Baselines:
+        failed = cells[~cells["algorithm"].isin(OUR_ALGORITHMS) & (cells["status"] != "ok")]
+        if len(failed):
+            raise ValueError(
+                f"cell {failed['key'].iloc[0]} of {failed['series'].iloc[0]} failed; without it nothing can be compared"
+            )
         return Baselines(
             random=read_method(cells, "random-model"),
             own=read_method(cells, "own-minimum-norm", "own-ridge"),
