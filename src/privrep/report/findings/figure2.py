@@ -324,7 +324,7 @@ def alternatives(found: pd.DataFrame) -> str:
         f"**Other steps.** Gradient descent on clipped gradients of whole users (`{GRADIENT}`) has MSE between "
         f"{number(gradient.min())} and {number(gradient.max())}"
     )
-    text += ": it hardly depends on epsilon, since its step and not the noise limits it. " if spread <= FLAT else ". "
+    text += ": it hardly depends on epsilon. " if spread <= FLAT else ". "
     if better:
         text += f"It is below the deciding reading at {listing(eps(epsilon) for epsilon in better)}, "
         text += f"by up to {times((ours / gradient).max())}; its step size is selected on the score as well. "
