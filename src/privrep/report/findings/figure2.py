@@ -298,6 +298,10 @@ def random_starts(cells: pd.DataFrame) -> str:
         f"always recover it. The MSE of the worst run over that of the median run reaches {spelled}; "
         f"from Algorithm 3 it is at most {times(spectral)}. "
     )
+    text += (
+        "A start is therefore drawn once in a repetition and shared by all epsilons and numbers of epochs: drawn anew in each "
+        "cell, a few bad ones would decide criterion (ii). "
+    )
     uneven = [name for name, (_, _, falls) in random.items() if not falls]
     if not uneven:
         return text + "The means still fall from each epsilon to the next."
