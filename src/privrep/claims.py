@@ -2,20 +2,26 @@
 
 The claims stand in config/claims, one file per paper. Each quantity of a claim names a measure of a study and a rule:
 
+rate              : the exponent `value` of an upper bound, see `judge_exponent`.
 at_most, at_least : the interval lies wholly on the claimed side of `value`.
+equals            : the interval lies within `tolerance` of `value`.
 digits            : the measured number, rounded as printed, is the printed one.
 all_hold          : every other quantity of the same claim holds; if not, another listed reading may pass.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
+
+from privrep.scaling import LEVEL, student
 
 WORDS = {"experiment": ("REPRODUCED", "NOT-REPRODUCED"), "identity": ("HOLDS", "FALSE-AS-PRINTED")}
 """Kind of a claim -> verdict when it holds and when it does not."""
 
 NOT_TESTED, INCONCLUSIVE, PARTIAL = "NOT-TESTED", "INCONCLUSIVE", "PARTIAL"
+RATE_EXACT, LOOSE, VIOLATED = "RATE-EXACT", "LOOSE", "VIOLATED"
 
 CLAIM_COLUMNS = (
     "id",
@@ -28,6 +34,7 @@ CLAIM_COLUMNS = (
     "measured",
     "ci_low",
     "ci_high",
+    "corrected",
     "rule",
     "tolerance",
     "verdict",
@@ -47,6 +54,69 @@ class Interval:
     measured: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A fitted exponent of an error, with its bootstrap standard error over `seeds` repetitions.
+
+    `local` is the slope that the formula has on the same grid, whose true exponent is `expected`: their difference is what the
+    finite grid adds, and is taken off. Without a formula both are NaN and nothing is taken off.
+    """
+
+    slope: float
+    standard_error: float
+    seeds: int
+    local: float = math.nan
+    expected: float = math.nan
+
+    @property
+    def corrected(self) -> float:
+        bias = self.local - self.expected
+        return self.slope if math.isnan(bias) else self.slope - bias
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Student interval of the corrected exponent."""
+        half = student(self.seeds, level) * self.standard_error
+        return self.corrected - half, self.corrected + half
+
+
+def judge_exponent(rule: dict, found: Exponent, judged: int) -> str:
+    """The verdict on the exponent `value` of an upper bound.
+
+    RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it lies wholly
+    beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is simultaneous over all
+    `judged` exponents (Bonferroni) lies wholly beyond on the other side, or beyond `refuted`, where the claim names it.
+    INCONCLUSIVE otherwise, and when there is no exponent.
+
+    A bound in which the parameter falls to 0 (`toward: zero`) is broken by too small an exponent, not by too large a one.
+    """
+    if math.isnan(found.slope):
+        return INCONCLUSIVE
+    sign = -1 if rule.get("toward") == "zero" else 1
+    claimed, tolerance = sign * rule["value"], rule["tolerance"]
+    low, high = sorted(sign * end for end in found.interval())
+    if claimed - tolerance <= low and high <= claimed + tolerance:
+        return RATE_EXACT
+    if high < claimed - tolerance:
+        return LOOSE
+    refuted = sign * rule["refuted"] if "refuted" in rule else claimed + tolerance
+    surely = min(sign * end for end in found.interval(1 - (1 - LEVEL) / judged))
+    return VIOLATED if surely > refuted else INCONCLUSIVE
+
+
+def explain_exponent(rule: dict, found: Exponent, verdict: str) -> str:
+    """Why, in words: the corrected exponent with its interval, and by how much it misses."""
+    if math.isnan(found.slope):
+        return "no exponent"
+    low, high = found.interval()
+    text = f"exponent {found.corrected:.3f} [{low:.3f}, {high:.3f}]"
+    if not math.isnan(found.local):
+        text += f" without the finite grid's {found.local - found.expected:+.3f}"
+    miss = found.corrected - rule["value"]
+    if verdict in (LOOSE, VIOLATED):
+        text += f", {abs(miss):.2f} {'below' if miss < 0 else 'above'} the claimed {rule['value']:g}"
+    return text
 
 
 def matching_digits(printed: str, value: float) -> tuple[int, int]:
@@ -73,6 +143,12 @@ def holds(rule: dict, found: Interval) -> bool | None:
         same, printed = matching_digits(rule["value"], found.measured)
         return same == printed
     value = rule["value"]
+    if math.isnan(found.measured):
+        return None
+    if name == "equals":
+        inside = abs(found.low - value) <= rule["tolerance"] and abs(found.high - value) <= rule["tolerance"]
+        outside = found.low > value + rule["tolerance"] or found.high < value - rule["tolerance"]
+        return True if inside else False if outside else None
     low, high = (
         (found.low - value, found.high - value) if name == "at_most" else (value - found.high, value - found.low)
     )
@@ -82,7 +158,7 @@ def holds(rule: dict, found: Interval) -> bool | None:
 
 
 def _claimed(rule: dict) -> str:
-    sign = {"at_most": "<= ", "at_least": ">= ", "digits": ""}[rule["rule"]]
+    sign = {"at_most": "<= ", "at_least": ">= ", "digits": "", "equals": "", "rate": ""}[rule["rule"]]
     return f"{sign}{rule['value']}"
 
 
@@ -90,19 +166,32 @@ def _reason(rule: dict, found: Interval, outcome: bool | None) -> str:
     if rule["rule"] == "digits":
         same, printed = matching_digits(rule["value"], found.measured)
         return f"found {found.measured:.5g}, printed {rule['value']}: {same} of {printed} digits"
-    limit = f"{'at most' if rule['rule'] == 'at_most' else 'at least'} {rule['value']}"
+    words = {"at_most": "at most", "at_least": "at least", "equals": f"within {rule.get('tolerance')} of"}
+    limit = f"{words[rule['rule']]} {rule['value']}"
     says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
     if found.low == found.high:
         return f"{found.measured:.4g} {says} {limit}"
     return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {limit}"
 
 
-def judge_quantity(claim: dict, quantity: dict, measures: dict[str, dict], scale: str) -> dict:
+def exponents_judged(claims: list[dict], measures: dict[str, dict[str, dict]], scale: str) -> int:
+    """How many exponents a run judges: the family over which VIOLATED is simultaneous, at least 1."""
+    found = [
+        measures.get(claim["study"], {}).get(quantity["measure"])
+        for claim in claims
+        for quantity in claim["quantities"]
+        if quantity["rule"] == "rate" and scale in claim["scales"]
+    ]
+    return max(1, sum(row is not None and not math.isnan(float(row["measured"])) for row in found))
+
+
+def judge_quantity(claim: dict, quantity: dict, measures: dict[str, dict], scale: str, judged: int = 1) -> dict:
     """One row of claims.csv.
 
     Parameters
     ----------
     measures : rows of the study's measures.csv by quantity, numbers as text.
+    judged : number of exponents judged in the run.
     """
     row = {
         "quantity": quantity["quantity"],
@@ -110,15 +199,23 @@ def judge_quantity(claim: dict, quantity: dict, measures: dict[str, dict], scale
         "predicted": quantity.get("predicted", ""),
         "rule": quantity["rule"],
         "tolerance": quantity.get("tolerance", ""),
+        "figure": quantity.get("figure", ""),
     }
     if quantity["measure"] not in measures:
         return row | {"verdict": NOT_TESTED, "reason": f"study {claim['study']} did not run at this scale"}
     measure = measures[quantity["measure"]]
     found = Interval(float(measure["measured"]), float(measure["ci_low"]), float(measure["ci_high"]))
-    outcome = holds(quantity, found)
-    yes, no = WORDS[claim["kind"]]
-    verdict = {True: yes, False: no, None: INCONCLUSIVE}[outcome]
-    reason = _reason(quantity, found, outcome)
+    if quantity["rule"] == "rate":
+        local, expected = float(measure["formula"]), quantity.get("expected", math.nan)
+        exponent = Exponent(found.measured, float(measure["standard_error"]), int(measure["seeds"]), local, expected)
+        verdict = judge_exponent(quantity, exponent, judged)
+        reason = explain_exponent(quantity, exponent, verdict)
+        row |= {"corrected": exponent.corrected, "predicted": "" if math.isnan(local) else local}
+    else:
+        outcome = holds(quantity, found)
+        yes, no = WORDS[claim["kind"]]
+        verdict = {True: yes, False: no, None: INCONCLUSIVE}[outcome]
+        reason = _reason(quantity, found, outcome)
     if scale not in claim["scales"]:
         verdict, reason = NOT_TESTED, f"needs scale {' or '.join(claim['scales'])}, this is {scale}; {reason}"
     if measure["note"]:
@@ -159,7 +256,13 @@ def judge_whole(claim: dict, rows: list[dict], measures: dict[str, dict]) -> dic
 
 
 def judge(
-    claims: list[dict], paper: str, measures: dict[str, dict[str, dict]], scale: str, figures: str, options: str = ""
+    claims: list[dict],
+    paper: str,
+    measures: dict[str, dict[str, dict]],
+    scale: str,
+    figures: str,
+    options: str = "",
+    judged: int = 1,
 ) -> list[dict]:
     """All rows of claims.csv for one paper.
 
@@ -168,13 +271,14 @@ def judge(
     measures : study -> quantity -> row of its measures.csv.
     figures : folder of the figures, for the command that draws one again.
     options : what Snakemake needs for this run beyond the default, for the same command.
+    judged : number of exponents judged in the run, over all papers.
     """
     rows = []
     for claim in claims:
         found = measures.get(claim["study"], {})
-        judged = [judge_quantity(claim, quantity, found, scale) for quantity in claim["quantities"]]
+        rows_of_claim = [judge_quantity(claim, quantity, found, scale, judged) for quantity in claim["quantities"]]
         if "whole" in claim:
-            judged.insert(0, judge_whole(claim, judged, found))
+            rows_of_claim.insert(0, judge_whole(claim, rows_of_claim, found))
         common = {
             "id": claim["id"],
             "paper": paper,
@@ -182,8 +286,12 @@ def judge(
             "statement": claim["statement"],
             "scale": scale,
             "study": claim["study"],
-            "figure": claim["figure"],
-            "command": f"snakemake -j1 {figures}/{claim['figure']}.svg {options}".rstrip(),
         }
-        rows += [common | row for row in judged]
+        rows += [common | _figure(claim, row.pop("figure", ""), figures, options) | row for row in rows_of_claim]
     return rows
+
+
+def _figure(claim: dict, own: str, figures: str, options: str) -> dict:
+    """The figure of a quantity, its own or its claim's, and the command that draws it again."""
+    name = own or claim["figure"]
+    return {"figure": name, "command": f"snakemake -j1 {figures}/{name}.svg {options}".rstrip()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 from privrep.config import ConfigError
-from privrep.privacy.accounting import Budget
+from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.problem import Problem
 from privrep.rng import digest
 from privrep.task import Algorithm, load_algorithm
@@ -29,7 +29,7 @@ class Cell:
     algorithm: str
     options: tuple[tuple[str, object], ...]
     problem: Problem
-    budget: Budget | None
+    budget: Budget | FixedNoise | None
 
     @property
     def axes(self) -> dict:
@@ -37,7 +37,7 @@ class Cell:
         algorithm moves no existing cell."""
         defaults = {field.name: field.default for field in fields(self.fitter)}
         chosen = {f"option.{name}": value for name, value in self.options if value != defaults[name]}
-        budget = vars(self.budget) if self.budget else {}
+        budget = self.budget.axes if self.budget else {}
         return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
 
     @cached_property
@@ -52,15 +52,36 @@ class Cell:
 
     def __str__(self) -> str:
         options = " ".join(f"{name}={value}" for name, value in self.options)
-        budget = f" epsilon={self.budget.epsilon:g}" if self.budget else ""
-        return f"{self.series} seed={self.problem.seed}{budget} {options}"
+        budget = self.budget.axes if self.budget else {}
+        spent = " ".join(f"{name}={value}" for name, value in budget.items() if name in ("epsilon", "noise_multiplier"))
+        return f"{self.series} seed={self.problem.seed} {spent} {options}"
 
 
 def _axis_values(name: str, value: object) -> list:
-    """Values of an axis; a number of seeds stands for 0, 1, ..., a single value for itself."""
-    if name == "seed" and isinstance(value, int):
+    """Values of an axis; a number of seeds or redraws stands for 0, 1, ..., a single value for itself."""
+    if name in ("seed", "redraw") and isinstance(value, int):
         return list(range(value))
     return value if isinstance(value, list) else [value]
+
+
+def _points(grid: dict) -> Iterator[dict]:
+    """The points of a grid: the product of its axes, and of the points under `together`, whose axes vary as one."""
+    together = grid.get("together", [{}])
+    axes = {axis: _axis_values(axis, value) for axis, value in grid.items() if axis != "together"}
+    for joint in together:
+        for values in itertools.product(*axes.values()):
+            yield joint | dict(zip(axes, values, strict=True))
+
+
+def _budget(point: dict, study: dict, spec: dict) -> Budget | FixedNoise | None:
+    """Take the budget's axes out of a point: a target epsilon, or a noise multiplier and its redraw."""
+    epsilon, multiplier = point.pop("epsilon", None), point.pop("noise_multiplier", None)
+    redraw = point.pop("redraw", 0)
+    if epsilon is not None and multiplier is not None:
+        raise ValueError("the grid has both epsilon and noise_multiplier; a cell takes one of them")
+    if multiplier is not None:
+        return FixedNoise(float(multiplier), study["delta"], redraw)
+    return None if epsilon is None else Budget(float(epsilon), study["delta"], spec.get("calibration", "paper"))
 
 
 def _series_cells(study: dict, name: str) -> Iterator[Cell]:
@@ -68,20 +89,21 @@ def _series_cells(study: dict, name: str) -> Iterator[Cell]:
     grid_name = spec["grid"]
     if grid_name not in study["grids"]:
         raise ValueError(f"grid is {grid_name!r}; it must be one of {', '.join(study['grids'])}")
-    axes = {axis: _axis_values(axis, value) for axis, value in study["grids"][grid_name].items()}
-    for values in itertools.product(*axes.values()):
-        point = dict(zip(axes, values, strict=True))
+    for point in _points(study["grids"][grid_name]):
+        if point.get("redraw") and point.get("noise_multiplier") == 0:
+            continue  # there is no noise to draw again
         problem = {**study["problem"], **spec.get("problem", {})}
         problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
-        epsilon = point.pop("epsilon", None)
-        budget = None if epsilon is None else Budget(float(epsilon), study["delta"], spec.get("calibration", "paper"))
+        budget = _budget(point, study, spec)
         options = {**spec.get("options", {}), **point}
         cell = Cell(study["study"], name, spec["algorithm"], tuple(options.items()), Problem(**problem), budget)
         cell.fitter.check(cell.problem)
         if hasattr(cell.fitter, "cost") and budget is None:
-            raise ValueError(f"grid {grid_name!r} has no epsilon; {cell.algorithm} is private and needs one")
+            raise ValueError(
+                f"grid {grid_name!r} has no epsilon or noise_multiplier; {cell.algorithm} is private and needs one"
+            )
         if budget is not None and not hasattr(cell.fitter, "cost"):
-            raise ValueError(f"grid {grid_name!r} has an epsilon; {cell.algorithm} takes none")
+            raise ValueError(f"grid {grid_name!r} has an epsilon or noise_multiplier; {cell.algorithm} takes none")
         yield cell
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note")
+MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note", "standard_error", "formula")
 
 
 @dataclass(frozen=True)
 class Measure:
     """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no interval: both ends equal the number.
 
-    `note` adds what a reader of the verdict should know, for instance which cells were selected.
+    `note` adds what a reader of the verdict should know, for instance which cells were selected. An exponent has its
+    standard error, for intervals at other levels, and the slope of the formula on the same grid. A number that could not be
+    had is NaN, and the note says why.
     """
 
     quantity: str
@@ -20,6 +23,8 @@ class Measure:
     ci_high: float
     seeds: int = 0
     note: str = ""
+    standard_error: float = math.nan
+    formula: float = math.nan
 
 
 def exact(quantity: str, value: float, note: str = "") -> Measure:

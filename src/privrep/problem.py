@@ -16,7 +16,7 @@ import numpy as np
 from privrep.rng import BlockStreams, stream
 from privrep.subspace import orthonormalise
 
-HEAD_LAWS = ("gauss", "sphere")
+HEAD_LAWS = ("gauss", "sphere", "aniso")
 TRUTH_LAWS = ("orthonormal", "unit-columns")
 
 FLOATS_PER_BLOCK = 2**18
@@ -38,13 +38,16 @@ class Problem:
         n, m, d and k of the papers; 1 <= rank <= dim.
     label_noise_sd : float
         sigma_F of jain2021, >= 0.
-    head_law : {"gauss", "sphere"}
+    head_law : {"gauss", "sphere", "aniso"}
         `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with ||v_j|| = sqrt(k), incoherence 1.
+        `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps.
     truth_law : {"orthonormal", "unit-columns"}
         How U* is normalised: orthonormal columns, or independent Gaussian columns of unit norm ("we normalize U to unit
         norm", jain2021 Section 6).
     seed : int
         Repetition.
+    head_condition : float
+        Condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
 
     Raises
     ------
@@ -60,6 +63,7 @@ class Problem:
     head_law: str = "gauss"
     truth_law: str = "orthonormal"
     seed: int = 0
+    head_condition: float = 1.0
 
     def __post_init__(self):
         for name in ("users", "samples", "dim", "rank"):
@@ -72,13 +76,25 @@ class Problem:
             raise ValueError(f"label_noise_sd is {self.label_noise_sd!r}; it must be finite and at least 0")
         if self.head_law not in HEAD_LAWS:
             raise ValueError(f"head_law is {self.head_law!r}; it must be one of {', '.join(HEAD_LAWS)}")
+        if not 1 <= self.head_condition < float("inf"):
+            raise ValueError(f"head_condition is {self.head_condition!r}; it must be finite and at least 1")
+        if self.head_condition > 1 and self.head_law != "aniso":
+            raise ValueError(f"head_condition is {self.head_condition!r}; head_law {self.head_law!r} needs 1")
         if self.truth_law not in TRUTH_LAWS:
             raise ValueError(f"truth_law is {self.truth_law!r}; it must be one of {', '.join(TRUTH_LAWS)}")
 
     @property
     def axes(self) -> dict:
-        """Names and values of all parameters."""
-        return asdict(self)
+        """Names and values of all parameters. The newer ones are left out at their default, so that older streams stay."""
+        axes = asdict(self)
+        if self.head_condition == 1:
+            del axes["head_condition"]
+        return axes
+
+    @property
+    def head_scales(self) -> np.ndarray:
+        """sqrt(lam_i) of E v v^T, largest first; (k,)."""
+        return np.geomspace(self.head_condition, 1.0, self.rank)
 
     @property
     def block_users(self) -> int:
@@ -157,8 +173,10 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
     start = index * problem.block_users
     users = min(problem.block_users, problem.users - start)
     raw = rng.standard_normal((users, problem.rank), dtype=np.float32)
-    if problem.head_law == "sphere":
+    if problem.head_law in ("sphere", "aniso"):
         raw *= np.float32(problem.rank**0.5) / np.linalg.norm(raw, axis=1, keepdims=True)
+    if problem.head_condition > 1:
+        raw *= problem.head_scales.astype(np.float32)
     heads = raw @ truth.mixing.T.astype(np.float32)
     features = rng.standard_normal((problem.samples, users, problem.dim), dtype=np.float32)
     labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)

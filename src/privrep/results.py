@@ -25,13 +25,19 @@ COLUMNS = {
     "label_noise_sd": "standard deviation of the label noise, sigma_F",
     "head_law": "distribution of the heads v_j",
     "truth_law": "normalisation of U*",
+    "head_condition": "condition number of the heads, sqrt(lam_1 / lam_k)",
     "seed": "repetition",
     "calibration": "how the noise was chosen: paper (printed theorem) or exact (Gaussian DP of the joint release)",
     "epsilon": "target epsilon",
     "delta": "delta of all epsilons in the row",
+    "redraw": "repetition of the noise on the same data",
     "epochs": "passes over all users, E",
     "batches": "disjoint batches of users per epoch, T",
-    "init": "initial subspace: random or spectral (Algorithm 3)",
+    "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+    "start_sine": "sine of every principal angle between a planted start and the truth",
+    "heads": "heads in the subspace step: fitted, or the true ones",
+    "fallback": "how the noisy linear system is solved: solve, ridge, or eigclip",
+    "clip_scale": "unit of the clipping bounds, see privrep.thresholds",
     "split": "which samples serve which step, see privrep.splits",
     "clip_feature": "clipping bound of the features (eta), or of the whole A_j or gradient of a user",
     "clip_label": "clipping bound of the labels (zeta), or of the whole b_j of a user",
@@ -55,7 +61,19 @@ COLUMNS = {
     "epsilon_exact": "epsilon from the ledger, by exact Gaussian accounting",
     "mu": "Gaussian-DP parameter from the ledger",
     "releases": "entries in the ledger",
+    "eta": "clipping bound of the features in absolute terms",
+    "zeta": "clipping bound of the labels in absolute terms",
     "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
+    "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
+    "head_error_max": "largest of the same over users",
+    "head_norm_max": "largest ||v_j|| over users",
+    "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
+    "gram_deviation_F": "the same in Frobenius norm",
+    "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
+    "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
+    "along_F": "||M||_F of eq. 27, Lemma B.6",
+    "residual_F": "||F||_F of eq. 27, Lemma B.6",
+    "private_F": "||F~||_F of eq. 27, Lemma B.7",
     "epochs_run": "epochs until convergence",
 }
 """The data dictionary: every column of cells.csv."""
@@ -70,8 +88,8 @@ def cell_row(cell: Cell) -> dict:
         "series": cell.series,
         "key": cell.key,
         "algorithm": cell.algorithm,
-        **cell.problem.axes,
-        **(vars(cell.budget) if cell.budget else {}),
+        **vars(cell.problem),
+        **(cell.budget.axes if cell.budget else {}),
         **vars(cell.fitter),
     }
 
@@ -100,19 +118,19 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     cpu, wall = time.process_time(), time.perf_counter()
     try:
         outcome = cell.fitter.fit(task)
-        if not np.isfinite(outcome.excess_risk):
+        if outcome.excess_risk is not None and not np.isfinite(outcome.excess_risk):
             raise ArithmeticError(f"the excess risk is {outcome.excess_risk}")
     except (np.linalg.LinAlgError, ArithmeticError) as error:
         row |= {"status": "failed", "reason": str(error)}
     else:
         row |= {
             "status": "ok",
-            "excess_risk": outcome.excess_risk,
-            "mse": outcome.excess_risk + cell.problem.label_noise_sd**2,
             "theorem": outcome.theorem,
             "epsilon_paper": outcome.epsilon_paper,
             **outcome.log,
         }
+        if outcome.excess_risk is not None:
+            row |= {"excess_risk": outcome.excess_risk, "mse": outcome.excess_risk + cell.problem.label_noise_sd**2}
         if outcome.subspace is not None:
             row |= {
                 "dist2": dist2(outcome.subspace, users.truth.basis),

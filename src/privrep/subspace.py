@@ -18,6 +18,22 @@ def random_subspace(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray
     return orthonormalise(rng.standard_normal((dim, rank)))
 
 
+def check_planted(dim: int, rank: int) -> None:
+    """Raise ValueError unless the complement of a subspace has room for as many directions again."""
+    if dim < 2 * rank:
+        raise ValueError(f"dim is {dim}; a planted start needs at least 2 rank = {2 * rank}")
+
+
+def planted_subspace(truth: np.ndarray, sine: float, rng: np.random.Generator) -> np.ndarray:
+    """A subspace whose principal angles to `truth` (d, k) all have the given sine, in random directions; (d, k) orthonormal.
+
+    The directions outside do not depend on the sine, so starts at several distances are nested.
+    """
+    outside = rng.standard_normal(truth.shape)
+    outside = orthonormalise(outside - truth @ (truth.T @ outside))
+    return np.sqrt(1 - sine**2) * truth + sine * outside
+
+
 def sines(basis: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Sines of the principal angles between two subspaces of equal rank, largest first; (k,)."""
     residual = basis - other @ (other.T @ basis)

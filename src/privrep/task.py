@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from privrep.privacy.accounting import Budget
+from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Problem, Users
 
@@ -22,7 +22,7 @@ class Task:
     """
 
     users: Users
-    budget: Budget | None
+    budget: Budget | FixedNoise | None
     stream: Callable[[str], np.random.Generator]
     ledger: Ledger
 
@@ -33,13 +33,13 @@ class Outcome:
 
     Attributes
     ----------
-    excess_risk : mean over users of ||theta_j - theta_hat_j||^2, exact.
+    excess_risk : mean over users of ||theta_j - theta_hat_j||^2, exact; None for a step that personalises nothing.
     subspace : (d, k) orthonormal basis of the released representation, or None.
     theorem, epsilon_paper : id of the printed privacy statement and the epsilon that it promises.
     log : further numbers of the row; each must stand in the data dictionary (`privrep.results`).
     """
 
-    excess_risk: float
+    excess_risk: float | None = None
     subspace: np.ndarray | None = None
     theorem: str = ""
     epsilon_paper: float | None = None

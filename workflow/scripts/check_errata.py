@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 
 from privrep.config import ROOT, check_schema, read_yaml
-from privrep.errata import DEMONSTRATIONS, ERRATA_COLUMNS
+from privrep.errata.demonstrations import DEMONSTRATIONS
+from privrep.errata.finding import ERRATA_COLUMNS
 from privrep.tables import write_rows
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from privrep.claims import CLAIM_COLUMNS, judge
+from privrep.claims import CLAIM_COLUMNS, exponents_judged, judge
 from privrep.config import ConfigError, read_claims
 from privrep.tables import read_rows, write_rows
 
@@ -21,8 +21,10 @@ def main() -> None:
     measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in args.measures}
     rows = []
     try:
-        for path in args.claims:
-            rows += judge(read_claims(path.stem), path.stem, measures, args.scale, args.figures, args.options)
+        claims = {path.stem: read_claims(path.stem) for path in args.claims}
+        judged = exponents_judged([claim for paper in claims.values() for claim in paper], measures, args.scale)
+        for paper, stated in claims.items():
+            rows += judge(stated, paper, measures, args.scale, args.figures, args.options, judged)
     except ConfigError as error:
         sys.exit(f"judge_claims.py: {error}")
     write_rows(args.output, rows, CLAIM_COLUMNS)

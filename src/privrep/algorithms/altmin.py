@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from privrep.algorithms.moment_step import Clip, SampleClip, Step, UserClip, moment_step
+from privrep.algorithms.moment_step import FALLBACKS, Clip, HeadRule, SampleClip, Step, UserClip, moment_step
 from privrep.algorithms.spectral_init import spectral_init
 from privrep.heads import fit_heads
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
@@ -23,10 +23,12 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.problem import Problem, Users
 from privrep.risk import personalised_risk
 from privrep.splits import Split, count, split_samples
-from privrep.subspace import orthonormalise, random_subspace
+from privrep.subspace import check_planted, orthonormalise, planted_subspace, random_subspace
 from privrep.task import Outcome, Task, check_choice, check_count
+from privrep.thresholds import check_scale, feature_threshold, label_threshold
 
 STARTS = ("random", "spectral")
+HEADS = ("fitted", "true")
 
 THEOREM_4_2 = Theorem("A-T4.2", 16)
 """Delta = sqrt(16 L)/eps for Algorithm 3 and one pass of Algorithm 1 over disjoint batches."""
@@ -46,19 +48,33 @@ def start_subspace(init: str, users: Users, split: Split, label_clip: float, noi
     )
 
 
+def fitted_heads(basis, samples: slice) -> HeadRule:
+    """The head step of Algorithm 1, on the users' side."""
+    return lambda block: fit_heads(block.features[samples], block.labels[samples], basis)
+
+
 def alternate(
-    users: Users, batch: range, basis, split: Split, clip: Clip, noise_multiplier: float, rng, ledger
+    users: Users,
+    batch: range,
+    basis,
+    split: Split,
+    clip: Clip,
+    noise_multiplier: float,
+    rng,
+    ledger,
+    fallback: str = "solve",
 ) -> Step:
     """One head step on the users' side and one private subspace step."""
     return moment_step(
         users,
         batch,
-        lambda block: fit_heads(block.features[split.heads], block.labels[split.heads], basis),
+        fitted_heads(basis, split.heads),
         samples=split.subspace,
         clip=clip,
         noise_multiplier=noise_multiplier,
         rng=rng,
         ledger=ledger,
+        fallback=fallback,
     )
 
 
@@ -80,13 +96,18 @@ class Algorithm:
 
     Parameters
     ----------
-    init : {"random", "spectral"}
+    init : {"random", "spectral", "planted"}
+        A planted start knows the truth: it serves the local theory, and no privacy statement covers it.
     split : name in `privrep.splits.PRESETS`
     epochs : passes over all users, E.
     batches : disjoint batches per epoch, T.
     clip_unit : {"sample", "user"}; `user` is not in the paper.
     clip_feature, clip_label : eta and zeta of Algorithm 2, or the bounds of the whole A_j and b_j for clip_unit "user".
     init_label_clip : zeta of Algorithm 3.
+    clip_scale : unit of the three bounds, a name in `privrep.thresholds.SCALES`.
+    start_sine : sine of every principal angle between a planted start and the truth.
+    heads : {"fitted", "true"}; true heads make the subspace step the one regression of jain2021 Remark 1.
+    fallback : name in `privrep.algorithms.moment_step.FALLBACKS`.
     """
 
     init: str
@@ -97,23 +118,42 @@ class Algorithm:
     batches: int = 1
     clip_unit: str = "sample"
     init_label_clip: float = 2.0
+    clip_scale: str = "absolute"
+    start_sine: float = 0.1
+    heads: str = "fitted"
+    fallback: str = "solve"
 
     def __post_init__(self):
-        check_choice("init", self.init, STARTS)
+        check_choice("init", self.init, (*STARTS, "planted"))
         check_choice("clip_unit", self.clip_unit, ("sample", "user"))
         check_count("epochs", self.epochs)
         check_count("batches", self.batches)
+        check_bound("clip_feature", self.clip_feature)
+        check_bound("clip_label", self.clip_label)
         check_bound("init_label_clip", self.init_label_clip)
-        _ = self.clip
+        check_scale(self.clip_scale)
+        if self.clip_unit == "user" and self.clip_scale != "absolute":
+            raise ValueError(f"clip_scale is {self.clip_scale!r}; clip_unit 'user' needs 'absolute'")
+        if not 0 <= self.start_sine <= 1:
+            raise ValueError(f"start_sine is {self.start_sine!r}; it must lie between 0 and 1")
+        check_choice("heads", self.heads, HEADS)
+        check_choice("fallback", self.fallback, tuple(FALLBACKS))
 
     @property
-    def clip(self) -> Clip:
-        return (SampleClip if self.clip_unit == "sample" else UserClip)(self.clip_feature, self.clip_label)
+    def clip_kind(self) -> type[SampleClip] | type[UserClip]:
+        return SampleClip if self.clip_unit == "sample" else UserClip
+
+    def clip(self, problem: Problem) -> Clip:
+        """The thresholds in absolute terms."""
+        return self.clip_kind(
+            feature_threshold(self.clip_scale, self.clip_feature, problem),
+            label_threshold(self.clip_scale, self.clip_label, problem),
+        )
 
     @property
     def cost(self) -> Cost:
         """Of one user: the initialisation, and in each epoch the one batch that the user is in."""
-        steps = self.epochs * self.clip.cost
+        steps = self.epochs * self.clip_kind.cost
         return GAUSSIAN_COST + steps if self.init == "spectral" else steps
 
     @property
@@ -127,24 +167,47 @@ class Algorithm:
         check_split(self.split, problem)
         if self.batches > problem.users:
             raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {problem.users}")
+        if self.init == "planted":
+            check_planted(problem.dim, problem.rank)
+
+    def start(self, task: Task, split: Split, noise_multiplier: float):
+        """U_init, (d, k) orthonormal."""
+        users = task.users
+        if self.init == "planted":
+            return planted_subspace(users.truth.basis, self.start_sine, task.stream("init"))
+        label_clip = label_threshold(self.clip_scale, self.init_label_clip, users.problem)
+        return start_subspace(self.init, users, split, label_clip, noise_multiplier, task)
 
     def fit(self, task: Task) -> Outcome:
         users, split = task.users, check_split(self.split, task.users.problem)
-        n = users.problem.users
+        n, clip = users.problem.users, self.clip(users.problem)
         noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        basis = start_subspace(self.init, users, split, self.init_label_clip, noise_multiplier, task)
+        basis = self.start(task, split, noise_multiplier)
         noise = task.stream("noise")
         smallest = float("inf")
         for _ in range(self.epochs):
             for t in range(self.batches):
                 batch = range(t * n // self.batches, (t + 1) * n // self.batches)
-                step = alternate(users, batch, basis, split, self.clip, noise_multiplier, noise, task.ledger)
+                step = moment_step(
+                    users,
+                    batch,
+                    fitted_heads(basis, split.heads) if self.heads == "fitted" else lambda block: block.heads,
+                    samples=split.subspace,
+                    clip=clip,
+                    noise_multiplier=noise_multiplier,
+                    rng=noise,
+                    ledger=task.ledger,
+                    fallback=self.fallback,
+                )
                 basis = orthonormalise(step.minimiser)
                 smallest = min(smallest, step.min_eigenvalue)
+        log = {"noise_multiplier": noise_multiplier, "min_eigenvalue": smallest}
+        if self.clip_unit == "sample":
+            log |= {"eta": clip.feature, "zeta": clip.label}
         return Outcome(
             excess_risk=personalised_risk(users, basis, split.final),
             subspace=basis,
             theorem=self.theorem.id,
             epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={"noise_multiplier": noise_multiplier, "min_eigenvalue": smallest},
+            log=log,
         )

@@ -113,6 +113,24 @@ def moments(
     return second, first
 
 
+def _solve(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
+    return eigenvalues
+
+
+def _ridge(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
+    return eigenvalues + noise_norm
+
+
+def _eigclip(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
+    return np.maximum(eigenvalues, noise_norm) if noise_norm else eigenvalues
+
+
+FALLBACKS = {"solve": _solve, "ridge": _ridge, "eigclip": _eigclip}
+"""What is inverted in place of the eigenvalues of the noisy A, given the operator norm 2 sA sqrt(dk) of its noise, which is
+public. `solve`: themselves, whatever their sign. `ridge`: all of them raised by the norm. `eigclip`: the small ones raised
+to it. The paper has no rule (E21); all three only process what was released."""
+
+
 @dataclass(frozen=True)
 class Step:
     """Result of one private step: the minimiser (d, k), not orthonormalised, and how far A was from singular.
@@ -135,6 +153,7 @@ def moment_step(
     noise_multiplier: float,
     rng: np.random.Generator,
     ledger: Ledger,
+    fallback: str = "solve",
 ) -> Step:
     """One private minimisation over the batch."""
     second, first = moments(users, batch, head_rule, samples, clip)
@@ -152,6 +171,7 @@ def moment_step(
         name="moment_step",
     )
     eigenvalues, vectors = np.linalg.eigh(second)
-    solution = vectors @ ((vectors.T @ first) / eigenvalues)
+    noise_norm = 2 * (2 * second_bound * noise_multiplier) * len(first) ** 0.5 if noise_multiplier else 0.0
+    solution = vectors @ ((vectors.T @ first) / FALLBACKS[fallback](eigenvalues, noise_norm))
     minimiser = solution.reshape(-1, users.problem.dim).T
     return Step(minimiser, float(eigenvalues[0] / np.abs(eigenvalues).mean()))

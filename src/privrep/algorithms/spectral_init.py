@@ -12,13 +12,21 @@ Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_scalar
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import release_symmetric
-from privrep.problem import Users
-from privrep.splits import count
+from privrep.privacy.mechanisms import GAUSSIAN_COST, release_symmetric
+from privrep.problem import Problem, Users
+from privrep.splits import count, split_samples
+from privrep.task import Outcome, Task
+from privrep.thresholds import check_scale, label_threshold
+
+LEMMA_4_5 = Theorem("A-L4.5", 8)
+"""Delta = sqrt(8 L)/eps for one release of M."""
 
 
 def pair_moments(users: Users, samples: slice, label_clip: float) -> np.ndarray:
@@ -63,3 +71,49 @@ def spectral_init(
     )
     vectors = np.linalg.eigh(moments)[1]
     return np.ascontiguousarray(vectors[:, ::-1][:, : users.problem.rank])
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Algorithm 3 alone, for the laws of Lemma 4.6: it releases a subspace and personalises nothing.
+
+    Parameters
+    ----------
+    init_label_clip : zeta, in units of `clip_scale` (see `privrep.thresholds`).
+    split : name in `privrep.splits.PRESETS`; its range for the initialisation is used.
+    """
+
+    init_label_clip: float
+    split: str = "all-samples-reused"
+    clip_scale: str = "absolute"
+
+    def __post_init__(self):
+        check_bound("init_label_clip", self.init_label_clip)
+        check_scale(self.clip_scale)
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user: one Gaussian release."""
+        return GAUSSIAN_COST
+
+    def check(self, problem: Problem) -> None:
+        split_samples(self.split, problem.samples)
+
+    def fit(self, task: Task) -> Outcome:
+        problem = task.users.problem
+        noise_multiplier = task.budget.noise_multiplier(self.cost, LEMMA_4_5)
+        label_clip = label_threshold(self.clip_scale, self.init_label_clip, problem)
+        basis = spectral_init(
+            task.users,
+            samples=split_samples(self.split, problem.samples).init,
+            label_clip=label_clip,
+            noise_multiplier=noise_multiplier,
+            rng=task.stream("init_noise"),
+            ledger=task.ledger,
+        )
+        return Outcome(
+            subspace=basis,
+            theorem=LEMMA_4_5.id,
+            epsilon_paper=LEMMA_4_5.epsilon(noise_multiplier, task.budget.delta),
+            log={"noise_multiplier": noise_multiplier, "zeta": label_clip},
+        )

@@ -8,7 +8,7 @@ conditions that jain2021 prints, eps = sqrt(8 L) / Delta and the like, with L = 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
@@ -154,3 +154,36 @@ class Budget:
         if self.calibration == "paper":
             return theorem.noise_multiplier(self.epsilon, self.delta)
         return math.sqrt(cost.mu_squared) / gdp_mu(self.epsilon, self.delta)
+
+    @property
+    def axes(self) -> dict:
+        """Names and values of all parameters."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class FixedNoise:
+    """A noise multiplier given directly, for the laws that are stated in Delta. 0 releases without privacy.
+
+    `redraw` numbers repetitions of the noise on the same data.
+    """
+
+    multiplier: float
+    delta: float
+    redraw: int = 0
+
+    def __post_init__(self):
+        if not 0 <= self.multiplier < math.inf:
+            raise ValueError(f"noise_multiplier is {self.multiplier!r}; it must be finite and at least 0")
+        check_delta(self.delta)
+        if not isinstance(self.redraw, int) or self.redraw < 0:
+            raise ValueError(f"redraw is {self.redraw!r}; it must be an integer of at least 0")
+
+    def noise_multiplier(self, cost: Cost, theorem: Theorem) -> float:
+        """Delta, whatever the releases cost."""
+        return self.multiplier
+
+    @property
+    def axes(self) -> dict:
+        """Names and values of all parameters."""
+        return {"noise_multiplier": self.multiplier, "delta": self.delta, "redraw": self.redraw}

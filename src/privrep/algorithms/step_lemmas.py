@@ -1,0 +1,148 @@
+"""One step of Algorithm 1 from a planted start, taken apart as in the proof of jain2021 Lemma 4.4 (Lemmas B.3 to B.7).
+
+With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A the Gram of Algorithm 2 and G, g its noise, the new iterate is (eq. 27)
+
+    A_priv^{-1} b_priv = U* Q + M + F + F~
+    M  = U* Q sum_j (Q^{-1} v_j* - v_j) v_j^T (sum_j v_j v_j^T)^{-1}     error of the heads, along U*
+    F~ = A_priv^{-1} (g - G vec(U* Q))                                   privacy noise
+    F  = what is left of the noise-free iterate                          sampling and label noise
+
+This is an instrument of analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.algorithms.altmin import check_split, fitted_heads
+from privrep.algorithms.moment_step import SampleClip, moments
+from privrep.privacy.accounting import Cost, sequential_theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import MOMENTS_COST, release_moments
+from privrep.problem import Problem, Users
+from privrep.splits import count
+from privrep.subspace import check_planted, orthonormalise, planted_subspace
+from privrep.task import Outcome, Task
+from privrep.thresholds import check_scale, feature_threshold, label_threshold
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Sums over users of the fitted heads: second moment (k, k), cross moment with their errors (k, k), and norms."""
+
+    second: np.ndarray
+    error_cross: np.ndarray
+    error_rms: float
+    error_max: float
+    norm_max: float
+
+
+def head_errors(users: Users, rule, overlap: np.ndarray) -> Heads:
+    """The errors Delta_j = v_j - Q^{-1} v_j* of the fitted heads (Lemma B.4)."""
+    rank = len(overlap)
+    second, cross, squares = np.zeros((rank, rank)), np.zeros((rank, rank)), []
+    longest = 0.0
+    for block in users.blocks():
+        heads = rule(block)
+        errors = heads - np.linalg.solve(overlap, block.heads.T.astype(np.float64)).T
+        second += heads.T @ heads
+        cross += errors.T @ heads
+        squares.append(np.einsum("bk,bk->b", errors, errors))
+        longest = max(longest, float(np.einsum("bk,bk->b", heads, heads).max()))
+    together = np.concatenate(squares)
+    return Heads(second, cross, float(np.sqrt(together.mean())), float(np.sqrt(together.max())), longest**0.5)
+
+
+def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """W^{-1/2} matrix W^{-1/2} for W = second (x) I."""
+    values, vectors = np.linalg.eigh(second)
+    root = (vectors / np.sqrt(values)) @ vectors.T
+    outer = np.kron(root, np.eye(len(matrix) // len(second)))
+    return outer @ matrix @ outer
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Options of one step, as in `privrep.algorithms.altmin`."""
+
+    split: str
+    clip_feature: float
+    clip_label: float
+    clip_scale: str = "data"
+    start_sine: float = 0.1
+
+    def __post_init__(self):
+        check_bound("clip_feature", self.clip_feature)
+        check_bound("clip_label", self.clip_label)
+        check_scale(self.clip_scale)
+        if not 0 <= self.start_sine < 1:
+            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user: one release of (A, b)."""
+        return MOMENTS_COST
+
+    def check(self, problem: Problem) -> None:
+        check_split(self.split, problem)
+        check_planted(problem.dim, problem.rank)
+
+    def fit(self, task: Task) -> Outcome:
+        users, problem = task.users, task.users.problem
+        split = check_split(self.split, problem)
+        theorem = sequential_theorem(self.cost)
+        noise_multiplier = task.budget.noise_multiplier(self.cost, theorem)
+        clip = SampleClip(
+            feature_threshold(self.clip_scale, self.clip_feature, problem),
+            label_threshold(self.clip_scale, self.clip_label, problem),
+        )
+        truth = users.truth.basis
+        start = planted_subspace(truth, self.start_sine, task.stream("init"))
+        overlap = truth.T @ start
+        rule, everyone, used = fitted_heads(start, split.heads), range(problem.users), count(split.subspace)
+        heads = head_errors(users, rule, overlap)
+        second, first = moments(users, everyone, rule, split.subspace, clip)
+        bounds = clip.bounds(used)
+        noisy_second, noisy_first = release_moments(
+            second,
+            first,
+            second_bound=bounds[0],
+            first_bound=bounds[1],
+            joint=clip.joint,
+            noise_multiplier=noise_multiplier,
+            rng=task.stream("noise"),
+            ledger=task.ledger,
+            users=everyone,
+            name="step_lemmas",
+        )
+        identity = np.eye(len(second))
+        weight = used * heads.second
+        sampled = whitened(second, weight) - identity
+        noisy = whitened(noisy_second, weight) - identity
+        target = (truth @ overlap).T.reshape(-1)
+        along = -(truth @ overlap @ np.linalg.solve(heads.second, heads.error_cross).T).T.reshape(-1)
+        quiet = np.linalg.solve(second, first)
+        private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
+        iterate = np.linalg.solve(noisy_second, noisy_first).reshape(-1, problem.dim).T
+        return Outcome(
+            subspace=orthonormalise(iterate),
+            theorem=theorem.id,
+            epsilon_paper=theorem.epsilon(noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": noise_multiplier,
+                "eta": clip.feature,
+                "zeta": clip.label,
+                "head_error_rms": heads.error_rms,
+                "head_error_max": heads.error_max,
+                "head_norm_max": heads.norm_max,
+                "gram_deviation_2": float(np.linalg.norm(sampled, 2)),
+                "gram_deviation_F": float(np.linalg.norm(sampled)),
+                "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),
+                "total_deviation_2": float(np.linalg.norm(noisy, 2)),
+                "along_F": float(np.linalg.norm(along)),
+                "residual_F": float(np.linalg.norm(quiet - target - along)),
+                "private_F": float(np.linalg.norm(private)),
+            },
+        )

@@ -1,0 +1,113 @@
+"""Theorem 4.2 and the proof of its risk bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privrep.algorithms.moment_step import moments
+from privrep.algorithms.nonprivate_altmin import Algorithm as NonprivateAltMin
+from privrep.errata.finding import Finding, decides, spell
+from privrep.errata.tools import noisy_moments, slope, subspace_of, subspace_risk, thresholds, true_heads
+from privrep.formulas import personal_risk
+from privrep.heads import fit_heads
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Problem, Users
+from privrep.risk import personalised_risk
+from privrep.rng import stream
+from privrep.subspace import dist2, dist_frobenius, planted_subspace
+from privrep.task import Task
+
+
+def noisy_risks(users: Users, multipliers, draws: int, slack: float, rng: np.random.Generator) -> list[float]:
+    """Mean risk over noise draws after one step of Algorithm 2 with the true heads, for each noise multiplier.
+
+    There is no label noise and no clipping, so all of it is due to privacy.
+    """
+    problem = users.problem
+    clip, samples = thresholds(problem, slack), slice(0, problem.samples)
+    statistics = moments(users, range(problem.users), true_heads, samples, clip)
+
+    def risk(multiplier: float) -> float:
+        noisy = noisy_moments(statistics, clip, problem.samples, multiplier, rng)
+        return subspace_risk(users, subspace_of(*noisy, problem.dim))
+
+    return [float(np.mean([risk(multiplier) for _ in range(draws)])) for multiplier in multipliers]
+
+
+def e2() -> Finding:
+    multipliers = [0.125, 0.25, 0.5, 1.0, 2.0]
+    users = Users(Problem(users=20_000, samples=2, dim=20, rank=2, head_law="sphere"))
+    risks = noisy_risks(users, multipliers, 20, 4.0, stream(0, "erratum", {"erratum": 2}))
+    power = slope(multipliers, risks)
+    growth = risks[-1] / risks[0] / (multipliers[-1] / multipliers[0])
+    return Finding(
+        f"exponent {power:.2f}; risk over Delta grows {growth:.0f} times over the grid",
+        decides(power, printed=1, correct=2, within=0.2),
+    )
+
+
+def e3() -> Finding:
+    problem = Problem(users=4000, samples=128, dim=10, rank=2, label_noise_sd=1.0)
+    task = Task(Users(problem), None, lambda role: stream(0, role, problem.axes), Ledger())
+    outcome = NonprivateAltMin(init="spectral", split="proof-halves").fit(task)
+    per_sample = problem.rank / (problem.samples // 2)
+    return Finding(
+        f"excess risk {outcome.excess_risk:.3f} sigma_F^2; k over the m/2 samples of the final fit is {per_sample:.3f}",
+        outcome.excess_risk < 0.2,
+    )
+
+
+def e8() -> Finding:
+    h, k, noise = 8, 2, 0.5
+    users = Users(Problem(users=40_000, samples=h, dim=20, rank=k, label_noise_sd=noise))
+    basis = planted_subspace(users.truth.basis, 0.3, stream(0, "erratum", {"erratum": 8}))
+    outside = subspace_risk(users, basis)
+    measured = personalised_risk(users, basis, slice(0, h))
+    printed, exact = outside + noise**2 * k / h, personal_risk(outside, k, h, noise)
+    # With U = U* and m = 2 h only the last term of the theorem is left.
+    floor = personalised_risk(users, users.truth.basis, slice(0, h)) / (noise**2 * k / (2 * h))
+    return Finding(
+        f"{measured:.3f}, (22) with the {h} samples as its m {printed:.3f}, exact {exact:.3f}; "
+        f"with U = U* {floor:.2f} times (k/m) sigma_F^2",
+        decides(measured, printed=printed, correct=exact, within=0.02 * exact) and floor > 2,
+    )
+
+
+def e22() -> Finding:
+    ranks = [1, 2, 4, 8]
+    rng = stream(0, "erratum", {"erratum": 22})
+    risks, spectral, frobenius = [], [], []
+    for k in ranks:
+        users = Users(Problem(users=8000, samples=2, dim=40, rank=k, head_law="sphere"))
+        risks += noisy_risks(users, [0.03], 4, 2.5, rng)
+        truth = users.truth.basis
+        basis = planted_subspace(truth, 0.1, rng)
+        # Heads of norm sqrt(k) have mu^2 k lam_k = k.
+        for distance, ratios in ((dist2, spectral), (dist_frobenius, frobenius)):
+            ratios.append(distance(basis, truth) ** 2 * k / subspace_risk(users, basis))
+    power = slope(ranks, risks)
+    lost = slope(ranks, frobenius) - slope(ranks, spectral)
+    return Finding(
+        f"exponent {power:.2f}; (24) over the risk is {spell(spectral)} with its own spectral norm, {spell(frobenius)} with "
+        "the Frobenius norm of Lemma 4.4",
+        decides(power, printed=5, correct=4, within=0.3) and decides(lost, printed=0, correct=1, within=0.1),
+    )
+
+
+def e60() -> Finding:
+    k, h, sets = 2, 8, 400
+    rng = stream(0, "erratum", {"erratum": 60})
+    sizes = [25, 100, 400]
+    above, largest = [], []
+    for n in sizes:
+        features = rng.standard_normal((h, sets * n, k), dtype=np.float32)
+        heads = fit_heads(features, rng.standard_normal((h, sets * n)), np.eye(k))
+        risks = (heads**2).sum(axis=1).reshape(sets, n).mean(axis=1) / personal_risk(0.0, k, h, 1.0)
+        above.append(float(np.mean(risks > 1)))
+        largest.append(float(risks.max()))
+    allowed = sizes[0] ** -9
+    # One in `sets` is the least share that can be seen.
+    return Finding(
+        f"shares {spell(above)} lie above, the highest {spell(largest)} times the expectation; n^-9 is {allowed:.0e} or less",
+        min(above) > max(allowed, 1 / sets),
+    )

@@ -1,0 +1,79 @@
+"""What several demonstrations share: users in other units, and one private step with the noise drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privrep.algorithms.moment_step import SampleClip
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import release_moments
+from privrep.problem import Block, Problem, Users
+from privrep.subspace import orthonormalise
+
+
+def slope(sizes, values) -> float:
+    """Exponent of a power law, by least squares of logarithm on logarithm."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def true_heads(block: Block) -> np.ndarray:
+    """The heads behind the labels, in the coordinates of the true subspace."""
+    return block.heads
+
+
+def head_moments(users: Users) -> np.ndarray:
+    """Sigma = (1/n) sum_j v_j v_j^T, (k, k); its eigenvalues are lam_1, ..., lam_k."""
+    return sum(block.heads.T.astype(float) @ block.heads for block in users.blocks()) / users.problem.users
+
+
+def subspace_risk(users: Users, basis: np.ndarray) -> float:
+    """(1/n) sum_j ||(I - U U^T) theta_j||^2: the excess risk once every head is fitted without error."""
+    truth = users.truth.basis
+    residual = truth - basis @ (basis.T @ truth)
+    return float(np.trace(residual @ head_moments(users) @ residual.T))
+
+
+def thresholds(problem: Problem, slack: float) -> SampleClip:
+    """Thresholds of Lemma 4.4 for heads of norm sqrt(k), lam = 1: eta^2 = slack d k, and zeta of six standard deviations."""
+    return SampleClip((slack * problem.dim * problem.rank) ** 0.5, 6 * problem.rank**0.5)
+
+
+def noisy_moments(statistics, clip: SampleClip, samples: int, noise_multiplier: float, rng: np.random.Generator):
+    """A and b of Algorithm 2 as released, from the same sums with the noise drawn anew."""
+    second_bound, first_bound = clip.bounds(samples)
+    return release_moments(
+        *statistics,
+        second_bound=second_bound,
+        first_bound=first_bound,
+        joint=clip.joint,
+        noise_multiplier=noise_multiplier,
+        rng=rng,
+        ledger=Ledger(),
+        users=range(1),
+        name="erratum",
+    )
+
+
+def subspace_of(second: np.ndarray, first: np.ndarray, dim: int) -> np.ndarray:
+    """The subspace that Algorithm 2 returns for (A, b)."""
+    return orthonormalise(np.linalg.solve(second, first).reshape(-1, dim).T)
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """The same users with labels in other units: theta and sigma_F times `factor`."""
+
+    users: Users
+    factor: float
+
+    @property
+    def problem(self) -> Problem:
+        return self.users.problem
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        for block in self.users.blocks(start, stop):
+            factor = np.float32(self.factor)
+            yield replace(block, labels=factor * block.labels, heads=factor * block.heads)

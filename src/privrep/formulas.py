@@ -1,0 +1,125 @@
+"""Leading-order laws of jain2021's algorithms, with constants: what a measured error is expected to be.
+
+They are derived for isotropic noise in the complement of the true subspace, and say what exponent a finite grid should
+show: factors such as sqrt(d - k) move the slope of a small grid away from the asymptotic exponent. All take numbers or
+arrays. Symbols: n users, m samples, d dim, k rank, lam_i the eigenvalues of E v v^T, Delta the noise multiplier, eta and
+zeta the clipping thresholds, sigma the label noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln
+
+
+def signal_scale(d):
+    """c_d = E||x|| / d = sqrt(2) Gamma((d+1)/2) / (d Gamma(d/2)), about d^-1/2 (jain2021 eq. 5, corrected: E5)."""
+    d = np.asarray(d, dtype=float)
+    return np.sqrt(2) * np.exp(gammaln((d + 1) / 2) - gammaln(d / 2)) / d
+
+
+TRACY_WIDOM_MEAN = -1.2065
+"""Mean of the Tracy-Widom law of real matrices."""
+
+
+def edge(d, k):
+    """Root mean square of the largest singular value of a (d - k, k) matrix of unit normals: about sqrt(d - k) + sqrt(k), less
+    the edge fluctuation of 5 to 20 % at d = 20 to 80 (Johnstone 2001)."""
+    long, short = np.sqrt(np.asarray(d, dtype=float) - k - 1), np.sqrt(k)
+    return np.sqrt((long + short) ** 2 + TRACY_WIDOM_MEAN * (long + short) * np.cbrt(1 / long + 1 / short))
+
+
+def init_noise(n, d, delta, zeta):
+    """Sine per direction that the noise of Algorithm 3 gives to one entry: sd 2 Delta zeta^2 / n over the signal c_d^2, lam = 1."""
+    return 2 * delta * zeta**2 / (n * signal_scale(d) ** 2)
+
+
+def init_threshold(n, d, delta, zeta, lam=1.0):
+    """2 Delta zeta^2 d^1.5 / (n lam): above 1 the output of Algorithm 3 is a random subspace (spiked Wigner matrix)."""
+    return 2 * delta * zeta**2 * np.asarray(d, dtype=float) ** 1.5 / (n * lam)
+
+
+def init_privacy_frobenius(n, d, k, delta, zeta):
+    """distF of Algorithm 3 by privacy noise, lam_i = 1: sqrt(k min(1, (d - k) s^2)) with s from `init_noise`."""
+    return np.sqrt(k * np.minimum(1, (d - k) * init_noise(n, d, delta, zeta) ** 2))
+
+
+def init_privacy_spectral(n, d, k, delta, zeta):
+    """dist2 of Algorithm 3 by privacy noise, lam_i = 1."""
+    return np.minimum(1, init_noise(n, d, delta, zeta) * edge(d, k))
+
+
+def init_sampling_noise(n, m, d, k, sigma, gauss):
+    """Sine per direction by sampling. W copies the upper triangle of x_a x_b^T y_a y_b / (||x_a|| ||x_b||), whose variance per
+    entry is E[(||v||^2 + sigma^2)^2] + (4/3) E[(||v||^2 + sigma^2) v_c^2] over d^2, for n m / 2 pairs."""
+    power = k + sigma**2
+    variance = np.where(gauss, power**2 + 2 * k + 4 / 3 * (power + 2), power**2 + 4 / 3 * power)
+    return np.sqrt(2 * variance / (n * m)) / (d * signal_scale(d) ** 2)
+
+
+def init_sampling_frobenius(n, m, d, k, sigma, gauss):
+    """distF of Algorithm 3 without privacy."""
+    return np.sqrt((d - k) * k) * init_sampling_noise(n, m, d, k, sigma, gauss)
+
+
+def init_sampling_spectral(n, m, d, k, sigma, gauss):
+    """dist2 of Algorithm 3 without privacy."""
+    return edge(d, k) * init_sampling_noise(n, m, d, k, sigma, gauss)
+
+
+def noise_ratio(batch, d, k, delta, eta, lam_k=1.0):
+    """x = 4 sqrt(dk) eta^2 Delta / (n_t lam_k): operator norm of the noise on A over its least signal eigenvalue. The step of
+    Algorithm 2 is linear in the noise for x << 1; from x = 1 on A is not positive definite."""
+    return 4 * np.sqrt(d * k) * eta**2 * delta / (batch * lam_k)
+
+
+def step_privacy(batch, d, k, delta, eta, zeta, inverse_squares=None):
+    """distF of one step of Algorithm 2 by privacy noise, first order, for any number of samples per user.
+
+    (2 Delta eta / n_t) sqrt(k eta^2 + zeta^2) sqrt((d - k) sum_i lam_i^-2); `inverse_squares` is the sum, k by default.
+    """
+    inverse_squares = k if inverse_squares is None else inverse_squares
+    return 2 * delta * eta / batch * np.sqrt(k * eta**2 + zeta**2) * np.sqrt((d - k) * inverse_squares)
+
+
+def step_privacy_resolved(x, d, k):
+    """distF of one step over the whole range 0 < x < 1, label noise neglected: the resolvent of a semicircle with edge x."""
+    tau = np.minimum(np.asarray(x, dtype=float), 1.0) / 2
+    root = np.sqrt(np.maximum(0, 1 - 4 * tau**2))
+    resolvent = np.divide(1 - root, 2 * tau**2, out=np.ones_like(tau), where=tau > 0)
+    square = tau**2 * resolvent**2
+    # With t = square / (1 - square) the share turned out of the subspace is t / (1 + t) = square.
+    return np.sqrt(k * (d - k) / d * square)
+
+
+def contraction(samples, d, k, head_samples):
+    """distF after over before one step without noise: sqrt((d - k) k^2 / (N (q_v - k - 1))), N samples in the subspace step and
+    q_v per user in the head step. The (d - k) k directions outside see the spread of k head errors."""
+    return np.sqrt((d - k) * k * k / (samples * (head_samples - k - 1)))
+
+
+def step_floor(samples, d, k, head_samples, sigma):
+    """distF without privacy that label noise leaves, lam_i = 1: sigma sqrt((d - k) k / N) sqrt((1 + k h) (1 + sigma^2 h)) with
+    h = 1 / (q_v - k - 1). The first factor is the sampling of the head errors, the second their share in the heads' second moment,
+    which shortens the step along U*."""
+    spare = 1 / (head_samples - k - 1)
+    return sigma * np.sqrt((d - k) * k / samples * (1 + k * spare) * (1 + sigma**2 * spare))
+
+
+def personal_risk(outside, k, samples, sigma):
+    """Excess risk after a least-squares head on h fresh samples: r (1 + k / (h - k - 1)) + sigma^2 k / (h - k - 1), exact for
+    Gaussian features; r is the mean of ||(I - U U^T) theta_j||^2 (jain2021 eq. 22, corrected: E8)."""
+    spread = k / (samples - k - 1)
+    return outside * (1 + spread) + sigma**2 * spread
+
+
+def head_error(sine, k, samples, sigma):
+    """Root mean square of ||v_j - Q^{-1} v_j*|| after a fit on q samples, lam_i = 1 and sine s in every direction: the scatter
+    (k s^2 + sigma^2) k / (q - k - 1), and k s^4 / (1 - s^2) since the fit is centred at Q^T v_j*, not at Q^{-1} v_j*."""
+    scatter = (k * sine**2 + sigma**2) * k / (samples - k - 1)
+    return np.sqrt(scatter + k * sine**4 / (1 - sine**2))
+
+
+def gram_deviation(samples, d, k):
+    """Operator norm of the whitened Gram of N samples of dimension dk, minus I: 2 sqrt(dk / N) (Lemma B.5)."""
+    return 2 * np.sqrt(d * k / samples)

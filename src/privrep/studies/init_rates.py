@@ -1,0 +1,128 @@
+"""jain2021, Algorithm 3: the error of the initialisation against every parameter (claims A-L4.6, A-LB.1, A-LB.2).
+
+The noise of Algorithm 3 and the sampling of the users turn the subspace by independent amounts, whose squares add; each
+term has its own sweeps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep import formulas
+from privrep.measure import Measure, exact
+from privrep.rng import stream
+from privrep.scaling import fit_all, fit_measures
+
+STUDY = "init_rates"
+PAIRS, SIZE = 400, 6
+"""Random pairs of matrices for Davis-Kahan, and their size."""
+COLLAPSE, LOST_ABOVE = (0.1, 0.7), 1.3
+"""Range of u in which F1 is compared point by point, and u from which the subspace is lost. Smaller u drown in the sampling term,
+and between the two the transition is smeared by the finite dimension."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with what F1 and F2 expect: privacy_2, privacy_F, sampling_2, sampling_F, and u, the threshold's ratio."""
+    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
+    noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
+    gauss = (cells["head_law"] == "gauss").to_numpy()
+    sine = formulas.init_noise(n, d, noise, zeta)
+    lams = [np.geomspace(cond, 1, rank) ** 2 for cond, rank in zip(cells["head_condition"], k, strict=True)]
+    turned = [np.minimum(1, size * (s / lam) ** 2).sum() for size, s, lam in zip(d - k, sine, lams, strict=True)]
+    return cells.assign(
+        u=formulas.init_threshold(n, d, noise, zeta),
+        privacy_2=formulas.init_privacy_spectral(n, d, k, noise, zeta),
+        privacy_F=np.sqrt(turned),
+        sampling_2=formulas.init_sampling_spectral(n, m, d, k, sigma, gauss),
+        sampling_F=formulas.init_sampling_frobenius(n, m, d, k, sigma, gauss),
+    )
+
+
+def collapse_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1."""
+    rows = cells[cells["series"] == "collapse"]
+    noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
+    keys = ["dim", "rank", "noise_multiplier"]
+    squares = noisy.assign(square=noisy["distF"] ** 2 / noisy["rank"], largest=noisy["dist2"] ** 2)
+    means = squares.groupby(keys)[["u", "square", "largest", "privacy_F"]].mean().reset_index()
+    floors = (silent["distF"] ** 2 / silent["rank"]).groupby([silent["dim"], silent["rank"]]).mean()
+    means["floor"] = [floors[dim, rank] for dim, rank in zip(means["dim"], means["rank"], strict=True)]
+    means["predicted"] = means["privacy_F"] ** 2 / means["rank"]
+    # Sampling turns what the noise has left in place.
+    means["without_floor"] = means["square"] - means["floor"] * (1 - means["predicted"])
+    return means
+
+
+def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF over dist2 of Algorithm 3's output against the rank, with its standard error over repetitions."""
+    rows = cells[(cells["series"] == "k") & (cells["noise_multiplier"] > 0)]
+    ratio = (rows["distF"] / rows["dist2"]).groupby([rows["rank"], rows["seed"]]).mean().unstack()
+    dim = rows["dim"].iloc[0]
+    ranks = ratio.index.to_numpy()
+    return pd.DataFrame(
+        {
+            "rank": ranks,
+            "ratio": ratio.mean(axis=1).to_numpy(),
+            "standard_error": (ratio.std(axis=1) / np.sqrt(ratio.shape[1])).to_numpy(),
+            "predicted": np.sqrt((dim - ranks) * ranks) / formulas.edge(dim, ranks),
+            "limit": np.sqrt(ranks),
+        }
+    )
+
+
+def davis_kahan() -> pd.DataFrame:
+    """Random pairs of symmetric matrices: both sides of Lemma B.2, corrected and as printed (E15).
+
+    Corrected: (eig_i(G) - eig_{j+1}(H)) ||(I - P_H^(j)) P_G^(i)|| <= ||G - H||. Printed: eig_{j+1}(G) in place of eig_{j+1}(H).
+    """
+    rng, rows = stream(0, "davis-kahan", {"size": SIZE}), []
+    for _ in range(PAIRS):
+        g = rng.standard_normal((SIZE, SIZE))
+        g = g @ g.T / SIZE
+        h = g + rng.standard_normal((SIZE, SIZE)) * rng.uniform(0.01, 0.5)
+        h = (h + h.T) / 2
+        rows.append(_sides(g, h, i=int(rng.integers(1, SIZE)), j=int(rng.integers(1, SIZE))))
+    rows.append(_sides(np.diag([1.0, 0.0]), np.diag([0.49, 0.51]), i=1, j=1) | {"pair": "diag(1, 0), diag(.49, .51)"})
+    return pd.DataFrame(rows).fillna({"pair": "random"})
+
+
+def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
+    values_g, vectors_g = np.linalg.eigh(g)
+    values_h, vectors_h = np.linalg.eigh(h)
+    top_g, top_h = vectors_g[:, ::-1][:, :i], vectors_h[:, ::-1][:, :j]
+    angle = np.linalg.norm(top_g - top_h @ (top_h.T @ top_g), 2)
+    descending_g, descending_h = values_g[::-1], values_h[::-1]
+    return {
+        "corrected": (descending_g[i - 1] - descending_h[j]) * angle,
+        "printed": (descending_g[i - 1] - descending_g[j]) * angle,
+        "right": np.linalg.norm(g - h, 2),
+    }
+
+
+def measure(cells: pd.DataFrame) -> list[Measure]:
+    """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(STUDY, cells))
+    points = collapse_points(cells)
+    below, above = points[points["u"].between(*COLLAPSE)], points[points["u"] >= LOST_ABOVE]
+    off = np.sqrt(below["without_floor"] / below["predicted"])
+    seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
+    found += [
+        Measure("collapse largest ratio to F1", off.max(), off.max(), off.max(), seeds, f"{len(below)} settings"),
+        Measure("collapse smallest ratio to F1", off.min(), off.min(), off.min(), seeds, f"{len(below)} settings"),
+    ]
+    lost = float(np.sqrt(above["largest"].min()))
+    found.append(Measure("collapse least dist2 beyond", lost, lost, lost, seeds, f"{len(above)} settings"))
+    for row in norm_ratios(cells).itertuples():
+        half = 2 * row.standard_error
+        found.append(
+            Measure(f"distF over dist2 at rank {row.rank}", row.ratio, row.ratio - half, row.ratio + half, seeds)
+        )
+    pairs = davis_kahan()
+    random = pairs[pairs["pair"] == "random"]
+    found += [
+        exact("davis-kahan corrected", (random["corrected"] / random["right"]).max()),
+        exact("davis-kahan printed", (pairs["printed"] / pairs["right"]).max()),
+    ]
+    return found

@@ -1,0 +1,170 @@
+"""jain2021, Algorithms 1 and 2 from a planted start (claims A-L4.4 and A-LB.3 to A-LB.7).
+
+The error of a subspace step has a privacy term, a floor by label noise, and what is left of the start; each has its own
+sweeps. x, the noise ratio of `privrep.formulas`, says where the step is linear in its noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep import formulas
+from privrep.intervals import bootstrap_interval
+from privrep.measure import Measure
+from privrep.scaling import fit_all, fit_measures
+from privrep.splits import count, split_samples
+
+STUDY = "local_convergence"
+FALLBACKS = ("solve", "ridge", "eigclip")
+CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
+"""Range of x in which the closed form is compared, and x from which A_priv should not be positive definite."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect."""
+    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
+    batch = n / cells["batches"].fillna(1)
+    splits = [split_samples(preset, samples) for preset, samples in zip(cells["split"], m, strict=True)]
+    heads, used = (np.array([count(getattr(split, step)) for split in splits]) for step in ("heads", "subspace"))
+    lams = [np.geomspace(cond, 1, rank) ** 2 for cond, rank in zip(cells["head_condition"], k, strict=True)]
+    inverse_squares = np.array([(lam**-2.0).sum() for lam in lams])
+    delta, eta, zeta, sigma = (cells[name] for name in ("noise_multiplier", "eta", "zeta", "label_noise_sd"))
+    samples, sine = batch * used, cells["start_sine"].fillna(0)
+    # With heads given there is no head step, and its share of these formulas means nothing.
+    spare = np.where(heads > k + 1, heads, np.inf)
+    left = formulas.contraction(samples, d, k, spare) * sine * np.sqrt(k)
+    floor = formulas.step_floor(samples, d, k, spare, sigma)
+    privacy = formulas.step_privacy(batch, d, k, delta, eta, zeta, inverse_squares)
+    return cells.assign(
+        noise_ratio=formulas.noise_ratio(batch, d, k, delta, eta),
+        privacy=privacy,
+        private=privacy * np.sqrt(d / (d - k)),  # with the k directions along U*, as in residual
+        floor=floor,
+        residual=np.hypot(left, floor) * np.sqrt(d / (d - k)),
+        head_error=formulas.head_error(sine, k, spare, sigma),
+        gram_2=formulas.gram_deviation(samples, d, k),
+        gram_F=d * k / np.sqrt(samples),
+    )
+
+
+def start_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF after one round over distF before it, against the sine of the start: root mean square and 95 % interval."""
+    rows = cells[cells["series"] == "start"]
+    before = rows["start_sine"] * np.sqrt(rows["rank"])
+    table = rows.assign(ratio=rows["distF"] / before)
+    points = []
+    for (noise, sine), part in table.groupby(["noise_multiplier", "start_sine"]):
+        ratio = part["ratio"].to_numpy()
+
+        def mean(pick, ratio=ratio):
+            return float(np.sqrt((ratio[pick] ** 2).mean()))
+
+        low, high = bootstrap_interval(mean, len(ratio), f"start {noise} {sine}")
+        points.append(
+            {"noise_multiplier": noise, "start_sine": sine, "ratio": mean(np.arange(len(ratio))), "ci_low": low}
+            | {"ci_high": high, "noise_ratio": part["noise_ratio"].iloc[0]}
+        )
+    return pd.DataFrame(points)
+
+
+def basin(points: pd.DataFrame, noise: bool) -> float:
+    """The largest start sine up to which one round at least halves the distance."""
+    rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
+    # At small distances the noise, not the start, is what a round leaves behind.
+    shrinks = (rows["ci_high"] < 0.5).to_numpy()
+    good = rows["start_sine"].to_numpy()[shrinks]
+    return float(good.max()) if len(good) else 0.0
+
+
+def breakdown_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF and the share of positive definite A_priv against x, for each way to solve the system."""
+    rows = cells[cells["series"].str.startswith("break-")]
+    rows = rows.assign(square=rows["distF"] ** 2 / rows["rank"], definite=rows["min_eigenvalue"] > 0)
+    keys = ["fallback", "dim", "noise_multiplier"]
+    points = rows.groupby(keys).agg(
+        noise_ratio=("noise_ratio", "first"),
+        rank=("rank", "first"),
+        square=("square", "mean"),
+        spread=("square", "sem"),
+        definite=("definite", "mean"),
+        runs=("definite", "size"),
+    )
+    points = points.reset_index()
+    points["predicted"] = (
+        formulas.step_privacy_resolved(points["noise_ratio"], points["dim"], points["rank"]) ** 2 / points["rank"]
+    )
+    return points
+
+
+def round_ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF over that of the start after 1, 2, 3 rounds, without noise, with the prediction of F4."""
+    rows = cells[cells["series"] == "rounds"]
+    grouped = rows.groupby("batches")
+    first = rows.iloc[0]
+    start = first["start_sine"] * np.sqrt(first["rank"])
+    quarter = first["samples"] // 4
+    # A start at sine s shortens the fitted heads by its cosine, so the first round sees the tangent.
+    steep = 1 / np.sqrt(1 - first["start_sine"] ** 2)
+    rate = formulas.contraction(first["users"] / first["batches"] * quarter, first["dim"], first["rank"], quarter)
+    distance = np.sqrt(grouped["distF"].apply(lambda values: (values**2).mean()))
+    rounds = distance.index.to_numpy(dtype=int)
+    return pd.DataFrame(
+        {"rounds": rounds, "ratio": distance.to_numpy() / start, "predicted": steep * rate**rounds, "rate": rate}
+    )
+
+
+def measure(cells: pd.DataFrame) -> list[Measure]:
+    """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(STUDY, cells))
+    seeds = int(cells.loc[cells["series"] == "start", "seed"].nunique())
+
+    def plain(quantity: str, value: float, seeds: int = seeds, note: str = "") -> Measure:
+        return Measure(quantity, float(value), float(value), float(value), seeds, note)
+
+    points = start_points(cells)
+    found += [
+        plain(
+            "basin without noise",
+            basin(points, noise=False),
+            note="largest start sine of the grid that one round halves",
+        ),
+        plain(
+            "basin with noise", basin(points, noise=True), note="largest start sine of the grid that one round halves"
+        ),
+    ]
+    rounds = round_ratios(cells)
+    found += [
+        plain(f"distance after {row.rounds} rounds over predicted", row.ratio / row.predicted)
+        for row in rounds.itertuples()
+    ]
+    found.append(plain("contraction of the last round", rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2]))
+    broken = breakdown_points(cells)
+    solved = broken[broken["fallback"] == "solve"]
+    inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
+    off = np.sqrt(inside["square"] / inside["predicted"])
+    beyond = broken[broken["noise_ratio"] >= LOST_ABOVE]
+    found += [
+        plain("closed form largest ratio", off.max()),
+        plain("closed form smallest ratio", off.min()),
+        plain("definite below 0.9", solved.loc[solved["noise_ratio"] <= CLOSED_FORM_BELOW, "definite"].min()),
+        plain("definite beyond", solved.loc[solved["noise_ratio"] >= LOST_ABOVE, "definite"].max()),
+    ]
+    found += [
+        plain(f"beyond, {name}", np.sqrt(part["square"].mean()))
+        for name, part in beyond.groupby("fallback", sort=False)
+    ]
+    lemmas = cells[cells["series"].str.startswith("l-")]
+    quiet = lemmas[lemmas["label_noise_sd"] == 0]
+    total = quiet["total_deviation_2"] / (quiet["noise_ratio"] + quiet["gram_2"])
+    along = quiet["along_F"] / (quiet["start_sine"] * np.sqrt(quiet["rank"]))
+    spare = quiet["head_error_max"] / (quiet["start_sine"] * np.sqrt(quiet["rank"]))
+    found += [
+        plain("B.3 total over its two parts", total.max(), len(quiet), f"mean {total.mean():.3g}"),
+        plain("B.3 least total", quiet["total_deviation_2"].min(), len(quiet)),
+        plain("B.4 largest over mean error", (quiet["head_error_max"] / quiet["head_error_rms"]).max(), len(quiet)),
+        plain("B.4 largest over dist2 sqrt(k)", spare.max(), len(quiet), f"mean {spare.mean():.3g}"),
+        plain("B.6 M over distF", along.max(), len(quiet)),
+    ]
+    return found

@@ -1,0 +1,66 @@
+"""Clipping thresholds in units of the data, so that one number serves a whole sweep.
+
+jain2021 sets eta = O~(mu sqrt(lam_k d k)) and zeta = O~(sigma_F + mu sqrt(k lam_k)) (Lemmas 4.4 and 4.6) and hides the
+logarithms. `data` drops them and leaves a constant to choose; `printed` takes the ones of the proofs, under which nothing
+is clipped with probability 1 - n^-10. Both use the law of the heads, which is public here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from privrep.problem import Problem
+from privrep.task import check_choice
+
+FAILURE_POWER = 10
+"""The papers' statements fail with probability n^-10."""
+
+
+def head_bound(problem: Problem) -> float:
+    """mu sqrt(k lam_k), the largest ||v_j||: exact for heads on a sphere; for Gaussian heads the usual bound on n norms."""
+    k = problem.rank
+    if problem.head_law == "gauss":
+        log_users = math.log(problem.users)
+        return math.sqrt(k + 2 * math.sqrt(k * log_users) + 2 * log_users)
+    return problem.head_condition * math.sqrt(k)
+
+
+def _absolute(problem: Problem) -> tuple[float, float]:
+    return 1.0, 1.0
+
+
+def _data(problem: Problem) -> tuple[float, float]:
+    scale = problem.head_condition * math.sqrt(problem.rank)
+    return scale * math.sqrt(problem.dim), scale + problem.label_noise_sd
+
+
+def _printed(problem: Problem) -> tuple[float, float]:
+    log_samples = math.log(4 * problem.users * problem.samples) + FAILURE_POWER * math.log(problem.users)
+    bound = head_bound(problem)
+    longest = math.sqrt(problem.dim) + math.sqrt(2 * log_samples)
+    return bound * longest, (bound + problem.label_noise_sd) * math.sqrt(2 * log_samples)
+
+
+SCALES: dict[str, Callable[[Problem], tuple[float, float]]] = {
+    "absolute": _absolute,
+    "data": _data,
+    "printed": _printed,
+}
+"""Name -> units of (eta, zeta): 1; (sqrt(dk), sqrt(k) + sigma_F) times the largest head scale; the proofs' thresholds, with
+zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (Lemma B.1) and eta = mu sqrt(k lam_k) (sqrt(d) + sqrt(2 ln(4 n m / beta)))."""
+
+
+def check_scale(name: str) -> None:
+    """Raise ValueError unless the name is one of `SCALES`."""
+    check_choice("clip_scale", name, tuple(SCALES))
+
+
+def feature_threshold(scale: str, factor: float, problem: Problem) -> float:
+    """eta: `factor` in units of the scale."""
+    return factor * SCALES[scale](problem)[0]
+
+
+def label_threshold(scale: str, factor: float, problem: Problem) -> float:
+    """zeta: `factor` in units of the scale."""
+    return factor * SCALES[scale](problem)[1]
