@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from scipy import stats
 
+from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Block, Problem, Truth, Users
 from privrep.rng import stream
@@ -128,15 +129,9 @@ def make_task(users, budget=None, noise_seed: int = 0) -> Task:
     return Task(users, budget, partial(stream, noise_seed, axes={"test": "task"}), Ledger())
 
 
-@dataclass(frozen=True)
-class FixedNoise:
+def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:
     """A budget that prescribes the noise multiplier; 0 switches the noise off."""
-
-    multiplier: float = 0.0
-    delta: float = 1e-6
-
-    def noise_multiplier(self, cost, theorem) -> float:
-        return self.multiplier
+    return FixedNoise(multiplier, delta)
 
 
 @pytest.fixture

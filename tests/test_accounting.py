@@ -17,6 +17,7 @@ from scipy import integrate, stats
 from privrep.privacy.accounting import (
     Budget,
     Cost,
+    FixedNoise,
     Theorem,
     gdp_delta,
     gdp_epsilon,
@@ -269,3 +270,35 @@ def test_printed_theorems_are_not_used_beyond_their_range():
     with pytest.raises(ValueError, match=r"^epsilon is 14.0; the printed theorems need at most ln\(1/delta\)"):
         Budget(14.0, DELTA, "paper")
     assert Budget(14.0, DELTA, "exact").epsilon == 14.0
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 0.3, 7])
+@pytest.mark.parametrize("cost", [GAUSSIAN_COST, 3 * MOMENTS_COST])
+def test_fixed_noise_passes_through(multiplier, cost):
+    """Neither the cost of the releases nor the theorem changes it; a budget depends on both."""
+    assert FixedNoise(multiplier, DELTA).noise_multiplier(cost, sequential_theorem(cost)) == multiplier
+    assert FixedNoise(multiplier, DELTA, 3).noise_multiplier(cost, Theorem("", 99)) == multiplier
+
+
+@pytest.mark.parametrize("multiplier", [-0.1, math.inf, math.nan])
+def test_bad_fixed_noise_is_named(multiplier):
+    with pytest.raises(ValueError, match=rf"^noise_multiplier is {multiplier!r}; it must be finite and at least 0"):
+        FixedNoise(multiplier, DELTA)
+
+
+@pytest.mark.parametrize("redraw", [-1, 0.5, "1"])
+def test_bad_redraw_is_named(redraw):
+    with pytest.raises(ValueError, match=r"^redraw is .* an integer of at least 0"):
+        FixedNoise(1.0, DELTA, redraw)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, math.nan])
+def test_delta_of_fixed_noise_is_checked(delta):
+    with pytest.raises(ValueError, match=r"^delta is .* between 0 and 1"):
+        FixedNoise(1.0, delta)
+
+
+def test_axes_of_budgets():
+    """All parameters by name, so that each of them is part of a cell's name."""
+    assert Budget(2.0, DELTA, "exact").axes == {"epsilon": 2.0, "delta": DELTA, "calibration": "exact"}
+    assert FixedNoise(0.5, DELTA, 2).axes == {"noise_multiplier": 0.5, "delta": DELTA, "redraw": 2}

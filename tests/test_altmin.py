@@ -5,14 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from conftest import FixedNoise, Recorder, fake_users, gather, make_task
+from conftest import Recorder, fake_users, fixed_noise, gather, make_task
 
 from privrep.algorithms import nonprivate_altmin
 from privrep.algorithms.altmin import THEOREM_4_2, Algorithm
 from privrep.privacy.accounting import Budget, Cost
 from privrep.problem import Problem, Users
 from privrep.splits import PRESETS, count, split_samples
-from privrep.subspace import dist2, orthonormalise, random_subspace
+from privrep.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
 
 PROBLEM = Problem(60, 20, 5, 2, label_noise_sd=0.1)
 TEXT = Problem(60, 16, 5, 2, label_noise_sd=0.1)
@@ -57,7 +57,7 @@ def plain_altmin(users, basis, split, epochs, batches):
 def test_without_noise_it_is_plain_alternation(preset, epochs, batches):
     """Each step reads its own range of samples and its own batch of users, in the printed order."""
     users = Users(problem_for(preset))
-    task = make_task(users, FixedNoise())
+    task = make_task(users, fixed_noise())
     outcome = algorithm(split=preset, epochs=epochs, batches=batches).fit(task)
     start = random_subspace(5, 2, task.stream("init"))
     basis, risk = plain_altmin(users, start, split_samples(preset, users.problem.samples), epochs, batches)
@@ -77,7 +77,7 @@ def test_each_step_reads_its_own_samples(preset):
 
     def fit(labels):
         users = fake_users(arrays[0], labels, arrays[2], truth=truth)
-        return algorithm(init="spectral", split=preset).fit(make_task(users, FixedNoise(0.01)))
+        return algorithm(init="spectral", split=preset).fit(make_task(users, fixed_noise(0.01)))
 
     before = fit(arrays[1])
     for i in range(problem.samples):
@@ -94,7 +94,7 @@ def test_each_step_reads_its_own_samples(preset):
 @pytest.mark.parametrize("batches", [1, 2, 7, 60])
 def test_batches_partition_the_users(batches):
     """Contiguous, disjoint, of sizes that differ by one at most; the ledger lists them."""
-    task = make_task(Users(PROBLEM), FixedNoise(1.0))
+    task = make_task(Users(PROBLEM), fixed_noise(1.0))
     algorithm(batches=batches, epochs=2).fit(task)
     spans = [(entry.start, entry.stop) for entry in task.ledger.entries]
     assert spans[:batches] == spans[batches:]
@@ -142,7 +142,7 @@ def test_noise_of_both_parts_is_sized_by_the_split_in_use():
     def recording(role):
         return streams.setdefault(role, Recorder(np.random.default_rng(len(streams))))
 
-    task = make_task(Users(TEXT), FixedNoise(0.5))
+    task = make_task(Users(TEXT), fixed_noise(0.5))
     task = type(task)(task.users, task.budget, recording, task.ledger)
     algorithm(init="spectral", split="text", clip_feature=3.0, clip_label=1.5, init_label_clip=2.5, epochs=2).fit(task)
     q = count(split_samples("text", 16).subspace)
@@ -156,7 +156,7 @@ def test_streams_serve_one_purpose_each():
     """The random start comes from `init`, the noise of the steps from `noise`, that of the start from `init_noise`."""
     for init, roles in (("random", {"init", "noise"}), ("spectral", {"init_noise", "noise"})):
         asked = []
-        task = make_task(Users(PROBLEM), FixedNoise(0.5))
+        task = make_task(Users(PROBLEM), fixed_noise(0.5))
 
         def spying(role, asked=asked):
             asked.append(role)
@@ -168,7 +168,7 @@ def test_streams_serve_one_purpose_each():
 
 def test_the_reported_eigenvalue_is_the_smallest_of_all_steps():
     """A row shows whether any of its steps had no minimum."""
-    outcome = algorithm(epochs=3, batches=2).fit(make_task(Users(PROBLEM), FixedNoise()))
+    outcome = algorithm(epochs=3, batches=2).fit(make_task(Users(PROBLEM), fixed_noise()))
     assert 0 < outcome.log["min_eigenvalue"] < 1
 
 
@@ -183,6 +183,14 @@ def test_the_reported_eigenvalue_is_the_smallest_of_all_steps():
         ({"clip_feature": 0.0}, "clip_feature"),
         ({"clip_label": -1.0}, "clip_label"),
         ({"init_label_clip": 0.0}, "init_label_clip"),
+        ({"clip_scale": "big"}, "clip_scale"),
+        ({"clip_unit": "user", "clip_scale": "data"}, "clip_scale"),
+        ({"start_sine": -0.1}, "start_sine"),
+        ({"start_sine": 1.1}, "start_sine"),
+        ({"start_sine": math.nan}, "start_sine"),
+        ({"heads": "both"}, "heads"),
+        ({"heads": True}, "heads"),
+        ({"fallback": "pinv"}, "fallback"),
     ],
 )
 def test_bad_options_are_named(options, name):
@@ -218,7 +226,7 @@ def test_without_privacy_it_is_altmin_without_noise():
     """The same subspace as `altmin` with as many epochs, no noise and no clip."""
     users = Users(PROBLEM)
     outcome = nonprivate_altmin.Algorithm(max_epochs=3, tolerance=0.0).fit(make_task(users))
-    same = algorithm(epochs=3).fit(make_task(users, FixedNoise()))
+    same = algorithm(epochs=3).fit(make_task(users, fixed_noise()))
     assert dist2(outcome.subspace, same.subspace) < 1e-4
     assert outcome.log["epochs_run"] == 3
 
@@ -235,3 +243,101 @@ def test_with_a_large_budget_it_comes_close_to_no_privacy():
     ]
     assert risks[0] < 2 * best
     assert risks[1] > 50 * best
+
+
+WIDE = Problem(60, 16, 6, 2, label_noise_sd=0.1)
+
+
+def plain_text(users, basis, epochs=1):
+    return plain_altmin(users, basis, split_samples("text", users.problem.samples), epochs, 1)
+
+
+@pytest.mark.parametrize("sine", [0.0, 0.3, 1.0])
+def test_a_planted_start_has_the_given_sine(sine):
+    """Read off before the first step; it takes no noise and no release, and comes from the stream of starts."""
+    users = Users(WIDE)
+    task = make_task(users, fixed_noise(1.0))
+    start = algorithm(init="planted", start_sine=sine).start(task, None, 1.0)
+    np.testing.assert_allclose(sines(start, users.truth.basis), sine, atol=1e-12)
+    np.testing.assert_array_equal(start, planted_subspace(users.truth.basis, sine, task.stream("init")))
+    assert not task.ledger.entries
+
+
+@pytest.mark.parametrize("sine", [0.3, 0.9])
+def test_from_a_planted_start_it_is_plain_alternation(sine):
+    """As from any other start; another sine ends elsewhere."""
+    users = Users(WIDE)
+    task = make_task(users, fixed_noise())
+    outcome = algorithm(init="planted", start_sine=sine, split="text").fit(task)
+    start, other = (planted_subspace(users.truth.basis, value, task.stream("init")) for value in (sine, sine - 0.2))
+    basis, risk = plain_text(users, start)
+    assert dist2(outcome.subspace, basis) < 1e-3
+    assert outcome.excess_risk == pytest.approx(risk, rel=1e-2)
+    assert dist2(outcome.subspace, plain_text(users, other)[0]) > 5e-3
+
+
+def test_a_planted_start_needs_room():
+    with pytest.raises(ValueError, match=r"^dim is 5; a planted start needs at least 2 rank = 6"):
+        algorithm(init="planted").check(Problem(60, 8, 5, 3))
+    algorithm(init="random").check(Problem(60, 8, 5, 3))
+    algorithm(init="planted").check(Problem(60, 8, 6, 3))
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+@pytest.mark.parametrize("preset", ["text", "all-samples-reused"])
+def test_with_true_heads_it_is_one_regression(preset, epochs):
+    """lstsq of y on vec(x v_j*^T) over the samples of the subspace step, whatever the start; fitted heads differ."""
+    users = Users(WIDE)
+    features, labels, heads = gather(users)
+    used = split_samples(preset, 16).subspace
+    rows = np.concatenate([np.kron(heads[j], features[used, j]) for j in range(60)])
+    targets = np.concatenate([labels[used, j] for j in range(60)])
+    expected = orthonormalise(np.linalg.lstsq(rows, targets, rcond=None)[0].reshape(2, 6).T)
+    for noise_seed in (0, 1):
+        task = make_task(users, fixed_noise(), noise_seed)
+        outcome = algorithm(heads="true", split=preset, epochs=epochs).fit(task)
+        assert dist2(outcome.subspace, expected) < 1e-5
+        fitted = algorithm(split=preset, epochs=epochs).fit(make_task(users, fixed_noise(), noise_seed))
+        assert dist2(fitted.subspace, expected) > 1e-2
+
+
+@pytest.mark.parametrize("fallback", ["ridge", "eigclip"])
+def test_a_fallback_changes_nothing_without_noise(fallback):
+    """Byte for byte; with noise it does."""
+    users = Users(WIDE)
+    for multiplier, same in ((0.0, True), (0.5, False)):
+        budget = fixed_noise(multiplier)
+        outcomes = [
+            algorithm(clip_feature=3.0, clip_label=2.0, fallback=name).fit(make_task(users, budget))
+            for name in ("solve", fallback)
+        ]
+        assert np.array_equal(outcomes[0].subspace, outcomes[1].subspace) == same
+        assert outcomes[0].log["min_eigenvalue"] == pytest.approx(outcomes[1].log["min_eigenvalue"], rel=1e-12)
+
+
+@pytest.mark.parametrize("init", ["random", "spectral"])
+@pytest.mark.parametrize("law", [{"head_law": "sphere"}, {"head_law": "aniso", "head_condition": 2.0}])
+def test_the_data_scale_is_a_unit(init, law):
+    """Thresholds times their units in absolute terms give the same fit from the same noise; both stand in the log."""
+    problem = Problem(60, 16, 9, 4, label_noise_sd=0.5, **law)
+    widest = 2 * problem.head_condition
+    eta, zeta = widest * 3, widest + 0.5
+    users = Users(problem)
+    scaled = algorithm(init=init, clip_scale="data", clip_feature=0.5, clip_label=0.4, init_label_clip=0.6)
+    plain = algorithm(init=init, clip_feature=0.5 * eta, clip_label=0.4 * zeta, init_label_clip=0.6 * zeta)
+    unscaled = algorithm(init=init, clip_feature=0.5, clip_label=0.4, init_label_clip=0.6)
+    tasks = [make_task(users, fixed_noise(0.01)) for _ in range(3)]
+    outcomes = [chosen.fit(task) for chosen, task in zip((scaled, plain, unscaled), tasks, strict=True)]
+    assert dist2(outcomes[0].subspace, outcomes[1].subspace) < 1e-6
+    assert dist2(outcomes[0].subspace, outcomes[2].subspace) > 1e-2
+    assert outcomes[0].log["eta"] == pytest.approx(0.5 * eta, rel=1e-12)
+    assert outcomes[0].log["zeta"] == pytest.approx(0.4 * zeta, rel=1e-12)
+    for one, other in zip(tasks[0].ledger.entries, tasks[1].ledger.entries, strict=True):
+        assert one.noise_sd == pytest.approx(other.noise_sd, rel=1e-12)
+        assert one.sensitivity == pytest.approx(other.sensitivity, rel=1e-12)
+
+
+def test_thresholds_of_user_clipping_are_no_eta_and_zeta():
+    """They bound whole sums, so the columns of sample thresholds stay empty."""
+    outcome = algorithm(clip_unit="user").fit(make_task(Users(PROBLEM), fixed_noise(0.1)))
+    assert not {"eta", "zeta"} & set(outcome.log)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from conftest import FixedNoise, check_sd, gather, make_task, sd_matches, uncorrelated
+from conftest import FALSE_ALARM, check_sd, fixed_noise, gather, make_task, sd_matches, uncorrelated
 from scipy import stats
 
+from privrep import formulas
 from privrep.algorithms import gradient_descent, own_data, reference_model, single_model
 from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.privacy.accounting import Budget
@@ -81,6 +82,46 @@ def test_reference_models_release_nothing():
         reference_model.Algorithm("best")
 
 
+@pytest.mark.parametrize("head_law", ["sphere", "gauss"])
+@pytest.mark.parametrize(("sine", "sigma"), [(0.0, 0.5), (0.3, 0.0), (0.6, 0.5), (1.0, 0.2)])
+def test_planted_subspace_risk(head_law, sine, sigma):
+    """Mean k s^2 (1 + k/(h - k - 1)) + sigma^2 k/(h - k - 1) for the h = m/2 fresh samples of the final fit.
+
+    Normal test over users at FALSE_ALARM; the risk without the head's spread, with m/4 or m samples, and 10 % more are rejected.
+    """
+    problem = Problem(20_000, 32, 8, 2, label_noise_sd=sigma, head_law=head_law)
+    users, task = Users(problem), make_task(Users(problem))
+    outcome = reference_model.Algorithm("planted-subspace", start_sine=sine).fit(task)
+    assert not task.ledger.entries
+    assert dist2(outcome.subspace, users.truth.basis) == pytest.approx(sine, abs=1e-9)
+    features, labels, _ = gather(users)
+    projected = np.einsum("mbd,dk->bmk", features[16:], outcome.subspace)
+    heads = np.linalg.solve(
+        projected.transpose(0, 2, 1) @ projected, np.einsum("bmk,mb->bk", projected, labels[16:])[:, :, None]
+    )
+    errors = ((thetas(users) - heads[:, :, 0] @ outcome.subspace.T) ** 2).sum(axis=1)
+    assert outcome.excess_risk == pytest.approx(errors.mean(), rel=1e-5)
+    limit = stats.norm.isf(FALSE_ALARM / 2) * stats.sem(errors)
+    expected = formulas.personal_risk(2 * sine**2, 2, 16, sigma)
+    assert abs(outcome.excess_risk - expected) < limit
+    wrong = [2 * sine**2, 1.1 * expected] + [formulas.personal_risk(2 * sine**2, 2, h, sigma) for h in (8, 32)]
+    for value in wrong:
+        assert abs(outcome.excess_risk - value) > limit
+
+
+def test_planted_subspace_limits():
+    """Room for the angles, enough samples, a sine."""
+    chosen = reference_model.Algorithm("planted-subspace")
+    with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
+        chosen.check(Problem(10, 8, 3, 2))
+    with pytest.raises(ValueError, match=r"^samples is 6; split 'text'"):
+        chosen.check(Problem(10, 6, 8, 2))
+    chosen.check(Problem(10, 8, 8, 2))
+    for sine in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=r"^start_sine is "):
+            reference_model.Algorithm("planted-subspace", start_sine=sine)
+
+
 def test_single_model_risk_of_a_given_model():
     """Mean over users of ||theta_j - theta||^2; zero gives E||theta_j||^2."""
     users = Users(PROBLEM)
@@ -95,7 +136,7 @@ def test_single_model_by_moments_is_pooled_least_squares():
     users = Users(PROBLEM)
     features, labels, _ = gather(users)
     pooled = np.linalg.lstsq(features.reshape(-1, 12), labels.ravel(), rcond=None)[0]
-    outcome = single_model.Algorithm("moments", 1e3, 1e3).fit(make_task(users, FixedNoise()))
+    outcome = single_model.Algorithm("moments", 1e3, 1e3).fit(make_task(users, fixed_noise()))
     expected = ((thetas(users) - pooled) ** 2).sum(axis=1).mean()
     assert outcome.excess_risk == pytest.approx(expected, rel=1e-4)
     assert outcome.log["min_eigenvalue"] > 0
@@ -112,7 +153,7 @@ def test_single_model_by_gradients_is_clipped_gradient_descent():
             gradient = 2 / 8 * features[:, j].T @ (features[:, j] @ model - labels[:, j])
             total += gradient * min(1, 1.5 / np.linalg.norm(gradient))
         model = model - 0.7 / t * total / (60 * 1.5)
-    outcome = single_model.Algorithm("gradient", 1.5, epochs=2, step=0.7).fit(make_task(users, FixedNoise()))
+    outcome = single_model.Algorithm("gradient", 1.5, epochs=2, step=0.7).fit(make_task(users, fixed_noise()))
     expected = ((thetas(users) - model) ** 2).sum(axis=1).mean()
     assert outcome.excess_risk == pytest.approx(expected, rel=1e-5)
 
@@ -178,7 +219,7 @@ def test_gradient_descent_without_noise_is_plain():
     """U <- QR(U - (alpha/t) mean(g_j) / c) with heads and gradients on their own samples."""
     users = Users(PROBLEM)
     features, labels, _ = gather(users)
-    task = make_task(users, FixedNoise())
+    task = make_task(users, fixed_noise())
     outcome = gradient_descent.Algorithm("random", "halves-then-all", 1.5, 0.7, epochs=3).fit(task)
     basis = random_subspace(12, 2, task.stream("init"))
     for t in (1, 2, 3):
@@ -196,7 +237,7 @@ def test_noise_of_the_gradient_step(monkeypatch):
         chosen = gradient_descent.Algorithm("random", "halves-then-all", bound, 0.7)
 
         def released(noise_seed, multiplier, chosen=chosen):
-            task = make_task(users, FixedNoise(multiplier), noise_seed)
+            task = make_task(users, fixed_noise(multiplier), noise_seed)
             start = random_subspace(12, 2, np.random.default_rng(0))
             monkeypatch.setattr(gradient_descent, "start_subspace", lambda *_: start)
             return (start - chosen.fit(task).subspace) * 60 * chosen.clip_feature / 0.7

@@ -7,6 +7,9 @@ import pytest
 from privrep.config import ConfigError, check_config, merge, read_config, read_study, read_yaml
 from privrep.grids import expand
 
+FIT = {"series": "n", "axis": "users", "response": "distF"}
+ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
+
 BAD = {
     "unknown key": ({"problem": {"rnak": 2}}, ["problem", "'rnak' is not a known key", "rank"]),
     "text for a number": ({"delta": "1e-6"}, ["delta", "'1e-6'", "write 1.0e-6"]),
@@ -33,6 +36,38 @@ BAD = {
     "no budget": ({"series": {"random-s2-a": {"grid": "no_budget"}}}, ["'no_budget' has no epsilon", "altmin"]),
     "needless budget": ({"series": {"zero-model": {"grid": "one_pass"}}}, ["'one_pass' has an epsilon"]),
     "same cell twice": ({"grids": {"full": {"epsilon": [1, 1.0]}}}, ["same cell twice"]),
+    "unknown law": ({"problem": {"head_law": "cauchy"}}, ["problem.head_law", "'cauchy'", "gauss, sphere, aniso"]),
+    "condition below one": ({"problem": {"head_condition": 0.5}}, ["problem.head_condition", "0.5", "at least 1"]),
+    "condition without law": ({"problem": {"head_condition": 2}}, ["head_condition is 2", "'gauss' needs 1"]),
+    "epsilon and noise": ({"grids": {"full": {"noise_multiplier": [1]}}}, ["series.", "both epsilon and noise_multi"]),
+    "negative noise": (
+        {"grids": {"full": {"noise_multiplier": [0, -1]}}},
+        ["grids.full.noise_multiplier.1", "-1", "at least 0"],
+    ),
+    "endless noise": ({"grids": {"one": {"noise_multiplier": [float("inf")]}}, **ON_ONE}, ["noise_multiplier is inf"]),
+    "one number for noise": ({"grids": {"full": {"noise_multiplier": 0.1}}}, ["full.noise_multiplier", "0.1", "array"]),
+    "no redraws": ({"grids": {"full": {"redraw": 0}}}, ["grids.full.redraw", "0", "at least 1"]),
+    "negative redraw": ({"grids": {"full": {"redraw": [-1]}}}, ["grids.full.redraw", "-1", "at least 0"]),
+    "redraw of an epsilon": ({"grids": {"full": {"redraw": 2}}}, ["series.", "redraw without noise_multiplier"]),
+    "nothing together": ({"grids": {"full": {"together": []}}}, ["grids.full.together", "empty"]),
+    "empty point together": ({"grids": {"full": {"together": [{}]}}}, ["grids.full.together.0", "empty"]),
+    "axes together": ({"grids": {"full": {"together": {"users": [1]}}}}, ["grids.full.together", "array"]),
+    "list in a point": (
+        {"grids": {"full": {"together": [{"users": [1, 2]}]}}},
+        ["full.together.0.users", "[1, 2]", "number or string"],
+    ),
+    "unknown scale": ({"series": {"random-s2-a": {"options": {"clip_scale": "big"}}}}, ["clip_scale is 'big'", "data"]),
+    "unknown fallback": (
+        {"series": {"random-s2-a": {"options": {"fallback": "pinv"}}}},
+        ["fallback is 'pinv'", "ridge"],
+    ),
+    "heads as a flag": ({"series": {"random-s2-a": {"options": {"heads": True}}}}, ["heads is True", "fitted, true"]),
+    "fit without an axis": ({"fits": {"a": {"series": "n", "response": "distF"}}}, ["fits.a", "'axis' is missing"]),
+    "unknown key of a fit": ({"fits": {"a": FIT | {"slope": 1}}}, ["fits.a", "'slope'", "prediction"]),
+    "power of a fit": ({"fits": {"a": FIT | {"power": 3}}}, ["fits.a.power", "3", "1, 2"]),
+    "unknown key of a window": ({"window": {"noise": 1}}, ["window", "'noise'", "noise_ratio"]),
+    "window of one point": ({"window": {"points": 1}}, ["window.points", "1", "at least 2"]),
+    "window of a fit": ({"fits": {"a": FIT | {"window": {"span": 0.5}}}}, ["fits.a.window.span", "0.5", "at least 1"]),
 }
 
 
@@ -49,6 +84,27 @@ def test_bad_study_is_named(name):
     assert "\n" not in message
     for word in words:
         assert word in message
+
+
+def test_new_keys_are_accepted():
+    """Fixed noise with redraws, joint axes, aniso heads, fits and windows pass the schema and expand."""
+    config = read_config()
+    grid = {"together": [{"users": 90, "dim": 8}, {"users": 60, "dim": 6}], "noise_multiplier": [0, 0.5], "redraw": 2}
+    problem = {"head_law": "aniso", "head_condition": 1.5, "samples": 8}
+    options = {"init": "planted", "start_sine": 0.2, "heads": "true", "split": "text", "fallback": "ridge"}
+    options |= {"clip_scale": "data", "clip_feature": 2.0, "clip_label": 3.0}
+    window = {"saturation": 0.4, "noise_ratio": 0.3, "over_floor": 0, "points": 2, "span": 1}
+    config["overrides"] = {
+        "figure2": {
+            "grids": {"new": grid | {"seed": 2}},
+            "series": {"new": {"algorithm": "altmin", "grid": "new", "problem": problem, "options": options}},
+            "window": window,
+            "fits": {"a": FIT | {"prediction": "x", "paired": True, "silent": False, "power": 2, "window": window}},
+        }
+    }
+    cells = [cell for cell in expand(read_study(config, "figure2")) if cell.series == "new"]
+    assert len(cells) == 2 * (1 + 2) * 2
+    assert {cell.problem.head_condition for cell in cells} == {1.5}
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import copy
 
 import pytest
 
-from privrep.config import read_config, read_study
+from privrep.config import ConfigError, check_schema, read_config, read_study
 from privrep.grids import expand, groups, shard
+from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.results import cell_stream
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,104 @@ def test_key_ignores_the_label_and_defaults_but_no_value(study):
         return expand(small)[0].key
 
     assert key() == key(label="b") == key(batches=1) == key(clip_feature=1)
-    assert len({key(), key(batches=2), key(clip_label=2.0), key(init="spectral")}) == 4
+    assert key() == key(heads="fitted") == key(fallback="solve") == key(clip_scale="absolute") == key(start_sine=0.1)
+    changes = [{"batches": 2}, {"clip_label": 2.0}, {"init": "spectral"}, {"init": "planted"}, {"heads": "true"}]
+    changes += [{"fallback": "ridge"}, {"fallback": "eigclip"}, {"clip_scale": "data"}, {"start_sine": 0.2}]
+    assert len({key(), *(key(**change) for change in changes)}) == len(changes) + 1
+
+
+def cells_of(study, grid: dict, algorithm: str = "altmin", **series) -> list:
+    """Cells of one small series on a grid, after the schema has accepted it."""
+    options = {"altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 1.0}}
+    small = copy.deepcopy(study)
+    small["problem"] = {"users": 60, "samples": 8, "dim": 6, "rank": 2}
+    small["grids"] = {"one": grid}
+    small["series"] = {"a": {"algorithm": algorithm, "grid": "one", "options": options.get(algorithm, {})} | series}
+    check_schema(small, "study", "test")
+    return expand(small)
+
+
+def test_axes_under_together_vary_as_one(study):
+    """Their points are joined, and multiplied with the other axes; options, problem and noise may all stand there."""
+    joint = [{"users": 100, "samples": 16}, {"users": 200, "samples": 8, "epochs": 2}]
+    cells = cells_of(study, {"together": joint, "noise_multiplier": [0.5, 1], "seed": 3})
+    points = [(c.problem.users, c.problem.samples, c.fitter.epochs, c.budget.multiplier, c.problem.seed) for c in cells]
+    expected = [
+        (*point, noise, seed) for point in ((100, 16, 1), (200, 8, 2)) for noise in (0.5, 1) for seed in range(3)
+    ]
+    assert points == expected
+    cells = cells_of(study, {"together": [{"noise_multiplier": 0.5, "dim": 6}, {"noise_multiplier": 0.1, "dim": 8}]})
+    assert [(cell.budget.multiplier, cell.problem.dim) for cell in cells] == [(0.5, 6), (0.1, 8)]
+
+
+def test_a_point_under_together_is_no_other_cell(study):
+    """Written as a product or jointly, the same values are the same cell."""
+    joint = cells_of(study, {"together": [{"users": 100, "noise_multiplier": 0.5}], "seed": 2})
+    assert [c.key for c in joint] == [
+        c.key for c in cells_of(study, {"users": [100], "noise_multiplier": [0.5], "seed": 2})
+    ]
+
+
+def test_redraws_are_numbered_and_skipped_without_noise(study):
+    """Noise of multiplier 0 is drawn once; a number of redraws stands for 0, 1, ..."""
+    cells = cells_of(study, {"noise_multiplier": [0, 0.5], "redraw": 3, "seed": [4]})
+    assert [(cell.budget.multiplier, cell.budget.redraw) for cell in cells] == [(0, 0), (0.5, 0), (0.5, 1), (0.5, 2)]
+    assert [c.key for c in cells[2:]] == [
+        c.key for c in cells_of(study, {"noise_multiplier": [0.5], "redraw": [1, 2], "seed": [4]})
+    ]
+
+
+def test_a_redraw_moves_key_and_noise_not_data_nor_start(study):
+    """Redraws of one repetition share the draw and the random start."""
+    one, other = cells_of(study, {"noise_multiplier": [0.5], "redraw": 2, "seed": [0]})
+    assert one.key != other.key
+    assert len(groups([one, other], 10)) == 1
+    first = {role: [cell_stream(cell, role, 0).random() for cell in (one, other)] for role in ("init", "noise")}
+    assert first["init"][0] == first["init"][1]
+    assert first["noise"][0] != first["noise"][1]
+
+
+def test_budgets_of_a_grid(study):
+    """epsilon makes a Budget, noise_multiplier a FixedNoise with the study's delta; a cell prints the one it has."""
+    (by_epsilon,) = cells_of(study, {"epsilon": [2], "seed": [0]}, calibration="exact")
+    (by_noise,) = cells_of(study, {"noise_multiplier": [2], "seed": [0]})
+    assert by_epsilon.budget == Budget(2.0, study["delta"], "exact")
+    assert by_noise.budget == FixedNoise(2.0, study["delta"])
+    assert by_epsilon.key != by_noise.key
+    assert " epsilon=2.0 " in str(by_epsilon)
+    assert " noise_multiplier=2.0 " in str(by_noise)
+
+
+@pytest.mark.parametrize(
+    ("grid", "algorithm", "message"),
+    [
+        ({"epsilon": [1], "noise_multiplier": [1]}, "altmin", "both epsilon and noise_multiplier"),
+        ({"epsilon": [1], "together": [{"noise_multiplier": 1}]}, "altmin", "both epsilon and noise_multiplier"),
+        ({"seed": 2}, "altmin", "'one' has no epsilon or noise_multiplier; altmin is private"),
+        ({"seed": 2}, "spectral_init", "'one' has no epsilon or noise_multiplier; spectral_init is private"),
+        (
+            {"noise_multiplier": [0]},
+            "reference_model",
+            "has an epsilon or noise_multiplier; reference_model takes none",
+        ),
+        ({"epsilon": [1], "redraw": 2}, "altmin", "redraw without noise_multiplier"),
+        ({"noise_multiplier": [1], "together": [{"clip": 1}]}, "altmin", "clip is no option of altmin"),
+        (
+            {"noise_multiplier": [1], "together": [{"dim": 3, "rank": 2, "init": "planted"}]},
+            "altmin",
+            "dim is 3; a planted",
+        ),
+        ({"noise_multiplier": [1], "together": [{"users": 9}, {"users": 9.0}]}, "altmin", "users is 9.0"),
+        ({"noise_multiplier": [1], "together": [{"users": 9}, {"users": 9}]}, "altmin", "the same cell twice"),
+    ],
+)
+def test_bad_grids_are_named(study, grid, algorithm, message):
+    """In one line that begins with the file and the series."""
+    options = {"spectral_init": {"init_label_clip": 1.0}, "reference_model": {"kind": "zero"}}
+    series = {"options": options[algorithm]} if algorithm in options else {}
+    with pytest.raises(ConfigError, match=r"^config/studies/figure2\.yaml: series\.a: ") as caught:
+        cells_of(study, grid, algorithm, **series)
+    assert message in str(caught.value)
 
 
 def test_data_draw_is_shared_by_methods_and_budgets(study):

@@ -8,7 +8,7 @@ from conftest import check_sd, fake_users, gather, recut, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.moment_step import SampleClip, UserClip, moment_step, moments
+from privrep.algorithms.moment_step import FALLBACKS, SampleClip, UserClip, moment_step, moments
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Block, Problem, Users
 from privrep.subspace import dist2, orthonormalise
@@ -285,3 +285,83 @@ def test_a_user_that_overflows_is_clipped_to_nothing():
         scale, labels = UserClip(1.0, 1.0).scale(block, slice(0, 2), np.ones((1, 1)))
     assert np.array_equal(scale, np.zeros((2, 1)))
     assert np.array_equal(labels, np.zeros((2, 1)))
+
+
+EIGENVALUES = np.array([-7.0, -2.0, 0.0, 1.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "norm", "expected"),
+    [
+        ("solve", 2.0, [-7, -2, 0, 1, 5]),
+        ("ridge", 2.0, [-5, 0, 2, 3, 7]),
+        ("ridge", 8.0, [1, 6, 8, 9, 13]),
+        ("eigclip", 2.0, [2, 2, 2, 2, 5]),
+        ("eigclip", 8.0, [8, 8, 8, 8, 8]),
+        *((name, 0.0, [-7, -2, 0, 1, 5]) for name in FALLBACKS),
+    ],
+)
+def test_fallbacks_on_given_eigenvalues(name, norm, expected):
+    """What is inverted in their place; without noise they stand, whatever their sign."""
+    np.testing.assert_array_equal(FALLBACKS[name](EIGENVALUES.copy(), norm), expected)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=6), st.floats(1e-3, 100))
+def test_fallbacks_are_positive_and_keep_the_order(values, norm):
+    """`eigclip` is at least the norm; `ridge` is positive where the noise took less than its norm; order is kept."""
+    values = np.sort(values)
+    clipped, raised = (FALLBACKS[name](values, norm) for name in ("eigclip", "ridge"))
+    assert clipped.min() >= norm
+    assert (raised[values > -norm] > 0).all()
+    assert (np.diff(clipped) >= 0).all()
+    assert (np.diff(raised) >= 0).all()
+
+
+def fallen_back(fallback, users, multiplier=1.0, seed=0, rule=None):
+    return moment_step(
+        users,
+        range(users.problem.users),
+        own_heads,
+        samples=slice(0, 8),
+        clip=rule or SampleClip(3.0, 1.0),
+        noise_multiplier=multiplier,
+        rng=np.random.default_rng(seed),
+        ledger=Ledger(),
+        fallback=fallback,
+    )
+
+
+@pytest.mark.parametrize("rule", [SampleClip(3.0, 1.0), UserClip(20.0, 8.0)], ids=repr)
+@pytest.mark.parametrize("fallback", ["ridge", "eigclip"])
+def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch):
+    """(A + c I) x = b, or A with its eigenvalues raised to c, for c = 2 sA sqrt(dk), where the noisy A itself is indefinite."""
+    users = Users(PROBLEM)
+    norm = 2 * (2 * rule.bounds(8)[0] * 1.0) * 10**0.5
+    spy = Spy(monkeypatch)
+    for seed in range(20):
+        plain, chosen = (fallen_back(name, users, seed=seed, rule=rule) for name in ("solve", fallback))
+        second = spy.seen[-1]
+        np.testing.assert_array_equal(second, spy.seen[-2])
+        first = second @ plain.minimiser.ravel(order="F")
+        values, vectors = spy._eigh(second)
+        assert values[0] < 0
+        if fallback == "ridge":
+            system = second + norm * np.eye(10)
+        else:
+            system = vectors @ np.diag(np.maximum(values, norm)) @ vectors.T
+        np.linalg.cholesky(system)
+        np.testing.assert_allclose(chosen.minimiser.ravel(order="F"), np.linalg.solve(system, first), rtol=1e-7)
+        assert chosen.min_eigenvalue == plain.min_eigenvalue < 0
+
+
+@pytest.mark.parametrize("fallback", FALLBACKS)
+def test_fallbacks_read_released_and_public_numbers_only(fallback, monkeypatch):
+    """Other users with the same released pair get the same minimiser; a larger public noise gets another, but for `solve`."""
+    rng = np.random.default_rng(8)
+    second = rng.standard_normal((10, 10))
+    pair = second + second.T, rng.standard_normal(10)
+    monkeypatch.setattr("privrep.algorithms.moment_step.release_moments", lambda *_, **__: pair)
+    one, other = (Users(Problem(40, 8, 5, 2, seed=seed)) for seed in (0, 1))
+    minimiser = fallen_back(fallback, one, 1e-3).minimiser
+    np.testing.assert_array_equal(fallen_back(fallback, other, 1e-3).minimiser, minimiser)
+    assert np.array_equal(fallen_back(fallback, one, 2e-3).minimiser, minimiser) == (fallback == "solve")

@@ -34,6 +34,9 @@ def small_blocks(monkeypatch):
         ("label_noise_sd", -0.1),
         ("label_noise_sd", float("nan")),
         ("head_law", "cauchy"),
+        ("head_condition", 0.5),
+        ("head_condition", float("nan")),
+        ("head_condition", float("inf")),
         ("truth_law", "none"),
     ],
 )
@@ -109,6 +112,9 @@ def test_master_seed_and_parameters_change_the_data():
         {"head_law": "sphere"},
         {"label_noise_sd": 0.2},
         {"truth_law": "unit-columns"},
+        {"head_law": "aniso"},
+        {"head_law": "aniso", "head_condition": 2.0},
+        {"head_law": "aniso", "head_condition": 3.0},
     ]
     firsts = [next(iter(Users(Problem(**{**base, **change})).blocks())).features[0, 0, 0] for change in variants]
     firsts.append(next(iter(Users(Problem(**base), master_seed=1).blocks())).features[0, 0, 0])
@@ -156,6 +162,60 @@ def test_sphere_heads():
         assert stats.kstest(column, law.cdf).pvalue > FALSE_ALARM
     assert stats.kstest(heads[:, 0], "norm").pvalue < FALSE_ALARM
     assert uncorrelated(heads[:, 0], heads[:, 1])
+
+
+def moments_match(heads: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether each entry of E v v^T is as expected, by normal tests at FALSE_ALARM in all."""
+    products = heads[:, :, None] * heads[:, None, :]
+    errors = products.std(axis=0) / len(heads) ** 0.5
+    scores = np.abs(products.mean(axis=0) - expected) / errors
+    return bool(scores.max() <= stats.norm.isf(FALSE_ALARM / 2 / expected.size))
+
+
+@pytest.mark.parametrize("condition", [1.0, 1.5, 4.0])
+def test_aniso_heads(condition):
+    """E v v^T = diag(lam), lam_1 / lam_k = condition^2 in geometric steps, lam_k = 1; on an ellipsoid, exactly."""
+    problem = Problem(20_000, 1, 5, 3, head_law="aniso", head_condition=condition)
+    heads = gather(Users(problem))[2]
+    lams = np.array([condition**2, condition, 1.0])
+    np.testing.assert_allclose(problem.head_scales**2, lams, rtol=1e-14)
+    np.testing.assert_allclose((heads**2 / lams).sum(axis=1), 3, rtol=1e-6)
+    assert moments_match(heads, np.diag(lams))
+    if condition > 1:
+        for wrong in (lams[::-1], np.ones(3), lams**0.5, lams**2):
+            assert not moments_match(heads, np.diag(wrong))
+
+
+def test_one_head_has_no_condition():
+    """At rank 1 the only scale is the largest, whatever the condition number."""
+    assert Problem(1, 1, 2, 1, head_law="aniso", head_condition=3.0).head_scales == [3.0]
+
+
+@pytest.mark.parametrize("head_law", ["gauss", "sphere"])
+def test_only_aniso_heads_have_a_condition(head_law):
+    with pytest.raises(ValueError, match=rf"^head_condition is 2\.0; head_law '{head_law}' needs 1"):
+        Problem(10, 4, 6, 2, head_law=head_law, head_condition=2.0)
+
+
+def test_head_condition_is_an_axis_above_one_only():
+    """At 1 it is left out of the name of streams, so that data drawn before it existed stay."""
+    assert "head_condition" not in Problem(10, 4, 6, 2, head_law="aniso", head_condition=1).axes
+    assert Problem(10, 4, 6, 2, head_law="aniso", head_condition=2.0).axes["head_condition"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("laws", "numbers"),
+    [
+        ({"label_noise_sd": 0.01, "truth_law": "unit-columns"}, [-0.07382774, 0.6252613, 0.415633, -0.5037819]),
+        ({"head_law": "sphere"}, [-1.4110426, 2.186046, 3.1816666, -0.2936865]),
+    ],
+)
+def test_older_data_stay(laws, numbers):
+    """First head, feature, label and entry of U* as drawn before `head_condition` existed."""
+    users = Users(Problem(40, 4, 6, 2, **laws))
+    block = next(iter(users.blocks()))
+    drawn = [block.heads[0, 0], block.features[0, 0, 0], block.labels[0, 0], users.truth.basis[0, 0]]
+    np.testing.assert_allclose(drawn, numbers, rtol=1e-5)
 
 
 @pytest.mark.parametrize("truth_law", ["orthonormal", "unit-columns"])

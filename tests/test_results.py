@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import dp_accounting
 import numpy as np
 import pytest
 
 from privrep.grids import Cell
-from privrep.privacy.accounting import Budget
+from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.problem import Problem, Users
 from privrep.results import COLUMNS, cell_stream, run_cell
 from privrep.tables import read_rows, write_rows
@@ -66,3 +69,92 @@ def test_tables_keep_every_bit(tmp_path):
     with pytest.raises(ValueError, match="'c' is not among its columns"):
         write_rows(tmp_path / "t.csv", [{"c": 1}], ("a",))
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def fixed(multiplier: float, redraw: int = 0, algorithm: str = "altmin", **options) -> Cell:
+    options = OPTIONS | options if algorithm == "altmin" else options
+    return Cell("s", "a", algorithm, tuple(options.items()), PROBLEM, FixedNoise(multiplier, 1e-6, redraw))
+
+
+@pytest.mark.parametrize(
+    ("one", "mu_squared"),
+    [
+        (fixed(0.8), 9 / 8),
+        (fixed(0.8, epochs=3), 27 / 8),
+        (fixed(0.8, init="spectral", batches=2), 17 / 8),
+        (fixed(0.8, clip_unit="user"), 3 / 2),
+        (fixed(0.8, init="planted", heads="true", fallback="ridge", clip_scale="data"), 9 / 8),
+        (fixed(0.8, algorithm="spectral_init", init_label_clip=1.0), 1.0),
+        (fixed(0.8, algorithm="step_lemmas", split="text", clip_feature=3.0, clip_label=3.0), 9 / 8),
+    ],
+    ids=str,
+)
+def test_fixed_noise_is_accounted_exactly(one, mu_squared):
+    """epsilon of one Gaussian of multiplier Delta / sqrt(cost), by dp_accounting; all columns are listed."""
+    row, _, ledger = run_cell(one, Users(PROBLEM))
+    assert row["status"] == "ok"
+    assert set(row) <= set(COLUMNS)
+    assert row["mu"] == ledger.mu == pytest.approx(math.sqrt(mu_squared) / 0.8, rel=1e-12)
+    expected = dp_accounting.get_epsilon_gaussian(0.8 / math.sqrt(mu_squared), 1e-6)
+    assert row["epsilon_exact"] == pytest.approx(expected, rel=1e-8)
+    assert (row["noise_multiplier"], row["delta"], row["redraw"]) == (0.8, 1e-6, 0)
+    assert "epsilon" not in row
+    assert row["head_condition"] == 1
+
+
+@pytest.mark.parametrize("algorithm", ["altmin", "spectral_init", "step_lemmas"])
+def test_without_noise_a_row_is_ok_and_says_so(algorithm):
+    """Multiplier 0: mu and both epsilons are infinite."""
+    options = {"step_lemmas": {"split": "text", "clip_feature": 3.0, "clip_label": 3.0}, "altmin": {}}
+    one = fixed(0.0, algorithm=algorithm, **options.get(algorithm, {"init_label_clip": 1.0}))
+    row, _, _ = run_cell(one, Users(PROBLEM))
+    assert row["status"] == "ok"
+    assert row["mu"] == row["epsilon_exact"] == row["epsilon_paper"] == math.inf
+    assert row["noise_multiplier"] == 0
+
+
+def test_a_redraw_changes_the_noise_alone():
+    """Key and noise differ, data and starts do not."""
+    one, other = fixed(0.8), fixed(0.8, redraw=1)
+    assert one.key != other.key
+    assert one.problem == other.problem
+    assert draw(other, "init") == draw(one, "init")
+    assert draw(other, "noise") != draw(one, "noise")
+    assert draw(other, "init_noise") != draw(one, "init_noise")
+    users = Users(PROBLEM)
+    rows = [run_cell(each, users)[0] for each in (one, other, fixed(0.8))]
+    assert rows[0]["distF"] == rows[2]["distF"] != rows[1]["distF"]
+
+
+@pytest.mark.parametrize("algorithm", ["spectral_init", "step_lemmas"])
+def test_a_step_without_a_risk_is_a_row_without_one(algorithm):
+    """Distances stand in the row, risk and MSE do not; a risk that is NaN still fails the row."""
+    options = {"step_lemmas": {"split": "text", "clip_feature": 3.0, "clip_label": 3.0}}
+    one = fixed(0.1, algorithm=algorithm, **options.get(algorithm, {"init_label_clip": 1.0}))
+    row, _, _ = run_cell(one, Users(PROBLEM))
+    assert row["status"] == "ok"
+    assert not {"excess_risk", "mse"} & set(row)
+    assert 0 < row["dist2"] <= row["distF"] <= 2**0.5
+    assert {"excess_risk", "mse"} <= set(run_cell(fixed(0.1), Users(PROBLEM))[0])
+
+
+# Drawn before fixed noise, head_condition and the newer options existed: key, and first numbers of three streams.
+OLDER = Cell(
+    "figure2",
+    "random-s2-a",
+    "altmin",
+    (("init", "random"), ("split", "halves-then-all"), ("clip_feature", 1e-4), ("clip_label", 1e-4), ("epochs", 1)),
+    Problem(50_000, 10, 50, 2, label_noise_sd=0.01, truth_law="unit-columns"),
+    Budget(1.0, 1e-6),
+)
+
+
+def test_older_cells_keep_their_key_and_streams():
+    """The first cell of Figure 2. A new parameter that enters the name at its default would move all published numbers."""
+    assert OLDER.key == "bd76ef37ae65"
+    expected = {"init": 0.49519348726462187, "noise": 0.3760842132586818, "init_noise": 0.5325865540265892}
+    assert {role: draw(OLDER, role) for role in expected} == expected
+    aniso = Problem(**vars(OLDER.problem) | {"head_law": "aniso"})
+    steep = Problem(**vars(aniso) | {"head_condition": 2.0})
+    keys = {Cell("s", "a", "altmin", OLDER.options, each, OLDER.budget).key for each in (OLDER.problem, aniso, steep)}
+    assert len(keys) == 3

@@ -1,14 +1,24 @@
 """Distances between subspaces."""
 
 import numpy as np
+import pytest
 from conftest import FALSE_ALARM
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.subspace import dist2, dist_frobenius, orthonormalise, random_subspace, sines
+from privrep.subspace import (
+    check_planted,
+    dist2,
+    dist_frobenius,
+    orthonormalise,
+    planted_subspace,
+    random_subspace,
+    sines,
+)
 
 shapes = st.tuples(st.integers(1, 5), st.integers(0, 8)).map(lambda pair: (pair[0] + pair[1], pair[0]))
+wide_shapes = st.tuples(st.integers(1, 5), st.integers(0, 8)).map(lambda pair: (2 * pair[0] + pair[1], pair[0]))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -85,3 +95,47 @@ def test_random_subspaces_are_uniform(rng):
     squares = [dist2(random_subspace(5, 1, rng), axis) ** 2 for _ in range(5000)]
     assert stats.kstest(squares, stats.beta(2, 0.5).cdf).pvalue > FALSE_ALARM
     assert stats.kstest(squares, stats.beta(2.5, 0.5).cdf).pvalue < FALSE_ALARM
+
+
+@given(wide_shapes, seeds, st.floats(0, 1))
+def test_planted_subspaces_have_the_sine_in_every_direction(shape, seed, sine):
+    """All angles to the truth have the given sine; the basis is orthonormal and the truth is left alone."""
+    rng = np.random.default_rng(seed)
+    truth = random_subspace(*shape, rng)
+    before = truth.copy()
+    start = planted_subspace(truth, sine, rng)
+    assert start.shape == shape
+    np.testing.assert_allclose(sines(start, truth), sine, atol=1e-9)
+    np.testing.assert_allclose(start.T @ start, np.eye(shape[1]), atol=1e-9)
+    np.testing.assert_allclose(truth.T @ start, np.sqrt(1 - sine**2) * np.eye(shape[1]), atol=1e-9)
+    np.testing.assert_array_equal(truth, before)
+
+
+@given(wide_shapes, seeds, st.floats(0.05, 1), st.floats(0.05, 1))
+def test_planted_subspaces_are_nested(shape, seed, sine, other):
+    """One stream leaves the truth in the same directions at every distance; another stream leaves it in others."""
+    truth = random_subspace(*shape, np.random.default_rng(seed))
+
+    def outside(value, stream):
+        start = planted_subspace(truth, value, np.random.default_rng(stream))
+        return (start - np.sqrt(1 - value**2) * truth) / value
+
+    np.testing.assert_allclose(outside(sine, seed + 1), outside(other, seed + 1), atol=1e-9)
+    if shape[0] > 2:
+        assert np.abs(outside(sine, seed + 1) - outside(sine, seed + 2)).max() > 1e-6
+
+
+def test_planted_directions_are_uniform(rng):
+    """Outside a line of R^5: the squared coordinate along a fixed direction of the complement is Beta(1/2, 3/2)."""
+    truth = np.eye(5)[:, :1]
+    squares = [planted_subspace(truth, 1.0, rng)[3, 0] ** 2 for _ in range(3000)]
+    assert stats.kstest(squares, stats.beta(0.5, 1.5).cdf).pvalue > FALSE_ALARM
+    assert stats.kstest(squares, stats.beta(0.5, 2.0).cdf).pvalue < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("dim", "rank"), [(1, 1), (5, 3), (7, 4)])
+def test_planted_subspaces_need_room(dim, rank):
+    """Below 2 rank the complement has too few directions for equal angles."""
+    with pytest.raises(ValueError, match=rf"^dim is {dim}; a planted start needs at least 2 rank = {2 * rank}"):
+        check_planted(dim, rank)
+    check_planted(2 * rank, rank)

@@ -111,7 +111,7 @@ def explain_exponent(rule: dict, found: Exponent, verdict: str) -> str:
         return "no exponent"
     low, high = found.interval()
     text = f"exponent {found.corrected:.3f} [{low:.3f}, {high:.3f}]"
-    if not math.isnan(found.local):
+    if not math.isnan(found.local - found.expected):
         text += f" without the finite grid's {found.local - found.expected:+.3f}"
     miss = found.corrected - rule["value"]
     if verdict in (LOOSE, VIOLATED):
@@ -138,13 +138,12 @@ def matching_digits(printed: str, value: float) -> tuple[int, int]:
 
 def holds(rule: dict, found: Interval) -> bool | None:
     """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
-    name = rule["rule"]
-    if name == "digits":
-        same, printed = matching_digits(rule["value"], found.measured)
-        return same == printed
-    value = rule["value"]
     if math.isnan(found.measured):
         return None
+    name, value = rule["rule"], rule["value"]
+    if name == "digits":
+        same, printed = matching_digits(value, found.measured)
+        return same == printed
     if name == "equals":
         inside = abs(found.low - value) <= rule["tolerance"] and abs(found.high - value) <= rule["tolerance"]
         outside = found.low > value + rule["tolerance"] or found.high < value - rule["tolerance"]

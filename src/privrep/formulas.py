@@ -50,10 +50,15 @@ def init_privacy_spectral(n, d, k, delta, zeta):
 
 
 def init_sampling_noise(n, m, d, k, sigma, gauss):
-    """Sine per direction by sampling. W copies the upper triangle of x_a x_b^T y_a y_b / (||x_a|| ||x_b||), whose variance per
-    entry is E[(||v||^2 + sigma^2)^2] + (4/3) E[(||v||^2 + sigma^2) v_c^2] over d^2, for n m / 2 pairs."""
-    power = k + sigma**2
-    variance = np.where(gauss, power**2 + 2 * k + 4 / 3 * (power + 2), power**2 + 4 / 3 * power)
+    """Sine per direction by sampling, n m / 2 pairs.
+
+    W copies the upper triangle of x_a x_b^T y_a y_b / (||x_a|| ||x_b||). With c = d / (d + 2), from E[x_r^2 (x^T theta)^2 / ||x||^2] =
+    ||theta||^2 / (d + 2), its variance per entry is E[(c ||v||^2 + sigma^2)^2] + (4/3) c E[(c ||v||^2 + sigma^2) v_c^2], over d^2.
+    """
+    shrunk = d / (d + 2)
+    power = shrunk * k + sigma**2
+    sphere = power**2 + 4 / 3 * shrunk * power
+    variance = np.where(gauss, power**2 + 2 * k * shrunk**2 + 4 / 3 * shrunk * (power + 2 * shrunk), sphere)
     return np.sqrt(2 * variance / (n * m)) / (d * signal_scale(d) ** 2)
 
 

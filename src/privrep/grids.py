@@ -79,6 +79,10 @@ def _budget(point: dict, study: dict, spec: dict) -> Budget | FixedNoise | None:
     redraw = point.pop("redraw", 0)
     if epsilon is not None and multiplier is not None:
         raise ValueError("the grid has both epsilon and noise_multiplier; a cell takes one of them")
+    if redraw and multiplier is None:
+        raise ValueError(
+            "the grid has redraw without noise_multiplier; noise is drawn again for a fixed multiplier alone"
+        )
     if multiplier is not None:
         return FixedNoise(float(multiplier), study["delta"], redraw)
     return None if epsilon is None else Budget(float(epsilon), study["delta"], spec.get("calibration", "paper"))

@@ -84,6 +84,13 @@ def plain_ticks(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def few_ticks(axis: Axis) -> None:
+    """Decimal ticks at 1, 2 and 5 times powers of ten, for log axes that span about a decade."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value >= 1e-4 else f"{value:.0e}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
     """A figure with a constrained layout, in inches; keyword arguments go to `Figure.subplots`."""
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -8,7 +8,7 @@ the block and not by the number of users: a block is either kept or drawn again,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -234,3 +234,26 @@ class Users:
         size = self.problem.block_users
         for index in range(start // size, -(-stop // size)):
             yield self._block(index).take(start, stop)
+
+
+@dataclass
+class FirstUsers:
+    """The first `count` users of a larger set, as a set of their own. Its samples are those of the larger set."""
+
+    users: Users
+    count: int
+
+    @cached_property
+    def problem(self) -> Problem:
+        return replace(self.users.problem, users=self.count)
+
+    @property
+    def truth(self) -> Truth:
+        return self.users.truth
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """As `Users.blocks`."""
+        stop = self.count if stop is None else stop
+        if not 0 <= start <= stop <= self.count:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {self.count}")
+        return self.users.blocks(start, stop)

@@ -74,6 +74,10 @@ COLUMNS = {
     "along_F": "||M||_F of eq. 27, Lemma B.6",
     "residual_F": "||F||_F of eq. 27, Lemma B.6",
     "private_F": "||F~||_F of eq. 27, Lemma B.7",
+    "target": "excess risk to reach",
+    "target_unit": "unit of the target: absolute, or the rank, which is the risk of the zero model",
+    "smallest_users": "smallest number of users that reaches the target",
+    "trials": "fits made in the search for it",
     "epochs_run": "epochs until convergence",
 }
 """The data dictionary: every column of cells.csv."""

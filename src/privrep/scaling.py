@@ -104,19 +104,22 @@ class Sweep:
         return rng.multinomial(self.repetitions, np.full(self.repetitions, 1 / self.repetitions), size=DRAWS)
 
     def means(self) -> np.ndarray:
-        """Error at each point, (p,)."""
-        return _root(self.errors.mean(axis=1), self.spec.power)
+        """Error at each point, (p,); 0 where the floor exceeds the error."""
+        return np.maximum(self.errors.mean(axis=1), 0) ** (1 / self.spec.power)
 
-    def resampled(self) -> np.ndarray:
-        """Error at each point in each bootstrap draw, (draws, p)."""
-        return _root(self.counts() @ self.errors.T / self.repetitions, self.spec.power)
+    def log_draws(self) -> np.ndarray:
+        """log(error) at each point in each bootstrap draw, (draws, p)."""
+        means = self.counts() @ self.errors.T / self.repetitions
+        # A draw in which the floor exceeds the error cannot be had from a point inside the window but by a rare accident.
+        return np.log(np.maximum(means, 1e-3 * np.abs(means).mean(axis=0) + 1e-300)) / self.spec.power
 
     def point_intervals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the 95 % interval of the error at each point."""
+        """Ends of the 95 % interval of the error at each point; the error itself where there is no interval."""
+        means = self.means()
         if self.repetitions < 2:
-            return self.means(), self.means()
-        half = student(self.repetitions) * spread(np.log(self.resampled()), self.repetitions)
-        return self.means() * np.exp(-half), self.means() * np.exp(half)
+            return means, means
+        factor = np.exp(student(self.repetitions) * spread(self.log_draws(), self.repetitions))
+        return means / factor, means * factor
 
 
 @dataclass(frozen=True)
@@ -137,11 +140,6 @@ class Fit:
     def interval(self) -> tuple[float, float]:
         half = student(self.sweep.repetitions) * self.standard_error
         return self.slope - half, self.slope + half
-
-
-def _root(mean: np.ndarray, power: int) -> np.ndarray:
-    # A mean below 0 can arise where the floor exceeds the error; the window leaves such a point out.
-    return np.maximum(mean, 1e-300) ** (1 / power)
 
 
 def student(repetitions: int, level: float = LEVEL) -> float:
@@ -167,7 +165,7 @@ def fit(sweep: Sweep) -> Fit:
     used, repetitions = sweep.used, sweep.repetitions
     logs = np.log(sweep.values[used])
     weights = slope_weights(logs)
-    errors, draws = np.log(sweep.means()[used]), np.log(sweep.resampled()[:, used])
+    errors, draws = np.log(sweep.means()[used]), sweep.log_draws()[:, used]
     slope = float(weights @ errors)
     predicted = np.log(sweep.predicted[used])
     offset, offsets = float((errors - predicted).mean()), (draws - predicted).mean(axis=1)
@@ -184,7 +182,7 @@ def fit(sweep: Sweep) -> Fit:
 
 def _reason(point: pd.DataFrame, error: float, floor: float, spec: Spec, window: Window) -> str:
     """Why a point is left out, by the window's rules in turn."""
-    if (point["status"] != "ok").any():
+    if (point["status"] != "ok").any() or np.isnan(error):  # the latter where the floor's fit failed
         return "a fit failed"
     if point[spec.axis].iloc[0] <= 0:
         return "reference point"
@@ -218,9 +216,9 @@ def sweep(cells: pd.DataFrame, spec: Spec, window: Window) -> Sweep:
             under = silent.loc[list(point[keys].itertuples(index=False, name=None)) if len(keys) > 1 else point["seed"]]
             under = under.to_numpy() ** spec.power
         errors.append((power - under).groupby(point["seed"]).mean().to_numpy())
-        floors.append(float(_root(np.mean(under), spec.power)) if spec.paired else 0.0)
+        floors.append(float(np.mean(under) ** (1 / spec.power)))
         predicted.append(point[spec.prediction].mean() if spec.prediction else float("nan"))
-        reasons.append(_reason(point, float(_root(errors[-1].mean(), spec.power)), floors[-1], spec, window))
+        reasons.append(_reason(point, max(errors[-1].mean(), 0) ** (1 / spec.power), floors[-1], spec, window))
     return Sweep(spec, window, values, np.array(errors), np.array(floors), np.array(predicted), reasons)
 
 

@@ -2,7 +2,8 @@
 
 jain2021 sets eta = O~(mu sqrt(lam_k d k)) and zeta = O~(sigma_F + mu sqrt(k lam_k)) (Lemmas 4.4 and 4.6) and hides the
 logarithms. `data` drops them and leaves a constant to choose; `printed` takes the ones of the proofs, under which nothing
-is clipped with probability 1 - n^-10. Both use the law of the heads, which is public here.
+is clipped with probability 1 - n^-10 if no ||v_j|| exceeds `head_bound`. Both use the law of the heads, which is public
+here, and an orthonormal truth.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ FAILURE_POWER = 10
 
 
 def head_bound(problem: Problem) -> float:
-    """mu sqrt(k lam_k), the largest ||v_j||: exact for heads on a sphere; for Gaussian heads the usual bound on n norms."""
+    """mu sqrt(k lam_k), the largest ||v_j||: exact for heads on a sphere; for Gaussian heads a bound on n norms that holds in
+    more than 95 % of draws of 100 users or more, not with probability 1 - n^-10."""
     k = problem.rank
     if problem.head_law == "gauss":
         log_users = math.log(problem.users)
@@ -47,7 +49,7 @@ SCALES: dict[str, Callable[[Problem], tuple[float, float]]] = {
     "data": _data,
     "printed": _printed,
 }
-"""Name -> units of (eta, zeta): 1; (sqrt(dk), sqrt(k) + sigma_F) times the largest head scale; the proofs' thresholds, with
+"""Name -> units of (eta, zeta): 1; (c sqrt(dk), c sqrt(k) + sigma_F) with c the largest head scale; the proofs' thresholds, with
 zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (Lemma B.1) and eta = mu sqrt(k lam_k) (sqrt(d) + sqrt(2 ln(4 n m / beta)))."""
 
 

@@ -17,7 +17,7 @@
 from IPython.display import HTML, Markdown, display
 
 from privrep.report import claim_rows, outcome, record, sources, verdicts
-from privrep.report.findings import accounting, figure2
+from privrep.report.findings import accounting, figure2, init_rates, local_convergence, risk, sample_complexity
 from privrep.report.run import Run
 
 run = Run.load()
@@ -35,6 +35,15 @@ def say(*parts: str) -> None:
         display(Markdown(part))
 
 
+def section(study: str, findings, figures: dict[str, str]) -> None:
+    """What a study found, its verdicts, its figures."""
+    say(run.findings(study, findings))
+    if run.has(study):
+        show(run.section_claims(*run.claims_of(study)))
+        for figure, label in figures.items():
+            show(run.section_figure(f"jain2021/{figure}", label))
+
+
 # %%
 show(record.masthead(run.provenance))
 say(outcome.summary(run.claims, run.errata))
@@ -45,6 +54,11 @@ show(outcome.tally(run.claims), sources.papers(run.claims["paper"]), outcome.sca
 #
 # Each claim names a number and a rule. The verdict follows from the measured number, its 95 % bootstrap interval over
 # repetitions, the rule, and the scale of the run. A verdict of agreement needs the whole interval on the claimed side.
+#
+# An exponent is the slope of log(error) against log(parameter). From it is taken what a finite grid adds: the slope of a
+# derived law on the same grid, less that law's exponent. The papers state upper bounds, so an error that grows more slowly
+# than claimed agrees with the paper and makes the bound loose. VIOLATED needs an interval that is simultaneous over all
+# exponents of the run.
 
 # %%
 show(verdicts.verdict_guide())
@@ -102,6 +116,86 @@ if run.has("figure2"):
 # %%
 show(run.section_figure("jain2021/privacy_accounting", "Privacy accounting"))
 say(run.findings("accounting", accounting.findings))
+
+# %% [markdown]
+# ## Initialisation: Algorithm 3 of jain2021
+#
+# From pairs $(a, b)$ of each user’s samples Algorithm 3 releases
+#
+# $$M = \sum \mathrm{sym}\Bigl(\frac{x_a x_b^{\top}}{\lVert x_a \rVert \lVert x_b \rVert}\, y_a y_b\Bigr) + \text{noise}$$
+#
+# and takes its top $k$ eigenvectors. Privacy noise alone gives (law F1)
+#
+# $$\mathrm{dist}_F \approx \frac{2 \Delta \zeta^2 d\, \sqrt{(d - k) k}}{n \lambda}.$$
+
+# %%
+section(
+    "init_rates",
+    init_rates.findings,
+    {
+        "init_privacy": "Privacy term",
+        "init_sampling": "Sampling term",
+        "init_collapse": "Threshold",
+        "init_norms": "Two norms",
+        "init_laws": "Other heads and thresholds",
+        "davis_kahan": "Lemma B.2",
+    },
+)
+
+# %% [markdown]
+# ## Local convergence: Algorithms 1 and 2 of jain2021
+#
+# A subspace step on $n_t$ users with thresholds $\eta$ and $\zeta$ ends, by privacy noise alone, at (law F3)
+#
+# $$\mathrm{dist}_F \approx \frac{2 \Delta \eta}{n_t} \sqrt{k \eta^2 + \zeta^2}\, \sqrt{(d - k) \textstyle\sum_i \lambda_i^{-2}}$$
+#
+# as long as $x = 4 \sqrt{dk}\, \eta^2 \Delta / (n_t \lambda_k)$ is well below 1. Starts are planted at a known distance.
+
+# %%
+section(
+    "local_convergence",
+    local_convergence.findings,
+    {
+        "local_privacy": "Privacy term",
+        "local_label_noise": "Privacy term under label noise",
+        "local_floor": "Floor",
+        "local_laws": "Other heads and thresholds",
+        "local_start": "Starts and rounds",
+        "local_breakdown": "Breakdown",
+        "step_lemmas": "Lemmas of the proof",
+    },
+)
+
+# %% [markdown]
+# ## Excess risk of the complete method of jain2021
+#
+# With $r$ the part of the heads outside the released subspace, a final fit on $h = m/2$ samples has the risk (law F6)
+#
+# $$r \Bigl(1 + \frac{k}{h - k - 1}\Bigr) + \sigma_F^2 \frac{k}{h - k - 1}.$$
+
+# %%
+section(
+    "risk",
+    risk.findings,
+    {
+        "risk_privacy": "Privacy term",
+        "risk_known_heads": "Heads known",
+        "risk_heads": "Last term",
+        "risk_premise": "Premise of Theorem 1.1",
+        "risk_statistical": "Statistical term",
+        "risk_laws": "Other heads and thresholds",
+    },
+)
+
+# %% [markdown]
+# ## How many users and samples jain2021 needs
+
+# %%
+section(
+    "sample_complexity",
+    sample_complexity.findings,
+    {"users_needed": "Users", "samples_needed": "Samples per user", "assumption": "Assumption 4.1"},
+)
 
 # %% [markdown]
 # ## All verdicts

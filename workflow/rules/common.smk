@@ -45,7 +45,7 @@ def study_settings(wildcards):
     study = {
         key: value
         for key, value in STUDIES[wildcards.study].items()
-        if key != "figures"
+        if key not in ("figures", "fits", "window")
     }
     chosen = {key: config[key] for key in ("master_seed", "memory_budget_mb")}
     return json.dumps({"study": study, **chosen})
@@ -61,6 +61,16 @@ def shard_files(suffix):
         ]
 
     return files
+
+
+def fits_of(study):
+    """The files that say what is fitted and what the papers claim: nothing for a study without exponents."""
+    if "fits" not in STUDIES[study]:
+        return []
+    return [
+        f"config/studies/{study}.yaml",
+        f"config/claims/{STUDIES[study]['paper']}.yaml",
+    ]
 
 
 def cells_of(study):

@@ -10,6 +10,7 @@ for study in STUDIES:
             f"measure_{study}"
         input:
             cells=cells_of(study),
+            fits=fits_of(study),
             code=code_of("measure_study", f"src/privrep/studies/{study}.py"),
         output:
             f"{RESULTS}/{study}/measures.csv",
@@ -31,6 +32,7 @@ for study in STUDIES:
             f"plot_{study}"
         input:
             cells=cells_of(study),
+            fits=fits_of(study),
             code=code_of("plot_study", f"src/privrep/figures/{study}.py"),
         output:
             figure_files(study),

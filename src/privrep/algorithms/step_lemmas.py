@@ -5,7 +5,7 @@ With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A the Gram of Algorithm 2 and G, g i
     A_priv^{-1} b_priv = U* Q + M + F + F~
     M  = U* Q sum_j (Q^{-1} v_j* - v_j) v_j^T (sum_j v_j v_j^T)^{-1}     error of the heads, along U*
     F~ = A_priv^{-1} (g - G vec(U* Q))                                   privacy noise
-    F  = what is left of the noise-free iterate                          sampling and label noise
+    F  = A_priv^{-1} (b - A vec(U* Q)) - M, what is left of the iterate  sampling and label noise
 
 This is an instrument of analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
 """
@@ -65,7 +65,7 @@ def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Options of one step, as in `privrep.algorithms.altmin`."""
+    """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`, `start_sine`."""
 
     split: str
     clip_feature: float
@@ -122,12 +122,11 @@ class Algorithm:
         sampled = whitened(second, weight) - identity
         noisy = whitened(noisy_second, weight) - identity
         target = (truth @ overlap).T.reshape(-1)
-        along = -(truth @ overlap @ np.linalg.solve(heads.second, heads.error_cross).T).T.reshape(-1)
-        quiet = np.linalg.solve(second, first)
+        along = -(truth @ overlap @ np.linalg.solve(heads.second, heads.error_cross.T).T).T.reshape(-1)
         private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
-        iterate = np.linalg.solve(noisy_second, noisy_first).reshape(-1, problem.dim).T
+        iterate = np.linalg.solve(noisy_second, noisy_first)
         return Outcome(
-            subspace=orthonormalise(iterate),
+            subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
             theorem=theorem.id,
             epsilon_paper=theorem.epsilon(noise_multiplier, task.budget.delta),
             log={
@@ -142,7 +141,7 @@ class Algorithm:
                 "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),
                 "total_deviation_2": float(np.linalg.norm(noisy, 2)),
                 "along_F": float(np.linalg.norm(along)),
-                "residual_F": float(np.linalg.norm(quiet - target - along)),
+                "residual_F": float(np.linalg.norm(iterate - target - along - private)),
                 "private_F": float(np.linalg.norm(private)),
             },
         )

@@ -129,6 +129,10 @@ class Run:
         numbers = (self.figures / f"{figure}.csv").read_bytes()
         return figure_html(figure, svg.read_text(), numbers, self.captions[figure], label, remark)
 
+    def claims_of(self, study: str) -> list[str]:
+        """Ids of the claims that rest on a study, in their order."""
+        return list(dict.fromkeys(self.claims.loc[self.claims["study"] == study, "id"]))
+
     def section_claims(self, *claims: str) -> str:
         """The verdicts of some claims, in short."""
         return claims_table(self.claims[self.claims["id"].isin(claims)], brief=True)

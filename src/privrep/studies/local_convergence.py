@@ -13,7 +13,7 @@ from privrep import formulas
 from privrep.intervals import bootstrap_interval
 from privrep.measure import Measure
 from privrep.scaling import fit_all, fit_measures
-from privrep.splits import count, split_samples
+from privrep.setups import floor_distance, privacy_distance, step_sizes
 
 STUDY = "local_convergence"
 FALLBACKS = ("solve", "ridge", "eigclip")
@@ -23,26 +23,20 @@ CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect."""
-    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
-    batch = n / cells["batches"].fillna(1)
-    splits = [split_samples(preset, samples) for preset, samples in zip(cells["split"], m, strict=True)]
-    heads, used = (np.array([count(getattr(split, step)) for split in splits]) for step in ("heads", "subspace"))
-    lams = [np.geomspace(cond, 1, rank) ** 2 for cond, rank in zip(cells["head_condition"], k, strict=True)]
-    inverse_squares = np.array([(lam**-2.0).sum() for lam in lams])
-    delta, eta, zeta, sigma = (cells[name] for name in ("noise_multiplier", "eta", "zeta", "label_noise_sd"))
-    samples, sine = batch * used, cells["start_sine"].fillna(0)
-    # With heads given there is no head step, and its share of these formulas means nothing.
-    spare = np.where(heads > k + 1, heads, np.inf)
-    left = formulas.contraction(samples, d, k, spare) * sine * np.sqrt(k)
-    floor = formulas.step_floor(samples, d, k, spare, sigma)
-    privacy = formulas.step_privacy(batch, d, k, delta, eta, zeta, inverse_squares)
+    sizes = step_sizes(cells)
+    d, k, sine = cells["dim"], cells["rank"], cells["start_sine"].fillna(0)
+    samples = sizes.batch * sizes.used
+    privacy, floor = privacy_distance(cells, sizes), floor_distance(cells, sizes)
+    left = formulas.contraction(samples, d, k, sizes.heads) * sine * np.sqrt(k)
+    along = np.sqrt(d / (d - k))  # the lemmas count the k directions along U*, too
+    lengthened = 1 + cells["label_noise_sd"] ** 2 / (sizes.heads - k - 1)  # second moment of the fitted heads
     return cells.assign(
-        noise_ratio=formulas.noise_ratio(batch, d, k, delta, eta),
+        noise_ratio=formulas.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
         privacy=privacy,
-        private=privacy * np.sqrt(d / (d - k)),  # with the k directions along U*, as in residual
+        private=privacy * along,
         floor=floor,
-        residual=np.hypot(left, floor) * np.sqrt(d / (d - k)),
-        head_error=formulas.head_error(sine, k, spare, sigma),
+        residual=np.hypot(left, floor / lengthened) * along,
+        head_error=formulas.head_error(sine, k, sizes.heads, cells["label_noise_sd"]),
         gram_2=formulas.gram_deviation(samples, d, k),
         gram_F=d * k / np.sqrt(samples),
     )

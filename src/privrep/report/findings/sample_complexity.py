@@ -1,0 +1,55 @@
+
+"""What the study sample_complexity found (jain2021, Remark 2 and Assumption 4.1)."""
+
+from __future__ import annotations
+
+from privrep.report.findings.rates import exponent, known, law, paragraphs
+from privrep.report.run import Measures, Run
+from privrep.report.wording import listing, number
+
+STUDY = "sample_complexity"
+
+
+def users(measures: Measures) -> str:
+    """How many users are needed."""
+    fits = ("users d", "users k", "users Delta", "users k share")
+    if not known(measures, *(f"exponent {fit}" for fit in fits)):
+        return ""
+    return (
+        f"**Users.** The smallest number that reaches a fixed risk grows with $d$ as {exponent(measures, 'users d')}, with $k$ as "
+        f"{exponent(measures, 'users k')} and with $\\Delta$ as {exponent(measures, 'users Delta')}. Remark 2 has $k^{{5/2}}$, half a power more. For a "
+        f"fixed share of the zero model's risk it is $k$ to the {exponent(measures, 'users k share')}."
+    )
+
+
+def samples(measures: Measures) -> str:
+    """How many samples per user are needed."""
+    spare = measures.numbered("samples / 4 - rank at rank")
+    if not spare or not known(measures, "exponent samples k"):
+        return ""
+    found = listing(f"{number(value)} ($k = {rank:g}$)" for rank, value in sorted(spare.items()))
+    return (
+        f"**Samples.** No $m \\sim k^2$ shows. The error is near its limit as soon as $m/4 - k$ is {found}; the least $m$ grows with $k$ as "
+        f"{exponent(measures, 'samples k')}."
+    )
+
+
+def assumption(measures: Measures) -> str:
+    """Whether Assumption 4.1 is enough."""
+    if not known(measures, "exponent assumption k"):
+        return ""
+    return (
+        "**Assumption 4.1 is too weak.** With $n$ proportional to $k\\, d^{3/2} \\Delta$ the error per direction grows with $k$ as "
+        f"{exponent(measures, 'assumption k')}; the step needs $(dk)^{{3/2}} \\Delta$ users for its matrix to stay positive definite (E20)."
+    )
+
+
+def findings(run: Run) -> str:
+    """All findings as paragraphs of Markdown."""
+    measures = run.measures(STUDY)
+    return paragraphs(
+        users(measures),
+        law(measures, "users", "that follows from F3", "the number of users"),
+        samples(measures),
+        assumption(measures),
+    )

@@ -1,0 +1,66 @@
+"""Sizes of a step of alternating minimisation, read from rows of the results table: what the laws of `privrep.formulas` need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from privrep import formulas
+from privrep.splits import count, split_samples
+
+
+@dataclass(frozen=True)
+class StepSizes:
+    """One entry per row.
+
+    Attributes
+    ----------
+    batch : users in a step, n / T. heads, used, final : samples per user for the head step, the subspace step and the final fit.
+    Where heads are given, `heads` is infinite: there is no head error. lams : eigenvalues of E v v^T.
+    """
+
+    batch: np.ndarray
+    heads: np.ndarray
+    used: np.ndarray
+    final: np.ndarray
+    lams: list[np.ndarray]
+
+    def inverse_lams(self, power: float) -> np.ndarray:
+        """sum_i lam_i^-power."""
+        return np.array([(lam**-power).sum() for lam in self.lams])
+
+
+def step_sizes(cells: pd.DataFrame) -> StepSizes:
+    """Read the sizes; rows of other algorithms must have a split, too."""
+    splits = [split_samples(preset, samples) for preset, samples in zip(cells["split"], cells["samples"], strict=True)]
+    heads, used, final = (
+        np.array([count(getattr(split, step)) for split in splits], dtype=float)
+        for step in ("heads", "subspace", "final")
+    )
+    given = (cells["heads"] == "true").to_numpy() | (heads <= cells["rank"] + 1).to_numpy()
+    conditions = zip(cells["head_condition"], cells["rank"], strict=True)
+    return StepSizes(
+        batch=(cells["users"] / cells["batches"].fillna(1)).to_numpy(),
+        heads=np.where(given, np.inf, heads),
+        used=used,
+        final=final,
+        lams=[np.geomspace(condition, 1, rank) ** 2 for condition, rank in conditions],
+    )
+
+
+def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
+    """distF of the last step by privacy noise (F3); with power 1 the square is weighted by lam_i, as the risk weighs it."""
+    return formulas.step_privacy(
+        sizes.batch,
+        *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
+        sizes.inverse_lams(power),
+    )
+
+
+def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
+    """distF that label noise leaves (F5)."""
+    return formulas.step_floor(
+        sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
+    )

@@ -1,0 +1,66 @@
+"""jain2021, how many users and samples are needed (claims A-R2 and A-4.1, errata E20, E23)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep import formulas
+from privrep.measure import Measure
+from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
+from privrep.setups import privacy_distance, step_sizes
+
+STUDY = "sample_complexity"
+NEAR = 1.5
+"""Samples suffice when distF is at most this times the privacy error that F3 expects for any number of samples."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with users_needed, privacy (F3), and errors relative to sqrt(k)."""
+    sizes = step_sizes(cells)
+    k = cells["rank"]
+    privacy = privacy_distance(cells, sizes)
+    risk = formulas.personal_risk(privacy**2, k, sizes.final, 0)
+    target = cells["target"] * np.where(cells["target_unit"] == "rank", k, 1)
+    return cells.assign(
+        privacy=privacy,
+        users_needed=cells["users"] * np.sqrt(risk / target),
+        relative_F=cells["distF"] / np.sqrt(k),
+        relative_privacy=privacy / np.sqrt(k),
+    )
+
+
+def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF over F3 against m/4 - k, for each rank."""
+    rows = cells[cells["series"] == "samples"]
+    ratio = (rows["distF"] / rows["privacy"]) ** 2
+    points = ratio.groupby([rows["rank"], rows["samples"], rows["seed"]]).mean().rename("square").reset_index()
+    points["spare"] = points["samples"] // 4 - points["rank"]
+    return points
+
+
+def samples_needed(points: pd.DataFrame) -> Sweep:
+    """The least m at which distF is near F3, per repetition, against the rank."""
+    spec = Spec("samples k", "samples", "rank", "samples", power=1)
+    needed = points[points["square"] <= NEAR**2].groupby(["rank", "seed"])["samples"].min().unstack()
+    reasons = ["" if row.notna().all() else "not reached" for _, row in needed.iterrows()]
+    values = needed.index.to_numpy(dtype=float)
+    nothing = np.full(len(values), np.nan)
+    return Sweep(spec, Window(), values, needed.to_numpy(dtype=float), 0 * nothing, nothing, reasons)
+
+
+def with_samples_fit(fits: dict[str, Fit], cells: pd.DataFrame) -> dict[str, Fit]:
+    """The fits of the study, and the one of the least number of samples, which is no column of the table."""
+    return fits | {"samples k": fit(samples_needed(sample_points(cells)))}
+
+
+def measure(cells: pd.DataFrame) -> list[Measure]:
+    """All exponents; the least number of samples per user; the error where Assumption 4.1 holds with equality."""
+    cells = with_predictions(cells)
+    fits = with_samples_fit(fit_all(STUDY, cells), cells)
+    found = fit_measures(fits)
+    needed = fits["samples k"].sweep
+    for rank, samples in zip(needed.values, needed.means(), strict=True):
+        spare = samples / 4 - rank
+        found.append(Measure(f"samples / 4 - rank at rank {rank:g}", spare, spare, spare, needed.repetitions))
+    return found

@@ -1,0 +1,428 @@
+"""Exponent fits on made-up results tables, whose slopes, floors and constants are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import FALSE_ALARM
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from privrep import scaling
+from privrep.config import read_config, read_study
+from privrep.grids import expand
+from privrep.scaling import Spec, Sweep, Window, fit, fit_measures, read_fits, student, sweep
+
+SPEC = Spec("test", "main", "users", "distF", "formula")
+PAIRED = replace(SPEC, paired=True)
+WINDOW = Window()
+USERS = (1000, 2000, 4000, 8000)
+
+
+def table(
+    values=USERS,
+    error=lambda v: 100.0 / v,
+    floor=0.0,
+    seeds=6,
+    redraws=1,
+    spread=0.0,
+    axis="users",
+    response="distF",
+    power=2,
+    formula=lambda v: 100.0 / v,
+    seed=0,
+) -> pd.DataFrame:
+    """A series with a silent row per repetition where there is a floor. `spread` scatters each repetition and each redraw."""
+    rng, rows = np.random.default_rng(seed), []
+    for value in values:
+        for repetition in range(seeds):
+            under = floor * np.exp(spread * rng.standard_normal()) if floor else 0.0
+            shared = np.exp(spread * rng.standard_normal())
+            common = {
+                "series": "main",
+                "seed": repetition,
+                axis: value,
+                "rank": 2,
+                "status": "ok",
+                "formula": formula(value),
+            }
+            noise = {"noise_multiplier": 1.0} if axis != "noise_multiplier" else {}
+            if floor:
+                rows.append(common | {"noise_multiplier": 0.0, "redraw": 0, response: under})
+            for redraw in range(redraws):
+                size = error(value) * shared * np.exp(spread * rng.standard_normal())
+                rows.append(common | noise | {"redraw": redraw, response: (size**power + under**power) ** (1 / power)})
+    cells = pd.DataFrame(rows)
+    return cells if response == "distF" else cells.assign(distF=0.1)
+
+
+def fitted(cells: pd.DataFrame, spec: Spec = SPEC, window: Window = WINDOW):
+    return fit(sweep(cells, spec, window))
+
+
+@pytest.mark.parametrize("slope", [-1.0, -0.5, 0.0, 0.75])
+@pytest.mark.parametrize("constant", [0.02, 1e-6])
+def test_a_power_law_is_found_exactly(slope, constant):
+    """Without scatter the slope, the intercept and the constant are those planted, and the interval is a point."""
+    one = fitted(
+        table(error=lambda v: constant * (v / 1000) ** slope, formula=lambda v: constant / 3 * (v / 1000) ** slope)
+    )
+    assert one.slope == pytest.approx(slope, abs=1e-10)
+    assert one.interval == pytest.approx((slope, slope), abs=1e-10)
+    assert one.intercept == pytest.approx(np.log(constant) - slope * np.log(1000), abs=1e-9)
+    assert one.local == pytest.approx(slope, abs=1e-10)
+    assert one.ratio == pytest.approx((3.0, 3.0, 3.0), rel=1e-10)
+
+
+@pytest.mark.parametrize("slope", [-1.0, 0.5])
+def test_a_scattered_power_law_is_found(slope):
+    """Within its interval at level 1 - FALSE_ALARM, and a slope that is off by 0.15 is without."""
+    one = fitted(table(error=lambda v: 0.05 * (v / 1000) ** slope, spread=0.05, seeds=10))
+    reach = student(10, 1 - FALSE_ALARM) * one.standard_error
+    assert abs(one.slope - slope) < reach
+    for wrong in (slope - 0.15, slope + 0.15):
+        assert abs(one.slope - wrong) > reach
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_floor_on_the_same_users_is_removed_exactly(power):
+    """Squares of distances add, risks add themselves: the other power, or no pairing, gets the slope wrong."""
+    cells = table(floor=0.012, spread=0.3, redraws=3, power=power)
+    bare = table(spread=0.3, redraws=3, power=power, floor=1e-12)
+    spec = replace(PAIRED, power=power)
+    window = Window(over_floor=0)
+    one, expected = fitted(cells, spec, window), fitted(bare, spec, window)
+    assert one.slope == pytest.approx(expected.slope, abs=1e-9)
+    assert one.standard_error == pytest.approx(expected.standard_error, rel=1e-7)
+    assert abs(fitted(cells, replace(spec, power=3 - power), window).slope - expected.slope) > 0.05
+    unpaired = cells[cells["noise_multiplier"] > 0]
+    assert abs(fitted(unpaired, replace(spec, paired=False), window).slope - expected.slope) > 0.05
+
+
+def test_floors_are_those_of_the_silent_rows():
+    """`floors` is the root mean square over the repetitions, in units of the error; without pairing it is 0."""
+    cells = table(floor=0.004, spread=0.5, redraws=2)
+    silent = cells[cells["noise_multiplier"] == 0]
+    expected = np.sqrt((silent["distF"] ** 2).groupby(silent["users"]).mean())
+    np.testing.assert_allclose(sweep(cells, PAIRED, WINDOW).floors, expected, rtol=1e-12)
+    assert not sweep(cells, SPEC, WINDOW).floors.any()
+
+
+def test_a_sweep_of_the_noise_has_one_floor_per_repetition():
+    """Along noise_multiplier the silent rows are the point 0 of the axis, which is no point of the fit."""
+    floor = np.array([0.004, 0.006, 0.005])
+    rows = [
+        {"series": "main", "seed": s, "noise_multiplier": v, "rank": 2, "status": "ok", "formula": 0.01 * v}
+        | {"distF": np.hypot(0.03 * v, floor[s])}
+        for s in range(3)
+        for v in (0.0, 0.5, 1.0, 2.0, 4.0)
+    ]
+    data = sweep(pd.DataFrame(rows), replace(PAIRED, axis="noise_multiplier"), WINDOW)
+    np.testing.assert_array_equal(data.values, [0.5, 1, 2, 4])
+    np.testing.assert_allclose(data.means(), 0.03 * data.values, rtol=1e-12)
+    assert fit(data).ratio[0] == pytest.approx(3.0, rel=1e-12)
+
+
+def test_silent_fits_the_rows_without_noise():
+    """`silent` asks for the floor's own exponent: the noisy rows of the series must not enter."""
+    noisy = table(error=lambda v: 0.05)
+    quiet = table(error=lambda v: 0.05 * (v / 1000) ** -0.5).assign(noise_multiplier=0.0)
+    both = pd.concat([noisy, quiet])
+    assert fitted(both, replace(SPEC, silent=True)).slope == pytest.approx(-0.5, abs=1e-10)
+    assert fitted(noisy).slope == pytest.approx(0.0, abs=1e-10)
+
+
+def test_redraws_are_averaged_within_a_repetition():
+    """Four copies of each row are one repetition still. Counted as repetitions they would halve the interval."""
+    single = table(spread=0.2, seeds=5)
+    copies = pd.concat([single.assign(redraw=redraw) for redraw in range(4)])
+    one, same = fitted(single), fitted(copies)
+    assert same.sweep.repetitions == 5
+    assert same.slope == pytest.approx(one.slope, abs=1e-12)
+    assert same.standard_error == pytest.approx(one.standard_error, rel=1e-10)
+    confused = fitted(copies.assign(seed=4 * copies["seed"] + copies["redraw"]))
+    assert confused.standard_error < 0.6 * one.standard_error
+
+
+def test_redraws_that_differ_enter_by_their_mean_square():
+    """The mean is taken of the power, not of the error itself."""
+    cells = table(redraws=2)
+    cells["distF"] *= np.where(cells["redraw"] == 0, 1.0, 3.0)
+    np.testing.assert_allclose(sweep(cells, SPEC, WINDOW).means(), np.sqrt(5) * 100 / np.array(USERS), rtol=1e-12)
+    linear = sweep(cells, replace(SPEC, power=1), WINDOW)
+    np.testing.assert_allclose(linear.means(), 2 * 100 / np.array(USERS), rtol=1e-12)
+
+
+def test_the_local_slope_is_that_of_the_formula_on_the_points_used():
+    """Points left out of the fit are left out of the formula's slope too."""
+    values = (500, 1000, 2000, 4000, 8000, 16000)
+    cells = table(values, error=lambda v: 400 / v, formula=lambda v: 1 / v + 1e-4)
+    one = fitted(cells)
+    used = np.array([value for value in values if 400 / value <= 0.4 * np.sqrt(2)])
+    assert 4 <= len(used) < len(values)
+    expected = np.polyfit(np.log(used), np.log(1 / used + 1e-4), 1)[0]
+    assert one.local == pytest.approx(expected, abs=1e-10)
+    everywhere = np.polyfit(np.log(values), np.log(1 / np.array(values) + 1e-4), 1)[0]
+    assert abs(one.local - everywhere) > 0.02
+
+
+LEFT_OUT = {
+    "saturated": (lambda cells: cells.assign(distF=cells["distF"].mask(cells["users"] == 4000, 0.6)), "saturated"),
+    "noise ratio": (
+        lambda cells: cells.assign(noise_ratio=np.where(cells["users"] == 4000, 0.31, 0.3)),
+        "x = 0.31 > 0.3",
+    ),
+    "floor": (
+        lambda cells: cells.assign(
+            distF=cells["distF"].mask((cells["users"] == 4000) & (cells["noise_multiplier"] == 0), 0.0135)
+        ),
+        "near the floor",
+    ),
+    "failed": (
+        lambda cells: cells.assign(
+            status=cells["status"].mask((cells["users"] == 4000) & (cells["seed"] == 2), "failed")
+        ),
+        "a fit failed",
+    ),
+    "failed floor": (
+        lambda cells: cells.assign(
+            status=cells["status"].mask(
+                (cells["users"] == 4000) & (cells["seed"] == 2) & (cells["noise_multiplier"] == 0), "failed"
+            )
+        ),
+        "a fit failed",
+    ),
+    "reference": (lambda cells: cells.assign(users=cells["users"].replace(4000, 0)), "reference point"),
+}
+
+
+@pytest.mark.parametrize("rule", LEFT_OUT)
+def test_each_rule_leaves_out_its_point_alone(rule):
+    """One bad point of five is left out with its reason, and the fit is that of the others; no rule fires on good data."""
+    values, error = (500, 1000, 2000, 4000, 8000), lambda v: 100 / v
+    cells = table(values, error, floor=0.001, redraws=2)
+    assert sweep(cells, PAIRED, WINDOW).reasons == [""] * 5
+    spoil, reason = LEFT_OUT[rule]
+    spoiled = spoil(cells)
+    spoiled.loc[spoiled["status"] == "failed", "distF"] = np.nan
+    one = fitted(spoiled, PAIRED)
+    bad = 0 if rule == "reference" else 3
+    assert one.sweep.reasons == ["" if i != bad else reason for i in range(5)]
+    assert one.slope == pytest.approx(-1.0, abs=1e-9)
+    assert fit_measures({"test": one})[0].note == f"left out: {one.sweep.values[bad]:g} ({reason})"
+
+
+@pytest.mark.parametrize(
+    ("window", "sizes", "used"),
+    [
+        (Window(), (0.4 * np.sqrt(2) - 1e-6, 0.4 * np.sqrt(2) + 1e-6), (True, False)),
+        (Window(saturation=9.0), (1.4, 1.41), (True, True)),
+        (Window(saturation=0.1), (0.1, 0.2), (True, False)),
+    ],
+)
+def test_saturation_is_in_units_of_the_largest_distance(window, sizes, used):
+    """distF against saturation sqrt(rank), whatever the response is."""
+    for size, expected in zip(sizes, used, strict=True):
+        data = sweep(table(response="other").assign(distF=size), replace(SPEC, response="other"), window)
+        assert set(data.reasons) == {"" if expected else "saturated"}
+
+
+@pytest.mark.parametrize(("over", "used"), [(1.99, True), (2.01, False)])
+def test_near_the_floor_compares_the_error_without_its_floor(over, used):
+    """An error of two floors, their own floor removed, passes at 1.99 and not at 2.01."""
+    cells = table(error=lambda v: 0.02, floor=0.01)
+    data = sweep(cells, PAIRED, Window(over_floor=over))
+    assert (data.reasons == [""] * 4) is used
+    assert sweep(cells, SPEC, Window(over_floor=over)).reasons == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"values": (1000, 4000, 8000)}, "3 of 3 points lie in the window; 4 are needed"),
+        ({"values": (100, 1000, 2000, 8000)}, "3 of 4 points lie in the window; 4 are needed"),
+        ({"values": (1000, 2000, 4000, 7900)}, "the points span a factor 7.9; 8 is needed"),
+        ({"seeds": 1}, "one repetition gives no interval"),
+    ],
+)
+def test_without_enough_data_there_is_no_exponent(options, reason):
+    """NaN throughout, and the reason goes with the measures; a number here would be judged."""
+    one = fitted(table(**options))
+    assert one.sweep.too_few == reason
+    assert np.isnan([one.slope, one.intercept, one.standard_error, one.local, *one.ratio, *one.interval]).all()
+    for measure in fit_measures({"test": one}):
+        assert np.isnan([measure.measured, measure.ci_low, measure.ci_high]).all()
+        assert measure.note == reason
+
+
+def test_exactly_enough_is_enough():
+    """Four points, two repetitions, and a span that rounding makes a little shorter: 3 * 0.1 > 0.3."""
+    assert 3 * 0.1 > 0.3
+    values = (0.1, 0.15, 0.2, 0.3)
+    data = sweep(table(values, error=lambda v: 0.01 * v, seeds=2, spread=0.1), SPEC, Window(span=3.0))
+    assert data.too_few == ""
+    assert np.isfinite(fit(data).interval).all()
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "level", "quantile"),
+    [(2, 0.95, 12.7062), (5, 0.95, 2.7764), (8, 0.95, 2.3646), (8, 0.9995, 6.0818)],
+)
+def test_quantiles_are_those_of_student(repetitions, level, quantile):
+    """Two-sided, with one degree of freedom less than repetitions: from a printed table."""
+    assert student(repetitions, level) == pytest.approx(quantile, abs=1e-3)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5, 12])
+def test_the_standard_error_is_that_of_linear_error_propagation(seeds):
+    """For small scatter the bootstrap gives the usual one, with s - 1 in the denominator: within 10 %, five times what 1000 draws
+    scatter by. With s it would be 29 % less at 2 repetitions and 18 % less at 3."""
+    one = fitted(table(spread=0.01, seeds=seeds, redraws=2))
+    logs = np.log(one.sweep.values) - np.log(one.sweep.values).mean()
+    relative = one.sweep.errors / one.sweep.errors.mean(axis=1, keepdims=True) / 2
+    expected = (logs @ relative / (logs @ logs)).std(ddof=1) / np.sqrt(seeds)
+    assert one.standard_error == pytest.approx(expected, rel=0.10)
+    if seeds <= 3:
+        assert one.standard_error != pytest.approx(expected * np.sqrt(1 - 1 / seeds), rel=0.10)
+
+
+def test_measures_carry_what_a_verdict_needs():
+    """Exponent with its standard error and the formula's slope; the constant where there is a formula, and only there."""
+    one = fitted(table(spread=0.1, formula=lambda v: 50.0 / v))
+    exponent, constant = fit_measures({"test": one})
+    assert (exponent.quantity, constant.quantity) == ("exponent test", "constant test")
+    assert (exponent.measured, exponent.ci_low, exponent.ci_high) == (one.slope, *one.interval)
+    assert (exponent.standard_error, exponent.seeds, exponent.note) == (one.standard_error, 6, "")
+    assert exponent.formula == pytest.approx(-1.0)
+    assert constant.ci_low < constant.measured < constant.ci_high
+    assert constant.measured == pytest.approx(2.0, rel=0.2)
+    (alone,) = fit_measures({"test": fitted(table(), replace(SPEC, prediction=""))})
+    assert np.isnan(alone.formula)
+
+
+def test_the_same_table_gives_the_same_numbers():
+    """The bootstrap is keyed by the fit's name and the number of repetitions alone; another name draws anew."""
+    cells = table(spread=0.2)
+    one, again, other = fitted(cells), fitted(cells), fitted(cells, replace(SPEC, name="other"))
+    assert (one.slope, one.standard_error, one.ratio) == (again.slope, again.standard_error, again.ratio)
+    assert one.slope == other.slope
+    assert one.standard_error != other.standard_error
+    assert one.standard_error == pytest.approx(other.standard_error, rel=0.15)
+
+
+@settings(max_examples=15)
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_rows_and_other_series_do_not_matter(random):
+    """Pairing and grouping go by value, not by position."""
+    cells = table(spread=0.3, floor=0.004, redraws=2)
+    strange = cells.assign(series="strange", distF=7.0)
+    order = list(range(2 * len(cells)))
+    random.shuffle(order)
+    mixed = pd.concat([cells, strange]).iloc[order]
+    one, other = fitted(cells, PAIRED), fitted(mixed, PAIRED)
+    np.testing.assert_allclose(other.sweep.errors, one.sweep.errors, rtol=1e-10)
+    assert other.slope == pytest.approx(one.slope, abs=1e-10)
+    assert other.standard_error == pytest.approx(one.standard_error, rel=1e-9)
+
+
+def test_an_unknown_series_is_named():
+    with pytest.raises(ValueError, match="fit 'test': series 'none' has no rows"):
+        sweep(table(), replace(SPEC, series="none"), WINDOW)
+
+
+def simulated(seeds: int, runs: int, shape: float = 18.0):
+    """Sweeps with slope -1 and constant 1 whose squares are gamma: what four redraws of a distance scatter by, or more."""
+    rng, values = np.random.default_rng(11), np.array(USERS, dtype=float)
+    law = 100 / values
+    for _ in range(runs):
+        errors = law[:, None] ** 2 * rng.gamma(shape, 1 / shape, (len(values), seeds))
+        yield Sweep(SPEC, Window(), values, errors, np.zeros(4), law, [""] * 4)
+
+
+@pytest.mark.parametrize("seeds", [4, 8])
+def test_intervals_cover_as_often_as_they_say(seeds, monkeypatch):
+    """95 % of 1000 sweeps, up to FALSE_ALARM, for exponent and constant. Without the factor for few repetitions and with
+    a normal quantile it is 81 % at 4 repetitions and 89 % at 8; an interval twice as wide covers too often."""
+    runs = 1000
+    few, many = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], runs, 0.95)
+    counts = next(simulated(seeds, 1)).counts()
+    monkeypatch.setattr(Sweep, "counts", lambda self: counts)
+    fits = [fit(one) for one in simulated(seeds, runs)]
+    off = np.array([one.slope + 1 for one in fits])
+    half = np.array([one.interval[1] - one.slope for one in fits])
+    mean = np.array([np.exp(np.log(one.sweep.means() / one.sweep.predicted).mean()) for one in fits])
+    low, high = np.array([one.ratio[1:] for one in fits]).T
+
+    def calibrated(inside) -> bool:
+        return few <= np.sum(inside) <= many
+
+    assert calibrated(np.abs(off) <= half)
+    assert calibrated((low <= 1) & (high >= 1))
+    assert ((low <= mean) & (mean <= high)).all()
+    naive = half / student(seeds) * np.sqrt((seeds - 1) / seeds) * stats.norm.isf(0.025)
+    assert not calibrated(np.abs(off) <= naive)
+    assert not calibrated(np.abs(off) <= 2 * half)
+
+
+def test_intervals_of_points_cover_as_often_as_they_say(monkeypatch):
+    """The bars in the figures: 95 % of 4 x 200 points with 6 repetitions, up to FALSE_ALARM; bars of half the length fall out."""
+    counts = next(simulated(6, 1)).counts()
+    monkeypatch.setattr(Sweep, "counts", lambda self: counts)
+    inside, short = 0, 0
+    for one in simulated(6, 200):
+        low, high = one.point_intervals()
+        inside += np.sum((low <= one.predicted) & (one.predicted <= high))
+        short += np.sum(np.abs(np.log(one.predicted / one.means())) <= np.log(high / low) / 4)
+    few, many = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 800, 0.95)
+    assert few <= inside <= many
+    assert short < few
+
+
+def test_one_repetition_has_bars_of_no_length():
+    low, high = sweep(table(seeds=1), SPEC, WINDOW).point_intervals()
+    np.testing.assert_array_equal(low, high)
+
+
+def test_the_bootstrap_draws_as_many_repetitions_as_there_are():
+    """Each draw has s picks with replacement; the streams of two fits are not the same."""
+    one = sweep(table(), SPEC, WINDOW)
+    counts = one.counts()
+    assert counts.shape == (scaling.DRAWS, 6)
+    assert (counts.sum(axis=1) == 6).all()
+    assert counts.std() == pytest.approx(np.sqrt(5 / 6), rel=0.05)
+    assert not np.array_equal(counts, replace(one, spec=replace(SPEC, name="other")).counts())
+
+
+@pytest.mark.parametrize("study", ["init_rates", "local_convergence", "risk", "sample_complexity"])
+def test_fits_of_the_studies_name_series_and_axes_that_vary(study):
+    """A fit on a series that does not exist, or on an axis with too few points, would end as INCONCLUSIVE after hours."""
+    specs, windows = read_fits(study)
+    cells = expand(read_study(read_config(), study))
+    assert specs
+    for spec in specs:
+        rows = [cell for cell in cells if cell.series == spec.series]
+        options = [
+            {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.fitter)} for cell in rows
+        ]
+        values = {row[spec.axis] for row in options if row[spec.axis] > 0}
+        assert len(values) >= windows[spec.name].points, spec.name
+        assert max(values) >= windows[spec.name].span * min(values) * (1 - 1e-9), spec.name
+        assert any(row["noise_multiplier"] == 0 for row in options) or not (spec.paired or spec.silent), spec.name
+        assert not (spec.paired and spec.silent)
+
+
+def test_a_fit_may_have_a_window_of_its_own(monkeypatch):
+    """What it does not name stays that of the study, and what the study does not name that of the package."""
+    entry = {"series": "main", "axis": "users", "response": "distF"}
+    content = {
+        "window": {"saturation": 0.7, "points": 6},
+        "fits": {"plain": entry, "own": entry | {"window": {"saturation": 9.0}, "power": 1}},
+    }
+    monkeypatch.setattr(scaling, "read_yaml", lambda path: content)
+    specs, windows = read_fits("study")
+    assert specs == [Spec("plain", "main", "users", "distF"), Spec("own", "main", "users", "distF", power=1)]
+    assert windows == {"plain": Window(saturation=0.7, points=6), "own": Window(saturation=9.0, points=6)}

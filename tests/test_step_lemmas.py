@@ -1,0 +1,233 @@
+"""One step taken apart (eq. 27 of jain2021), against loops in float64."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+from conftest import fixed_noise, gather, make_task
+
+from privrep.algorithms import altmin
+from privrep.algorithms.altmin import fitted_heads
+from privrep.algorithms.step_lemmas import Algorithm, head_errors, whitened
+from privrep.privacy.accounting import Budget
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import MOMENTS_COST
+from privrep.problem import Problem, Users
+from privrep.splits import split_samples
+from privrep.subspace import dist2, orthonormalise, planted_subspace, random_subspace
+
+DELTA = 1e-6
+PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
+QUIET = Problem(60, 24, 7, 3)
+
+
+def algorithm(**options) -> Algorithm:
+    return Algorithm(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
+
+
+def clip(vector, bound):
+    return vector * min(1.0, bound / max(np.linalg.norm(vector), 1e-300))
+
+
+def vec(matrix):
+    return matrix.ravel(order="F")
+
+
+class ByHand:
+    """All parts of eq. 27 by their definitions, with the noise that the stream of the task gives."""
+
+    def __init__(self, users, task, sine, multiplier, eta, zeta, preset="text"):
+        features, labels, true = gather(users)
+        samples, n, d = features.shape
+        k = true.shape[1]
+        split = split_samples(preset, samples)
+        truth = users.truth.basis
+        start = planted_subspace(truth, sine, task.stream("init"))
+        overlap = truth.T @ start
+        self.second, self.first, moment = np.zeros((d * k, d * k)), np.zeros(d * k), np.zeros((k, k))
+        cross, errors, heads, used = np.zeros((k, k)), [], [], range(split.subspace.start, split.subspace.stop)
+        for j in range(n):
+            v = np.linalg.lstsq(features[split.heads, j] @ start, labels[split.heads, j], rcond=None)[0]
+            error = np.linalg.inv(overlap) @ true[j] - v
+            for i in used:
+                w, y = clip(vec(np.outer(features[i, j], v)), eta), np.clip(labels[i, j], -zeta, zeta)
+                self.second += np.outer(w, w)
+                self.first += y * w
+            moment += np.outer(v, v)
+            cross += np.outer(error, v)
+            errors.append(np.linalg.norm(error))
+            heads.append(np.linalg.norm(v))
+        noise, q = task.stream("noise"), len(used)
+        upper = np.triu(noise.normal(0, 2 * q * eta**2 * multiplier, (d * k, d * k)))
+        gram_noise = upper + np.triu(upper, 1).T
+        label_noise = noise.normal(0, 2 * q * eta * zeta * multiplier, d * k)
+        noisy = self.second + gram_noise
+        self.target = vec(truth @ overlap)
+        self.iterate = np.linalg.solve(noisy, self.first + label_noise)
+        self.along = vec(truth @ overlap @ cross @ np.linalg.inv(moment))
+        self.private = np.linalg.solve(noisy, label_noise - gram_noise @ self.target)
+        self.rest = np.linalg.solve(noisy, self.first - self.second @ self.target) - self.along
+        self.subspace = self.iterate.reshape(k, d).T
+        root = scipy.linalg.inv(scipy.linalg.sqrtm(q * np.kron(moment, np.eye(d))))
+        sampled, total = (root @ matrix @ root - np.eye(d * k) for matrix in (self.second, noisy))
+        self.log = {
+            "head_error_rms": np.sqrt(np.mean(np.square(errors))),
+            "head_error_max": max(errors),
+            "head_norm_max": max(heads),
+            "gram_deviation_2": np.linalg.norm(sampled, 2),
+            "gram_deviation_F": np.linalg.norm(sampled),
+            "noise_deviation_2": np.linalg.norm(root @ gram_noise @ root, 2),
+            "total_deviation_2": np.linalg.norm(total, 2),
+            "along_F": np.linalg.norm(self.along),
+            "residual_F": np.linalg.norm(self.rest),
+            "private_F": np.linalg.norm(self.private),
+            "noise_multiplier": multiplier,
+            "eta": eta,
+            "zeta": zeta,
+        }
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, QUIET, Problem(60, 24, 7, 1, label_noise_sd=1.0)], ids=str)
+@pytest.mark.parametrize("eta", [2.5, 60.0])
+@pytest.mark.parametrize("multiplier", [0.0, 0.02])
+def test_the_parts_of_the_iterate(problem, eta, multiplier):
+    """U* Q + M + F + F~ is the iterate; each norm in the log is that of the part as the docstring defines it."""
+    users = Users(problem)
+    task = make_task(users, fixed_noise(multiplier))
+    chosen = algorithm(clip_scale="absolute", clip_feature=eta, clip_label=0.5 * eta)
+    outcome = chosen.fit(task)
+    parts = ByHand(users, task, 0.4, multiplier, eta, 0.5 * eta)
+    np.testing.assert_allclose(parts.target + parts.along + parts.rest + parts.private, parts.iterate, atol=1e-9)
+    assert set(outcome.log) == set(parts.log)
+    assert outcome.log == pytest.approx(parts.log, rel=2e-3, abs=1e-12)
+    assert dist2(outcome.subspace, orthonormalise(parts.subspace)) < 1e-3
+    assert (outcome.log["private_F"] == 0) == (multiplier == 0)
+
+
+def test_the_parts_are_told_apart():
+    """At these sizes M turned over (its heads' cross moment transposed), or F of the noise-free iterate, would fail the test above."""
+    users = Users(PROBLEM)
+    task = make_task(users, fixed_noise(0.02))
+    parts = ByHand(users, task, 0.4, 0.02, 2.5, 1.25)
+    quiet = np.linalg.solve(parts.second, parts.first) - parts.target - parts.along
+    assert abs(np.linalg.norm(quiet) / np.linalg.norm(parts.rest) - 1) > 0.01
+    features = users.problem.dim
+    turned = users.truth.basis.T @ parts.along.reshape(-1, features).T
+    assert np.linalg.norm(turned - turned.T) > 0.1 * np.linalg.norm(turned)
+
+
+def test_whitening_is_that_of_the_definition():
+    """W^{-1/2} M W^{-1/2} with W = second (x) I built in full; second in the second place would be another matrix."""
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal((6, 3))
+    second, matrix = rows.T @ rows, rng.standard_normal((12, 12))
+    matrix = matrix + matrix.T
+    expected, wrong = (
+        scipy.linalg.inv(scipy.linalg.sqrtm(whole))
+        for whole in (np.kron(second, np.eye(4)), np.kron(np.eye(4), second))
+    )
+    np.testing.assert_allclose(whitened(matrix, second), expected @ matrix @ expected, atol=1e-10)
+    assert np.abs(whitened(matrix, second) - wrong @ matrix @ wrong).max() > 0.1
+    np.testing.assert_allclose(whitened(np.kron(second, np.eye(4)), second), np.eye(12), atol=1e-10)
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, QUIET], ids=["label noise", "no label noise"])
+@pytest.mark.parametrize("sine", [0.0, 0.3])
+def test_head_errors(problem, sine):
+    """v_j - Q^{-1} v_j* by loops; zero from the truth without label noise, and only then."""
+    users = Users(problem)
+    features, labels, true = gather(users)
+    # A rotated start, so that Q is no multiple of the identity.
+    turn = random_subspace(3, 3, np.random.default_rng(2))
+    start = planted_subspace(users.truth.basis, sine, np.random.default_rng(1)) @ turn
+    overlap = users.truth.basis.T @ start
+    fitted = [np.linalg.lstsq(features[:6, j] @ start, labels[:6, j], rcond=None)[0] for j in range(60)]
+    errors = np.array(fitted) - true @ np.linalg.inv(overlap).T
+    heads = head_errors(users, fitted_heads(start, slice(0, 6)), overlap)
+    np.testing.assert_allclose(heads.second, np.transpose(fitted) @ fitted, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(heads.error_cross, errors.T @ fitted, rtol=1e-3, atol=2e-3)
+    norms = np.linalg.norm(errors, axis=1)
+    assert heads.error_rms == pytest.approx(np.sqrt(np.mean(norms**2)), rel=1e-3, abs=1e-4)
+    assert heads.error_max == pytest.approx(norms.max(), rel=1e-3, abs=1e-4)
+    assert heads.norm_max == pytest.approx(np.linalg.norm(fitted, axis=1).max(), rel=1e-3)
+    assert (heads.error_max < 1e-3) == (sine == 0 and problem is QUIET)
+
+
+@pytest.mark.parametrize("multiplier", [0.3, 2.0])
+def test_one_release_is_paid_for(multiplier):
+    """One entry over all users, of the cost of (A, b); both calibrations keep their target."""
+    assert algorithm().cost == MOMENTS_COST
+    task = make_task(Users(PROBLEM), fixed_noise(multiplier))
+    outcome = algorithm().fit(task)
+    (entry,) = task.ledger.entries
+    assert (entry.name, entry.start, entry.stop) == ("step_lemmas", 0, 60)
+    assert task.ledger.mu**2 == pytest.approx(MOMENTS_COST.mu_squared / multiplier**2, rel=1e-12)
+    assert outcome.theorem == "A-L4.3"
+    assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / multiplier, rel=1e-12)
+    assert outcome.excess_risk is None
+    task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
+    algorithm().fit(task)
+    assert task.ledger.epsilon(DELTA) == pytest.approx(2.0, abs=1e-9)
+
+
+def test_only_the_noisy_pair_is_released(monkeypatch):
+    """The subspace is a function of the released pair alone. The log is not: it compares with noise-free sums and the truth."""
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((40, 21))
+    pair = rows.T @ rows, rng.standard_normal(21)
+    asked = []
+
+    def release(second, first, *, ledger, **rest):
+        asked.append((second, first, rest))
+        return pair
+
+    monkeypatch.setattr("privrep.algorithms.step_lemmas.release_moments", release)
+    expected = orthonormalise(np.linalg.solve(*pair).reshape(3, 7).T)
+    logs = []
+    for seed in (0, 1):
+        task = make_task(Users(Problem(60, 24, 7, 3, seed=seed)), fixed_noise(0.5))
+        outcome = algorithm().fit(task)
+        np.testing.assert_allclose(outcome.subspace, expected, atol=1e-12)
+        logs.append(outcome.log)
+    assert len(asked) == 2
+    assert asked[0][2]["noise_multiplier"] == 0.5
+    assert asked[0][2]["users"] == range(60)
+    assert logs[0]["gram_deviation_2"] != logs[1]["gram_deviation_2"]
+
+
+def test_it_is_the_step_of_alternating_minimisation():
+    """The same subspace and privacy as one pass of `altmin` from the same planted start under the same noise."""
+    options = {"split": "text", "clip_feature": 1.5, "clip_label": 2.0, "clip_scale": "data", "start_sine": 0.4}
+    one, other = (make_task(Users(PROBLEM), fixed_noise(0.01)) for _ in range(2))
+    step, whole = Algorithm(**options).fit(one), altmin.Algorithm(init="planted", **options).fit(other)
+    assert dist2(step.subspace, whole.subspace) < 1e-9
+    assert one.ledger.mu == other.ledger.mu
+    assert step.log["eta"] == whole.log["eta"] == pytest.approx(1.5 * math.sqrt(3 * 7))
+    assert step.log["zeta"] == whole.log["zeta"] == pytest.approx(2.0 * (math.sqrt(3) + 0.3))
+    assert one.ledger != Ledger()
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"clip_feature": 0.0}, "clip_feature"),
+        ({"clip_label": -1.0}, "clip_label"),
+        ({"clip_scale": "big"}, "clip_scale"),
+        ({"start_sine": 1.0}, "start_sine"),
+        ({"start_sine": -0.1}, "start_sine"),
+        ({"start_sine": math.nan}, "start_sine"),
+    ],
+)
+def test_bad_options_are_named(options, name):
+    """A start orthogonal to the truth is refused, too: Q has no inverse there."""
+    with pytest.raises(ValueError, match=rf"^{name} is "):
+        algorithm(**options)
+
+
+def test_limits():
+    with pytest.raises(ValueError, match=r"^dim is 5; a planted start"):
+        algorithm().check(Problem(60, 24, 5, 3))
+    with pytest.raises(ValueError, match=r"leaves 2 for heads"):
+        algorithm().check(Problem(60, 8, 7, 3))
+    algorithm().check(PROBLEM)

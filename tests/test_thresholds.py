@@ -1,0 +1,99 @@
+"""Units of the clipping thresholds, and that the printed ones clip nothing."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import gather
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from privrep.problem import Problem, Users
+from privrep.thresholds import FAILURE_POWER, SCALES, check_scale, feature_threshold, head_bound, label_threshold
+
+PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
+ANISO = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="aniso", head_condition=3.0)
+GAUSS = Problem(400, 8, 9, 4, label_noise_sd=0.7)
+TAIL = math.sqrt(2 * (math.log(4 * 400 * 8) + 10 * math.log(400)))
+"""sqrt(2 ln(4 n m / beta)) for beta = n^-10."""
+
+
+@pytest.mark.parametrize(
+    ("scale", "problem", "feature", "label"),
+    [
+        ("absolute", PROBLEM, 1.0, 1.0),
+        ("absolute", ANISO, 1.0, 1.0),
+        ("data", PROBLEM, 2 * 3, 2 + 0.7),
+        ("data", GAUSS, 2 * 3, 2 + 0.7),
+        ("data", ANISO, 3 * 2 * 3, 3 * 2 + 0.7),
+        ("printed", PROBLEM, 2 * (3 + TAIL), (2 + 0.7) * TAIL),
+        ("printed", ANISO, 6 * (3 + TAIL), (6 + 0.7) * TAIL),
+        ("printed", GAUSS, head_bound(GAUSS) * (3 + TAIL), (head_bound(GAUSS) + 0.7) * TAIL),
+    ],
+)
+@pytest.mark.parametrize("factor", [1.0, 0.4])
+def test_units(scale, problem, feature, label, factor):
+    """eta and zeta by hand at d = 9, k = 4, where sqrt(d) = 3 and sqrt(k) = 2."""
+    assert feature_threshold(scale, factor, problem) == pytest.approx(factor * feature, rel=1e-12)
+    assert label_threshold(scale, factor, problem) == pytest.approx(factor * label, rel=1e-12)
+
+
+def test_unknown_scale_is_named():
+    for name in SCALES:
+        check_scale(name)
+    with pytest.raises(ValueError, match=r"^clip_scale is 'paper'; it must be one of absolute, data, printed"):
+        check_scale("paper")
+
+
+LAWS = [("gauss", 1.0), ("sphere", 1.0), ("aniso", 1.0), ("aniso", 2.5)]
+
+
+@pytest.mark.parametrize(("law", "condition"), LAWS)
+@pytest.mark.parametrize("rank", [1, 3])
+def test_no_head_exceeds_its_bound(law, condition, rank):
+    """Of 20,000 heads, and the longest comes within a third of it."""
+    problem = Problem(20_000, 1, 2 * rank, rank, head_law=law, head_condition=condition)
+    longest = np.linalg.norm(gather(Users(problem))[2], axis=1).max()
+    assert 0.75 * head_bound(problem) < longest <= head_bound(problem) * (1 + 1e-6)
+
+
+@given(st.integers(1, 16), st.integers(100, 10**7))
+def test_bound_of_gauss_heads_holds_with_the_stated_probability(rank, users):
+    """n P(chi^2_k > bound^2) < 5 % for ranks up to 16, without a draw; and more than 1e-6, so the bound is no idle one."""
+    bound = head_bound(Problem(users, 1, rank, rank))
+    assert 1e-6 < users * stats.chi2.sf(bound**2, rank) < 0.05
+
+
+@pytest.mark.parametrize(("law", "condition"), LAWS)
+@pytest.mark.parametrize("sigma", [0.0, 0.5, 20.0])
+def test_printed_thresholds_clip_nothing(law, condition, sigma):
+    """No ||x|| ||v|| and no |y| of a data set with true heads reaches them; thresholds of `data` are exceeded."""
+    problem = Problem(2000, 8, 10, 2, label_noise_sd=sigma, head_law=law, head_condition=condition)
+    features, labels, heads = gather(Users(problem))
+    norms = np.linalg.norm(features, axis=2) * np.linalg.norm(heads, axis=1)
+    assert norms.max() < feature_threshold("printed", 1.0, problem)
+    assert np.abs(labels).max() < label_threshold("printed", 1.0, problem)
+    assert norms.max() > feature_threshold("data", 1.0, problem)
+    assert np.abs(labels).max() > label_threshold("data", 1.0, problem)
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, ANISO, Problem(50, 200, 40, 2, 5.0, head_law="sphere")])
+def test_printed_thresholds_fail_with_the_stated_probability(problem):
+    """Tails of the longest head's label, of the noise and of ||x||, over all n m samples, sum to less than n^-10.
+
+    Twice the longest tail at 0.9 times the threshold is above it, so the test would notice a smaller logarithm.
+    """
+    n, m, d = problem.users, problem.samples, problem.dim
+    bound, sigma = head_bound(problem), problem.label_noise_sd
+    eta, zeta = (threshold("printed", 1.0, problem) for threshold in (feature_threshold, label_threshold))
+
+    def log_failure(shrink: float) -> float:
+        # |<theta, x>| <= bound t and |noise| <= sigma t with the same t keep |y| below zeta.
+        t = shrink * zeta / (bound + sigma)
+        tails = [math.log(4) + stats.norm.logsf(t), stats.chi.logsf(shrink * eta / bound, d)]
+        return math.log(n * m) + float(np.logaddexp(*tails))
+
+    assert FAILURE_POWER == 10
+    assert log_failure(1.0) < -10 * math.log(n)
+    assert log_failure(0.9) > -10 * math.log(n)

@@ -1,0 +1,385 @@
+"""Verdicts on exponents through real fits, and the rows that they become. Sweeps are made up, their exponents known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from conftest import FALSE_ALARM
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from privrep import claims, scaling
+from privrep.claims import CLAIM_COLUMNS, Exponent, explain_exponent, exponents_judged, judge, judge_exponent
+from privrep.measure import MEASURE_COLUMNS, Measure
+from privrep.scaling import LEVEL, Fit, Spec, Sweep, Window, fit, fit_measures
+from privrep.tables import read_rows, write_rows
+
+VALUES = np.array([1.0, 2.0, 4.0, 8.0])
+RULE = {"value": 1.0, "tolerance": 0.15}
+
+
+def sweep_of(slope: float, scatter=0.05, seeds=8, values=VALUES, formula=None, name="made up", rng=None) -> Sweep:
+    """errors = value^slope, or formula times value^slope, with gamma squares of relative sd `scatter` in distance."""
+    rng = np.random.default_rng(3) if rng is None else rng
+    shape = 1 / (4 * scatter**2)
+    predicted = np.full(len(values), math.nan) if formula is None else formula(values)
+    mean = values**slope * (1 if formula is None else predicted)
+    errors = mean[:, None] ** 2 * rng.gamma(shape, 1 / shape, (len(values), seeds))
+    spec = Spec(name, "series", "axis", "distF", "" if formula is None else "formula")
+    return Sweep(spec, Window(), values, errors, np.zeros(len(values)), predicted, [""] * len(values))
+
+
+def exponent_of(one: Fit, expected: float = math.nan) -> Exponent:
+    return Exponent(one.slope, one.standard_error, one.sweep.repetitions, one.local, expected)
+
+
+def verdict(rule: dict, one: Sweep, judged: int = 1, expected: float = math.nan) -> str:
+    return judge_exponent(rule, exponent_of(fit(one), expected), judged)
+
+
+@pytest.mark.parametrize(
+    ("slope", "expected"),
+    [
+        (1.0, "RATE-EXACT"),
+        (1.05, "RATE-EXACT"),
+        (0.95, "RATE-EXACT"),
+        (0.5, "LOOSE"),
+        (0.0, "LOOSE"),
+        (1.5, "VIOLATED"),
+        (2.0, "VIOLATED"),
+    ],
+)
+@pytest.mark.parametrize("judged", [1, 100])
+def test_a_planted_slope_is_judged_right(slope, expected, judged):
+    """Standard error 0.011, tolerance 0.15: nine standard errors away from each limit, t of 7 degrees, false alarm 5e-5."""
+    assert verdict(RULE, sweep_of(slope), judged) == expected
+
+
+@pytest.mark.parametrize(("slope", "expected"), [(1.0, "RATE-EXACT"), (1.5, "LOOSE"), (0.5, "VIOLATED")])
+def test_toward_zero_a_small_exponent_breaks_the_bound(slope, expected):
+    """error <= C v^a as v falls to 0 is broken by a smaller exponent."""
+    assert verdict(RULE | {"toward": "zero"}, sweep_of(slope)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "slopes"),
+    [
+        ({"scatter": 0.6}, (0.8, 1.0, 1.2)),
+        ({"seeds": 2, "scatter": 0.2}, (0.5, 1.0, 1.4)),
+        ({"values": VALUES[:3]}, (0.5, 1.0, 2.0)),
+        ({"values": np.array([1.0, 2.0, 4.0, 7.0])}, (0.5, 1.0, 2.0)),
+        ({"seeds": 1}, (0.5, 1.0, 2.0)),
+    ],
+)
+def test_wide_intervals_and_short_sweeps_are_inconclusive(options, slopes):
+    """Scatter, few repetitions, few points, a short span: no verdict, whatever the slope is."""
+    for slope in slopes:
+        assert verdict(RULE, sweep_of(slope, **options)) == "INCONCLUSIVE"
+
+
+@pytest.mark.parametrize(
+    ("rule", "slope", "expected"),
+    [
+        ({"refuted": 1.5}, 1.3, "INCONCLUSIVE"),
+        ({"refuted": 1.5}, 1.7, "VIOLATED"),
+        ({"refuted": 1.5}, 1.0, "RATE-EXACT"),
+        ({"refuted": 1.5}, 0.5, "LOOSE"),
+        ({"refuted": 0.5, "toward": "zero"}, 0.7, "INCONCLUSIVE"),
+        ({"refuted": 0.5, "toward": "zero"}, 0.3, "VIOLATED"),
+        ({"refuted": 0.5, "toward": "zero"}, 1.5, "LOOSE"),
+    ],
+)
+def test_refuted_moves_the_mark_of_violation_alone(rule, slope, expected):
+    """The tolerance of the claim serves RATE-EXACT and LOOSE still."""
+    assert verdict(RULE | rule, sweep_of(slope)) == expected
+
+
+numbers = st.floats(-3, 3)
+
+
+@given(numbers, numbers, st.floats(1e-3, 1), st.integers(2, 12), numbers, st.floats(0, 0.5), st.floats(0, 1))
+def test_toward_zero_is_the_mirror_image(value, slope, error, seeds, bias, tolerance, beyond):
+    """The verdict on a in v is that on -a in 1/v, for every interval, correction and mark."""
+    rule = {"value": value, "tolerance": tolerance, "refuted": value + beyond}
+    mirrored = {"value": -value, "tolerance": tolerance, "refuted": -value - beyond, "toward": "zero"}
+    one, other = Exponent(slope, error, seeds, bias, 0.0), Exponent(-slope, error, seeds, -bias, 0.0)
+    assert judge_exponent(rule, one, 7) == judge_exponent(mirrored, other, 7)
+
+
+@given(numbers, st.floats(1e-3, 1), st.integers(2, 12), st.integers(1, 100))
+def test_more_exponents_never_make_a_violation(slope, error, seeds, judged):
+    """Bonferroni only takes VIOLATED away, and leaves the other verdicts alone."""
+    found = Exponent(slope, error, seeds)
+    alone, together = judge_exponent(RULE, found, 1), judge_exponent(RULE, found, judged)
+    assert together == alone or (alone, together) == ("VIOLATED", "INCONCLUSIVE")
+
+
+@given(numbers, numbers, st.floats(1e-3, 1))
+def test_a_steeper_slope_is_never_judged_milder(first, second, error):
+    """LOOSE, then INCONCLUSIVE or RATE-EXACT, then VIOLATED as the slope grows."""
+    assume(first < second)
+    order = {"LOOSE": 0, "INCONCLUSIVE": 1, "RATE-EXACT": 1, "VIOLATED": 2}
+    low, high = (order[judge_exponent(RULE, Exponent(slope, error, 6), 3)] for slope in (first, second))
+    assert low <= high
+
+
+def bent(values):
+    """A formula whose exponent is 1 for large values and less on a finite grid."""
+    return values + 1.0
+
+
+BEND = float(np.polyfit(np.log(VALUES), np.log(bent(VALUES)), 1)[0]) - 1
+"""What the grid adds to the exponent of `bent`, -0.28."""
+
+
+@pytest.mark.parametrize(
+    ("extra", "right", "uncorrected", "mirrored"),
+    [
+        (0.0, "RATE-EXACT", "LOOSE", "LOOSE"),
+        (-BEND, "VIOLATED", "RATE-EXACT", "LOOSE"),
+        (-2 * BEND, "VIOLATED", "VIOLATED", "RATE-EXACT"),
+    ],
+)
+def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrected, mirrored):
+    """Errors that follow a bent formula of exponent 1, times v^extra. Without the correction, or with its sign turned, the
+    verdict would be another one in each case."""
+    one = fit(sweep_of(extra, formula=bent))
+    assert -0.4 < BEND < -0.25
+    found = exponent_of(one, expected=1.0)
+    assert found.corrected == pytest.approx(1.0 + extra, abs=0.05)
+    assert judge_exponent(RULE, found, 1) == right
+    assert judge_exponent(RULE, replace(found, local=math.nan), 1) == uncorrected
+    assert judge_exponent(RULE, replace(found, local=1.0, expected=one.local), 1) == mirrored
+
+
+def test_without_formula_or_expectation_nothing_is_taken_off():
+    for local, expected in ((math.nan, 1.0), (0.7, math.nan), (math.nan, math.nan)):
+        assert Exponent(1.2, 0.1, 5, local, expected).corrected == 1.2
+
+
+FAMILY, RUNS, SEEDS = 100, 500, 8
+MOST = int(stats.binom.isf(FALSE_ALARM, RUNS, 1 - LEVEL))
+"""More runs than this have a violation with probability below FALSE_ALARM if 5 % of all do."""
+
+
+@pytest.fixture(scope="module")
+def worst_case():
+    """RUNS runs of FAMILY exponents, each fitted to 8 repetitions, whose true corrected exponent is the claim plus the tolerance:
+    the largest that a true claim has. Squares are gamma with a relative sd of 0.4, more skewed than most of the studies'.
+
+    Returns the share of exponents found above that limit, and the number of runs with any VIOLATED when the family is judged
+    together, each alone, and together with a normal quantile.
+    """
+    rng, names = np.random.default_rng(20211122), [f"exponent {i}" for i in range(FAMILY)]
+    counts = {name: sweep_of(0.0, seeds=SEEDS, name=name).counts() for name in names}
+    quantile = cache(scaling.student)
+    with pytest.MonkeyPatch.context() as patch:
+        # The same numbers, computed once: they depend on the name and on the arguments alone.
+        patch.setattr(Sweep, "counts", lambda self: counts[self.spec.name])
+        patch.setattr(scaling, "student", quantile)
+        patch.setattr(claims, "student", quantile)
+
+        def one(name: str) -> Exponent:
+            return exponent_of(fit(sweep_of(RULE["tolerance"], 0.2, SEEDS, formula=bent, name=name, rng=rng)), 1.0)
+
+        def violated(found: list[list[Exponent]], judged: int) -> int:
+            return sum(any(judge_exponent(RULE, one, judged) == "VIOLATED" for one in run) for run in found)
+
+        found = [[one(name) for name in names] for _ in range(RUNS)]
+        normal = [[replace(one, seeds=10**9) for one in run] for run in found]
+        limit = RULE["value"] + RULE["tolerance"]
+        return {
+            "above": np.mean([[one.corrected > limit for one in run] for run in found]),
+            "together": violated(found, FAMILY),
+            "alone": violated(found, 1),
+            "normal": violated(normal, FAMILY),
+        }
+
+
+def test_the_worst_case_is_centred_on_the_limit(worst_case):
+    """Half of the corrected exponents lie above claim + tolerance, up to 2 %: the claims are just true."""
+    assert worst_case["above"] == pytest.approx(0.5, abs=0.02)
+
+
+def test_true_claims_judged_together_are_rarely_called_violated(worst_case):
+    """The rate of runs in which any of 100 true claims is called VIOLATED is at most 5 %, in the far tail of Student's law."""
+    assert worst_case["together"] <= MOST
+
+
+def test_the_family_wise_rate_needs_bonferroni_and_student(worst_case):
+    """Each exponent judged alone, or with a normal quantile for 8 repetitions, calls far more runs violated."""
+    assert worst_case["alone"] > 0.8 * RUNS
+    assert worst_case["normal"] > 3 * MOST
+
+
+def claim(quantities: list[dict], **other) -> dict:
+    made = {"id": "X-1", "place": "Theorem 1", "statement": "It grows.", "kind": "identity", "study": "study"}
+    return made | {"figure": "paper/claim", "scales": ["default", "paper"], "quantities": quantities} | other
+
+
+def rate(**rule) -> dict:
+    return {"quantity": "exponent of v", "measure": "exponent made up", "rule": "rate"} | RULE | rule
+
+
+@pytest.fixture
+def as_read(tmp_path):
+    """Measures as the verdicts get them: written to measures.csv and read back as text."""
+
+    def through(measures: list[Measure]) -> dict[str, dict[str, dict]]:
+        write_rows(tmp_path / "measures.csv", [vars(measure) for measure in measures], MEASURE_COLUMNS)
+        return {"study": {row["quantity"]: row for row in read_rows(tmp_path / "measures.csv")}}
+
+    return through
+
+
+def judged_rows(entry: dict, measures: dict, scale: str = "default", judged: int = 1) -> list[dict]:
+    return judge([entry], "paper", measures, scale, "figures", "", judged)
+
+
+def test_a_rate_becomes_a_row(as_read):
+    """Measured is the fitted slope, corrected has the grid's share taken off, predicted is the formula's slope on the grid."""
+    one = fit(sweep_of(0.6, formula=bent))
+    (row,) = judged_rows(claim([rate(expected=1.0)]), as_read(fit_measures({"made up": one})), judged=5)
+    assert row["measured"] == pytest.approx(one.slope)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(one.interval)
+    assert row["predicted"] == pytest.approx(1 + BEND)
+    assert row["corrected"] == pytest.approx(one.slope - BEND)
+    assert (row["claimed"], row["rule"], row["tolerance"], row["seeds"]) == ("1.0", "rate", 0.15, 8)
+    assert row["verdict"] == "VIOLATED"
+    low, high = exponent_of(one, 1.0).interval()
+    assert row["reason"] == (
+        f"exponent {row['corrected']:.3f} [{low:.3f}, {high:.3f}] without the finite grid's {BEND:+.3f}, "
+        f"{row['corrected'] - 1:.2f} above the claimed 1"
+    )
+    assert set(row) <= set(CLAIM_COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("slope", "rule", "ending"),
+    [
+        (0.5, {}, "0.50 below the claimed 1"),
+        (1.7, {}, "0.70 above the claimed 1"),
+        (1.7, {"toward": "zero"}, "0.70 above the claimed 1"),
+        (0.2, {"toward": "zero"}, "0.80 below the claimed 1"),
+        (1.0, {}, "1.000]"),
+    ],
+)
+def test_the_reason_names_the_claim_and_the_miss(slope, rule, ending):
+    """A verdict that is not RATE-EXACT says by how much and to which side."""
+    found = Exponent(slope, 0.0, 8)
+    assert explain_exponent(RULE | rule, found, judge_exponent(RULE | rule, found, 1)).endswith(ending)
+
+
+def test_a_rate_without_formula_or_expectation_has_a_plain_row(as_read):
+    """Nothing is taken off, and the reason does not speak of a grid."""
+    plain, bare = fit(sweep_of(1.0)), fit(sweep_of(0.3, formula=bent))
+    (row,) = judged_rows(claim([rate(expected=1.0)]), as_read(fit_measures({"made up": plain})))
+    assert (row["corrected"], row["predicted"], row["verdict"]) == (pytest.approx(plain.slope), "", "RATE-EXACT")
+    (other,) = judged_rows(claim([rate()]), as_read(fit_measures({"made up": bare})))
+    assert other["corrected"] == pytest.approx(bare.slope)
+    for reason in (row["reason"], other["reason"]):
+        assert "grid" not in reason
+        assert "nan" not in reason
+
+
+def test_the_number_of_exponents_reaches_the_verdict(as_read):
+    """A violation at 95 % is none among a thousand exponents."""
+    measure = Measure("exponent made up", 1.3, 1.18, 1.42, 8, "", 0.05, math.nan)
+    for judged, expected in ((1, "VIOLATED"), (1000, "INCONCLUSIVE")):
+        (row,) = judged_rows(claim([rate()]), as_read([measure]), judged=judged)
+        assert row["verdict"] == expected
+
+
+def test_a_scale_that_is_not_listed_is_not_tested(as_read):
+    """The numbers stand in the row with their explanation; the verdict does not."""
+    measures = as_read(fit_measures({"made up": fit(sweep_of(2.0))}))
+    (row,) = judged_rows(claim([rate()]), measures, "quick")
+    assert row["verdict"] == "NOT-TESTED"
+    assert row["reason"].startswith("needs scale default or paper, this is quick; exponent 1.998")
+    assert row["corrected"] == pytest.approx(2.0, abs=0.1)
+    assert judged_rows(claim([rate()]), measures, "paper")[0]["verdict"] == "VIOLATED"
+    (missing,) = judged_rows(claim([rate(measure="exponent of another")]), measures)
+    assert missing["verdict"] == "NOT-TESTED"
+
+
+def test_too_few_points_say_so_in_the_row(as_read):
+    """The note of the fit is the reason."""
+    one = fit(sweep_of(1.0, values=VALUES[:3], formula=bent))
+    (row,) = judged_rows(claim([rate(expected=1.0)]), as_read(fit_measures({"made up": one})))
+    assert row["verdict"] == "INCONCLUSIVE"
+    assert row["reason"] == "no exponent (3 of 3 points lie in the window; 4 are needed)"
+    assert row["predicted"] == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.9, 1.1, "HOLDS"),
+        (0.8, 1.2, "HOLDS"),
+        (0.7, 0.75, "FALSE-AS-PRINTED"),
+        (1.25, 1.3, "FALSE-AS-PRINTED"),
+        (0.7, 0.9, "INCONCLUSIVE"),
+        (1.1, 1.3, "INCONCLUSIVE"),
+        (0.5, 1.5, "INCONCLUSIVE"),
+    ],
+)
+def test_equals_needs_the_whole_interval_within_the_tolerance(low, high, expected, as_read):
+    """1 up to 0.2 and 1e-9 for rounding: inside, outside, or across a limit."""
+    rule = {"quantity": "constant", "measure": "c", "rule": "equals", "value": 1.0, "tolerance": 0.2 + 1e-9}
+    (row,) = judged_rows(claim([rule]), as_read([Measure("c", (low + high) / 2, low, high, 8)]))
+    assert row["verdict"] == expected
+    assert f"[{low:.4g}, {high:.4g}]" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"rule": "at_most", "value": 1.0},
+        {"rule": "at_least", "value": 1.0},
+        {"rule": "equals", "value": 1.0, "tolerance": 0.1},
+        {"rule": "digits", "value": "0.90"},
+        {"rule": "rate", "value": 1.0, "tolerance": 0.1},
+    ],
+)
+@pytest.mark.parametrize("kind", ["identity", "experiment"])
+def test_no_number_is_inconclusive(rule, kind, as_read):
+    """A measure that could not be had refutes nothing."""
+    entry = claim([{"quantity": "q", "measure": "q"} | rule], kind=kind)
+    (row,) = judged_rows(entry, as_read([Measure("q", *[math.nan] * 3, 8, "one point only")]))
+    assert row["verdict"] == "INCONCLUSIVE"
+    assert row["reason"].endswith("(one point only)")
+
+
+def test_a_quantity_may_have_a_figure_of_its_own(as_read):
+    """Its command draws that figure; the others keep the claim's."""
+    entry = claim([rate(), rate(figure="paper/own"), rate(measure="none", figure="paper/own")])
+    rows = judge(
+        [entry], "paper", as_read(fit_measures({"made up": fit(sweep_of(1.0))})), "default", "figures", "-C a=b"
+    )
+    assert [row["figure"] for row in rows] == ["paper/claim", "paper/own", "paper/own"]
+    assert rows[0]["command"] == "snakemake -j1 figures/paper/claim.svg -C a=b"
+    assert rows[1]["command"] == "snakemake -j1 figures/paper/own.svg -C a=b"
+
+
+def test_the_family_is_the_exponents_that_are_judged(as_read):
+    """Rates with a number at a listed scale: no other rule, no NaN, no missing measure or study; 1 when there is none."""
+    measures = as_read(
+        [Measure(name, value, value, value, 8, "", 0.1) for name, value in (("a", 1.0), ("b", 2.0), ("nan", math.nan))]
+    )
+    rates = [rate(measure=name) for name in ("a", "b", "nan", "missing")]
+    other = {"quantity": "q", "measure": "a", "rule": "at_most", "value": 1.0}
+    entries = [
+        claim([*rates, other]),
+        claim(rates, scales=["paper"]),
+        claim(rates, study="another"),
+        claim([rate(measure="a")]),
+    ]
+    assert exponents_judged(entries, measures, "default") == 3
+    assert exponents_judged(entries, measures, "paper") == 5
+    assert exponents_judged(entries, measures, "quick") == 1
+    assert exponents_judged([], {}, "default") == 1
