@@ -213,9 +213,13 @@ def score(outcome: Outcome, task: Task) -> float:
     return outcome.excess_risk
 
 
+SEARCHES = {"smallest_users"}
+"""Many fits of another algorithm: no budget of its own, tested in a file of its own."""
+
+
 def test_every_file_has_an_entry():
     """A new algorithm is not left untested."""
-    assert set(algorithm_files()) == {case.name for case in CASES}
+    assert set(algorithm_files()) == {case.name for case in CASES} | SEARCHES
 
 
 @pytest.mark.parametrize("name", algorithm_files())

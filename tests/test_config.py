@@ -7,7 +7,7 @@ import pytest
 from privrep.config import ConfigError, check_config, merge, read_config, read_study, read_yaml
 from privrep.grids import expand
 
-FIT = {"series": "n", "axis": "users", "response": "distF"}
+FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
 
 BAD = {
@@ -99,7 +99,7 @@ def test_new_keys_are_accepted():
             "grids": {"new": grid | {"seed": 2}},
             "series": {"new": {"algorithm": "altmin", "grid": "new", "problem": problem, "options": options}},
             "window": window,
-            "fits": {"a": FIT | {"prediction": "x", "paired": True, "silent": False, "power": 2, "window": window}},
+            "fits": {"a": FIT | {"prediction": "x", "paired": True, "power": 2, "window": window}},
         }
     }
     cells = [cell for cell in expand(read_study(config, "figure2")) if cell.series == "new"]

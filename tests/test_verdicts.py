@@ -56,7 +56,7 @@ def verdict(rule: dict, one: Sweep, judged: int = 1, expected: float = math.nan)
 )
 @pytest.mark.parametrize("judged", [1, 100])
 def test_a_planted_slope_is_judged_right(slope, expected, judged):
-    """Standard error 0.011, tolerance 0.15: nine standard errors away from each limit, t of 7 degrees, false alarm 5e-5."""
+    """Standard error 0.011 against a tolerance of 0.15: six of them to spare, t of 7 degrees, false alarm below 5e-4 each."""
     assert verdict(RULE, sweep_of(slope), judged) == expected
 
 
@@ -146,8 +146,8 @@ BEND = float(np.polyfit(np.log(VALUES), np.log(bent(VALUES)), 1)[0]) - 1
     ],
 )
 def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrected, mirrored):
-    """Errors that follow a bent formula of exponent 1, times v^extra. Without the correction, or with its sign turned, the
-    verdict would be another one in each case."""
+    """Errors that follow a bent formula of exponent 1, times v^extra. With the sign of the correction turned the verdict
+    would be another one in each case, and without it in the first two."""
     one = fit(sweep_of(extra, formula=bent))
     assert -0.4 < BEND < -0.25
     found = exponent_of(one, expected=1.0)

@@ -111,7 +111,12 @@ def read_study(config: dict, name: str, root: Path = ROOT) -> dict:
     """The settings of one study with the overrides of the scale merged in, checked against the schema."""
     path = root / "config" / "studies" / f"{name}.yaml"
     study = merge(read_yaml(path), config["overrides"].get(name, {}))
-    check_schema(study, "study", f"config/studies/{name}.yaml")
+    source = f"config/studies/{name}.yaml"
+    check_schema(study, "study", source)
+    for fit, spec in study.get("fits", {}).items():
+        known = study.get("series", {})
+        if spec["series"] not in known:
+            raise ConfigError(f"{source}: fits.{fit}.series: {spec['series']!r} must be one of {', '.join(known)}")
     return study
 
 

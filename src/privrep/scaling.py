@@ -43,7 +43,6 @@ class Spec:
 
     series, axis : rows of the results table, and the column that varies. response : column of the error.
     prediction : column that the study computes from `privrep.formulas`. paired : remove the floor of the same users without noise.
-    silent : fit that floor instead.
     power : 2 for distances, whose squares add; 1 for risks, which add themselves.
     """
 
@@ -53,7 +52,6 @@ class Spec:
     response: str
     prediction: str = ""
     paired: bool = False
-    silent: bool = False
     power: int = 2
 
 
@@ -202,8 +200,6 @@ def sweep(cells: pd.DataFrame, spec: Spec, window: Window) -> Sweep:
     if not len(rows):
         raise ValueError(f"fit {spec.name!r}: series {spec.series!r} has no rows")
     noisy = rows[rows["noise_multiplier"] > 0] if spec.paired else rows
-    if spec.silent:
-        noisy = rows[rows["noise_multiplier"] == 0]
     keys = ["seed"] if spec.axis == "noise_multiplier" else [spec.axis, "seed"]
     silent = rows[rows["noise_multiplier"] == 0].set_index(keys)[spec.response] if spec.paired else None
     values = np.sort(noisy[spec.axis].unique())

@@ -25,6 +25,11 @@ def by_name(rows: list[dict]) -> dict[tuple[str, str], dict]:
     return {(row["id"], row["quantity"]): row for row in rows}
 
 
+def agree(one: float, two: float, within: float) -> bool:
+    """Whether two numbers agree to a relative tolerance; two that could not be had agree."""
+    return math.isclose(one, two, rel_tol=within) or (math.isnan(one) and math.isnan(two))
+
+
 def differences(first: list[dict], second: list[dict]) -> list[str]:
     """One line for each disagreement."""
     one, two = by_name(first), by_name(second)
@@ -33,7 +38,9 @@ def differences(first: list[dict], second: list[dict]) -> list[str]:
         a, b = one[name], two[name]
         if a["verdict"] != b["verdict"]:
             lines.append(f"{' '.join(name)}: verdict {a['verdict']} against {b['verdict']}")
-        if a.get("within") and not math.isclose(float(a["measured"]), float(b["measured"]), rel_tol=float(a["within"])):
+        if a.get("within") and not agree(
+            float(a["measured"] or "nan"), float(b["measured"] or "nan"), float(a["within"])
+        ):
             lines.append(f"{' '.join(name)}: measured {a['measured']} against {b['measured']}, tolerance {a['within']}")
     return lines
 

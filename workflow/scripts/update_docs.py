@@ -3,6 +3,7 @@
 import argparse
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from privrep.tables import read_rows
@@ -15,15 +16,38 @@ def number(text: str) -> str:
     return f"{float(text):.3g}" if text else ""
 
 
+BAD = ("VIOLATED", "FALSE-AS-PRINTED", "NOT-REPRODUCED")
+"""Verdicts that contradict a paper."""
+
+
+def interval(row: dict) -> str:
+    """A measured number with its interval; an exponent without what its finite grid adds."""
+    low, high = (float(row[end] or "nan") for end in ("ci_low", "ci_high"))
+    shift = float(row["corrected"]) - float(row["measured"]) if row["corrected"] else 0.0
+    ends = f" [{number(str(low + shift))}, {number(str(high + shift))}]" if low < high else ""
+    return number(row["corrected"] or row["measured"]) + ends
+
+
 def measured_block(claims: list[dict]) -> str:
-    """The claims as a Markdown table."""
-    lines = ["| claim | quantity | claimed | measured | verdict |", "|---|---|---|---|---|"]
+    """The verdicts on each claim, counted, and every quantity that contradicts its paper, as two Markdown tables."""
+    counts: dict[str, Counter] = {}
     for row in claims:
-        interval = f" [{number(row['ci_low'])}, {number(row['ci_high'])}]" if row["ci_low"] != row["ci_high"] else ""
-        quantity = row["quantity"].replace("|", "\\|")
-        lines.append(
-            f"| {row['id']} | {quantity} | {row['claimed']} | {number(row['measured'])}{interval} | {row['verdict']} |"
-        )
+        counts.setdefault(row["id"], Counter())[row["verdict"]] += 1
+    places = {row["id"]: row["place"] for row in claims}
+    lines = ["| claim | place | verdicts on its quantities |", "|---|---|---|"]
+    for claim, words in counts.items():
+        lines.append(f"| {claim} | {places[claim]} | {', '.join(f'{count} {word}' for word, count in words.items())} |")
+    lines += [
+        "",
+        "Where a statement fails:",
+        "",
+        "| claim | quantity | claimed | measured | verdict |",
+        "|---|---|---|---|---|",
+    ]
+    for row in claims:
+        if row["verdict"] in BAD:
+            quantity = row["quantity"].replace("|", "\\|")
+            lines.append(f"| {row['id']} | {quantity} | {row['claimed']} | {interval(row)} | {row['verdict']} |")
     return "\n".join(lines)
 
 
@@ -55,7 +79,7 @@ def differences(claims: list[dict], measures: list[dict]) -> str:
 
 def with_block(readme: str, claims: list[dict], measures: list[dict]) -> str:
     """The README with its table and its differences replaced."""
-    text = f"{measured_block(claims)}\n\nWhere the paper's text and the measurement differ:\n\n{differences(claims, measures)}"
+    text = f"{measured_block(claims)}\n\nWhere the text on Figure 2 and the measurement differ:\n\n{differences(claims, measures)}"
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 
 

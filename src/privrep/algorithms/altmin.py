@@ -97,7 +97,7 @@ class Algorithm:
     Parameters
     ----------
     init : {"random", "spectral", "planted"}
-        A planted start knows the truth: it serves the local theory, and no privacy statement covers it.
+        A planted start knows the truth, for the local theory; privacy statements then take the truth as public.
     split : name in `privrep.splits.PRESETS`
     epochs : passes over all users, E.
     batches : disjoint batches per epoch, T.

@@ -1,7 +1,8 @@
 """The smallest number of users at which private alternating minimisation reaches a target risk, by bisection.
 
 Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. This is
-an instrument for sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth.
+an instrument for sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth, so no
+privacy statement covers it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class Algorithm(altmin.Algorithm):
             middle = max(failed + 1, int((failed * enough) ** 0.5))
             failed, enough = (failed, middle) if reached(middle) else (middle, enough)
         best = tried[enough]
-        return replace(best, log=best.log | {"smallest_users": enough, "trials": len(tried)})
+        return replace(
+            best, theorem="", epsilon_paper=None, log=best.log | {"smallest_users": enough, "trials": len(tried)}
+        )
 
 
 def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:

@@ -66,9 +66,9 @@ def draw_start(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axis.fill_between(part["start_sine"], part["ci_low"], part["ci_high"], color=colour, alpha=0.2, linewidth=0)
     axis.axhline(0.5, color="0.35", linewidth=0.8)
     axis.axvline(CONDITION, color=COLOURS[3], linestyle="--", linewidth=1.2)
-    axis.annotate("asked for", (CONDITION, 0.9), xycoords=("data", "axes fraction"), xytext=(4, 0), **NOTE)
+    axis.annotate("asked for", (CONDITION, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0), **NOTE)
     axis.set(xscale="log", yscale="log", xlabel="sine of the start", ylabel="distF after over before one round")
-    axis.legend(loc="lower left")
+    axis.legend(loc="upper center")
     plain_ticks(axis.xaxis)
     plain_ticks(axis.yaxis)
     axis = axes[1]

@@ -69,7 +69,7 @@ def draw_known(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, flo
     axes[0].set(xscale="log", yscale="log", xlabel="n", ylabel="risk by privacy")
     axes[0].set_xticks(means.index, [f"{users / 1000:g}k" for users in means.index])
     axes[0].minorticks_off()
-    few_ticks(axes[0].yaxis)
+    plain_ticks(axes[0].yaxis)
     axes[0].legend()
     panel(axes[1], fits["known k"], claimed.get("known k"), "k, heads known")
     return figure, numbers
@@ -90,7 +90,7 @@ def draw_premise(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.set(xscale="log", yscale="log", xlabel="n / ((d k)^1.5 Δ)", ylabel="risk over that of the zero model")
     plain_ticks(axis.xaxis)
     plain_ticks(axis.yaxis)
-    axis.legend(loc="lower left")
+    axis.legend(loc="upper right", bbox_to_anchor=(1, 0.9))
     return figure, numbers
 
 

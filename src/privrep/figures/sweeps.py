@@ -14,13 +14,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from privrep.config import read_claims
-from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure
+from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import Fit
 
 COLUMNS = 3
 """Panels in a row."""
 LEAST_HEIGHT = 3
 """A panel spans at least this factor, so that a flat law looks flat."""
+MANY_DECADES = 200
+"""From this factor on ticks are at powers of ten alone."""
 AXES = {
     "users": "n",
     "samples": "m",
@@ -117,7 +119,7 @@ def panel(axis: Axes, one: Fit, claimed: float | None, label: str, colour: str =
     if top < LEAST_HEIGHT * bottom:
         middle = math.sqrt(top * bottom)
         axis.set_ylim(middle / math.sqrt(LEAST_HEIGHT), middle * math.sqrt(LEAST_HEIGHT))
-    few_ticks(axis.yaxis)
+    (few_ticks if top < MANY_DECADES * bottom else plain_ticks)(axis.yaxis)
 
 
 def caption(one: Fit, claimed: float | None) -> str:

@@ -1,4 +1,3 @@
-
 """What the study init_rates found (jain2021, Algorithm 3)."""
 
 from __future__ import annotations

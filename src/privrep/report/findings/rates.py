@@ -1,4 +1,3 @@
-
 """What the studies of exponents have in common: how an exponent and a constant are put into words."""
 
 from __future__ import annotations

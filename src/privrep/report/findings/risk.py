@@ -1,4 +1,3 @@
-
 """What the study risk found (jain2021, Theorems 1.1 and 4.2)."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """What the study sample_complexity found (jain2021, Remark 2 and Assumption 4.1)."""
 
 from __future__ import annotations
