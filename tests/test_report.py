@@ -409,6 +409,8 @@ def test_numbers_are_set_with_three_digits(value, text):
     ("plain", "text"),
     [
         ("epsilon = 5", "ε\u00a0=\u00a05"),
+        ("d^1.5 k^-1 -> lam_k", "d<sup>1.5</sup> k<sup>−1</sup> → λ<sub>k</sub>"),
+        ("||F||_F is O~(kappa)", "‖F‖<sub>F</sub> is Õ(κ)"),
         ("sigma_F^2 and A_j", "σ<sub>F</sub>² and A<sub>j</sub>"),
         ("sqrt(8 ln(1/delta))/eps", "√(8 ln(1/δ))/ε"),
         ("delta = 1e-6", "δ\u00a0=\u00a010<sup>−6</sup>"),

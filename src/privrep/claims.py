@@ -209,7 +209,7 @@ def judge_quantity(claim: dict, quantity: dict, measures: dict[str, dict], scale
         exponent = Exponent(found.measured, float(measure["standard_error"]), int(measure["seeds"]), local, expected)
         verdict = judge_exponent(quantity, exponent, judged)
         reason = explain_exponent(quantity, exponent, verdict)
-        row |= {"corrected": exponent.corrected, "predicted": "" if math.isnan(local) else local}
+        row |= {"corrected": exponent.corrected, "predicted": "" if math.isnan(local) else round(local, 9) + 0.0}
     else:
         outcome = holds(quantity, found)
         yes, no = WORDS[claim["kind"]]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from math import isfinite
 
 import pandas as pd
 
 from privrep.report.markup import command_line, scrolling
 from privrep.report.pictures import anchor
 from privrep.report.verdicts import badge, by_mood, claim_anchor
-from privrep.report.wording import interval, typeset
+from privrep.report.wording import interval, number, typeset
 
+SHOWN_SHIFT = 0.005
+"""A finite grid's share in an exponent is shown from here on."""
 LONG_REASON = 24
 """Reasons of more characters get a line of their own."""
 
@@ -27,10 +30,10 @@ def claims_table(claims: pd.DataFrame, figures: Iterable[str] = (), brief: bool 
     """
     columns = ["Quantity", "Claimed", "Predicted", "Measured [95\u00a0% interval]", "Verdict", "Reason"]
     columns = columns[:-1] if brief else columns
-    groups = []
+    groups, several = [], claims["id"].nunique() > 1
     for (paper, claim), rows in claims.groupby(["paper", "id"], sort=False):
         first = rows.iloc[0]
-        head = "" if brief else _claim_head(first, paper, claim, set(figures), len(columns))
+        head = _claim_head(first, paper, claim, set(figures), len(columns), brief) if several or not brief else ""
         body = "".join(_quantity_row(row, brief) for row in rows.to_dict("records"))
         name = "" if brief else f' id="{claim_anchor(claim)}"'
         groups.append(f'<tbody role="rowgroup"{name} data-paper="{html.escape(paper)}">{head}{body}</tbody>')
@@ -41,10 +44,14 @@ def claims_table(claims: pd.DataFrame, figures: Iterable[str] = (), brief: bool 
     return scrolling(f'<table role="table" class="{kind}">{head}{"".join(groups)}</table>', "Verdicts")
 
 
-def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width: int) -> str:
+def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width: int, brief: bool) -> str:
     link = f' · <a href="#{anchor(row["figure"])}">figure</a>' if row["figure"] in figures else ""
+    opening = f'<tr role="row" class="claim"><th role="rowheader" scope="rowgroup" colspan="{width}"><div>'
+    if brief:
+        link = f'<a href="#{claim_anchor(claim)}" class="id">{html.escape(claim)}</a>'
+        return f'{opening}{link} <span class="place">{typeset(row["place"])}</span></div></th></tr>'
     return (
-        f'<tr role="row" class="claim"><th role="rowheader" scope="rowgroup" colspan="{width}"><div>'
+        f"{opening}"
         f'<span class="id">{html.escape(claim)}</span> '
         f'<span class="place">{html.escape(paper)}, {typeset(row["place"])}{link}</span>'
         f"<p>{typeset(row['statement'])}</p>"
@@ -55,13 +62,20 @@ def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width
 def _quantity_row(row: dict, brief: bool) -> str:
     tolerance = f' <span class="interval">± {typeset(row["tolerance"])}</span>' if row["tolerance"] else ""
     measured = interval(row["measured"], row["ci_low"], row["ci_high"])
+    predicted = typeset(row["predicted"])
+    if row["rule"] == "rate" and row["corrected"] and isfinite(float(row["corrected"])):
+        predicted = number(row["predicted"]) if row["predicted"] else ""
+        shift = float(row["corrected"]) - float(row["measured"])
+        measured += (
+            f', <span class="corrected">corrected {number(row["corrected"])}</span>' if abs(shift) > SHOWN_SHIFT else ""
+        )
     if row["rule"] == "all_hold":
         measured = "" if row["verdict"] == "NOT-TESTED" else f"{measured} hold"
     reason = typeset(row["reason"])
     own_line = not brief and len(row["reason"]) > LONG_REASON
     cells = {
         "claimed": typeset(row["claimed"]) + tolerance,
-        "predicted": typeset(row["predicted"]),
+        "predicted": predicted,
         "measured": measured,
     }
     filled = "".join(f'<td role="cell" data-label="{name}">{text}</td>' for name, text in cells.items())

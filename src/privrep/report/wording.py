@@ -19,6 +19,8 @@ GREEK = {
     "rho": "ρ",
     "sigma": "σ",
     "mu": "μ",
+    "lam": "λ",
+    "kappa": "κ",
     "sqrt": "√",
 }
 
@@ -27,12 +29,16 @@ SIGNS = {
     "||": "‖",
     "&lt;=": "≤",
     "&gt;=": "≥",
-    "^2": "²",
     "^T": "<sup>⊤</sup>",
     "D triangle D": "D △ D",
     "$": "&#36;",
-    " -> ": " → ",
+    " -&gt; ": " → ",
+    "O~": "Õ",
 }
+
+
+SQUARE = {"2": "²"}
+"""Powers that have a sign of their own."""
 
 
 def typeset(text: str) -> str:
@@ -46,8 +52,10 @@ def typeset(text: str) -> str:
     text = html.escape(str(text), quote=False)
     for plain, sign in SIGNS.items():
         text = text.replace(plain, sign)
+    text = re.sub(r"\^(-?\d+(?:\.\d+)?)(?!\d)", lambda match: SQUARE.get(match[1], f"<sup>{match[1]}</sup>"), text)
     text = re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], text)
-    text = re.sub(r"(?<![\w-])([A-Za-zσ])_([A-Za-z0-9]+)(?![A-Za-z0-9_-])", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"(‖)_([2F])\b", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"(?<![\w-])([A-Za-zσλ])_([A-Za-z0-9]+)(?![A-Za-z0-9_-])", r"\1<sub>\2</sub>", text)
     text = re.sub(r"(?<![\w.-])1(?:\.0)?e-0?(\d+)\b", r"10<sup>−\1</sup>", text)
     text = re.sub(r"(?<=\S) ([=≤≥]) (?=\S)", "\u00a0\\1\u00a0", text)
     return re.sub(r"(?<![\w)-])-(?=\d)", "−", text)
