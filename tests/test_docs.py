@@ -34,3 +34,19 @@ def test_readme_names_existing_files_and_targets():
     makefile = (ROOT / "Makefile").read_text()
     for target in set(re.findall(r"`?make (\w+)", readme)) - {"sets"}:
         assert re.search(rf"^[\w ]*\b{target}\b[\w ]*:", makefile, flags=re.MULTILINE), target
+
+
+HEADLINE = {("A-L4.6", f"exponent of {name}") for name in ("n", "d", "k", "Delta")} | {
+    ("A-L4.4", f"privacy: exponent of {name}") for name in ("n", "d", "k", "Delta")
+}
+"""Exponents on which the comparison of the papers rests."""
+
+
+def test_intervals_are_as_narrow_as_promised():
+    """At the default scale: +-0.05 for the headline exponents, +-0.15 for risks, +-0.1 for the rest."""
+    rates = [row for row in read_rows(ROOT / "docs" / "claims.csv") if row["rule"] == "rate"]
+    assert {(row["id"], row["quantity"]) for row in rates} >= HEADLINE
+    for row in rates:
+        limit = 0.15 if row["study"] == "risk" else 0.1
+        limit = 0.05 if (row["id"], row["quantity"]) in HEADLINE else limit
+        assert (float(row["ci_high"]) - float(row["ci_low"])) / 2 <= limit, (row["id"], row["quantity"])

@@ -5,20 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep.report.findings.rates import exponent, known, law, paragraphs
+from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share
 
 STUDY = "init_rates"
+ONE_CURVE, LOST = 1.25, 0.9
+"""Settings within this factor of the law are on one curve; a sine from here on is that of a random subspace."""
 
 
-def bound(measures: Measures) -> str:
+def bound(run: Run, measures: Measures) -> str:
     """The exponents of the privacy term, in one sentence."""
     fits = {"n": "privacy n dist2", "d": "privacy d dist2", "k": "privacy k dist2", r"\Delta": "privacy Delta dist2"}
     if not known(measures, *(f"exponent {fit}" for fit in fits.values())):
         return ""
     found = ", ".join(f"${sign}$: {exponent(measures, fit)}" for sign, fit in fits.items())
-    return f"**Lemma 4.6 is tight.** Exponents of the privacy term, as measured: {found}."
+    start = heading("Lemma 4.6 is tight", "Lemma 4.6", judged(run, "A-L4.6", "RATE-EXACT"))
+    return f"{start} Exponents of the privacy term, as measured: {found}."
 
 
 def threshold(measures: Measures, cells: pd.DataFrame) -> str:
@@ -26,11 +29,16 @@ def threshold(measures: Measures, cells: pd.DataFrame) -> str:
     if not known(measures, "collapse largest ratio to F1", "collapse least dist2 beyond"):
         return ""
     series = cells.groupby("series")["zeta"].agg(["min", "max"])
+    low, high, lost = (
+        measures.value(f"collapse {name}")
+        for name in ("smallest ratio to F1", "largest ratio to F1", "least dist2 beyond")
+    )
+    one_curve = max(high, 1 / low) <= ONE_CURVE
     text = (
-        "**A threshold.** All settings fall on one curve in $u = 2 \\Delta \\zeta^2 d^{3/2} / (n \\lambda_k)$. Up to "
-        f"$u = 0.7$ the Frobenius distance is {number(measures.value('collapse smallest ratio to F1'), 2)} to "
-        f"{number(measures.value('collapse largest ratio to F1'), 2)} times the law F1. From $u = 1.3$ on the largest angle has a "
-        f"sine of at least {number(measures.value('collapse least dist2 beyond'), 2)}: nothing is learned, whatever comes later."
+        f"**A threshold.** All settings {'fall' if one_curve else 'do not fall'} on one curve in "
+        "$u = 2 \\Delta \\zeta^2 d^{3/2} / (n \\lambda_k)$: up to $u = 0.7$ the Frobenius distance is "
+        f"{number(low, 2)} to {number(high, 2)} times the law F1. From $u = 1.3$ on the largest angle has a sine of at least "
+        f"{number(lost, 2)}{': nothing is learned, whatever comes later' if lost >= LOST else ''}."
     )
     if {"n", "n-printed"} <= set(series.index):
         printed = cells[cells["series"] == "n-printed"]
@@ -42,12 +50,15 @@ def threshold(measures: Measures, cells: pd.DataFrame) -> str:
     return text
 
 
-def norms(measures: Measures) -> str:
+def norms(run: Run, measures: Measures) -> str:
     """Frobenius against spectral norm."""
     if not known(measures, "distF over dist2 at rank 8", "exponent privacy k distF"):
         return ""
+    start = heading(
+        "The norm matters", "Two norms", judged(run, "A-L4.6-F", "VIOLATED", "exponent of k in Frobenius norm")
+    )
     return (
-        "**The norm matters.** Lemma 4.6 bounds the spectral norm, Lemma 4.4 needs the Frobenius norm. At $k = 8$ the second is "
+        f"{start} Lemma 4.6 bounds the spectral norm, Lemma 4.4 needs the Frobenius norm. At $k = 8$ the second is "
         f"{measures.text('distF over dist2 at rank 8')} times the first, and grows with $k$ as {exponent(measures, 'privacy k distF')}; "
         "the text takes the exponent 1 over."
     )
@@ -93,10 +104,10 @@ def findings(run: Run) -> str:
     """All findings as paragraphs of Markdown."""
     measures, cells = run.measures(STUDY), run.cells(STUDY)
     return paragraphs(
-        bound(measures),
+        bound(run, measures),
         law(measures, "privacy", "F1", "the error that privacy adds"),
         threshold(measures, cells),
-        norms(measures),
+        norms(run, measures),
         clipping(cells),
         other_laws(measures),
         davis_kahan(measures),

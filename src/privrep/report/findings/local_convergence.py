@@ -1,35 +1,38 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
+
 """What the study local_convergence found (jain2021, Algorithms 1 and 2)."""
 
 from __future__ import annotations
 
-from privrep.report.findings.rates import exponent, known, law, paragraphs
+from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share, times
 
 STUDY = "local_convergence"
 
 
-def bound(measures: Measures) -> str:
+def bound(run: Run, measures: Measures) -> str:
     """The exponents of the privacy term."""
     fits = {"n": "privacy n", "d": "privacy d", "k": "privacy k", r"\Delta": "privacy Delta"}
     if not known(measures, *(f"exponent {fit}" for fit in fits.values())):
         return ""
     found = ", ".join(f"${sign}$: {exponent(measures, fit)}" for sign, fit in fits.items())
+    quantities = [f"privacy: exponent of {name}" for name in ("n", "d", "k", "Delta")]
+    start = heading("Lemma 4.4 is tight", "Lemma 4.4", judged(run, "A-L4.4", "RATE-EXACT", *quantities))
     return (
-        f"**Lemma 4.4 is tight.** Exponents of the privacy term, as measured: {found}. The power $d^{{3/2}}$ belongs to the algorithm: "
+        f"{start} Exponents of the privacy term, as measured: {found}. The power $d^{{3/2}}$ belongs to the algorithm: "
         "noise goes into a $dk \\times dk$ matrix whose sensitivity grows like $dk$."
     )
 
 
-def rounds(measures: Measures) -> str:
+def rounds(run: Run, measures: Measures) -> str:
     """What the number of rounds costs."""
     if not known(measures, "exponent privacy T", "contraction of the last round"):
         return ""
+    quantity = "privacy: exponent of T at fixed n (the bound has none)"
+    start = heading("Rounds are not free", "Rounds", judged(run, "A-L4.4", "VIOLATED", quantity))
     return (
-        f"**Rounds are not free.** A round works on $n/T$ users, so at fixed $n$ the error grows with $T$ as {exponent(measures, 'privacy T')}. "
-        f"The bound has no $T$. One round without noise leaves {share(measures.value('contraction of the last round'))} of the distance, "
-        "so one or two rounds are enough."
+        f"{start} A round works on $n/T$ users, so at fixed $n$ the error grows with $T$ as {exponent(measures, 'privacy T')}. "
+        f"The bound has no $T$. One round without noise leaves {share(measures.value('contraction of the last round'))} of the distance."
     )
 
 
@@ -38,9 +41,10 @@ def start(measures: Measures) -> str:
     if not known(measures, "basin without noise", "basin with noise"):
         return ""
     quiet, noisy = measures.value("basin without noise"), measures.value("basin with noise")
+    far = min(quiet, noisy) > 1 / 32
     return (
-        f"**The start may be far away.** Lemma 4.4 asks for a distance of 1/32. Of the starts tried, one round at least halves the distance "
-        f"from a sine of {number(quiet, 2)} without noise, and of {number(noisy, 3)} at $x = 0.2$: the condition is sufficient, not needed."
+        f"{heading('The start may be far away', 'The start', far)} Lemma 4.4 asks for a distance of 1/32. Of the starts tried, one round at least halves the distance "
+        f"from a sine of {number(quiet, 2)} without noise, and of {number(noisy, 3)} at $x = 0.2${': the condition is sufficient, not needed' if far else ''}."
     )
 
 
@@ -50,10 +54,12 @@ def breakdown(measures: Measures) -> str:
     if not known(measures, "definite beyond", *(f"beyond, {name}" for name in names)):
         return ""
     solve, ridge, clipped = (measures.value(f"beyond, {name}") for name in names)
+    kept = measures.value("definite beyond")
     return (
-        "**The printed step ends at $x = 1$.** There the noise is as large as the smallest eigenvalue of the signal. From $x = 1.15$ on the "
-        f"noisy matrix is positive definite in {share(measures.value('definite beyond'))} of the runs, so the minimiser does not exist. "
-        f"Solving the system all the same leaves an error per direction of {number(solve, 2)}, next to a random subspace. Raising all "
+        f"{heading('The printed step ends at $x = 1$', 'Around $x = 1$', kept < 0.5)} There the noise is as large as the smallest eigenvalue of "
+        f"the signal. From $x = 1.15$ on the noisy matrix is positive definite in {share(kept)} of the runs"
+        f"{', so in most of them the minimiser does not exist' if 0 < kept < 0.5 else ', so the minimiser does not exist' if kept == 0 else ''}. "
+        f"Solving the system all the same leaves an error per direction of {number(solve, 2)}, where 1 is the most. Raising all "
         f"eigenvalues by the public norm of the noise gives {number(ridge, 2)}; raising only the small ones to it gives "
         f"{number(clipped, 2)}, {times(solve / clipped)} less. Both only process what was released, so they cost no privacy."
     )
@@ -65,22 +71,39 @@ def label_noise(measures: Measures) -> str:
         return ""
     return (
         f"**Label noise above the signal.** The privacy error then grows with $d$ as {exponent(measures, 'label-noise d')} and with NSR as "
-        f"{exponent(measures, 'label-noise NSR')}, as the lemma says. It does so with the heads given; fitted heads need "
+        f"{exponent(measures, 'label-noise NSR')}, where the lemma has 1 and 1. The heads are given; fitted ones need "
         "$m/4 \\gg \\mathrm{NSR}^2 k$ before that regime is reached (E28)."
     )
 
 
-def lemmas(measures: Measures) -> str:
-    """What the lemmas of the proof are worth."""
-    if not known(measures, "exponent B.5 Frobenius d", "exponent B.4 m", "exponent B.6 m", "exponent B.4 norm n"):
-        return ""
-    return (
-        f"**Inside the proof.** Lemma B.5 is printed in Frobenius norm, which grows with $d$ as {exponent(measures, 'B.5 Frobenius d')}, "
-        f"not 1/2; in operator norm it is {exponent(measures, 'B.5 operator d')}. Lemma B.4 has no $m$, the error of the heads falls as "
-        f"{exponent(measures, 'B.4 m')}; Lemma B.6 has $m^{{-1/2}}$, measured {exponent(measures, 'B.6 m')}: here the proof gives away a factor "
-        f"$\\sqrt{{m/k}}$. The bound on $\\lVert v_j \\rVert$ falls with $n$, the norm itself does not: {exponent(measures, 'B.4 norm n')}. "
-        f"The noise on $A$ falls with $n$ as {exponent(measures, 'B.3 n')}, where the proof of Lemma B.3 has −1/2."
-    )
+def lemmas(run: Run, measures: Measures) -> str:
+    """What the lemmas of the proof are worth, each where its verdict says so."""
+    sentences = {
+        f"Lemma B.5 is printed in Frobenius norm, which grows with $d$ as {exponent(measures, 'B.5 Frobenius d')}, where the bound has 1/2; in "
+        f"operator norm it is {exponent(measures, 'B.5 operator d')}.": (
+            "A-LB.5",
+            "VIOLATED",
+            "Frobenius norm: exponent of d",
+        ),
+        f"Lemma B.4 has no $m$, and the error of the heads falls as {exponent(measures, 'B.4 m')}.": (
+            "A-LB.4",
+            "LOOSE",
+            "error: exponent of m",
+        ),
+        f"Lemma B.6 has $m^{{-1/2}}$, measured {exponent(measures, 'B.6 m')}.": ("A-LB.6", "LOOSE", "F: exponent of m"),
+        f"The bound on $\\lVert v_j \\rVert$ falls with $n$, the norm itself does not: {exponent(measures, 'B.4 norm n')}.": (
+            "A-LB.4",
+            "VIOLATED",
+            "largest ||v_j||: exponent of n",
+        ),
+        f"The noise on $A$ falls with $n$ as {exponent(measures, 'B.3 n')}, faster than the proof of Lemma B.3 has it.": (
+            "A-LB.3",
+            "LOOSE",
+            "noise part: exponent of n",
+        ),
+    }
+    found = [text for text, (claim, word, quantity) in sentences.items() if judged(run, claim, word, quantity)]
+    return f"**Inside the proof.** {' '.join(found)}" if found else ""
 
 
 def other_laws(measures: Measures) -> str:
@@ -91,10 +114,7 @@ def other_laws(measures: Measures) -> str:
     found = ", ".join(f"{measures.text(f'constant {name}')} ({label})" for name, label in names.items())
     text = f"**Other heads.** Error over the law F3: {found}."
     if known(measures, "constant gauss-unclipped n"):
-        text += (
-            " Gaussian heads lose by the clip: long heads, which carry most of the signal, are cut. With a threshold of twice the size the "
-            f"constant is {measures.text('constant gauss-unclipped n')}."
-        )
+        text += f" With thresholds of twice the size, which cut no long heads, Gaussian heads have {measures.text('constant gauss-unclipped n')}."
     return text
 
 
@@ -102,12 +122,12 @@ def findings(run: Run) -> str:
     """All findings as paragraphs of Markdown."""
     measures = run.measures(STUDY)
     return paragraphs(
-        bound(measures),
+        bound(run, measures),
         law(measures, "privacy", "F3", "the error that privacy adds"),
-        rounds(measures),
+        rounds(run, measures),
         start(measures),
         breakdown(measures),
         label_noise(measures),
         other_laws(measures),
-        lemmas(measures),
+        lemmas(run, measures),
     )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-
 from privrep.report.run import Measures, Run
-from privrep.report.verdicts import VERDICTS, badge, by_mood
-from privrep.report.wording import listing, number, plural
+from privrep.report.wording import number, plural
 
 FAIR = 0.1
 """A law whose constants are within this of 1 is said to hold with its constant."""
@@ -43,18 +40,16 @@ def law(measures: Measures, prefix: str, name: str, what: str) -> str:
     )
 
 
-def tally(run: Run, study: str) -> str:
-    """The verdicts of the study's quantities, counted."""
-    claims: pd.DataFrame = run.claims[run.claims["study"] == study]
-    counts = claims["verdict"].value_counts()
-    return listing(f"{counts[word]} {badge(word)}" for word in by_mood(counts.index))
+def judged(run: Run, claim: str, word: str, *quantities: str) -> bool:
+    """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
+    rows = run.claims[run.claims["id"] == claim]
+    rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
+    return len(rows) > 0 and bool((rows["verdict"] == word).all())
 
 
-def broken(run: Run, study: str) -> list[str]:
-    """The quantities of a study that contradict the paper, as claim and quantity."""
-    claims = run.claims[run.claims["study"] == study]
-    bad = claims[[VERDICTS[word].mood == "bad" for word in claims["verdict"]]]
-    return [f"{row['id']} ({row['quantity']})" for row in bad.to_dict("records")]
+def heading(strong: str, plain: str, holds: bool) -> str:
+    """The first words of a paragraph: a conclusion where the verdicts carry it, the topic otherwise."""
+    return f"**{strong if holds else plain}.**"
 
 
 def paragraphs(*texts: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privrep.report.findings.rates import exponent, known, law, paragraphs
+from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import listing, number
 
@@ -16,29 +16,32 @@ def users(measures: Measures) -> str:
         return ""
     return (
         f"**Users.** The smallest number that reaches a fixed risk grows with $d$ as {exponent(measures, 'users d')}, with $k$ as "
-        f"{exponent(measures, 'users k')} and with $\\Delta$ as {exponent(measures, 'users Delta')}. Remark 2 has $k^{{5/2}}$, half a power more. For a "
+        f"{exponent(measures, 'users k')} and with $\\Delta$ as {exponent(measures, 'users Delta')}. Remark 2 has $k^{{5/2}}$. For a "
         f"fixed share of the zero model's risk it is $k$ to the {exponent(measures, 'users k share')}."
     )
 
 
-def samples(measures: Measures) -> str:
+def samples(run: Run, measures: Measures) -> str:
     """How many samples per user are needed."""
     spare = measures.numbered("samples / 4 - rank at rank")
     if not spare or not known(measures, "exponent samples k"):
         return ""
     found = listing(f"{number(value)} ($k = {rank:g}$)" for rank, value in sorted(spare.items()))
+    small = judged(run, "A-R2", "LOOSE", "samples needed: exponent of k")
+    start = heading("Samples: less than $k^2$", "Samples", small)
     return (
-        f"**Samples.** No $m \\sim k^2$ shows. The error is near its limit as soon as $m/4 - k$ is {found}; the least $m$ grows with $k$ as "
+        f"{start} The error is near its limit as soon as $m/4 - k$ is {found}; the least $m$ grows with $k$ as "
         f"{exponent(measures, 'samples k')}."
     )
 
 
-def assumption(measures: Measures) -> str:
+def assumption(run: Run, measures: Measures) -> str:
     """Whether Assumption 4.1 is enough."""
     if not known(measures, "exponent assumption k"):
         return ""
+    start = heading("Assumption 4.1 is too weak", "Assumption 4.1", judged(run, "A-4.1", "VIOLATED"))
     return (
-        "**Assumption 4.1 is too weak.** With $n$ proportional to $k\\, d^{3/2} \\Delta$ the error per direction grows with $k$ as "
+        f"{start} With $n$ proportional to $k\\, d^{3 / 2} \\Delta$ the error per direction grows with $k$ as "
         f"{exponent(measures, 'assumption k')}; the step needs $(dk)^{{3/2}} \\Delta$ users for its matrix to stay positive definite (E20)."
     )
 
@@ -49,6 +52,6 @@ def findings(run: Run) -> str:
     return paragraphs(
         users(measures),
         law(measures, "users", "that follows from F3", "the number of users"),
-        samples(measures),
-        assumption(measures),
+        samples(run, measures),
+        assumption(run, measures),
     )

@@ -1,0 +1,124 @@
+"""The prose on the rates follows the tables: conclusions stand only where the verdicts carry them, numbers come from measures."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+
+import pandas as pd
+import pytest
+
+from privrep.config import read_claims
+from privrep.measure import MEASURE_COLUMNS
+from privrep.report.run import Measures, Run
+from privrep.scaling import read_fits
+
+STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
+STRONG = {
+    "init_rates": ["Lemma 4.6 is tight", "The norm matters"],
+    "local_convergence": ["Lemma 4.4 is tight", "Rounds are not free", "Inside the proof"],
+    "risk": ["not $\\Delta$", "$k^4$, not $k^5$", "a slip", "costs nothing"],
+    "sample_complexity": ["less than $k^2$", "Assumption 4.1 is too weak"],
+}
+"""Conclusions that need a verdict."""
+AGREEING = {"rate": "RATE-EXACT"}
+
+
+class StandIn(Run):
+    """A run whose tables are given."""
+
+    def __init__(self, claims: pd.DataFrame, measures: Measures, cells: pd.DataFrame):
+        object.__setattr__(self, "claims", claims)
+        self.__dict__["tables"] = (measures, cells)
+
+    def measures(self, study):
+        return self.__dict__["tables"][0]
+
+    def cells(self, study):
+        return self.__dict__["tables"][1]
+
+
+STATED = read_claims("jain2021")
+
+
+def claims_with(verdict_of) -> pd.DataFrame:
+    """All quantities of jain2021 as rows of claims.csv, with verdicts from a function of claim id and quantity."""
+    rows = [
+        {"id": claim["id"], "quantity": quantity["quantity"], "rule": quantity["rule"], "study": claim["study"]}
+        | {"verdict": verdict_of(claim["id"], quantity)}
+        for claim in STATED
+        for quantity in claim["quantities"]
+    ]
+    return pd.DataFrame(rows)
+
+
+def as_found(claim: str, quantity: dict) -> str:
+    """Exponents whose law has another exponent than the bound: LOOSE below, VIOLATED above; all else agrees."""
+    if quantity["rule"] != "rate":
+        return "HOLDS"
+    gap = quantity.get(
+        "expected", {"B.4 norm n": 0}.get(quantity["measure"].removeprefix("exponent "), quantity["value"])
+    )
+    gap -= quantity["value"]
+    if quantity["measure"] == "exponent samples k":
+        return "LOOSE"
+    return "VIOLATED" if gap > 0.3 else "LOOSE" if gap < -0.3 else "RATE-EXACT"
+
+
+@cache
+def measures_with(value: float) -> Measures:
+    """Every quantity that the findings may ask for, with one value."""
+    names = [
+        f"{kind} {spec.name}" for study in STUDIES for spec in read_fits(study)[0] for kind in ("exponent", "constant")
+    ]
+    names += ["contraction of the last round", "basin without noise", "basin with noise", "definite beyond"]
+    names += ["davis-kahan printed", "davis-kahan corrected"]
+    names += [quantity["measure"] for claim in STATED for quantity in claim["quantities"]]
+    names += [f"beyond, {name}" for name in ("solve", "ridge", "eigclip")]
+    names += [f"premise times at which a tenth is left, rank {rank}" for rank in (1, 2, 4)]
+    names += [f"samples / 4 - rank at rank {rank}" for rank in (1, 2, 4, 8)]
+    text = str(value)
+    rows = [dict.fromkeys(MEASURE_COLUMNS, text) | {"quantity": name} for name in dict.fromkeys(names)]
+    return Measures(pd.DataFrame(rows).set_index("quantity"))
+
+
+CELLS = pd.DataFrame(
+    {
+        "series": ["n", "n-printed", "sigma", "sigma"],
+        "zeta": [4.0, 5.0, 1.0, 2.0],
+        "init_label_clip": [3.0, 0.2, 3.0, 3.0],
+        "noise_multiplier": [1.0, 1.0, 1.0, 1.0],
+        "label_noise_sd": [0.0, 0.0, 0.0, 8.0],
+        "distF": [0.1, 0.1, 0.1, 0.3],
+    }
+)
+
+
+def findings(study: str, claims: pd.DataFrame, value: float) -> str:
+    module = importlib.import_module(f"privrep.report.findings.{study}")
+    return module.findings(StandIn(claims, measures_with(value), CELLS))
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_conclusions_follow_the_verdicts(study):
+    """Present with the verdicts that carry them, absent when all is open."""
+    carried = findings(study, claims_with(as_found), 1.5)
+    open_ended = findings(study, claims_with(lambda *_: "INCONCLUSIVE"), 1.5)
+    for words in STRONG[study]:
+        assert words in carried, words
+        assert words not in open_ended, words
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_numbers_come_from_the_measures(study):
+    """Another measured value changes the text; no measured value leaves no exponent in it."""
+    claims = claims_with(as_found)
+    assert "1.23" in findings(study, claims, 1.2345) and "1.23" not in findings(study, claims, 1.5)
+    assert "nan" not in findings(study, claims, float("nan"))
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_formulas_are_balanced(study):
+    """An odd number of dollar signs would swallow text."""
+    for paragraph in findings(study, claims_with(as_found), 1.5).split("\n\n"):
+        assert paragraph.count("$") % 2 == 0, paragraph
