@@ -175,7 +175,7 @@ def test_privacy_of_the_initialisation(n, d, k, multiplier):
 
 def test_the_initialisation_saturates():
     """No distance exceeds its range, and beyond the threshold Algorithm 3 is there."""
-    assert formulas.init_privacy_frobenius(10, 20, 3, 50.0, 3.0) == pytest.approx(math.sqrt(3))
+    assert formulas.init_privacy_frobenius(10, 20, 3, 50.0, 3.0) == pytest.approx(math.sqrt(3 * (1 - 3 / 20)))
     assert formulas.init_privacy_spectral(10, 20, 3, 50.0, 3.0) == 1
     users = sphere(500, 8, 20, 2)
     multiplier = 6 / formulas.init_threshold(500, 20, 1.0, 3 * math.sqrt(2))

@@ -17,7 +17,11 @@ from decimal import Decimal
 
 from privrep.scaling import LEVEL, student
 
-WORDS = {"experiment": ("REPRODUCED", "NOT-REPRODUCED"), "identity": ("HOLDS", "FALSE-AS-PRINTED")}
+WORDS = {
+    "experiment": ("REPRODUCED", "NOT-REPRODUCED"),
+    "identity": ("HOLDS", "FALSE-AS-PRINTED"),
+    "proof": ("HOLDS", "PROOF-GAP"),
+}
 """Kind of a claim -> verdict when it holds and when it does not."""
 
 NOT_TESTED, INCONCLUSIVE, PARTIAL = "NOT-TESTED", "INCONCLUSIVE", "PARTIAL"
@@ -75,6 +79,10 @@ class Exponent:
         bias = self.local - self.expected
         return self.slope if math.isnan(bias) else self.slope - bias
 
+    def far_from_asymptotic(self, tolerance: float) -> bool:
+        """Whether the grid's share is more than the tolerance, so that the formula and not the data would decide."""
+        return abs(self.corrected - self.slope) > tolerance
+
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Student interval of the corrected exponent."""
         half = student(self.seeds, level) * self.standard_error
@@ -87,11 +95,11 @@ def judge_exponent(rule: dict, found: Exponent, judged: int) -> str:
     RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it lies wholly
     beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is simultaneous over all
     `judged` exponents (Bonferroni) lies wholly beyond on the other side, or beyond `refuted`, where the claim names it.
-    INCONCLUSIVE otherwise, and when there is no exponent.
+    INCONCLUSIVE otherwise, when there is no exponent, and when the finite grid's share in it exceeds the tolerance.
 
     A bound in which the parameter falls to 0 (`toward: zero`) is broken by too small an exponent, not by too large a one.
     """
-    if math.isnan(found.slope):
+    if math.isnan(found.slope) or found.far_from_asymptotic(rule["tolerance"]):
         return INCONCLUSIVE
     sign = -1 if rule.get("toward") == "zero" else 1
     claimed, tolerance = sign * rule["value"], rule["tolerance"]
@@ -113,6 +121,8 @@ def explain_exponent(rule: dict, found: Exponent, verdict: str) -> str:
     text = f"exponent {found.corrected:.3f} [{low:.3f}, {high:.3f}]"
     if not math.isnan(found.local - found.expected):
         text += f" without the finite grid's {found.local - found.expected:+.3f}"
+    if found.far_from_asymptotic(rule["tolerance"]):
+        return f"{text}: the grid is too far from the asymptotic law"
     miss = found.corrected - rule["value"]
     if verdict in (LOOSE, VIOLATED):
         text += f", {abs(miss):.2f} {'below' if miss < 0 else 'above'} the claimed {rule['value']:g}"
@@ -208,6 +218,8 @@ def judge_quantity(claim: dict, quantity: dict, measures: dict[str, dict], scale
         local, expected = float(measure["formula"]), quantity.get("expected", math.nan)
         exponent = Exponent(found.measured, float(measure["standard_error"]), int(measure["seeds"]), local, expected)
         verdict = judge_exponent(quantity, exponent, judged)
+        if verdict == VIOLATED and claim["kind"] == "proof":
+            verdict = WORDS["proof"][1]
         reason = explain_exponent(quantity, exponent, verdict)
         row |= {"corrected": exponent.corrected, "predicted": "" if math.isnan(local) else round(local, 9) + 0.0}
     else:

@@ -36,13 +36,14 @@ def init_noise(n, d, delta, zeta):
 
 
 def init_threshold(n, d, delta, zeta, lam=1.0):
-    """2 Delta zeta^2 d^1.5 / (n lam): above 1 the output of Algorithm 3 is a random subspace (spiked Wigner matrix)."""
+    """2 Delta zeta^2 d^1.5 / (n lam): well above 1 the output of Algorithm 3 is a random subspace (spiked Wigner matrix)."""
     return 2 * delta * zeta**2 * np.asarray(d, dtype=float) ** 1.5 / (n * lam)
 
 
 def init_privacy_frobenius(n, d, k, delta, zeta):
-    """distF of Algorithm 3 by privacy noise, lam_i = 1: sqrt(k min(1, (d - k) s^2)) with s from `init_noise`."""
-    return np.sqrt(k * np.minimum(1, (d - k) * init_noise(n, d, delta, zeta) ** 2))
+    """distF of Algorithm 3 by privacy noise, lam_i = 1: sqrt(k min(1 - k/d, (d - k) s^2)) with s from `init_noise`; 1 - k/d is the mean
+    square sine of a random subspace."""
+    return np.sqrt(k * np.minimum(1 - k / d, (d - k) * init_noise(n, d, delta, zeta) ** 2))
 
 
 def init_privacy_spectral(n, d, k, delta, zeta):

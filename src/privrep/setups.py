@@ -18,7 +18,7 @@ class StepSizes:
     Attributes
     ----------
     batch : users in a step, n / T. heads, used, final : samples per user for the head step, the subspace step and the final fit.
-    Where heads are given, `heads` is infinite: there is no head error. lams : eigenvalues of E v v^T.
+    Where heads are given, `heads` is infinite: there is no head error; NaN where the fit has no variance. lams : eigenvalues of E v v^T.
     """
 
     batch: np.ndarray
@@ -39,11 +39,12 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
         np.array([count(getattr(split, step)) for split in splits], dtype=float)
         for step in ("heads", "subspace", "final")
     )
-    given = (cells["heads"] == "true").to_numpy() | (heads <= cells["rank"] + 1).to_numpy()
+    given = (cells["heads"] == "true").to_numpy()
+    few = (heads <= cells["rank"] + 1).to_numpy()  # a head's error has no variance
     conditions = zip(cells["head_condition"], cells["rank"], strict=True)
     return StepSizes(
         batch=(cells["users"] / cells["batches"].fillna(1)).to_numpy(),
-        heads=np.where(given, np.inf, heads),
+        heads=np.where(given, np.inf, np.where(few, np.nan, heads)),
         used=used,
         final=final,
         lams=[np.geomspace(condition, 1, rank) ** 2 for condition, rank in conditions],

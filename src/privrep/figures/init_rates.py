@@ -18,7 +18,7 @@ PRIVACY = {
     "privacy k dist2": "k",
     "privacy Delta dist2": "Δ",
     "privacy m distF": "m, Frobenius norm",
-    "privacy sigma distF": "σ, Frobenius norm",
+    "privacy zeta distF": "ζ, Frobenius norm",
 }
 SAMPLING = {
     "sampling n dist2": "n",

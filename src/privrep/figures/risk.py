@@ -12,7 +12,7 @@ from privrep.scaling import Fit, fit_all
 from privrep.studies.risk import LEARNED, STUDY, head_points, known_over_fitted, premise_points, with_predictions
 
 PRIVACY = {
-    "privacy epsilon": "ε, noise of Theorem 4.2",
+    "gauss epsilon": "ε, Gaussian heads",
     "privacy Delta": "Δ",
     "privacy n": "n",
     "privacy d": "d",
@@ -23,7 +23,13 @@ PRIVACY = {
 STATISTICAL = {
     f"statistical {name}": sign for name, sign in {"n": "n", "m": "m", "d": "d", "k": "k", "sigma": "σ"}.items()
 }
-LAWS = {"gauss n": "Gaussian heads", "aniso n": "condition 1.5", "printed n": "thresholds with logarithms"}
+LAWS = {
+    "gauss n": "Gaussian heads: n",
+    "gauss d": "Gaussian heads: d, wide thresholds",
+    "gauss k": "Gaussian heads: k, wide thresholds",
+    "aniso n": "condition 1.5",
+    "printed n": "thresholds with logarithms",
+}
 
 
 def draw_heads(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

@@ -43,5 +43,5 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
     return {
         "jain2021/users_needed": draw_fits(fits, USERS, claimed, "users needed"),
         "jain2021/samples_needed": draw_samples(cells, fits, claimed),
-        "jain2021/assumption": draw_fits(fits, {"assumption k": "k"}, claimed, "distF / √k"),
+        "jain2021/assumption": draw_fits(fits, {"assumption k": "k"}, claimed, "distF by privacy"),
     }

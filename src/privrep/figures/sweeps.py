@@ -21,6 +21,8 @@ COLUMNS = 3
 """Panels in a row."""
 LEAST_HEIGHT = 3
 """A panel spans at least this factor, so that a flat law looks flat."""
+LEGEND_WIDTH = 4.6
+"""Inches that the legend needs."""
 MANY_DECADES = 200
 """From this factor on ticks are at powers of ten alone."""
 AXES = {
@@ -32,6 +34,7 @@ AXES = {
     "label_noise_sd": "σ",
     "batches": "T",
     "epsilon": "ε",
+    "init_label_clip": "ζ",
     "start_sine": "sine of the start",
 }
 """Column -> sign on the axis."""
@@ -50,8 +53,15 @@ def claimed_exponents(paper: str, study: str) -> dict[str, float]:
     quantities = [
         quantity for claim in read_claims(paper) if claim["study"] == study for quantity in claim["quantities"]
     ]
-    rates = [quantity for quantity in quantities if quantity["rule"] == "rate"]
-    return {quantity["measure"].removeprefix("exponent "): quantity["value"] for quantity in rates}
+    claimed: dict[str, float] = {}
+    for quantity in quantities:
+        if quantity["rule"] == "rate":
+            name = quantity["measure"].removeprefix("exponent ")
+            if claimed.setdefault(name, quantity["value"]) != quantity["value"]:
+                raise ValueError(
+                    f"two claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}"
+                )
+    return claimed
 
 
 def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
@@ -142,7 +152,9 @@ def draw_fits(
     """
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure, axes = new_figure(2.55 * columns + 0.3, 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False)
+    figure, axes = new_figure(
+        max(2.55 * columns + 0.3, LEGEND_WIDTH), 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False
+    )
     for axis, (name, label) in zip(axes.flat, panels.items(), strict=False):
         panel(axis, fits[name], claimed.get(name), label)
     for axis in axes.flat[len(panels) :]:

@@ -10,16 +10,18 @@ import numpy as np
 import pandas as pd
 
 from privrep import formulas
+from privrep.intervals import bootstrap_interval
 from privrep.measure import Measure, exact
 from privrep.rng import stream
-from privrep.scaling import fit_all, fit_measures
+from privrep.scaling import fit_all, fit_measures, student
 
 STUDY = "init_rates"
+COLLAPSE_DRAWS = 100
+"""Bootstrap draws for the extremes over settings."""
 PAIRS, SIZE = 400, 6
 """Random pairs of matrices for Davis-Kahan, and their size."""
-COLLAPSE, LOST_ABOVE = (0.1, 0.7), 1.3
-"""Range of u in which F1 is compared point by point, and u from which the subspace is lost. Smaller u drown in the sampling term,
-and between the two the transition is smeared by the finite dimension."""
+RANGES = {"below": (0.1, 0.7), "around": (0.7, 1.3), "beyond": (2.0, np.inf)}
+"""Ranges of u, the ratio to the threshold. Smaller u drown in the sampling term; around 1 the finite dimension smears the transition."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -29,7 +31,10 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     gauss = (cells["head_law"] == "gauss").to_numpy()
     sine = formulas.init_noise(n, d, noise, zeta)
     lams = [np.geomspace(cond, 1, rank) ** 2 for cond, rank in zip(cells["head_condition"], k, strict=True)]
-    turned = [np.minimum(1, size * (s / lam) ** 2).sum() for size, s, lam in zip(d - k, sine, lams, strict=True)]
+    turned = [
+        np.minimum(1 - rank / dim, (dim - rank) * (s / lam) ** 2).sum()
+        for dim, rank, s, lam in zip(d, k, sine, lams, strict=True)
+    ]
     return cells.assign(
         u=formulas.init_threshold(n, d, noise, zeta),
         privacy_2=formulas.init_privacy_spectral(n, d, k, noise, zeta),
@@ -39,9 +44,12 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def collapse_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1."""
+def collapse_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1; over the picked
+    repetitions, all by default."""
     rows = cells[cells["series"] == "collapse"]
+    if pick is not None:
+        rows = pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[pick]])
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     keys = ["dim", "rank", "noise_multiplier"]
     squares = noisy.assign(square=noisy["distF"] ** 2 / noisy["rank"], largest=noisy["dist2"] ** 2)
@@ -52,6 +60,12 @@ def collapse_points(cells: pd.DataFrame) -> pd.DataFrame:
     # Sampling turns what the noise has left in place.
     means["without_floor"] = means["square"] - means["floor"] * (1 - means["predicted"])
     return means
+
+
+def collapse_ratios(points: pd.DataFrame, where: str) -> pd.Series:
+    """distF over F1 of the settings in a range of u."""
+    inside = points[points["u"].between(*RANGES[where])]
+    return np.sqrt(inside["without_floor"].clip(lower=0) / inside["predicted"])
 
 
 def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
@@ -104,18 +118,20 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
-    points = collapse_points(cells)
-    below, above = points[points["u"].between(*COLLAPSE)], points[points["u"] >= LOST_ABOVE]
-    off = np.sqrt(below["without_floor"] / below["predicted"])
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
-    found += [
-        Measure("collapse largest ratio to F1", off.max(), off.max(), off.max(), seeds, f"{len(below)} settings"),
-        Measure("collapse smallest ratio to F1", off.min(), off.min(), off.min(), seeds, f"{len(below)} settings"),
-    ]
-    lost = float(np.sqrt(above["largest"].min()))
-    found.append(Measure("collapse least dist2 beyond", lost, lost, lost, seeds, f"{len(above)} settings"))
+    for where in RANGES:
+        for name, extreme in (("largest", np.max), ("smallest", np.min)):
+
+            def statistic(pick: np.ndarray, where=where, extreme=extreme) -> float:
+                return float(extreme(collapse_ratios(collapse_points(cells, pick), where)))
+
+            quantity, everyone = f"collapse {name} ratio {where}", np.arange(seeds)
+            ends = bootstrap_interval(statistic, seeds, quantity, draws=COLLAPSE_DRAWS)
+            settings = len(collapse_ratios(collapse_points(cells), where))
+            found.append(Measure(quantity, statistic(everyone), *ends, seeds, f"{settings} settings"))
+    seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
     for row in norm_ratios(cells).itertuples():
-        half = 2 * row.standard_error
+        half = student(seeds) * row.standard_error
         found.append(
             Measure(f"distF over dist2 at rank {row.rank}", row.ratio, row.ratio - half, row.ratio + half, seeds)
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from privrep import formulas
 from privrep.intervals import bootstrap_interval
@@ -17,6 +18,8 @@ from privrep.setups import floor_distance, privacy_distance, step_sizes
 
 STUDY = "local_convergence"
 FALLBACKS = ("solve", "ridge", "eigclip")
+NEAR = 1.5
+"""Ratio of errors up to which one start is as good as another."""
 CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
 """Range of x in which the closed form is compared, and x from which A_priv should not be positive definite."""
 
@@ -63,12 +66,14 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def basin(points: pd.DataFrame, noise: bool) -> float:
-    """The largest start sine up to which one round at least halves the distance."""
+    """The largest start sine up to which every start of the grid is as good as one at the truth, or at least halved, by one round.
+
+    As good: distF is at most `NEAR` times what the nearest start of the grid leaves, where the noise decides.
+    """
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
-    # At small distances the noise, not the start, is what a round leaves behind.
-    shrinks = (rows["ci_high"] < 0.5).to_numpy()
-    good = rows["start_sine"].to_numpy()[shrinks]
-    return float(good.max()) if len(good) else 0.0
+    sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
+    good = left <= np.maximum(NEAR * left[0], sines / 2)
+    return float(sines[: np.argmin(good)][-1]) if not good.all() else float(sines[-1])
 
 
 def breakdown_points(cells: pd.DataFrame) -> pd.DataFrame:
@@ -112,53 +117,44 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
-    seeds = int(cells.loc[cells["series"] == "start", "seed"].nunique())
 
-    def plain(quantity: str, value: float, seeds: int = seeds, note: str = "") -> Measure:
-        return Measure(quantity, float(value), float(value), float(value), seeds, note)
+    def plain(quantity: str, value: float, rows: pd.DataFrame, note: str = "") -> Measure:
+        return Measure(quantity, float(value), float(value), float(value), int(rows["seed"].nunique()), note)
 
+    start, broken = cells[cells["series"] == "start"], cells[cells["series"].str.startswith("break-")]
     points = start_points(cells)
-    found += [
-        plain(
-            "basin without noise",
-            basin(points, noise=False),
-            note="largest start sine of the grid that one round halves",
-        ),
-        plain(
-            "basin with noise", basin(points, noise=True), note="largest start sine of the grid that one round halves"
-        ),
-    ]
+    for name, noise in (("basin without noise", False), ("basin with noise", True)):
+        found.append(plain(name, basin(points, noise), start, "of the starts tried"))
     rounds = round_ratios(cells)
+    chain = cells[cells["series"] == "rounds"]
     found += [
-        plain(f"distance after {row.rounds} rounds over predicted", row.ratio / row.predicted)
+        plain(f"distance after {row.rounds} rounds over predicted", row.ratio / row.predicted, chain)
         for row in rounds.itertuples()
     ]
-    found.append(plain("contraction of the last round", rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2]))
-    broken = breakdown_points(cells)
-    solved = broken[broken["fallback"] == "solve"]
+    found.append(plain("contraction of the last round", rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2], chain))
+    states = breakdown_points(cells)
+    solved = states[states["fallback"] == "solve"]
     inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
     off = np.sqrt(inside["square"] / inside["predicted"])
-    beyond = broken[broken["noise_ratio"] >= LOST_ABOVE]
     found += [
-        plain("closed form largest ratio", off.max()),
-        plain("closed form smallest ratio", off.min()),
-        plain("definite below 0.9", solved.loc[solved["noise_ratio"] <= CLOSED_FORM_BELOW, "definite"].min()),
-        plain("definite beyond", solved.loc[solved["noise_ratio"] >= LOST_ABOVE, "definite"].max()),
+        plain("closed form largest ratio", off.max(), broken),
+        plain("closed form smallest ratio", off.min(), broken),
     ]
+    runs = broken[broken["fallback"] == "solve"]
+    for name, part in (
+        ("definite below 0.9", runs[runs["noise_ratio"] <= CLOSED_FORM_BELOW]),
+        ("definite beyond", runs[runs["noise_ratio"] >= LOST_ABOVE]),
+    ):
+        kept = int((part["min_eigenvalue"] > 0).sum())
+        ends = stats.binomtest(kept, len(part)).proportion_ci()
+        seeds = int(part["seed"].nunique())
+        found.append(Measure(name, kept / len(part), ends.low, ends.high, seeds, f"{len(part)} runs"))
+    beyond = states[states["noise_ratio"] >= LOST_ABOVE]
     found += [
-        plain(f"beyond, {name}", np.sqrt(part["square"].mean()))
+        plain(f"beyond, {name}", np.sqrt(part["square"].mean()), broken)
         for name, part in beyond.groupby("fallback", sort=False)
     ]
-    lemmas = cells[cells["series"].str.startswith("l-")]
-    quiet = lemmas[lemmas["label_noise_sd"] == 0]
-    total = quiet["total_deviation_2"] / (quiet["noise_ratio"] + quiet["gram_2"])
-    along = quiet["along_F"] / (quiet["start_sine"] * np.sqrt(quiet["rank"]))
-    spare = quiet["head_error_max"] / (quiet["start_sine"] * np.sqrt(quiet["rank"]))
-    found += [
-        plain("B.3 total over its two parts", total.max(), len(quiet), f"mean {total.mean():.3g}"),
-        plain("B.3 least total", quiet["total_deviation_2"].min(), len(quiet)),
-        plain("B.4 largest over mean error", (quiet["head_error_max"] / quiet["head_error_rms"]).max(), len(quiet)),
-        plain("B.4 largest over dist2 sqrt(k)", spare.max(), len(quiet), f"mean {spare.mean():.3g}"),
-        plain("B.6 M over distF", along.max(), len(quiet)),
-    ]
+    lemmas = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]
+    along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
+    found.append(plain("B.6 M over distF", along.max(), lemmas, f"largest of {len(lemmas)} runs"))
     return found

@@ -16,6 +16,8 @@ from privrep.scaling import fit_all, fit_measures
 from privrep.setups import floor_distance, privacy_distance, step_sizes
 
 STUDY = "risk"
+HEAD_DRAWS = 100
+"""Bootstrap draws for the extremes over settings."""
 LEARNED = 0.1
 """Share of the zero model's risk below which something was learned."""
 
@@ -38,9 +40,12 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def head_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 and Theorem 4.2 print it, r + sigma_F^2 k / m."""
+def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 and Theorem 4.2 print it, r + sigma_F^2 k / m; over the picked
+    repetitions, all by default."""
     rows = cells[cells["series"] == "heads"]
+    if pick is not None:
+        rows = pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[pick]])
     keys = ["samples", "start_sine", "label_noise_sd"]
     points = rows.groupby(keys).agg(
         measured=("excess_risk", "mean"),
@@ -53,6 +58,32 @@ def head_points(cells: pd.DataFrame) -> pd.DataFrame:
     points["exact"] = formulas.personal_risk(points["outside"], k, m / 2, sigma)
     points["printed"] = points["outside"] + sigma**2 * k / m
     return points[points["exact"] > 1e-9].reset_index(drop=True)
+
+
+def head_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Extremes over settings of the measured risk over the exact and over the printed one, with intervals."""
+
+    def last_term(points: pd.DataFrame) -> pd.Series:
+        alone = points[points["start_sine"] == 0]
+        return alone["measured"] / (alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"])
+
+    quantities = {
+        "heads largest over exact": lambda points: (points["measured"] / points["exact"]).max(),
+        "heads smallest over exact": lambda points: (points["measured"] / points["exact"]).min(),
+        "heads largest over printed": lambda points: (points["measured"] / points["printed"]).max(),
+        "heads last term over printed": lambda points: last_term(points).min(),
+    }
+    seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
+    everyone, settings = np.arange(seeds), len(head_points(cells))
+    found = []
+    for name, extreme in quantities.items():
+
+        def statistic(pick: np.ndarray, extreme=extreme) -> float:
+            return float(extreme(head_points(cells, pick)))
+
+        ends = bootstrap_interval(statistic, seeds, name, draws=HEAD_DRAWS)
+        found.append(Measure(name, statistic(everyone), *ends, seeds, f"{settings} settings"))
+    return found
 
 
 def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
@@ -87,21 +118,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
-    heads = head_points(cells)
-    seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
-
-    def plain(quantity: str, value: float, seeds: int = seeds, note: str = "") -> Measure:
-        return Measure(quantity, float(value), float(value), float(value), seeds, note)
-
-    exact, printed = heads["measured"] / heads["exact"], heads["measured"] / heads["printed"]
-    alone = heads[heads["start_sine"] == 0]
-    last = alone["measured"] / (alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"])
-    found += [
-        plain("heads largest over exact", exact.max(), note=f"{len(heads)} settings"),
-        plain("heads smallest over exact", exact.min(), note=f"{len(heads)} settings"),
-        plain("heads largest over printed", printed.max(), note=f"{len(heads)} settings"),
-        plain("heads last term over printed", last.min(), note=f"largest {last.max():.3g}"),
-    ]
+    found += head_measures(cells)
     table = known_over_fitted(cells)
     known, fitted = (table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted"))
 
@@ -111,6 +128,11 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     everyone = np.arange(len(known))
     low, high = bootstrap_interval(ratio, len(known), "risk known over fitted")
     found.append(Measure("known over fitted", ratio(everyone), low, high, len(known)))
+    seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
+
+    def plain(quantity: str, value: float) -> Measure:
+        return Measure(quantity, float(value), float(value), float(value), seeds, "median over runs")
+
     points = premise_points(cells)
     for rank, part in points.groupby("rank"):
         part = part.sort_values("premise")
@@ -118,7 +140,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
         lost = part.loc[part["share"] > LEARNED, "premise"].max()
         learned = part.loc[part["premise"] > lost, "premise"].min()
         found += [
-            plain(f"share at the premise, rank {rank}", at_premise, 3),
-            plain(f"premise times at which a tenth is left, rank {rank}", learned, 3),
+            plain(f"share at the premise, rank {rank}", at_premise),
+            plain(f"premise times at which a tenth is left, rank {rank}", learned),
         ]
     return found

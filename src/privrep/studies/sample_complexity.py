@@ -16,7 +16,7 @@ NEAR = 1.5
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with users_needed, privacy (F3), and errors relative to sqrt(k)."""
+    """The results table with users_needed, privacy (F3) and noise_ratio (x, at the answer of a search)."""
     sizes = step_sizes(cells)
     k = cells["rank"]
     privacy = privacy_distance(cells, sizes)
@@ -25,8 +25,13 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(
         privacy=privacy,
         users_needed=cells["users"] * np.sqrt(risk / target),
-        relative_F=cells["distF"] / np.sqrt(k),
-        relative_privacy=privacy / np.sqrt(k),
+        noise_ratio=formulas.noise_ratio(
+            cells["smallest_users"].fillna(cells["users"]) / cells["batches"].fillna(1),
+            cells["dim"],
+            k,
+            cells["noise_multiplier"],
+            cells["eta"],
+        ),
     )
 
 
@@ -41,12 +46,13 @@ def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 def samples_needed(points: pd.DataFrame) -> Sweep:
     """The least m at which distF is near F3, per repetition, against the rank."""
-    spec = Spec("samples k", "samples", "rank", "samples", power=1)
+    spec = Spec("samples k", "samples", "rank", "samples", prediction="law", power=1)
     needed = points[points["square"] <= NEAR**2].groupby(["rank", "seed"])["samples"].min().unstack()
     reasons = ["" if row.notna().all() else "not reached" for _, row in needed.iterrows()]
     values = needed.index.to_numpy(dtype=float)
-    nothing = np.full(len(values), np.nan)
-    return Sweep(spec, Window(), values, needed.to_numpy(dtype=float), 0 * nothing, nothing, reasons)
+    # A quarter of the samples fits the heads and needs as many as the rank.
+    law = 4 * values
+    return Sweep(spec, Window(), values, needed.to_numpy(dtype=float), np.zeros(len(values)), law, reasons)
 
 
 def with_samples_fit(fits: dict[str, Fit], cells: pd.DataFrame) -> dict[str, Fit]:

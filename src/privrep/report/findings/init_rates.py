@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
@@ -10,8 +9,8 @@ from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share
 
 STUDY = "init_rates"
-ONE_CURVE, LOST = 1.25, 0.9
-"""Settings within this factor of the law are on one curve; a sine from here on is that of a random subspace."""
+ONE_CURVE = 1.3
+"""Settings within this factor of the law are on one curve."""
 
 
 def bound(run: Run, measures: Measures) -> str:
@@ -26,26 +25,27 @@ def bound(run: Run, measures: Measures) -> str:
 
 def threshold(measures: Measures, cells: pd.DataFrame) -> str:
     """Where learning starts, and what the proof's threshold costs."""
-    if not known(measures, "collapse largest ratio to F1", "collapse least dist2 beyond"):
+    ranges = {"below": "up to $u = 0.7$", "around": "from there to $u = 1.3$", "beyond": "from $u = 2$ on"}
+    names = [f"collapse {extreme} ratio {where}" for where in ranges for extreme in ("smallest", "largest")]
+    if not known(measures, *names):
         return ""
-    series = cells.groupby("series")["zeta"].agg(["min", "max"])
-    low, high, lost = (
-        measures.value(f"collapse {name}")
-        for name in ("smallest ratio to F1", "largest ratio to F1", "least dist2 beyond")
+    values = [measures.value(name) for name in names]
+    one_curve = max(max(values), 1 / min(values)) <= ONE_CURVE
+    spelled = ", ".join(
+        f"{number(low, 2)} to {number(high, 2)} {where}"
+        for low, high, where in zip(values[::2], values[1::2], ranges.values(), strict=True)
     )
-    one_curve = max(high, 1 / low) <= ONE_CURVE
     text = (
-        f"**A threshold.** All settings {'fall' if one_curve else 'do not fall'} on one curve in "
-        "$u = 2 \\Delta \\zeta^2 d^{3/2} / (n \\lambda_k)$: up to $u = 0.7$ the Frobenius distance is "
-        f"{number(low, 2)} to {number(high, 2)} times the law F1. From $u = 1.3$ on the largest angle has a sine of at least "
-        f"{number(lost, 2)}{': nothing is learned, whatever comes later' if lost >= LOST else ''}."
+        f"**A threshold.** All settings {'follow' if one_curve else 'do not follow'} one curve in "
+        "$u = 2 \\Delta \\zeta^2 d^{3/2} / (n \\lambda_k)$, which rises with $u$ and ends at the distance of a random subspace. "
+        f"Frobenius distance over this law F1: {spelled}."
     )
-    if {"n", "n-printed"} <= set(series.index):
-        printed = cells[cells["series"] == "n-printed"]
-        factor = (printed["zeta"].max() / printed["init_label_clip"].iloc[0]) ** 2 / series.loc["n", "max"] ** 2
+    if {"n", "n-printed"} <= set(cells["series"]):
+        chosen, printed = cells[cells["series"] == "n"], cells[cells["series"] == "n-printed"]
+        factor = (printed["zeta"].max() / printed["init_label_clip"].iloc[0]) ** 2 / chosen["zeta"].max() ** 2
         text += (
-            f" The proof's own $\\zeta$, with its logarithms, has a square {number(factor, 2)} times that of $\\zeta = 3 \\sqrt{{k}}$, "
-            "and needs as many times the users."
+            f" The proof's own $\\zeta$, with its logarithms, has a square {number(factor, 2)} times that of $\\zeta = 3 \\sqrt{{k}}$: the "
+            "curve is reached with as many times the users."
         )
     return text
 
@@ -64,16 +64,13 @@ def norms(run: Run, measures: Measures) -> str:
     )
 
 
-def clipping(cells: pd.DataFrame) -> str:
+def clipping(measures: Measures) -> str:
     """What label noise does through the threshold."""
-    rows = cells[(cells["series"] == "sigma") & (cells["noise_multiplier"] > 0)]
-    if rows["label_noise_sd"].nunique() < 2:
+    if not known(measures, "exponent privacy zeta distF"):
         return ""
-    ends = [np.sqrt((part["distF"] ** 2).mean()) for _, part in rows.groupby("label_noise_sd")]
     return (
-        f"**Label noise is paid twice.** It widens the threshold, so that the privacy noise grows with $\\sigma_F^2$: from "
-        f"$\\sigma_F = 0$ to {rows['label_noise_sd'].max():g} the distance goes from {number(ends[0], 2)} to {number(ends[-1], 2)} "
-        "at the same $\\Delta$."
+        "**The threshold sets the price.** The privacy error grows with $\\zeta$ as "
+        f"{exponent(measures, 'privacy zeta distF')}, and $\\zeta$ must cover the label noise whether or not the users have any."
     )
 
 
@@ -82,7 +79,7 @@ def other_laws(measures: Measures) -> str:
     names = {
         "gauss n distF": "Gaussian heads",
         "aniso n distF": "heads of condition 1.5",
-        "printed n distF": "the proof's threshold",
+        "printed n distF": "0.2 times the proof's threshold",
     }
     if not known(measures, *(f"constant {name}" for name in names)):
         return ""
@@ -95,8 +92,8 @@ def davis_kahan(measures: Measures) -> str:
     printed, corrected = (measures.value(f"davis-kahan {name}") for name in ("printed", "corrected"))
     says = "is broken" if printed > 1 else "is not broken"
     return (
-        f"**Lemma B.2** {says} as printed: the left side reaches {number(printed)} times the right one. With $\\mathrm{{eig}}_{{j+1}}(H)$ "
-        f"it stays below, at most {share(corrected)} in random pairs."
+        f"**Lemma B.2** {says} as printed: the left side reaches {number(printed)} times the right one in the pairs tried. With "
+        f"eigenvalue $j+1$ of $H$ in place of that of $G$ it reaches {share(corrected)}."
     )
 
 
@@ -108,7 +105,7 @@ def findings(run: Run) -> str:
         law(measures, "privacy", "F1", "the error that privacy adds"),
         threshold(measures, cells),
         norms(run, measures),
-        clipping(cells),
+        clipping(measures),
         other_laws(measures),
         davis_kahan(measures),
     )

@@ -1,4 +1,3 @@
-
 """What the study local_convergence found (jain2021, Algorithms 1 and 2)."""
 
 from __future__ import annotations
@@ -8,6 +7,8 @@ from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share, times
 
 STUDY = "local_convergence"
+CONDITION = 1 / 32
+"""Distance of the start that Lemma 4.4 asks for."""
 
 
 def bound(run: Run, measures: Measures) -> str:
@@ -16,23 +17,27 @@ def bound(run: Run, measures: Measures) -> str:
     if not known(measures, *(f"exponent {fit}" for fit in fits.values())):
         return ""
     found = ", ".join(f"${sign}$: {exponent(measures, fit)}" for sign, fit in fits.items())
+    intrinsic = judged(run, "A-L4.4", "RATE-EXACT", "privacy: exponent of d")
     quantities = [f"privacy: exponent of {name}" for name in ("n", "d", "k", "Delta")]
     start = heading("Lemma 4.4 is tight", "Lemma 4.4", judged(run, "A-L4.4", "RATE-EXACT", *quantities))
-    return (
-        f"{start} Exponents of the privacy term, as measured: {found}. The power $d^{{3/2}}$ belongs to the algorithm: "
-        "noise goes into a $dk \\times dk$ matrix whose sensitivity grows like $dk$."
-    )
+    text = f"{start} Exponents of the privacy term, as measured: {found}."
+    if intrinsic:
+        text += (
+            " The power $d^{3/2}$ belongs to the algorithm, not to its analysis: noise goes into a $dk \\times dk$ matrix whose "
+            "sensitivity grows like $dk$."
+        )
+    return text
 
 
 def rounds(run: Run, measures: Measures) -> str:
     """What the number of rounds costs."""
     if not known(measures, "exponent privacy T", "contraction of the last round"):
         return ""
-    quantity = "privacy: exponent of T at fixed n (the bound has none)"
-    start = heading("Rounds are not free", "Rounds", judged(run, "A-L4.4", "VIOLATED", quantity))
+    quantity = "exponent of T at fixed n, which eq. (30) keeps and (31) leaves out"
+    start = heading("Rounds are not free", "Rounds", judged(run, "A-LB.7", "VIOLATED", quantity))
     return (
         f"{start} A round works on $n/T$ users, so at fixed $n$ the error grows with $T$ as {exponent(measures, 'privacy T')}. "
-        f"The bound has no $T$. One round without noise leaves {share(measures.value('contraction of the last round'))} of the distance."
+        f"The lemma hides $T$ in Õ; eq. (30) keeps it, eq. (31) and Lemma B.7 leave it out. One round without noise leaves {share(measures.value('contraction of the last round'))} of the distance."
     )
 
 
@@ -41,10 +46,11 @@ def start(measures: Measures) -> str:
     if not known(measures, "basin without noise", "basin with noise"):
         return ""
     quiet, noisy = measures.value("basin without noise"), measures.value("basin with noise")
-    far = min(quiet, noisy) > 1 / 32
+    far = min(quiet, noisy) > CONDITION
     return (
-        f"{heading('The start may be far away', 'The start', far)} Lemma 4.4 asks for a distance of 1/32. Of the starts tried, one round at least halves the distance "
-        f"from a sine of {number(quiet, 2)} without noise, and of {number(noisy, 3)} at $x = 0.2${': the condition is sufficient, not needed' if far else ''}."
+        f"{heading('The start may be far away', 'The start', far)} Lemma 4.4 asks for a distance of 1/32. One round halves the "
+        f"distance, or ends where a start at the truth would, from every start tried up to a sine of {number(quiet, 3)} without noise and "
+        f"{number(noisy, 3)} at $x = 0.2${': the condition is sufficient, not needed' if far else ''}."
     )
 
 
@@ -85,10 +91,10 @@ def lemmas(run: Run, measures: Measures) -> str:
             "VIOLATED",
             "Frobenius norm: exponent of d",
         ),
-        f"Lemma B.4 has no $m$, and the error of the heads falls as {exponent(measures, 'B.4 m')}.": (
+        f"Lemma B.4 has no $m$, and the largest error of a head falls as {exponent(measures, 'B.4 m')}.": (
             "A-LB.4",
             "LOOSE",
-            "error: exponent of m",
+            "largest error: exponent of m",
         ),
         f"Lemma B.6 has $m^{{-1/2}}$, measured {exponent(measures, 'B.6 m')}.": ("A-LB.6", "LOOSE", "F: exponent of m"),
         f"The bound on $\\lVert v_j \\rVert$ falls with $n$, the norm itself does not: {exponent(measures, 'B.4 norm n')}.": (
@@ -108,7 +114,11 @@ def lemmas(run: Run, measures: Measures) -> str:
 
 def other_laws(measures: Measures) -> str:
     """Gaussian heads, unequal heads and the proofs' thresholds."""
-    names = {"gauss n": "Gaussian heads", "aniso n": "heads of condition 1.5", "printed n": "the proofs' thresholds"}
+    names = {
+        "gauss n": "Gaussian heads",
+        "aniso n": "heads of condition 1.5",
+        "printed n": "0.4 times the proofs' thresholds",
+    }
     if not known(measures, *(f"constant {name}" for name in names)):
         return ""
     found = ", ".join(f"{measures.text(f'constant {name}')} ({label})" for name, label in names.items())
