@@ -25,6 +25,8 @@ WORDS = {
 """Kind of a claim -> verdict when it holds and when it does not."""
 
 NOT_TESTED, INCONCLUSIVE, PARTIAL = "NOT-TESTED", "INCONCLUSIVE", "PARTIAL"
+SHOWN = 0.0005
+"""A finite grid's share in an exponent is named from here on."""
 RATE_EXACT, LOOSE, VIOLATED = "RATE-EXACT", "LOOSE", "VIOLATED"
 
 CLAIM_COLUMNS = (
@@ -119,12 +121,12 @@ def explain_exponent(rule: dict, found: Exponent, verdict: str) -> str:
         return "no exponent"
     low, high = found.interval()
     text = f"exponent {found.corrected:.3f} [{low:.3f}, {high:.3f}]"
-    if not math.isnan(found.local - found.expected):
+    if abs(found.local - found.expected) >= SHOWN:
         text += f" without the finite grid's {found.local - found.expected:+.3f}"
     if found.far_from_asymptotic(rule["tolerance"]):
         return f"{text}: the grid is too far from the asymptotic law"
     miss = found.corrected - rule["value"]
-    if verdict in (LOOSE, VIOLATED):
+    if verdict in (LOOSE, VIOLATED, WORDS["proof"][1]):
         text += f", {abs(miss):.2f} {'below' if miss < 0 else 'above'} the claimed {rule['value']:g}"
     return text
 
