@@ -28,3 +28,14 @@ def bootstrap_interval(
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def bootstrap_intervals(
+    statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
+) -> dict[str, tuple[float, float]]:
+    """As `bootstrap_interval`, for several statistics of the same draws, by their names."""
+    rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
+    values = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
+    tail = (1 - LEVEL) / 2
+    ends = {key: np.quantile([value[key] for value in values], [tail, 1 - tail]) for key in values[0]}
+    return {key: (float(low), float(high)) for key, (low, high) in ends.items()}

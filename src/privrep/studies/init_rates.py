@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from privrep import formulas
-from privrep.intervals import bootstrap_interval
+from privrep.intervals import bootstrap_intervals
 from privrep.measure import Measure, exact
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures, student
@@ -62,10 +62,15 @@ def collapse_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.D
     return means
 
 
-def collapse_ratios(points: pd.DataFrame, where: str) -> pd.Series:
-    """distF over F1 of the settings in a range of u."""
-    inside = points[points["u"].between(*RANGES[where])]
-    return np.sqrt(inside["without_floor"].clip(lower=0) / inside["predicted"])
+def collapse_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Largest and smallest ratio of distF to F1 over the settings in each range of u."""
+    points, found = collapse_points(cells, pick), {}
+    for where, (low, high) in RANGES.items():
+        inside = points[points["u"].between(low, high)]
+        ratios = np.sqrt(inside["without_floor"].clip(lower=0) / inside["predicted"])
+        found[f"collapse largest ratio {where}"] = float(ratios.max())
+        found[f"collapse smallest ratio {where}"] = float(ratios.min())
+    return found
 
 
 def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
@@ -119,16 +124,9 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
-    for where in RANGES:
-        for name, extreme in (("largest", np.max), ("smallest", np.min)):
-
-            def statistic(pick: np.ndarray, where=where, extreme=extreme) -> float:
-                return float(extreme(collapse_ratios(collapse_points(cells, pick), where)))
-
-            quantity, everyone = f"collapse {name} ratio {where}", np.arange(seeds)
-            ends = bootstrap_interval(statistic, seeds, quantity, draws=COLLAPSE_DRAWS)
-            settings = len(collapse_ratios(collapse_points(cells), where))
-            found.append(Measure(quantity, statistic(everyone), *ends, seeds, f"{settings} settings"))
+    ends = bootstrap_intervals(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
+    for quantity, value in collapse_extremes(cells).items():
+        found.append(Measure(quantity, value, *ends[quantity], seeds, "over settings"))
     seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
     for row in norm_ratios(cells).itertuples():
         half = student(seeds) * row.standard_error

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from privrep import formulas
-from privrep.intervals import bootstrap_interval
+from privrep.intervals import bootstrap_interval, bootstrap_intervals
 from privrep.measure import Measure
 from privrep.scaling import fit_all, fit_measures
 from privrep.setups import floor_distance, privacy_distance, step_sizes
@@ -60,30 +60,18 @@ def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataF
     return points[points["exact"] > 1e-9].reset_index(drop=True)
 
 
-def head_measures(cells: pd.DataFrame) -> list[Measure]:
-    """Extremes over settings of the measured risk over the exact and over the printed one, with intervals."""
-
-    def last_term(points: pd.DataFrame) -> pd.Series:
-        alone = points[points["start_sine"] == 0]
-        return alone["measured"] / (alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"])
-
-    quantities = {
-        "heads largest over exact": lambda points: (points["measured"] / points["exact"]).max(),
-        "heads smallest over exact": lambda points: (points["measured"] / points["exact"]).min(),
-        "heads largest over printed": lambda points: (points["measured"] / points["printed"]).max(),
-        "heads last term over printed": lambda points: last_term(points).min(),
+def head_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Extremes over settings of the measured risk over the exact and over the printed one."""
+    points = head_points(cells, pick)
+    alone = points[points["start_sine"] == 0]
+    last = alone["measured"] / (alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"])
+    exact, printed = points["measured"] / points["exact"], points["measured"] / points["printed"]
+    return {
+        "heads largest over exact": float(exact.max()),
+        "heads smallest over exact": float(exact.min()),
+        "heads largest over printed": float(printed.max()),
+        "heads last term over printed": float(last.min()),
     }
-    seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
-    everyone, settings = np.arange(seeds), len(head_points(cells))
-    found = []
-    for name, extreme in quantities.items():
-
-        def statistic(pick: np.ndarray, extreme=extreme) -> float:
-            return float(extreme(head_points(cells, pick)))
-
-        ends = bootstrap_interval(statistic, seeds, name, draws=HEAD_DRAWS)
-        found.append(Measure(name, statistic(everyone), *ends, seeds, f"{settings} settings"))
-    return found
 
 
 def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
@@ -118,7 +106,10 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
-    found += head_measures(cells)
+    seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
+    ends = bootstrap_intervals(lambda pick: head_extremes(cells, pick), seeds, "heads", HEAD_DRAWS)
+    for quantity, value in head_extremes(cells).items():
+        found.append(Measure(quantity, value, *ends[quantity], seeds, "over settings"))
     table = known_over_fitted(cells)
     known, fitted = (table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted"))
 
