@@ -41,7 +41,7 @@ def test_another_seed_keeps_the_arithmetic_and_moves_the_simulation(tmp_path):
     simulated = {
         f"{row['id']} {row['quantity']}:" for row in reference if float(row["within"]) == compare_runs.SIMULATED
     }
-    assert len(lines) > len(simulated) / 4
+    assert len(lines) > 10
     assert all(any(line.startswith(name) for name in simulated) for line in lines)
 
 
