@@ -22,12 +22,7 @@ def bootstrap_interval(
     statistic : maps an array of repetition numbers, with repeats, to a number. Selections on the score belong inside it.
     name : names the random stream, so that the interval does not depend on what else is computed.
     """
-    rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
-    picks = rng.integers(repetitions, size=(draws, repetitions))
-    values = [statistic(pick) for pick in picks]
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return float(low), float(high)
+    return bootstrap_intervals(lambda pick: {name: statistic(pick)}, repetitions, name, draws)[name]
 
 
 def bootstrap_intervals(
