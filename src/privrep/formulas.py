@@ -40,10 +40,12 @@ def init_threshold(n, d, delta, zeta, lam=1.0):
     return 2 * delta * zeta**2 * np.asarray(d, dtype=float) ** 1.5 / (n * lam)
 
 
-def init_privacy_frobenius(n, d, k, delta, zeta):
-    """distF of Algorithm 3 by privacy noise, lam_i = 1: sqrt(k min(1 - k/d, (d - k) s^2)) with s from `init_noise`; 1 - k/d is the mean
-    square sine of a random subspace."""
-    return np.sqrt(k * np.minimum(1 - k / d, (d - k) * init_noise(n, d, delta, zeta) ** 2))
+def init_privacy_frobenius(n, d, k, delta, zeta, lams=1.0):
+    """distF of Algorithm 3 by privacy noise: sqrt(sum_i min(1 - k/d, (d - k) (s / lam_i)^2)) with s from `init_noise`; 1 - k/d is the
+    mean square sine of a random subspace. `lams` is one number for all directions, or an array of k, along the last axis."""
+    size = np.expand_dims((d - k) * init_noise(n, d, delta, zeta) ** 2, -1)
+    turned = np.minimum(np.expand_dims(np.asarray(1 - k / d), -1), size / np.asarray(lams, dtype=float) ** 2)
+    return np.sqrt(k * turned.mean(axis=-1))
 
 
 def init_privacy_spectral(n, d, k, delta, zeta):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privrep.measure import Measure
 from privrep.rng import stream
 
 DRAWS = 2000
@@ -34,3 +35,12 @@ def bootstrap_intervals(
     tail = (1 - LEVEL) / 2
     ends = {key: np.quantile([value[key] for value in values], [tail, 1 - tail]) for key in values[0]}
     return {key: (float(low), float(high)) for key, (low, high) in ends.items()}
+
+
+def bootstrap_measures(
+    statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
+) -> list[Measure]:
+    """Extremes over settings, or other statistics of all repetitions together, as measures with their intervals."""
+    ends = bootstrap_intervals(statistic, repetitions, name, draws)
+    values = statistic(np.arange(repetitions))
+    return [Measure(key, value, *ends[key], repetitions, "over settings") for key, value in values.items()]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from privrep import formulas
-from privrep.intervals import bootstrap_intervals
+from privrep.intervals import bootstrap_measures
 from privrep.measure import Measure, exact
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures, student
@@ -29,16 +29,14 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
     gauss = (cells["head_law"] == "gauss").to_numpy()
-    sine = formulas.init_noise(n, d, noise, zeta)
-    lams = [np.geomspace(cond, 1, rank) ** 2 for cond, rank in zip(cells["head_condition"], k, strict=True)]
-    turned = [
-        np.minimum(1 - rank / dim, (dim - rank) * (s / lam) ** 2).sum()
-        for dim, rank, s, lam in zip(d, k, sine, lams, strict=True)
-    ]
+    settings = zip(n, d, k, noise, zeta, cells["head_condition"], strict=True)
     return cells.assign(
         u=formulas.init_threshold(n, d, noise, zeta),
         privacy_2=formulas.init_privacy_spectral(n, d, k, noise, zeta),
-        privacy_F=np.sqrt(turned),
+        privacy_F=[
+            float(formulas.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2))
+            for *setting, condition in settings
+        ],
         sampling_2=formulas.init_sampling_spectral(n, m, d, k, sigma, gauss),
         sampling_F=formulas.init_sampling_frobenius(n, m, d, k, sigma, gauss),
     )
@@ -124,9 +122,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
-    ends = bootstrap_intervals(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
-    for quantity, value in collapse_extremes(cells).items():
-        found.append(Measure(quantity, value, *ends[quantity], seeds, "over settings"))
+    found += bootstrap_measures(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
     seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
     for row in norm_ratios(cells).itertuples():
         half = student(seeds) * row.standard_error

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from privrep import formulas
-from privrep.intervals import bootstrap_interval, bootstrap_intervals
+from privrep.intervals import bootstrap_interval, bootstrap_measures
 from privrep.measure import Measure
 from privrep.scaling import fit_all, fit_measures
 from privrep.setups import floor_distance, privacy_distance, step_sizes
@@ -107,9 +107,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
     seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
-    ends = bootstrap_intervals(lambda pick: head_extremes(cells, pick), seeds, "heads", HEAD_DRAWS)
-    for quantity, value in head_extremes(cells).items():
-        found.append(Measure(quantity, value, *ends[quantity], seeds, "over settings"))
+    found += bootstrap_measures(lambda pick: head_extremes(cells, pick), seeds, "heads", HEAD_DRAWS)
     table = known_over_fitted(cells)
     known, fitted = (table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted"))
 

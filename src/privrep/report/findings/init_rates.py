@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share
@@ -81,10 +82,7 @@ def other_laws(measures: Measures) -> str:
         "aniso n distF": "heads of condition 1.5",
         "printed n distF": "0.2 times the proof's threshold",
     }
-    if not known(measures, *(f"constant {name}" for name in names)):
-        return ""
-    found = ", ".join(f"{measures.text(f'constant {name}')} ({label})" for name, label in names.items())
-    return f"**Other heads.** Error over the law F1: {found}."
+    return rates.other_laws(measures, "Error over the law F1", names)
 
 
 def davis_kahan(measures: Measures) -> str:

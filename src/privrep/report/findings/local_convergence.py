@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share, times
@@ -61,10 +62,10 @@ def breakdown(measures: Measures) -> str:
         return ""
     solve, ridge, clipped = (measures.value(f"beyond, {name}") for name in names)
     kept = measures.value("definite beyond")
+    gone = ", so that the minimiser does not exist in the others" if kept < 1 else ""
     return (
         f"{heading('The printed step ends at $x = 1$', 'Around $x = 1$', kept < 0.5)} There the noise is as large as the smallest eigenvalue of "
-        f"the signal. From $x = 1.15$ on the noisy matrix is positive definite in {share(kept)} of the runs"
-        f"{', so in most of them the minimiser does not exist' if 0 < kept < 0.5 else ', so the minimiser does not exist' if kept == 0 else ''}. "
+        f"the signal. From $x = 1.15$ on the noisy matrix is positive definite in {share(kept)} of the runs{gone}. "
         f"Solving the system all the same leaves an error per direction of {number(solve, 2)}, where 1 is the most. Raising all "
         f"eigenvalues by the public norm of the noise gives {number(ridge, 2)}; raising only the small ones to it gives "
         f"{number(clipped, 2)}, {times(solve / clipped)} less. Both only process what was released, so they cost no privacy."
@@ -119,11 +120,8 @@ def other_laws(measures: Measures) -> str:
         "aniso n": "heads of condition 1.5",
         "printed n": "0.4 times the proofs' thresholds",
     }
-    if not known(measures, *(f"constant {name}" for name in names)):
-        return ""
-    found = ", ".join(f"{measures.text(f'constant {name}')} ({label})" for name, label in names.items())
-    text = f"**Other heads.** Error over the law F3: {found}."
-    if known(measures, "constant gauss-unclipped n"):
+    text = rates.other_laws(measures, "Error over the law F3", names)
+    if text and known(measures, "constant gauss-unclipped n"):
         text += f" With thresholds of twice the size, which cut no long heads, Gaussian heads have {measures.text('constant gauss-unclipped n')}."
     return text
 

@@ -40,6 +40,19 @@ def law(measures: Measures, prefix: str, name: str, what: str) -> str:
     )
 
 
+def other_laws(measures: Measures, what: str, names: dict[str, str]) -> str:
+    """Constants of single fits, each with what is special about it; nothing unless all were measured.
+
+    Parameters
+    ----------
+    what : the error and its law. names : fit -> label.
+    """
+    if not known(measures, *(f"constant {name}" for name in names)):
+        return ""
+    found = ", ".join(f"{measures.text(f'constant {name}')} ({label})" for name, label in names.items())
+    return f"**Other heads.** {what}: {found}."
+
+
 def judged(run: Run, claim: str, word: str, *quantities: str) -> bool:
     """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
     rows = run.claims[run.claims["id"] == claim]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import listing, number
@@ -87,10 +88,8 @@ def other_laws(measures: Measures) -> str:
         "aniso n": "heads of condition 1.5",
         "printed n": "0.4 times the proofs' thresholds",
     }
-    if not known(measures, *(f"constant {name}" for name in names)):
-        return ""
-    found = ", ".join(f"{measures.text(f'constant {name}')} ({label})" for name, label in names.items())
-    return f"**Other heads.** Risk over the law: {found}. Thresholds at 1.5 times the mean norm cut the long heads of a Gaussian law."
+    text = rates.other_laws(measures, "Risk over the law", names)
+    return f"{text} Thresholds at 1.5 times the mean norm cut the long heads of a Gaussian law." if text else ""
 
 
 def findings(run: Run) -> str:
