@@ -102,6 +102,24 @@ def gradient_audit(options, sds) -> list[float]:
     return costs
 
 
+def power_method_audit(options, sds, role="noise") -> list[float]:
+    """Each run and iteration: a user's product is at most zeta_0 = c sqrt(d) k^1.5, or c."""
+    unit = 1.0 if options.get("clip_scale") == "absolute" else 16**0.5 * 2**1.5
+    assert len(sds[role]) == options.get("starts", 1) * options["iterations"]
+    return [(2 * options["init_clip"] * unit / sd) ** 2 for sd in sds[role]]
+
+
+def centaur_audit(options, sds) -> list[float]:
+    unit = 1.0 if options.get("clip_scale") == "absolute" else 16**0.5 * 2**1.5
+    assert len(sds["noise"]) == options["rounds"]
+    costs = [(2 * options["clip"] * unit / sd) ** 2 for sd in sds["noise"]]
+    if options["init"] == "power_method":
+        start = power_method_audit({"init_clip": 1.0} | options, sds, "init_noise")
+        assert sum(start) == pytest.approx(options.get("init_share", 0.5) * (sum(start) + sum(costs)), rel=1e-9)
+        costs += start
+    return costs
+
+
 def single_model_audit(options, sds) -> list[float]:
     return moments_audit(options, sds, 1) if options["method"] == "moments" else gradient_audit(options, sds)
 
@@ -111,7 +129,8 @@ class Case:
     """Options to run with. `audit` None: the algorithm takes no budget; `releases` says whether it releases anything.
 
     `reads_truth`: an instrument of analysis, whose released subspace depends on the truth or on true heads by intent.
-    `scored` False: a step that personalises nothing and has no risk.
+    `scored` False: a step that personalises nothing and has no risk. `paper_holds` False: the printed privacy statement
+    falls short (E10, E13), so that the noise which it prescribes costs more than it says.
     """
 
     name: str
@@ -120,6 +139,7 @@ class Case:
     releases: bool = True
     reads_truth: bool = False
     scored: bool = True
+    paper_holds: bool = True
 
     def __str__(self):
         return f"{self.name}({', '.join(f'{key}={value}' for key, value in self.options.items())})"
@@ -127,6 +147,7 @@ class Case:
 
 CLIPS = {"clip_feature": 2.0, "clip_label": 1.5}
 SCALED = {"clip_feature": 0.9, "clip_label": 1.2}
+CENTAUR = {"rounds": 3, "clip": 0.5, "batch_samples": 4}
 CASES = [
     Case("altmin", {"init": "random", "split": "text", **CLIPS}, altmin_audit),
     Case("altmin", {"init": "spectral", "split": "text", "batches": 3, **CLIPS}, altmin_audit),
@@ -174,6 +195,37 @@ CASES = [
         "gradient_descent",
         {"init": "spectral", "split": "proof-halves", "clip_feature": 0.5, "step": 1.0, "epochs": 3},
         gradient_audit,
+    ),
+    Case(
+        "power_method",
+        {"iterations": 3, "init_clip": 0.7, "starts": 2},
+        power_method_audit,
+        scored=False,
+        paper_holds=False,
+    ),
+    Case(
+        "power_method",
+        {"iterations": 4, "init_clip": 5.0, "init_samples": 4, "clip_scale": "absolute", "sample_use": "fresh"},
+        power_method_audit,
+        scored=False,
+        paper_holds=False,
+    ),
+    Case("centaur", CENTAUR | {"init": "planted"}, centaur_audit, reads_truth=True, paper_holds=False),
+    Case(
+        "centaur", CENTAUR | {"init": "random", "clip_scale": "absolute", "step": 0.1}, centaur_audit, paper_holds=False
+    ),
+    Case(
+        "centaur",
+        CENTAUR | {"init": "power_method", "starts": 3, "iterations": 2, "init_samples": 4},
+        centaur_audit,
+        paper_holds=False,
+    ),
+    Case(
+        "centaur",
+        {"rounds": 2, "clip": 0.5, "batch_samples": 3, "init": "power_method", "starts": 2, "iterations": 2}
+        | {"init_samples": 2, "sample_use": "fresh", "init_share": 0.2},
+        centaur_audit,
+        paper_holds=False,
     ),
     Case("single_model", {"method": "moments", **CLIPS}, single_model_audit),
     Case("single_model", {"method": "gradient", "clip_feature": 0.5, "epochs": 3}, single_model_audit),
@@ -321,9 +373,10 @@ def test_exact_budget_is_met(case, epsilon):
 @every_private_case
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
 def test_paper_budget_is_kept(case, epsilon):
-    """The ledger's epsilon is below the target, which is what the theorem promises."""
+    """The ledger's epsilon is below the target, which is what the theorem promises, or above where the theorem is wrong."""
     outcome, task = run(case, budget=Budget(epsilon, DELTA, "paper"))
-    assert 0 < task.ledger.epsilon(DELTA) < epsilon
+    assert task.ledger.epsilon(DELTA) > 0
+    assert (task.ledger.epsilon(DELTA) < epsilon) == case.paper_holds
     assert outcome.epsilon_paper == pytest.approx(epsilon, rel=1e-9)
     assert outcome.theorem
 

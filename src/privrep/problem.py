@@ -16,8 +16,11 @@ import numpy as np
 from privrep.rng import BlockStreams, stream
 from privrep.subspace import orthonormalise
 
-HEAD_LAWS = ("gauss", "sphere", "aniso")
+HEAD_LAWS = ("gauss", "sphere", "aniso", "heavy")
 TRUTH_LAWS = ("orthonormal", "unit-columns")
+
+HEAVY_EVERY = 100
+"""Under the head law `heavy` one user in this many has a long head."""
 
 FLOATS_PER_BLOCK = 2**18
 """Feature entries in one block: 1 MiB of float32, which stays in the second-level cache."""
@@ -38,9 +41,10 @@ class Problem:
         n, m, d and k of the papers; 1 <= rank <= dim.
     label_noise_sd : float
         sigma_F of jain2021, >= 0.
-    head_law : {"gauss", "sphere", "aniso"}
+    head_law : {"gauss", "sphere", "aniso", "heavy"}
         `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with ||v_j|| = sqrt(k), incoherence 1.
-        `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps.
+        `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps. `heavy`: `sphere`, one user in `HEAVY_EVERY`
+        with a head `head_factor` times as long as the others', scaled so that E v v^T = I.
     truth_law : {"orthonormal", "unit-columns"}
         How U* is normalised: orthonormal columns, or independent Gaussian columns of unit norm ("we normalize U to unit
         norm", jain2021 Section 6).
@@ -48,6 +52,8 @@ class Problem:
         Repetition.
     head_condition : float
         Condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
+    head_factor : float
+        Length of the long heads over that of the others, >= 1; above 1 for `heavy` alone.
 
     Raises
     ------
@@ -64,6 +70,7 @@ class Problem:
     truth_law: str = "orthonormal"
     seed: int = 0
     head_condition: float = 1.0
+    head_factor: float = 1.0
 
     def __post_init__(self):
         for name in ("users", "samples", "dim", "rank"):
@@ -80,6 +87,10 @@ class Problem:
             raise ValueError(f"head_condition is {self.head_condition!r}; it must be finite and at least 1")
         if self.head_condition > 1 and self.head_law != "aniso":
             raise ValueError(f"head_condition is {self.head_condition!r}; head_law {self.head_law!r} needs 1")
+        if not 1 <= self.head_factor < float("inf"):
+            raise ValueError(f"head_factor is {self.head_factor!r}; it must be finite and at least 1")
+        if self.head_factor > 1 and self.head_law != "heavy":
+            raise ValueError(f"head_factor is {self.head_factor!r}; head_law {self.head_law!r} needs 1")
         if self.truth_law not in TRUTH_LAWS:
             raise ValueError(f"truth_law is {self.truth_law!r}; it must be one of {', '.join(TRUTH_LAWS)}")
 
@@ -87,14 +98,21 @@ class Problem:
     def axes(self) -> dict:
         """Names and values of all parameters. The newer ones are left out at their default, so that older streams stay."""
         axes = asdict(self)
-        if self.head_condition == 1:
-            del axes["head_condition"]
+        for name in ("head_condition", "head_factor"):
+            if axes[name] == 1:
+                del axes[name]
         return axes
 
     @property
     def head_scales(self) -> np.ndarray:
         """sqrt(lam_i) of E v v^T, largest first; (k,)."""
         return np.geomspace(self.head_condition, 1.0, self.rank)
+
+    @property
+    def longest_head(self) -> float:
+        """mu = max ||v_j|| / sqrt(k lam_k) of `sphere` and `heavy` heads: 1 for heads of one length."""
+        h = self.head_factor
+        return h / (1 + (h**2 - 1) / HEAVY_EVERY) ** 0.5
 
     @property
     def block_users(self) -> int:
@@ -173,10 +191,13 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
     start = index * problem.block_users
     users = min(problem.block_users, problem.users - start)
     raw = rng.standard_normal((users, problem.rank), dtype=np.float32)
-    if problem.head_law in ("sphere", "aniso"):
+    if problem.head_law in ("sphere", "aniso", "heavy"):
         raw *= np.float32(problem.rank**0.5) / np.linalg.norm(raw, axis=1, keepdims=True)
     if problem.head_condition > 1:
         raw *= problem.head_scales.astype(np.float32)
+    if problem.head_factor > 1:
+        lengths = np.where(np.arange(start, start + users) % HEAVY_EVERY == 0, problem.head_factor, 1.0)
+        raw *= (lengths * (problem.longest_head / problem.head_factor)).astype(np.float32)[:, None]
     heads = raw @ truth.mixing.T.astype(np.float32)
     features = rng.standard_normal((problem.samples, users, problem.dim), dtype=np.float32)
     labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)

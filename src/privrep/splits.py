@@ -1,4 +1,4 @@
-"""Which of a user's samples serve which step.
+"""Which of a user's samples serve which step: fixed ranges (jain2021), or subsets drawn round by round (shen2023).
 
 jain2021 gives three incompatible accounts of it (claims E7 and E36), so the split is a parameter. All ranges are
 contiguous, which keeps a range of samples one matrix in memory.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -82,3 +84,40 @@ def split_samples(preset: str, samples: int) -> Split:
 def count(samples: slice) -> int:
     """Length of a range of samples."""
     return samples.stop - samples.start
+
+
+SAMPLE_USES = ("fresh", "reuse")
+"""`fresh`: a sample serves one step alone, as the proofs of shen2023 need (E52). `reuse`: each round draws anew from all samples."""
+
+
+class SampleDraws:
+    """Disjoint subsets of the samples, round after round (shen2023, Algorithms 4 and 5).
+
+    All users take the same positions. Their samples are drawn independently, so this has the law of a choice of their own.
+
+    Parameters
+    ----------
+    use : one of `SAMPLE_USES`. rng : draws the subsets; used by `reuse` alone.
+    """
+
+    def __init__(self, use: str, samples: int, rng: np.random.Generator):
+        self._use, self._samples, self._rng, self._next = use, samples, rng, 0
+
+    def take(self, *sizes: int) -> list[np.ndarray]:
+        """Positions of the subsets of one round, in ascending order within each.
+
+        Raises
+        ------
+        ValueError
+            If there are not enough samples, or no fresh ones left.
+        """
+        start = self._next if self._use == "fresh" else 0
+        if start + sum(sizes) > self._samples:
+            raise ValueError(
+                f"samples is {self._samples}; sample_use {self._use!r} needs at least {start + sum(sizes)}"
+            )
+        order = self._rng.permutation(self._samples) if self._use == "reuse" else np.arange(self._samples)
+        ends = start + np.cumsum(sizes)
+        if self._use == "fresh":
+            self._next = int(ends[-1])
+        return [np.sort(order[end - size : end]) for end, size in zip(ends, sizes, strict=True)]

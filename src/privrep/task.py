@@ -37,6 +37,7 @@ class Outcome:
     subspace : (d, k) orthonormal basis of the released representation, or None.
     theorem, epsilon_paper : id of the printed privacy statement and the epsilon that it promises.
     log : further numbers of the row; each must stand in the data dictionary (`privrep.results`).
+    scores : the same, for numbers that look at the truth, for instance distances along the way.
     """
 
     excess_risk: float | None = None
@@ -44,6 +45,7 @@ class Outcome:
     theorem: str = ""
     epsilon_paper: float | None = None
     log: dict[str, float] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -25,7 +25,7 @@ def head_bound(problem: Problem) -> float:
     if problem.head_law == "gauss":
         log_users = math.log(problem.users)
         return math.sqrt(k + 2 * math.sqrt(k * log_users) + 2 * log_users)
-    return problem.head_condition * math.sqrt(k)
+    return problem.head_condition * problem.longest_head * math.sqrt(k)
 
 
 def _absolute(problem: Problem) -> tuple[float, float]:
@@ -66,3 +66,41 @@ def feature_threshold(scale: str, factor: float, problem: Problem) -> float:
 def label_threshold(scale: str, factor: float, problem: Problem) -> float:
     """zeta: `factor` in units of the scale."""
     return factor * SCALES[scale](problem)[1]
+
+
+def _prescribed_gradient(problem: Problem) -> float:
+    return head_bound(problem) ** 2 * math.sqrt(problem.dim * problem.rank * math.log(problem.users))
+
+
+def _prescribed_moment(problem: Problem) -> float:
+    log_users = math.log(problem.users)
+    shape = math.sqrt(problem.rank * problem.dim) * log_users * (math.sqrt(log_users) + math.sqrt(problem.rank))
+    return head_bound(problem) ** 2 * shape
+
+
+def _practical(problem: Problem) -> float:
+    return math.sqrt(problem.dim) * problem.rank**1.5
+
+
+UPDATE_SCALES: dict[str, tuple[Callable[[Problem], float], Callable[[Problem], float]]] = {
+    "absolute": (lambda problem: 1.0, lambda problem: 1.0),
+    "practical": (_practical, _practical),
+    "prescribed": (_prescribed_gradient, _prescribed_moment),
+}
+"""Name -> units of (zeta_g, zeta_0) of shen2023: 1; sqrt(d) k^1.5, without logarithms; mu^2 k s_k^2 sqrt(dk ln n) (Theorem 5.1)
+and mu^2 k^1.5 s_k^2 sqrt(d) ln(n) (sqrt(ln n) + sqrt(k)) (Lemma F.1), with mu^2 k s_k^2 from `head_bound` and all constants 1."""
+
+
+def check_update_scale(name: str) -> None:
+    """Raise ValueError unless the name is one of `UPDATE_SCALES`."""
+    check_choice("clip_scale", name, tuple(UPDATE_SCALES))
+
+
+def gradient_threshold(scale: str, factor: float, problem: Problem) -> float:
+    """zeta_g, the bound on a user's gradient: `factor` in units of the scale."""
+    return factor * UPDATE_SCALES[scale][0](problem)
+
+
+def moment_threshold(scale: str, factor: float, problem: Problem) -> float:
+    """zeta_0, the bound on a user's Y_i in the power method: `factor` in units of the scale."""
+    return factor * UPDATE_SCALES[scale][1](problem)

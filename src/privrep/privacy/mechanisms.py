@@ -45,12 +45,16 @@ def release_vector(
     ledger: Ledger,
     users: range,
     name: str,
+    rate: float = 1.0,
 ) -> np.ndarray:
-    """Gaussian mechanism for a sum over users of arrays of norm at most `bound`; sensitivity 2 * bound."""
+    """Gaussian mechanism for a sum over users of arrays of norm at most `bound`; sensitivity 2 * bound.
+
+    With `rate` below 1 the caller has drawn who takes part, each user with that probability and without looking at data.
+    """
     _check(noise_multiplier, bound)
     sensitivity = 2 * bound
     sd = noise_multiplier * sensitivity if noise_multiplier else 0.0
-    ledger.record(Entry(name, sensitivity, sd, users.start, users.stop))
+    ledger.record(Entry(name, sensitivity, sd, users.start, users.stop, rate))
     return value + rng.normal(0.0, sd, value.shape) if sd else value
 
 
