@@ -109,5 +109,6 @@ def clip_outer(left: np.ndarray, right: np.ndarray, bound: float, taking_part: n
     with np.errstate(over="ignore", invalid="ignore"):
         norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     sound = np.isfinite(norms) & taking_part
-    factor = np.where(sound, clip_factor(np.where(sound, norms, 0.0), bound), 0.0)
-    return np.where(sound[:, None], left, 0.0).T @ np.where(sound[:, None], right * factor[:, None], 0.0)
+    factor = clip_factor(np.where(sound, norms, 0.0), bound)
+    left, right = (np.where(sound[:, None], part, 0.0) for part in (left, right))
+    return left.T @ (right * factor[:, None])

@@ -1,0 +1,427 @@
+"""The server of shen2023: who takes part, what is summed, the noise on the mean, and what the ledger is told.
+
+Each check of a standard deviation is that of `conftest.check_sd` (false-alarm rate 1e-6, must reject the sd times or over sqrt(2)
+and 2).
+"""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import FALSE_ALARM, check_sd, fake_users, recut, sd_matches, uncorrelated
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from privrep.algorithms.centaur import representation_gradients
+from privrep.algorithms.server import Server, clip_outer
+from privrep.privacy.accounting import gdp_epsilon
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Block
+from privrep.subspace import random_subspace
+
+USERS, DIM, RANK = 12, 4, 2
+CLIP, MULTIPLIER = 0.7, 1.3
+
+
+def clip(matrix: np.ndarray, bound: float) -> np.ndarray:
+    """clip(a; c) = a min(1, c / ||a||)."""
+    norm = np.linalg.norm(matrix)
+    return matrix if norm <= bound else matrix * (bound / norm)
+
+
+def blank_users(count: int = USERS, block_size: int | None = None):
+    """Users without data, for clients that look at their numbers only."""
+    return fake_users(np.zeros((1, count, DIM)), np.zeros((1, count)), np.zeros((count, RANK)), block_size)
+
+
+def summing(updates: np.ndarray, seen: list | None = None):
+    """A client that returns the clipped sum of given updates (n, d, k), and keeps who took part."""
+
+    def client(block, state, taking_part):
+        assert taking_part.dtype == bool
+        assert taking_part.shape == (block.users,)
+        if seen is not None:
+            seen.append((block.start, taking_part.copy()))
+        chosen = updates[block.start : block.start + block.users][taking_part]
+        return sum((clip(update, CLIP) for update in chosen), np.zeros(state.shape))
+
+    return client
+
+
+def run(server: Server, updates=None, *, users=None, multiplier=MULTIPLIER, seed=0, seen=None, aggregate=None):
+    """All noisy means of a run (rounds, d, k), its ledger, and the generator of participants after it."""
+    users = blank_users() if users is None else users
+    updates = np.zeros((users.problem.users, DIM, RANK)) if updates is None else updates
+    ledger, means = Ledger(), []
+    participants = np.random.default_rng([seed, 1])
+    server.run(
+        users,
+        np.zeros((DIM, RANK)),
+        client_of_round=lambda: summing(updates, seen),
+        aggregate=aggregate or (lambda state, mean: mean),
+        noise_multiplier=multiplier,
+        rng=np.random.default_rng([seed, 0]),
+        participants=participants,
+        ledger=ledger,
+        name="update",
+        watch=lambda state: means.append(state.copy()),
+    )
+    return np.array(means), ledger, participants
+
+
+def drawn(rounds: int, rate: float, users: int = USERS, seed: int = 0) -> np.ndarray:
+    """Who takes part in each round, from a copy of the generator of participants; (rounds, n)."""
+    generator = np.random.default_rng([seed, 1])
+    return np.array([generator.random(users) < rate for _ in range(rounds)])
+
+
+# The noise
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.4])
+def test_noise_of_the_mean_over_p_n(rate):
+    """sd 2 clip multiplier / (p n) on each entry of each round, independent over entries and rounds."""
+    noise, _, _ = run(Server(400, CLIP, rate))
+    check_sd(noise, 2 * CLIP * MULTIPLIER / (rate * USERS))
+    assert stats.kstest(noise.ravel() / noise.std(), "norm").pvalue > FALSE_ALARM
+    assert uncorrelated(noise[:-1], noise[1:])
+    assert uncorrelated(noise[:, 0, 0], noise[:, 0, 1])
+    assert uncorrelated(noise[:, 0, 0], noise[:, 1, 0])
+    if rate < 1:
+        assert not sd_matches(noise, 2 * CLIP * MULTIPLIER / USERS)
+
+
+def test_noise_of_the_mean_over_those_who_took_part():
+    """sd 2 clip multiplier / |C_t|; dividing by p n leaves another spread."""
+    server = Server(400, CLIP, 0.6, "realised")
+    noise, _, _ = run(server)
+    took_part = drawn(400, 0.6).sum(axis=1)
+    sd = 2 * CLIP * MULTIPLIER
+    check_sd(noise * took_part[:, None, None], sd)
+    scaled = noise * took_part[:, None, None] / sd
+    # Rounds with few and with many participants have the same noise only after division by their own count.
+    for chosen in (took_part <= 6, took_part >= 8):
+        assert sd_matches(scaled[chosen], 1.0)
+        assert not sd_matches(noise[chosen] * 0.6 * USERS / sd, 1.0, 1e-3)
+
+
+def test_without_noise_the_mean_is_exact(rng):
+    """Sum of the clipped updates of those who take part, over p n or |C_t|."""
+    updates = rng.standard_normal((USERS, DIM, RANK)) * rng.uniform(0, 1, (USERS, 1, 1))
+    norms = np.linalg.norm(updates, axis=(1, 2))
+    assert 0.2 < (norms > CLIP).mean() < 0.8
+    clipped = np.array([clip(update, CLIP) for update in updates])
+    for rate in (1.0, 0.5):
+        took_part = drawn(6, rate) if rate < 1 else np.ones((6, USERS), bool)
+        sums = np.array([clipped[each].sum(axis=0) for each in took_part])
+        means, _, _ = run(Server(6, CLIP, rate), updates, multiplier=0.0)
+        np.testing.assert_allclose(means, sums / (rate * USERS), atol=1e-12)
+        means, _, _ = run(Server(6, CLIP, rate, "realised"), updates, multiplier=0.0)
+        np.testing.assert_allclose(means, sums / took_part.sum(axis=1)[:, None, None], atol=1e-12)
+
+
+def test_the_mean_over_p_n_is_unbiased_and_that_over_those_present_is_a_mean():
+    """Equal updates u: p n has mean u and varies with |C_t|; |C_t| gives u in every round."""
+    updates = np.full((USERS, DIM, RANK), 0.1)
+    means, _, _ = run(Server(2000, CLIP, 0.4), updates, multiplier=0.0)
+    counts = means[:, 0, 0] / 0.1 * 0.4 * USERS
+    np.testing.assert_allclose(counts, counts.round(), atol=1e-9)
+    limit = stats.norm.isf(FALSE_ALARM / 2) * math.sqrt(0.4 * 0.6 * USERS / 2000)
+    assert abs(counts.mean() - 0.4 * USERS) < limit
+    means, _, _ = run(Server(50, CLIP, 0.4, "realised"), updates, multiplier=0.0)
+    np.testing.assert_allclose(means, 0.1, rtol=1e-12)
+
+
+# Who takes part
+
+
+def test_each_user_takes_part_on_its_own():
+    """Frequency p for each user; no correlation between users or rounds. Exact binomial tests at 1e-6 in all."""
+    rounds, rate = 3000, 0.3
+    seen = []
+    run(Server(rounds, CLIP, rate), seen=seen)
+    took_part = np.array([mask for _, mask in seen])
+    for count in took_part.sum(axis=0):
+        assert stats.binomtest(int(count), rounds, rate).pvalue > FALSE_ALARM / USERS
+        assert stats.binomtest(int(count), rounds, rate + 0.1).pvalue < FALSE_ALARM
+    assert uncorrelated(took_part[:-1], took_part[1:])
+    for user in range(1, USERS):
+        assert uncorrelated(took_part[:, 0], took_part[:, user])
+
+
+@pytest.mark.parametrize("divide_by", ["expected", "realised"])
+def test_who_takes_part_does_not_depend_on_data(divide_by, rng):
+    """The same users, whatever the updates, the state, the noise and the blocks are."""
+    server = Server(30, CLIP, 0.5, divide_by)
+    masks = []
+    variants = [
+        {},
+        {"updates": rng.standard_normal((USERS, DIM, RANK)) * 1e6},
+        {"multiplier": 0.0},
+        {"aggregate": lambda state, mean: state + 5 + mean},
+        {"users": blank_users(block_size=5)},
+        {"users": blank_users(block_size=1)},
+    ]
+    for variant in variants:
+        seen = []
+        run(server, seen=seen, **variant)
+        masks.append(np.concatenate([mask for _, mask in seen]).reshape(30, USERS))
+    for mask in masks:
+        np.testing.assert_array_equal(mask, drawn(30, 0.5))
+
+
+def test_full_participation_draws_nobody():
+    """The generator of participants is left alone."""
+    _, _, participants = run(Server(3, CLIP))
+    assert participants.bit_generator.state == np.random.default_rng([0, 1]).bit_generator.state
+
+
+@pytest.mark.parametrize("block_size", [1, 5, 12])
+def test_blocks_change_rounding_only(block_size, rng):
+    updates = rng.standard_normal((USERS, DIM, RANK))
+    whole, parts = (
+        run(Server(4, CLIP, 0.5), updates, users=blank_users(block_size=size))[0] for size in (None, block_size)
+    )
+    np.testing.assert_allclose(parts, whole, atol=1e-12)
+
+
+def test_an_empty_round_has_no_mean():
+    """Divided by |C_t| = 0: an error before anything is released. Over p n it is noise alone."""
+    server = Server(5, CLIP, 1e-12, "realised")
+    ledger = Ledger()
+    with pytest.raises(ArithmeticError, match=r"^nobody takes part in a round"):
+        server.run(
+            blank_users(),
+            np.zeros((DIM, RANK)),
+            client_of_round=lambda: summing(np.zeros((USERS, DIM, RANK))),
+            aggregate=lambda state, mean: mean,
+            noise_multiplier=MULTIPLIER,
+            rng=np.random.default_rng(0),
+            participants=np.random.default_rng(0),
+            ledger=ledger,
+            name="update",
+        )
+    assert not ledger.entries
+    means, ledger, _ = run(Server(5, CLIP, 1e-3))
+    assert np.isfinite(means).all()
+    assert len(ledger.entries) == 5
+
+
+def test_rounds_follow_each_other(rng):
+    """A client is made once a round, sees the state of the round before, and the last state is returned."""
+    made, states = [], []
+
+    def client_of_round():
+        made.append(len(states))
+
+        def client(block, state, taking_part):
+            states.append(state.copy())
+            return np.ones(state.shape)
+
+        return client
+
+    final = Server(4, CLIP).run(
+        blank_users(),
+        np.zeros((DIM, RANK)),
+        client_of_round=client_of_round,
+        aggregate=lambda state, mean: 2 * state + mean,
+        noise_multiplier=0.0,
+        rng=rng,
+        participants=rng,
+        ledger=Ledger(),
+        name="update",
+    )
+    assert made == [0, 1, 2, 3]
+    np.testing.assert_allclose([state[0, 0] for state in states], np.array([0, 1, 3, 7]) / USERS)
+    np.testing.assert_allclose(final, 15 / USERS)
+
+
+# The ledger
+
+
+@pytest.mark.parametrize(
+    ("rate", "divide_by", "recorded"),
+    [(1.0, "expected", 1.0), (0.4, "expected", 0.4), (1.0, "realised", 1.0), (0.4, "realised", 1.0)],
+)
+def test_the_ledger_of_a_run(rate, divide_by, recorded):
+    """One entry a round about all users: sensitivity 2 clip, noise as drawn; a gain from sampling only if divided by p n (E51)."""
+    _, ledger, _ = run(Server(7, CLIP, rate, divide_by))
+    assert len(ledger.entries) == 7
+    for entry in ledger.entries:
+        assert (entry.name, entry.start, entry.stop, entry.rate) == ("update", 0, USERS, recorded)
+        assert entry.sensitivity == pytest.approx(2 * CLIP, rel=1e-14)
+        assert entry.noise_sd == pytest.approx(2 * CLIP * MULTIPLIER, rel=1e-14)
+    # sigma_g = 2 multiplier, and replacing a user costs mu = 2 sqrt(T) / sigma_g.
+    assert ledger.mu == pytest.approx(2 * math.sqrt(7) / (2 * MULTIPLIER), rel=1e-12)
+    plain = gdp_epsilon(ledger.mu, 1e-6)
+    if recorded < 1:
+        assert 0 < ledger.epsilon(1e-6) < 0.8 * plain
+    else:
+        assert ledger.epsilon(1e-6) == plain
+
+
+@given(st.integers(1, 5), st.floats(0.05, 20), st.floats(0.1, 5))
+def test_the_cost_of_a_run_does_not_depend_on_the_clip(rounds, bound, multiplier):
+    """mu = sqrt(T) / multiplier, whatever the unit of the updates."""
+    _, ledger, _ = run(Server(rounds, bound), multiplier=multiplier)
+    assert ledger.mu == pytest.approx(math.sqrt(rounds) / multiplier, rel=1e-12)
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounds": 0}, r"^rounds is 0; it must be an integer of at least 1"),
+        ({"rounds": 2.0}, r"^rounds is 2\.0; it must be an integer"),
+        ({"clip": 0.0}, r"^clip is 0\.0; it must be positive"),
+        ({"clip": math.nan}, r"^clip is nan; it must be positive"),
+        ({"participation": 0.0}, r"^participation is 0\.0; it must be greater than 0 and at most 1"),
+        ({"participation": 1.1}, r"^participation is 1\.1; it must be greater than 0 and at most 1"),
+        ({"participation": math.nan}, r"^participation is nan; it must be greater than 0"),
+        ({"divide_by": "n"}, r"^divide_by is 'n'; it must be one of expected, realised"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        Server(**{"rounds": 3, "clip": 1.0, **options})
+
+
+@pytest.mark.parametrize("multiplier", [-1.0, math.nan])
+def test_a_bad_multiplier_releases_nothing(multiplier):
+    with pytest.raises(ValueError, match=r"^noise_multiplier is "):
+        run(Server(1, CLIP), multiplier=multiplier)
+    with pytest.raises(ValueError, match="positive and finite"):
+        run(Server(1, math.inf), multiplier=1.0)
+
+
+# The clipped sum
+
+
+def slow_sum(left, right, bound, taking_part):
+    """One outer product per user."""
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for one, other, present in zip(left, right, taking_part, strict=True):
+        if present:
+            total += clip(np.outer(one, other), bound)
+    return total
+
+
+sizes = st.integers(1, 9), st.integers(1, 5), st.integers(1, 3)
+
+
+@given(*sizes, st.floats(1e-3, 1e3), st.integers(0, 2**32 - 1))
+def test_clip_outer_is_the_sum_of_clipped_outer_products(users, dim, rank, bound, seed):
+    """Against a loop, at lengths far below and far above the bound, with users that stay away."""
+    rng = np.random.default_rng(seed)
+    left = rng.standard_normal((users, dim)) * 10 ** rng.uniform(-3, 3, (users, 1))
+    right = rng.standard_normal((users, rank)) * 10 ** rng.uniform(-3, 3, (users, 1))
+    taking_part = rng.random(users) < 0.7
+    found = clip_outer(left, right, bound, taking_part)
+    assert found.shape == (dim, rank)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, slow_sum(left, right, bound, taking_part), rtol=1e-10, atol=1e-12 * bound * users)
+    assert np.linalg.norm(found) <= bound * taking_part.sum() * (1 + 1e-12)
+
+
+@given(*sizes, st.integers(-20, 20), st.integers(0, 2**32 - 1))
+def test_clip_outer_follows_the_unit_of_the_updates(users, dim, rank, power, seed):
+    """clip(c G; c zeta) = c clip(G; zeta); powers of 2, so to the last bit."""
+    rng = np.random.default_rng(seed)
+    left, right = rng.standard_normal((users, dim)), rng.standard_normal((users, rank))
+    everyone, unit = np.ones(users, bool), 2.0**power
+    plain = clip_outer(left, right, 1.1, everyone)
+    np.testing.assert_array_equal(clip_outer(unit * left, right, unit * 1.1, everyone), unit * plain)
+    np.testing.assert_array_equal(clip_outer(left, unit * right, unit * 1.1, everyone), unit * plain)
+
+
+@given(st.integers(2, 9), st.integers(0, 2**32 - 1))
+def test_clip_outer_adds_over_users(users, seed):
+    """Two groups apart give the sum of the two; nobody gives 0; float32 updates are summed in float64."""
+    rng = np.random.default_rng(seed)
+    left, right = rng.standard_normal((users, 3)).astype(np.float32), rng.standard_normal((users, 2))
+    group = rng.random(users) < 0.5
+    parts = [clip_outer(left, right, 0.8, each) for each in (group, ~group, np.ones(users, bool))]
+    np.testing.assert_allclose(parts[0] + parts[1], parts[2], atol=1e-12)
+    assert parts[2].dtype == np.float64
+    assert not clip_outer(left, right, 0.8, np.zeros(users, bool)).any()
+
+
+def test_without_a_bound_nothing_is_clipped(rng):
+    left, right = rng.standard_normal((5, 3)) * 1e6, rng.standard_normal((5, 2))
+    np.testing.assert_allclose(clip_outer(left, right, math.inf, np.ones(5, bool)), left.T @ right, rtol=1e-12)
+
+
+@pytest.mark.parametrize("poison", [math.nan, math.inf, -math.inf, 1e200])
+@pytest.mark.parametrize("side", [0, 1])
+def test_numbers_that_are_not_finite_add_nothing(poison, side, rng):
+    """The others are summed as if that user stayed away; no NaN, and no warning."""
+    parts = [rng.standard_normal((4, 3)), rng.standard_normal((4, 2))]
+    without = clip_outer(*parts, 0.5, np.array([True, False, True, True]))
+    parts[side][1] = 0.0
+    parts[side][1, 0] = poison
+    parts[1 - side][1] *= 1e200
+    np.testing.assert_array_equal(clip_outer(*parts, 0.5, np.ones(4, bool)), without)
+
+
+# Users that mean harm
+
+SIZES = [1e-45, 1e-38, 1e-30, 1e-25, 1e-18, 1e-8, 1.0, 1e8, 1e15, 1e19, 1e25, 1e30, 3e38, math.inf, math.nan]
+
+
+def hostile(size: float, label: float, kind: str, rng) -> Block:
+    """Two users: a plain one, and one with features and labels of a given size (8 samples, d = 5, k = 2).
+
+    `flat`: nearly orthogonal to the current subspace, so that the fit is close to singular and the head huge. `copies`: the head's
+    samples are all the same, so that the fit is singular. `mixed`: one sample of the given size among plain ones.
+    """
+    basis = random_subspace(5, 2, np.random.default_rng(8))
+    features = rng.standard_normal((8, 2, 5))
+    labels = rng.standard_normal((8, 2))
+    if kind == "flat":
+        features[:, 1] -= (1 - 1e-7) * (features[:, 1] @ basis @ basis.T)
+    if kind == "copies":
+        features[:4, 1] = features[0, 1]
+    rows = slice(3, 5) if kind == "mixed" else slice(0, 8)
+    features[rows, 1] *= size
+    labels[rows, 1] = label
+    return Block(0, features.astype(np.float32), labels.astype(np.float32), np.zeros((2, 2), np.float32))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["plain", "flat", "copies", "mixed"])
+def test_no_user_adds_more_than_the_clip(size, kind):
+    """With the gradients of `centaur`: what the second user adds to the sum has norm at most the clip, and the sum has no NaN."""
+    basis, bound = random_subspace(5, 2, np.random.default_rng(8)), 1e-3
+    alone = np.array([True, False])
+    with np.errstate(all="ignore"):
+        for label in SIZES:
+            block = hostile(size, label, kind, np.random.default_rng(3))
+            left, right = representation_gradients(block, np.arange(4), np.arange(4, 8), basis)
+            total = clip_outer(left, right, bound, np.ones(2, bool))
+            rest = clip_outer(left, right, bound, alone)
+            assert np.isfinite(total).all()
+            assert 0 < np.linalg.norm(rest) <= bound * (1 + 1e-9)
+            assert np.linalg.norm(total - rest) <= bound * (1 + 1e-9)
+
+
+def test_a_clip_by_a_float32_norm_would_be_noticed():
+    """Squares of 1e-25 vanish in float32: a norm taken from them lets the update through whole."""
+    left, right = np.full((1, 3), 1e-25), np.full((1, 2), 1e30)
+    short = left.astype(np.float32)
+    norm = float(np.sqrt((short * short).sum())) * np.linalg.norm(right)
+    assert norm == 0
+    assert np.linalg.norm(np.outer(left, right)) > 1e5
+    assert np.linalg.norm(clip_outer(short, right, 1e-3, np.ones(1, bool))) == pytest.approx(1e-3, rel=1e-9)
+
+
+def test_recut_users_give_the_same_run(rng):
+    """`Server` reads the number of users from the problem, not from the blocks."""
+    users = blank_users(block_size=3)
+    updates = rng.standard_normal((USERS, DIM, RANK))
+    first, ledger, _ = run(Server(2, CLIP, 0.5), updates, users=users)
+    second, again, _ = run(Server(2, CLIP, 0.5), updates, users=recut(users, 12))
+    np.testing.assert_allclose(first, second, atol=1e-12)
+    assert ledger == again
