@@ -1,4 +1,4 @@
-"""Leading-order laws of jain2021's algorithms, with constants: what a measured error is expected to be.
+"""Leading-order laws of the algorithms of both papers, with constants: what a measured error is expected to be.
 
 They are derived for isotropic noise in the complement of the true subspace, and say what exponent a finite grid should
 show: factors such as sqrt(d - k) move the slope of a small grid away from the asymptotic exponent. All take numbers or
@@ -132,3 +132,49 @@ def head_error(sine, k, samples, sigma):
 def gram_deviation(samples, d, k):
     """Operator norm of the whitened Gram of N samples of dimension dk, minus I: 2 sqrt(dk / N) (Lemma B.5)."""
     return 2 * np.sqrt(d * k / samples)
+
+
+def centaur_noise(n, delta, clip, step=0.25, lam_1=1.0):
+    """g, the noise that one round of CENTAUR adds to an entry of B: eta sigma_g zeta_g / n with eta = step / lam_1, sigma_g = 2 Delta."""
+    return step / lam_1 * 2 * delta * clip / n
+
+
+def centaur_contraction(condition, step=0.25):
+    """Factor by which a noiseless round shrinks the slowest direction, 1 - eta lam_k; kappa = sqrt(lam_1 / lam_k)."""
+    return 1 - step / np.asarray(condition, dtype=float) ** 2
+
+
+def centaur_bound(condition, start=0.2):
+    """The factor that shen2023 proves for the same: sqrt(1 - E0 / (8 kappa^2)), E0 = 1 - eps_0^2 (eq. 19; E12)."""
+    return np.sqrt(1 - (1 - start**2) / (8 * np.asarray(condition, dtype=float) ** 2))
+
+
+def centaur_gain(lam_ratio, step=0.25):
+    """Steady over one-round noise of a direction with lam_i / lam_1 = `lam_ratio`: 1 / sqrt(1 - (1 - step ratio)^2), 1.512 at 1."""
+    return 1 / np.sqrt(1 - (1 - step * np.asarray(lam_ratio, dtype=float)) ** 2)
+
+
+def centaur_frobenius(noise, d, lam_ratios, step=0.25):
+    """distF of CENTAUR's steady state, first order. `lam_ratios` are lam_i / lam_1, along the last axis."""
+    lam_ratios = np.asarray(lam_ratios, dtype=float)
+    return noise * np.sqrt((d - lam_ratios.shape[-1]) * (centaur_gain(lam_ratios, step) ** 2).sum(axis=-1))
+
+
+def centaur_spectral(noise, d, k, step=0.25):
+    """dist2 of the same, lam_i = lam."""
+    return noise * centaur_gain(1.0, step) * edge(d, k)
+
+
+def gradient_norm(sine, d, k, samples):
+    """Median ||G_i||_F of a user of CENTAUR, sphere heads, lam_i = 1, sine s in every direction and q samples for each of head and
+    gradient: s sqrt(1 - s^2) k sqrt((1 + d/q) (1 + k / (q - k - 1))), with medians in place of the means of the chi squares."""
+    sampled = (1 - 2 / (3 * samples)) * (1 + (d - 5 / 3) / samples)
+    scatter = 1 + (k - 2 / 3) / (samples - k - 1)
+    return sine * np.sqrt(1 - np.square(sine)) * k * np.sqrt(sampled * scatter)
+
+
+def gradient_deviation(n, d, k, samples, sine):
+    """Operator norm of CENTAUR's mean gradient less its mean given the heads (Lemma C.4), same setting: entries of variance
+    s^2 (1 - s^2) k (1 + k / (q - k - 1)) / (n q)."""
+    spread = np.square(sine) * (1 - np.square(sine)) * k / (n * samples) * (1 + k / (samples - k - 1))
+    return np.sqrt(spread) * edge(d + k, k)

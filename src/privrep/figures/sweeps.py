@@ -36,6 +36,12 @@ AXES = {
     "epsilon": "ε",
     "init_label_clip": "ζ",
     "start_sine": "sine of the start",
+    "head_condition": "κ",
+    "head_factor": "length of long heads",
+    "mu": "μ",
+    "iterations": "L",
+    "rounds": "T",
+    "starts": "T0",
 }
 """Column -> sign on the axis."""
 
@@ -122,7 +128,7 @@ def panel(axis: Axes, one: Fit, claimed: float | None, label: str, colour: str =
         axis.plot(values, sweep.predicted[shown], color="0.25", linestyle=":", linewidth=1.4)
     axis.set(xscale="log", yscale="log", xlabel=AXES.get(sweep.spec.axis, sweep.spec.axis))
     axis.set_title(f"{label}\n{caption(one, claimed)}", fontsize=8.5)
-    axis.set_xticks(values, [f"{value / 1000:.4g}k" if value >= 1000 else f"{value:g}" for value in values])
+    axis.set_xticks(values, [f"{value / 1000:.4g}k" if value >= 1000 else f"{value:.3g}" for value in values])
     axis.xaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_minor_locator(NullLocator())
     bottom, top = axis.get_ylim()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import cache
 
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
@@ -67,7 +68,8 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     return (math.sqrt(log_term + epsilon) - math.sqrt(log_term)) ** 2
 
 
-def sampled_epsilon(releases: list[tuple[float, float]], delta: float) -> float:
+@cache
+def sampled_epsilon(releases: tuple[tuple[float, float], ...], delta: float) -> float:
     """Epsilon of Gaussian releases in which a user takes part with some probability, by composing privacy loss distributions.
 
     Parameters
@@ -75,7 +77,7 @@ def sampled_epsilon(releases: list[tuple[float, float]], delta: float) -> float:
     releases : (mu, rate) of each, mu for a user who takes part. Neighbours replace a user: with probability `rate` the mean
         moves from one side to the other, by mu in all; without noise (mu = inf) the answer is inf.
 
-    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3.
+    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3. It takes about a second.
     """
     # Importing the accountant takes half a second, which no run with full participation should pay.
     from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent

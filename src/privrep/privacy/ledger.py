@@ -63,7 +63,7 @@ class Ledger:
         """Epsilon at `delta` of everything released: exact where every user takes part, by privacy loss distributions otherwise."""
         if all(entry.rate == 1 for entry in self.entries):
             return gdp_epsilon(self.mu, delta)
-        return max(sampled_epsilon([(entry.mu, entry.rate) for entry in part], delta) for part in self._touching())
+        return max(sampled_epsilon(tuple((entry.mu, entry.rate) for entry in part), delta) for part in self._touching())
 
     def __str__(self) -> str:
         lines = [f"{'release':<28} {'sensitivity':>12} {'noise sd':>12} {'mu':>10}  users"]
