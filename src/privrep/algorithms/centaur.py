@@ -15,6 +15,7 @@ serve which round is left open by the paper (E52); `sample_use` decides.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,13 +103,16 @@ class Algorithm:
         for name in ("batch_samples", "starts", "iterations", "init_samples"):
             check_count(name, getattr(self, name))
         check_bound("init_clip", self.init_clip)
-        check_bound("step", self.step)
+        if not 0 < self.step < math.inf:
+            raise ValueError(f"step is {self.step!r}; it must be positive and finite")
         check_update_scale(self.clip_scale)
         check_choice("sample_use", self.sample_use, SAMPLE_USES)
         check_choice("init", self.init, STARTS)
-        for name, low in (("start_sine", 0), ("init_share", 1e-9), ("accuracy", 1e-9)):
-            if not low <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be at least {low} and less than 1")
+        if not 0 <= self.start_sine < 1:
+            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
+        for name in ("init_share", "accuracy"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must lie strictly between 0 and 1")
 
     @property
     def cost(self) -> Cost:

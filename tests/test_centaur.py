@@ -1,0 +1,671 @@
+"""CENTAUR for a linear representation, against a slow version of the paper's pseudo-code and against its leading-order laws.
+
+The laws, for heads with E w w^T = diag(s_i^2), eta = step / s_1^2 and sigma_g = 2 noise multiplier: without noise direction i contracts
+by 1 - eta s_i^2 a round; with noise each entry of B_perp^T B is an autoregression of that factor, driven by noise of sd
+g = eta sigma_g zeta_g / n, so distF = g sqrt((d - k) sum_i 1 / (1 - (1 - eta s_i^2)^2)).
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from conftest import FakeUsers, Recorder, fake_users, fixed_noise, gather, make_task
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrep.algorithms.candidate_selection import select
+from privrep.algorithms.centaur import Algorithm, client, representation_gradients
+from privrep.algorithms.power_method import power_method, random_starts
+from privrep.algorithms.server import Server
+from privrep.privacy.accounting import Budget
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Block, Problem, Truth, Users
+from privrep.splits import SampleDraws
+from privrep.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
+from privrep.task import Task
+
+PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
+DELTA = 1e-6
+
+
+def algorithm(**options) -> Algorithm:
+    defaults = {"rounds": 3, "clip": 0.8, "batch_samples": 5, "clip_scale": "absolute", "init": "planted"}
+    return Algorithm(**{**defaults, **options})
+
+
+# One round, and whole runs, against a slow version
+
+
+def slow_gradient(features, labels, basis, first, second):
+    """CLIENT of Algorithm 4 for one user: features (m, d), labels (m,)."""
+    head = np.linalg.lstsq(features[first] @ basis, labels[first], rcond=None)[0]
+    gradient = np.zeros(basis.shape)
+    for j in second:
+        gradient += (head @ (basis.T @ features[j]) - labels[j]) * np.outer(features[j], head)
+    return gradient / len(second)
+
+
+def slow_centaur(task, start, options, wrong=""):
+    """Algorithms 1 and 4 by loops over rounds and users, in float64, from the streams of the task.
+
+    `wrong`: a fault to put in, which the comparison must notice.
+    """
+    features, labels, _ = gather(task.users)
+    m, n, _ = features.shape
+    q, clip, rate = options.batch_samples, options.clip, options.participation
+    multiplier = task.budget.noise_multiplier(options.cost, options.theorem)
+    order, noise, who = (task.stream(role) for role in ("samples", "noise", "participants"))
+    basis, fresh = start, iter(range(m))
+    for _ in range(options.rounds):
+        if options.sample_use == "fresh":
+            first, second = ([next(fresh) for _ in range(q)] for _ in range(2))
+        else:
+            positions = order.permutation(m)
+            first, second = positions[:q], positions[q : 2 * q]
+        if wrong == "one set of samples":
+            second = first
+        taking_part = who.random(n) < rate if rate < 1 else np.ones(n, bool)
+        total = np.zeros(basis.shape)
+        for i in range(n):
+            if taking_part[i]:
+                gradient = slow_gradient(features[:, i], labels[:, i], basis, first, second)
+                norm = np.linalg.norm(gradient)
+                total += gradient if wrong == "no clip" else gradient * min(1.0, clip / norm)
+        sigma = 2 * multiplier / (2 if wrong == "half the noise" else 1)
+        if sigma:
+            total += sigma * clip * noise.standard_normal(basis.shape)
+        divisor = rate * n if options.divide_by == "expected" and wrong != "over all" else taking_part.sum()
+        sign = 1 if wrong == "sign" else -1
+        step = options.step / task.users.problem.head_condition**2
+        basis = orthonormalise(basis + sign * step * total / divisor)
+    return basis
+
+
+def fit_and_slow(options, problem=PROBLEM, multiplier=0.0, wrong=""):
+    task = make_task(Users(problem), fixed_noise(multiplier))
+    start = planted_subspace(task.users.truth.basis, options.start_sine, task.stream("init"))
+    return options.fit(task), slow_centaur(task, start, options, wrong)
+
+
+VARIANTS = [
+    {},
+    {"sample_use": "fresh"},
+    {"rounds": 1, "batch_samples": 2},
+    {"participation": 0.5},
+    {"participation": 0.5, "divide_by": "realised"},
+    {"step": 1.0, "start_sine": 0.6},
+    {"clip": 50.0},
+]
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 2.0])
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_runs_are_those_of_the_pseudo_code(options, multiplier):
+    """Users, samples, gradients, clips, noise, mean, sign and step as printed, round after round."""
+    outcome, basis = fit_and_slow(algorithm(**options), multiplier=multiplier)
+    assert dist2(outcome.subspace, basis) < 2e-6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "options"),
+    [
+        ("sign", {}),
+        ("no clip", {}),
+        ("half the noise", {}),
+        ("one set of samples", {}),
+        ("over all", {"participation": 0.5}),
+    ],
+)
+def test_the_comparison_notices_a_fault(wrong, options):
+    """The sign of eq. (24) (E11) and other faults in the slow version."""
+    outcome, basis = fit_and_slow(algorithm(**options), multiplier=2.0, wrong=wrong)
+    assert dist2(outcome.subspace, basis) > 1e-3
+
+
+def test_runs_of_unequal_heads():
+    """The step is eta s_1^2 with s_1 the head condition."""
+    problem = replace(PROBLEM, head_law="aniso", head_condition=3.0)
+    outcome, basis = fit_and_slow(algorithm(clip=50.0), problem)
+    assert dist2(outcome.subspace, basis) < 2e-6
+
+
+def test_clips_of_these_tests_bite():
+    """At a clip of 0.8 some users are clipped and some are not."""
+    users = Users(PROBLEM)
+    (block,) = users.blocks()
+    basis = planted_subspace(users.truth.basis, 0.1, np.random.default_rng(0))
+    left, heads = representation_gradients(block, np.arange(5), np.arange(5, 10), basis)
+    assert 0.1 < (np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1) > 0.8).mean() < 0.9
+
+
+@given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 2), st.integers(1, 6), st.integers(0, 10**6))
+def test_gradients_of_all_users_at_once(users, rank, spare, second, seed):
+    """(1/q) sum (w^T B^T x - y) x w^T with w from other samples, for each user of a block."""
+    rng = np.random.default_rng(seed)
+    q = 2 * rank + spare
+    m = q + second + 2
+    features = rng.standard_normal((m, users, 5)).astype(np.float32)
+    labels = rng.standard_normal((m, users)).astype(np.float32)
+    positions = rng.permutation(m)
+    chosen, other = positions[:q], positions[q : q + second]
+    basis = random_subspace(5, rank, rng)
+    block = Block(0, features, labels, np.zeros((users, rank), np.float32))
+    left, heads = representation_gradients(block, chosen, other, basis)
+    for i in range(users):
+        expected = slow_gradient(features[:, i].astype(float), labels[:, i].astype(float), basis, chosen, other)
+        np.testing.assert_allclose(
+            np.outer(left[i], heads[i]), expected, rtol=2e-3, atol=2e-4 * (1 + np.abs(expected).max())
+        )
+
+
+def test_the_gradient_is_the_derivative_of_the_loss():
+    """Of (1/2) mean (w^T B^T x - y)^2 over the second samples, at a fixed head: by differences."""
+    rng = np.random.default_rng(4)
+    features, labels = rng.standard_normal((9, 1, 5)).astype(np.float32), rng.standard_normal((9, 1)).astype(np.float32)
+    basis = random_subspace(5, 2, rng)
+    block = Block(0, features, labels, np.zeros((1, 2), np.float32))
+    left, heads = representation_gradients(block, np.arange(4), np.arange(4, 9), basis)
+
+    def loss(matrix):
+        return np.mean((features[4:, 0].astype(float) @ matrix @ heads[0] - labels[4:, 0]) ** 2) / 2
+
+    for row in range(5):
+        for column in range(2):
+            move = np.zeros((5, 2))
+            move[row, column] = 1e-5
+            slope = (loss(basis + move) - loss(basis - move)) / 2e-5
+            assert np.outer(left[0], heads[0])[row, column] == pytest.approx(slope, abs=1e-5)
+
+
+# Samples
+
+
+def touched(problem, options):
+    """Which samples move the subspace if their labels are changed."""
+    features, labels, heads = gather(Users(problem))
+    truth = Users(problem).truth
+
+    def fit(changed):
+        users = replace(fake_users(features, changed, heads, truth=truth), problem=problem)
+        return options.fit(make_task(users, fixed_noise(0.01))).subspace
+
+    before = fit(labels)
+    found = []
+    for i in range(problem.samples):
+        changed = labels.copy()
+        changed[i] += 1.0
+        if not np.array_equal(fit(changed), before):
+            found.append(i)
+    return found
+
+
+def test_fresh_samples_are_used_once():
+    """The power method takes its iterations first, then each round 2 q; what is left serves the final heads alone."""
+    options = algorithm(
+        rounds=2, batch_samples=3, sample_use="fresh", init="power_method", starts=2, iterations=2, init_samples=4
+    )
+    assert touched(Problem(20, 24, 4, 2), options) == list(range(2 * 4 + 2 * 6))
+
+
+@pytest.mark.parametrize("use", ["fresh", "reuse"])
+def test_the_samples_of_a_round_are_disjoint(use, monkeypatch):
+    """q for the head, q others for the gradient; in `fresh` also from those of all other rounds and of the power method."""
+    taken = []
+    plain = SampleDraws.take
+
+    def spying(draws, *sizes):
+        found = plain(draws, *sizes)
+        assert [len(each) for each in found] == list(sizes)
+        taken.append(np.concatenate(found))
+        return found
+
+    monkeypatch.setattr(SampleDraws, "take", spying)
+    options = algorithm(
+        batch_samples=4, sample_use=use, init="power_method", starts=2, iterations=3, init_samples=2, rounds=4
+    )
+    options.fit(make_task(Users(Problem(20, 40, 4, 2)), fixed_noise(0.1)))
+    assert [len(each) for each in taken] == [2] * 3 + [8] * 4
+    for each in taken:
+        assert len(set(each)) == len(each)
+    together = np.concatenate(taken)
+    if use == "fresh":
+        np.testing.assert_array_equal(together, np.arange(2 * 3 + 8 * 4))
+    else:
+        assert len(set(together)) < len(together)
+        assert len({tuple(each) for each in taken[3:]}) == 4
+
+
+def test_one_client_serves_one_round():
+    """The samples are drawn when the client is made, not block by block."""
+    draws = SampleDraws("fresh", 10, np.random.default_rng(0))
+    users = Users(Problem(20, 10, 4, 2))
+    (block,) = users.blocks()
+    basis, everyone = random_subspace(4, 2, np.random.default_rng(1)), np.ones(20, bool)
+    one, other = (client(draws, 2, 1.0) for _ in range(2))
+    np.testing.assert_array_equal(one(block, basis, everyone), one(block, basis, everyone))
+    assert not np.array_equal(one(block, basis, everyone), other(block, basis, everyone))
+    with pytest.raises(ValueError, match=r"^samples is 10; sample_use 'fresh' needs at least 12"):
+        client(draws, 2, 1.0)
+
+
+# Laws
+
+LAW = Problem(400, 64, 20, 2, head_law="sphere")
+
+
+@dataclass(frozen=True)
+class SteadyLaw:
+    """distF in the steady state, and the standard error of its root mean square over some rounds, relative.
+
+    An autoregression x of factor c has E x^2 = g^2 / (1 - c^2), and the squares of `rounds` successive x tell as much as
+    rounds (1 - c^2) / (1 + c^2) independent ones.
+    """
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, problem, step, sigma, zeta, rounds):
+        eta = step / problem.head_condition**2
+        factor = 1 - eta * problem.head_scales**2
+        squares = (eta * sigma * zeta / problem.users) ** 2 / (1 - factor**2)
+        free = problem.dim - problem.rank
+        value = math.sqrt(free * squares.sum())
+        variance = free * (2 * squares**2 * (1 + factor**2) / (1 - factor**2)).sum() / rounds
+        return cls(value, math.sqrt(variance) / value**2 / 2)
+
+    def fits(self, measured: float, factor: float = 1.0) -> bool:
+        """Whether a measured distF may be `factor` times the law: within 5 standard errors."""
+        return abs(measured / (factor * self.value) - 1) < 5 * self.error
+
+
+def steady(problem, multiplier=0.05, rounds=1500, **options):
+    """steady_distF of a run from the truth, with the law for it; sigma_g is twice the multiplier."""
+    chosen = algorithm(rounds=rounds, clip=3.0, batch_samples=16, start_sine=0.0, **options)
+    outcome = chosen.fit(make_task(Users(problem), fixed_noise(multiplier)))
+    return outcome.scores["steady_distF"], SteadyLaw.of(problem, chosen.step, 2 * multiplier, 3.0, rounds // 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        ({}, {}),
+        ({"dim": 10, "rank": 1}, {}),
+        ({}, {"step": 0.1}),
+        ({"head_law": "aniso", "head_condition": 2.0}, {"rounds": 4000}),
+    ],
+    ids=str,
+)
+def test_the_steady_state_follows_its_law(change, options):
+    """Within 5 standard errors, 4 to 8 %; a factor sqrt(2) is rejected each time."""
+    measured, law = steady(replace(LAW, **change), **options)
+    assert law.fits(measured)
+    for factor in (2**-0.5, 2**0.5):
+        assert not law.fits(measured, factor)
+
+
+def test_wrong_laws_of_the_steady_state_are_rejected():
+    """Half the noise, twice the clip, sigma_g taken for the multiplier, noise that is forgotten at once, half the contraction, and
+    sqrt(d) for sqrt(d - k)."""
+    measured, law = steady(LAW)
+    kept = 1 - 0.75**2
+    assert law.fits(measured)
+    wrong = {
+        "noise": 1 / 2,
+        "clip": 2,
+        "multiplier": 1 / 2,
+        "memory": kept**0.5,
+        "contraction": (kept / (1 - 0.875**2)) ** 0.5,
+        "dimension": (20 / 18) ** 0.5,
+    }
+    for factor in wrong.values():
+        assert not law.fits(measured, factor)
+
+
+def test_the_steady_state_scales():
+    """Proportional to noise and clip, and to 1/n; participation p with the mean over p n costs 1/p."""
+    base, _ = steady(LAW, rounds=400)
+    for change, options, factor in (
+        ({}, {"multiplier": 0.1}, 2.0),
+        ({"users": 800}, {}, 0.5),
+        ({}, {"participation": 0.5}, 2.0),
+    ):
+        measured, _ = steady(replace(LAW, **change), rounds=400, **options)
+        assert measured / base == pytest.approx(factor, rel=0.06)
+
+
+def path(problem, step_sign=1.0, rounds=16, sine=0.1, step=0.25):
+    """Subspaces after each round without noise."""
+    users, seen = Users(problem), []
+    draws = SampleDraws("reuse", problem.samples, np.random.default_rng(1))
+    eta = step_sign * step / problem.head_condition**2
+    Server(rounds, 1e3).run(
+        users,
+        planted_subspace(users.truth.basis, sine, np.random.default_rng(2)),
+        client_of_round=lambda: client(draws, 16, 1e3),
+        aggregate=lambda basis, gradient: orthonormalise(basis - eta * gradient),
+        noise_multiplier=0.0,
+        rng=np.random.default_rng(3),
+        participants=np.random.default_rng(4),
+        ledger=Ledger(),
+        name="gradient",
+        watch=seen.append,
+    )
+    return users.truth.basis, seen
+
+
+@pytest.mark.parametrize("condition", [1.0, 2.0])
+def test_each_direction_contracts_by_its_own_factor(condition):
+    """||B_perp^T B w|| for head direction w_i falls by 1 - eta s_i^2 a round, within 0.015; half and twice that rate are rejected."""
+    law = {"head_law": "aniso", "head_condition": condition} if condition > 1 else {}
+    problem = replace(LAW, users=4000, **law)
+    truth, seen = path(problem)
+    for direction, scale in enumerate(problem.head_scales):
+        # In the coordinates of U*, B_perp^T B Q^-1 with Q = U*^T B does not depend on the rotation of B.
+        outside = [
+            np.linalg.norm(((basis - truth @ (truth.T @ basis)) @ np.linalg.inv(truth.T @ basis))[:, direction])
+            for basis in seen
+        ]
+        factor = (outside[-1] / outside[3]) ** (1 / (len(outside) - 4))
+        rate = 0.25 * scale**2 / condition**2
+        assert factor == pytest.approx(1 - rate, abs=0.015)
+        assert factor != pytest.approx(1 - rate / 2, abs=0.015)
+        assert factor != pytest.approx(1 - 2 * rate, abs=0.015)
+
+
+def test_the_sign_of_equation_24_leads_away():
+    """B + eta G moves away from the truth (E11); B - eta G comes closer in every round."""
+    truth, seen = path(replace(LAW, users=1000), rounds=10)
+    assert (np.diff([dist_frobenius(basis, truth) for basis in seen]) < 0).all()
+    truth, seen = path(replace(LAW, users=1000), step_sign=-1.0, rounds=20)
+    distances = [dist_frobenius(basis, truth) for basis in seen]
+    assert (np.diff(distances[:8]) > 0).all()
+    assert dist2(seen[-1], truth) > 0.9
+
+
+def test_without_noise_it_recovers_the_truth():
+    """Labels without noise leave no floor but float32's; from a random start too."""
+    users = Users(Problem(400, 32, 8, 2))
+    for init in ("planted", "random"):
+        options = algorithm(rounds=90, clip=100.0, batch_samples=16, init=init, step=0.5)
+        outcome = options.fit(make_task(users, fixed_noise()))
+        assert dist2(outcome.subspace, users.truth.basis) < 1e-5
+        assert outcome.excess_risk < 1e-9
+
+
+# Scores
+
+
+def test_excess_risk_is_that_of_heads_on_all_samples():
+    """Mean ||theta_j - B w_j||^2 with w_j by lstsq on all m samples in the final B."""
+    task = make_task(Users(PROBLEM), fixed_noise(0.5))
+    outcome = algorithm().fit(task)
+    features, labels, heads = gather(task.users)
+    thetas = heads @ task.users.truth.basis.T
+    errors = []
+    for j in range(60):
+        head = np.linalg.lstsq(features[:, j] @ outcome.subspace, labels[:, j], rcond=None)[0]
+        errors.append(((thetas[j] - outcome.subspace @ head) ** 2).sum())
+    assert outcome.excess_risk == pytest.approx(np.mean(errors), rel=1e-4)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_scores_along_the_way(rounds):
+    """Root mean square over the second half of the rounds; the largest over all. Shorter runs are the beginnings of longer ones."""
+    options = algorithm(rounds=rounds)
+    runs = [replace(options, rounds=t).fit(make_task(Users(PROBLEM), fixed_noise(3.0))) for t in range(1, rounds + 1)]
+    truth = Users(PROBLEM).truth.basis
+    spectral = [dist2(run.subspace, truth) for run in runs]
+    frobenius = [dist_frobenius(run.subspace, truth) for run in runs]
+    late = slice(rounds // 2, rounds)
+    scores = runs[-1].scores
+    assert scores["steady_dist2"] == pytest.approx(np.sqrt(np.mean(np.square(spectral[late]))), rel=1e-12)
+    assert scores["steady_distF"] == pytest.approx(np.sqrt(np.mean(np.square(frobenius[late]))), rel=1e-12)
+    assert scores["largest_dist2"] == max(spectral)
+
+
+# Units
+
+
+def scaled_users(unit: float, turn: np.ndarray | None = None) -> FakeUsers:
+    """The users of PROBLEM with labels in another unit and features turned."""
+    features, labels, heads = gather(Users(PROBLEM))
+    turn = np.eye(PROBLEM.dim) if turn is None else turn
+    truth = Truth(turn @ Users(PROBLEM).truth.basis, np.eye(PROBLEM.rank))
+    return replace(fake_users(features @ turn.T, labels * unit, heads * unit, truth=truth), problem=PROBLEM)
+
+
+@pytest.mark.parametrize("unit", [0.25, 4.0, 3.0])
+@pytest.mark.parametrize("init", ["planted", "random", "power_method"])
+def test_the_unit_of_the_labels_does_not_matter(unit, init):
+    """Labels times c, clips times c^2, step over c^2: the same subspace, for powers of 2 to the last bit; risk times c^2."""
+    options = {"init": init, "starts": 3, "iterations": 2, "init_samples": 4, "participation": 0.7}
+    plain = algorithm(**options).fit(make_task(scaled_users(1.0), fixed_noise(0.8)))
+    chosen = algorithm(**options, clip=0.8 * unit**2, init_clip=unit**2, step=0.25 / unit**2)
+    scaled = chosen.fit(make_task(scaled_users(unit), fixed_noise(0.8)))
+    if unit == 3.0:
+        assert dist2(scaled.subspace, plain.subspace) < 1e-5
+    else:
+        np.testing.assert_array_equal(scaled.subspace, plain.subspace)
+    assert scaled.excess_risk == pytest.approx(plain.excess_risk * unit**2, rel=1e-3)
+    same_step = replace(chosen, step=0.25).fit(make_task(scaled_users(unit), fixed_noise(0.8)))
+    assert dist2(same_step.subspace, plain.subspace) > 1e-3
+
+
+def test_turning_the_features_turns_the_subspace():
+    """Without noise, from the truth's own neighbourhood: the distances along the way stay."""
+    turn = np.linalg.qr(np.random.default_rng(5).standard_normal((7, 7)))[0]
+    draws = [SampleDraws("reuse", PROBLEM.samples, np.random.default_rng(0)) for _ in range(2)]
+    start = random_subspace(7, 2, np.random.default_rng(1))
+    ends = []
+    for users, begin, draw in zip(
+        (scaled_users(1.0), scaled_users(1.0, turn)), (start, turn @ start), draws, strict=True
+    ):
+        ends.append(
+            Server(3, 0.8).run(
+                users,
+                begin,
+                client_of_round=lambda draw=draw: client(draw, 5, 0.8),
+                aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
+                noise_multiplier=0.0,
+                rng=np.random.default_rng(0),
+                participants=np.random.default_rng(0),
+                ledger=Ledger(),
+                name="gradient",
+            )
+        )
+    assert dist2(ends[1], turn @ ends[0]) < 1e-5
+
+
+@pytest.mark.parametrize("scale", ["practical", "prescribed"])
+def test_the_scale_of_the_clips_is_a_unit(scale):
+    """Both clips times their units in absolute terms give the same run; the log has zeta_g."""
+    problem = replace(PROBLEM, head_law="sphere")
+    n, d, k = problem.users, problem.dim, problem.rank
+    log = math.log(n)
+    units = {
+        "practical": (d**0.5 * k**1.5, d**0.5 * k**1.5),
+        "prescribed": (k * (d * k * log) ** 0.5, k**1.5 * d**0.5 * log * (log**0.5 + k**0.5)),
+    }[scale]
+    options = {"init": "power_method", "starts": 2, "iterations": 2}
+    scaled = algorithm(clip=0.1, init_clip=0.2, clip_scale=scale, **options)
+    plain = algorithm(clip=0.1 * units[0], init_clip=0.2 * units[1], **options)
+    runs, tasks = [], []
+    for chosen in (scaled, plain):
+        tasks.append(make_task(Users(problem), fixed_noise(0.5)))
+        runs.append(chosen.fit(tasks[-1]))
+    assert dist2(runs[0].subspace, runs[1].subspace) < 1e-6
+    assert runs[0].log["zeta"] == pytest.approx(0.1 * units[0], rel=1e-12)
+    for one, other in zip(tasks[0].ledger.entries, tasks[1].ledger.entries, strict=True):
+        assert one.noise_sd == pytest.approx(other.noise_sd, rel=1e-12)
+
+
+# Privacy of the whole
+
+
+@given(st.integers(1, 60), st.integers(1, 40), st.integers(1, 20), st.floats(0.01, 0.99), st.floats(0.1, 100))
+def test_the_share_of_the_start_is_met(rounds, starts, iterations, share, multiplier):
+    """T_0 L releases at the multiplier of the start take `init_share` of mu^2, the T rounds the rest, and `cost` is the sum."""
+    chosen = algorithm(init="power_method", rounds=rounds, starts=starts, iterations=iterations, init_share=share)
+    start = starts * iterations / chosen.init_multiplier(multiplier) ** 2
+    main = rounds / multiplier**2
+    assert start / (start + main) == pytest.approx(share, rel=1e-9)
+    assert chosen.cost.mu_squared / multiplier**2 == pytest.approx(start + main, rel=1e-9)
+    assert chosen.cost.rho == pytest.approx(chosen.cost.mu_squared / 2, rel=1e-12)
+    assert replace(chosen, init="random").cost.mu_squared == rounds
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("calibration", ["exact", "paper"])
+def test_the_ledger_of_a_whole_run(share, calibration):
+    """Entries by name and number, the start's part of mu^2, and epsilon as targeted where the calibration is exact."""
+    options = algorithm(init="power_method", starts=4, iterations=3, init_samples=4, init_share=share, rounds=5)
+    task = make_task(Users(PROBLEM), Budget(3.0, DELTA, calibration))
+    outcome = options.fit(task)
+    entries = task.ledger.entries
+    assert [entry.name for entry in entries] == ["power_method"] * 12 + ["gradient"] * 5
+    assert all((entry.start, entry.stop, entry.rate) == (0, 60, 1.0) for entry in entries)
+    start = sum(entry.mu**2 for entry in entries[:12])
+    assert start / task.ledger.mu**2 == pytest.approx(share, rel=1e-12)
+    multiplier = outcome.log["noise_multiplier"]
+    for entry in entries[12:]:
+        assert entry.mu == pytest.approx(1 / multiplier, rel=1e-12)
+    if calibration == "exact":
+        assert task.ledger.epsilon(DELTA) == pytest.approx(3.0, abs=1e-9)
+    else:
+        assert multiplier == pytest.approx(math.sqrt(5 * math.log(1 / DELTA)) / 3.0, rel=1e-12)
+        assert outcome.epsilon_paper == pytest.approx(
+            2 * math.sqrt(5 * math.log(1 / DELTA)) / (2 * multiplier), rel=1e-12
+        )
+
+
+def test_sampling_is_a_gain_over_the_budget():
+    """The budget is met without counting on it: with p = 0.2 over p n the ledger has less, over |C_t| exactly the target."""
+    spent = []
+    for divide_by in ("expected", "realised"):
+        task = make_task(Users(PROBLEM), Budget(3.0, DELTA, "exact"))
+        algorithm(participation=0.2, divide_by=divide_by).fit(task)
+        spent.append(task.ledger.epsilon(DELTA))
+    assert 0 < spent[0] < 1.5
+    assert spent[1] == pytest.approx(3.0, abs=1e-9)
+
+
+def test_noise_of_both_parts():
+    """sd 2 clip multiplier in each round, 2 init_clip times its own multiplier in the start; streams serve one purpose each."""
+    recorders = {}
+    task = make_task(Users(PROBLEM), fixed_noise(0.7))
+
+    def recording(role):
+        assert role not in recorders
+        recorders[role] = Recorder(task.stream(role))
+        return recorders[role]
+
+    options = algorithm(init="power_method", starts=3, iterations=2, init_samples=4, init_clip=5.0, participation=0.5)
+    options.fit(Task(task.users, task.budget, recording, task.ledger))
+    assert set(recorders) == {"init", "init_noise", "samples", "participants", "noise"}
+    assert recorders["noise"].calls == [(pytest.approx(2 * 0.8 * 0.7), (7, 2))] * 3
+    own = 0.7 * math.sqrt(3 * 2 * 0.5 / (0.5 * 3))
+    assert recorders["init_noise"].calls == [(pytest.approx(2 * 5.0 * own), (7, 2))] * 6
+    assert not any(recorders[role].calls for role in ("init", "samples", "participants"))
+
+
+def test_the_start_is_the_candidate_that_was_selected():
+    """One of the released candidates, by the rule of Algorithm 3; scores tell its distance and the median one."""
+    options = algorithm(init="power_method", starts=5, iterations=4, init_samples=6, init_clip=30.0)
+    task = make_task(Users(PROBLEM), fixed_noise(0.05))
+    draws = SampleDraws("reuse", PROBLEM.samples, task.stream("samples"))
+    start, log, scores = options.start(task, draws, 0.05)
+    own = SampleDraws("reuse", PROBLEM.samples, task.stream("samples"))
+    candidates = power_method(
+        task.users,
+        random_starts(5, PROBLEM, task.stream("init")),
+        iterations=4,
+        draw_samples=lambda: own.take(6)[0],
+        clip=30.0,
+        noise_multiplier=options.init_multiplier(0.05),
+        rng=task.stream("init_noise"),
+        ledger=Ledger(),
+    )
+    chosen = select(candidates, 0.01)
+    np.testing.assert_array_equal(start, candidates[chosen.index])
+    truth = task.users.truth.basis
+    distances = sorted(dist2(candidate, truth) for candidate in candidates)
+    assert log == {"selection_passed": float(chosen.passed)}
+    assert scores["start_dist2_median"] == distances[2]
+    assert scores["start_dist2"] == dist2(start, truth)
+    assert distances[0] < distances[4]
+
+
+@pytest.mark.parametrize("init", ["planted", "random"])
+def test_starts_without_the_power_method_cost_nothing(init):
+    """No release before the rounds."""
+    task = make_task(Users(PROBLEM), fixed_noise(0.5))
+    start, log, scores = algorithm(init=init, start_sine=0.3).start(task, None, 0.5)
+    assert not task.ledger.entries
+    assert not log
+    assert not scores
+    assert (dist2(start, task.users.truth.basis) == pytest.approx(0.3)) == (init == "planted")
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounds": 0}, r"^rounds is 0; it must be an integer of at least 1"),
+        ({"clip": -1.0}, r"^clip is -1\.0; it must be positive"),
+        ({"participation": 2.0}, r"^participation is 2\.0; it must be greater than 0 and at most 1"),
+        ({"divide_by": "mean"}, r"^divide_by is 'mean'; it must be one of expected, realised"),
+        ({"batch_samples": 0}, r"^batch_samples is 0; it must be an integer"),
+        ({"starts": 1.5}, r"^starts is 1\.5; it must be an integer"),
+        ({"iterations": 0}, r"^iterations is 0; it must be an integer"),
+        ({"init_samples": -1}, r"^init_samples is -1; it must be an integer"),
+        ({"init_clip": 0.0}, r"^init_clip is 0\.0; it must be positive"),
+        ({"step": 0.0}, r"^step is 0\.0; it must be positive"),
+        ({"step": math.nan}, r"^step is nan; it must be positive"),
+        ({"step": math.inf}, r"^step is inf; it must be positive and finite"),
+        ({"clip_scale": "data"}, r"^clip_scale is 'data'; it must be one of absolute, practical, prescribed"),
+        ({"sample_use": "once"}, r"^sample_use is 'once'; it must be one of fresh, reuse"),
+        ({"init": "spectral"}, r"^init is 'spectral'; it must be one of planted, power_method, random"),
+        ({"start_sine": -0.1}, r"^start_sine is -0\.1; it must be at least 0"),
+        ({"start_sine": 1.0}, r"^start_sine is 1\.0; .* less than 1"),
+        ({"init_share": 0.0}, r"^init_share is 0\.0; it must lie strictly between 0 and 1"),
+        ({"init_share": 1.0}, r"^init_share is 1\.0; it must lie strictly between 0 and 1"),
+        ({"accuracy": math.nan}, r"^accuracy is nan; it must lie strictly between 0 and 1"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        algorithm(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem", "message"),
+    [
+        ({"batch_samples": 2}, Problem(9, 40, 8, 3), r"^batch_samples is 2; it must be at least the rank, 3"),
+        ({"batch_samples": 6}, Problem(9, 11, 8, 2), r"^samples is 11; sample_use 'reuse' needs at least 12"),
+        ({"sample_use": "fresh"}, Problem(9, 29, 8, 2), r"^samples is 29; sample_use 'fresh' needs at least 30"),
+        (
+            {"sample_use": "fresh", "init": "power_method", "iterations": 2, "init_samples": 3},
+            Problem(9, 35, 8, 2),
+            r"^samples is 35; sample_use 'fresh' needs at least 36",
+        ),
+        (
+            {"init": "power_method", "init_samples": 13},
+            Problem(9, 12, 8, 2),
+            r"^samples is 12; sample_use 'reuse' needs at least 13",
+        ),
+        ({}, Problem(9, 40, 3, 2), r"^dim is 3; a planted start needs at least 2 rank = 4"),
+    ],
+)
+def test_options_that_do_not_fit_the_problem_are_named(options, problem, message):
+    """One sample, or one dimension, more is enough."""
+    with pytest.raises(ValueError, match=message):
+        algorithm(**options).check(problem)
+    if message.startswith("^samples"):
+        algorithm(**options).check(replace(problem, samples=problem.samples + 1))
+    if message.startswith("^dim"):
+        algorithm(**options).check(replace(problem, dim=4))
+        algorithm(**options, init="random").check(problem)
