@@ -4,6 +4,8 @@
 
 The paper does not say what to return when no candidate passes; here it is the candidate with the largest median over c of
 s_min(B_c^T B_c'), and a flag. At practical sizes none passes at eps_i = 0.01, so that is the normal case.
+
+`average` is no part of the paper: it takes the noise of all candidates together instead of choosing among them.
 """
 
 from __future__ import annotations
@@ -40,3 +42,10 @@ def select(candidates: np.ndarray, accuracy: float) -> Selection:
         return Selection(int(near.argmax()), True)
     # The two candidates of a closest pair may have one median up to rounding: the first of them, then.
     return Selection(int(np.median(cosines, axis=0).round(6).argmax()), False)
+
+
+def average(candidates: np.ndarray) -> np.ndarray:
+    """The subspace closest to all candidates (c, d, k) in the mean of squared distF: top k eigenvectors of their mean projector; (d, k)."""
+    count, dim, rank = candidates.shape
+    stacked = candidates.transpose(1, 0, 2).reshape(dim, count * rank)
+    return np.linalg.svd(stacked, full_matrices=False)[0][:, :rank]

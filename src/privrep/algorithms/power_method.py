@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.algorithms.candidate_selection import average, select
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.ledger import Ledger
@@ -37,8 +38,10 @@ TOGETHER = 64
 """Users at a time: with 36 runs of rank 2 their products stay in the second-level cache."""
 
 
-def clipped_products(block: Block, samples: np.ndarray, bases: np.ndarray, bound: float) -> np.ndarray:
-    """sum_i clip(M_i X_c; bound) over the users of a block, for all runs c; (c, d, k) float64.
+def clipped_products(
+    block: Block, samples: np.ndarray, bases: np.ndarray, bound: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """sum_i clip(M_i X_c; bound) over the users of a block, for all runs c, (c, d, k) float64; and ||M_i X_c||_F, (B, c).
 
     With the rows y x of a user in F and P = F X, M X = F^T P / q and ||F^T P||^2 = <P, (F F^T) P>: the product of a single user
     is never formed.
@@ -49,7 +52,7 @@ def clipped_products(block: Block, samples: np.ndarray, bases: np.ndarray, bound
     """
     runs, dim, rank = bases.shape
     columns = bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
-    total = np.zeros((dim, runs * rank))
+    total, lengths = np.zeros((dim, runs * rank)), np.empty((block.users, runs))
     for first in range(0, block.users, TOGETHER):
         part = slice(first, first + TOGETHER)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -63,10 +66,11 @@ def clipped_products(block: Block, samples: np.ndarray, bases: np.ndarray, bound
         exact, wide = products.astype(np.float64), rows.astype(np.float64)
         squares = np.einsum("bqr,bqr->br", (wide @ wide.transpose(0, 2, 1)) @ exact, exact)
         norms = np.sqrt(np.maximum(squares.reshape(users, runs, rank).sum(axis=2), 0)) / q
+        lengths[part] = norms
         factor = clip_factor(norms, bound * (1 - ROUNDING)) / q
         products *= np.repeat(factor, rank, axis=1).astype(np.float32)[:, None, :]
         total += rows.reshape(-1, dim).T @ products.reshape(users * q, runs * rank)
-    return total.reshape(dim, runs, rank).transpose(1, 0, 2)
+    return total.reshape(dim, runs, rank).transpose(1, 0, 2), lengths
 
 
 def power_method(
@@ -79,7 +83,7 @@ def power_method(
     noise_multiplier: float,
     rng: np.random.Generator,
     ledger: Ledger,
-    watch: Callable[[np.ndarray], None] = lambda bases: None,
+    watch: Callable[[np.ndarray], None] = lambda lengths: None,
 ) -> np.ndarray:
     """The released subspaces of all runs, (c, d, k), each orthonormal.
 
@@ -88,13 +92,18 @@ def power_method(
 
     Parameters
     ----------
-    starts : (c, d, k). draw_samples : positions of the samples of one iteration. watch : sees all subspaces after each one.
+    starts : (c, d, k). draw_samples : positions of the samples of one iteration.
+    watch : sees ||Y_i||_F of the users of each block before the clip, (B, c); for analysis alone, nothing of it is released.
     """
     bases = starts
     everyone = range(users.problem.users)
     for _ in range(iterations):
         samples = draw_samples()
-        total = sum(clipped_products(block, samples, bases, clip) for block in users.blocks())
+        total = np.zeros(bases.shape)
+        for block in users.blocks():
+            part, lengths = clipped_products(block, samples, bases, clip)
+            total += part
+            watch(lengths)
         released = [
             release_vector(
                 one,
@@ -108,7 +117,6 @@ def power_method(
             for one in total
         ]
         bases = np.linalg.qr(np.array(released))[0]
-        watch(bases)
     return bases
 
 
@@ -119,13 +127,16 @@ def random_starts(count: int, problem: Problem, rng: np.random.Generator) -> np.
 
 @dataclass(frozen=True)
 class Algorithm:
-    """The power method alone, for the laws of Lemmas F.1 and F.2; the subspace of the first run is returned.
+    """INITIALIZATION (Algorithm 3) alone, for the laws of Appendices F and G; the subspace of the first run is returned.
+
+    The row also has the norms of the users' products, which are not released, and what selection and averaging make of the runs.
 
     Parameters
     ----------
     iterations : L. starts : independent runs, each charged. init_samples : q, samples per user and iteration.
     init_clip : zeta_0 in units of `clip_scale` (see `privrep.thresholds.UPDATE_SCALES`).
     sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice.
+    accuracy : eps_i, the distance at which a run has succeeded.
     """
 
     iterations: int
@@ -134,6 +145,7 @@ class Algorithm:
     init_samples: int = 8
     clip_scale: str = "practical"
     sample_use: str = "reuse"
+    accuracy: float = 0.01
 
     def __post_init__(self):
         check_count("iterations", self.iterations)
@@ -142,6 +154,8 @@ class Algorithm:
         check_bound("init_clip", self.init_clip)
         check_update_scale(self.clip_scale)
         check_choice("sample_use", self.sample_use, SAMPLE_USES)
+        if not 0 < self.accuracy < 1:
+            raise ValueError(f"accuracy is {self.accuracy!r}; it must lie strictly between 0 and 1")
 
     @property
     def cost(self) -> Cost:
@@ -162,6 +176,12 @@ class Algorithm:
         noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
         clip = moment_threshold(self.clip_scale, self.init_clip, problem)
         draws = SampleDraws(self.sample_use, problem.samples, task.stream("samples"))
+        longest, clipped = 0.0, 0
+
+        def watch(lengths: np.ndarray) -> None:
+            nonlocal longest, clipped
+            longest, clipped = max(longest, float(lengths.max())), clipped + int((lengths > clip).sum())
+
         bases = power_method(
             users,
             random_starts(self.starts, problem, task.stream("init")),
@@ -171,22 +191,38 @@ class Algorithm:
             noise_multiplier=noise_multiplier,
             rng=task.stream("noise"),
             ledger=task.ledger,
+            watch=watch,
         )
-        truth = users.truth.basis
-        spectral = np.array([dist2(basis, truth) for basis in bases])
-        frobenius = np.array([dist_frobenius(basis, truth) for basis in bases])
+        chosen = select(bases, self.accuracy)
         return Outcome(
             subspace=bases[0],
             theorem=self.theorem.id,
             epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={"noise_multiplier": noise_multiplier, "zeta": clip},
-            scores={
-                "runs_dist2": float(np.sqrt((spectral**2).mean())),
-                "runs_distF": float(np.sqrt((frobenius**2).mean())),
-                "runs_dist2_median": float(np.median(spectral)),
-                "runs_dist2_max": float(spectral.max()),
+            log={
+                "noise_multiplier": noise_multiplier,
+                "zeta": clip,
+                "product_norm_max": longest,
+                "clipped_share": clipped / (self.starts * self.iterations * problem.users),
+                "selection_passed": float(chosen.passed),
             },
+            scores=run_scores(bases, users.truth.basis, chosen.index, self.accuracy),
         )
+
+
+def run_scores(bases: np.ndarray, truth: np.ndarray, chosen: int, accuracy: float) -> dict[str, float]:
+    """Distances of all runs (c, d, k) from the truth (d, k), of the chosen one and of the average."""
+    spectral = np.array([dist2(basis, truth) for basis in bases])
+    frobenius = np.array([dist_frobenius(basis, truth) for basis in bases])
+    return {
+        "runs_dist2": float(np.sqrt((spectral**2).mean())),
+        "runs_distF": float(np.sqrt((frobenius**2).mean())),
+        "runs_dist2_median": float(np.median(spectral)),
+        "runs_dist2_max": float(spectral.max()),
+        "runs_log_tangent": float(np.mean(np.log(np.tan(np.arcsin(spectral))))),
+        "runs_within": float((spectral <= accuracy).mean()),
+        "start_dist2": float(spectral[chosen]),
+        "average_dist2": dist2(average(bases), truth),
+    }
 
 
 def check_draws(use: str, problem: Problem, rounds: list[int]) -> None:
