@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
 """Figures of the study accounting_shen2023 (shen2023, privacy statements)."""
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ALPHA, SD = 8, 2.0
 DIVERGENCES = {
     "replace a user": replacement_divergence,
     "remove a user": removal_divergence,
-    "printed order": printed_order,
+    "right mixture, printed order": printed_order,
     "as printed": printed_divergence,
 }
 """Label -> divergence of a round."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-POINTS = 20_001
+POINTS = 8_001
 REACH = 14
 """Standard deviations on either side; beyond lies less than 1e-40 of a Gaussian."""
 

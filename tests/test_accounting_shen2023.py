@@ -1,0 +1,216 @@
+"""The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms against each other, prose against numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent
+from dp_accounting.rdp import RdpAccountant, compute_epsilon
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrep.measure import MEASURE_COLUMNS
+from privrep.prescriptions import (
+    Size,
+    gradient_clip,
+    iterations,
+    least_epsilon,
+    moment_clip,
+    moment_norm,
+    power,
+    privacy_cap,
+    rounds,
+    runs,
+    start_cost,
+    start_noise,
+    trade_off,
+    utility,
+    utility_cap,
+)
+from privrep.privacy.accounting import gdp_epsilon
+from privrep.privacy.renyi import Mixture, participation, renyi_divergence
+from privrep.report.findings import accounting_shen2023 as prose
+from privrep.report.run import Measures
+from privrep.studies import accounting_shen2023 as study
+from privrep.studies.accounting_shen2023 import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
+
+L = math.log(1 / DELTA)
+FOUND = {found.quantity: found.measured for found in study.measure(None)}
+
+
+def gaussian(mean, sd):
+    return Mixture((1.0,), (mean,), (sd,))
+
+
+@given(st.floats(1.1, 40), st.floats(0.3, 5), st.floats(-3, 3))
+def test_divergence_of_gaussians(alpha, sd, mean):
+    """R_alpha(N(m, s^2) || N(0, s^2)) = alpha m^2 / (2 s^2)."""
+    found = renyi_divergence(alpha, gaussian(mean, sd), gaussian(0, sd))
+    assert found == pytest.approx(alpha * mean**2 / (2 * sd**2), rel=1e-6, abs=1e-9)
+
+
+@given(st.floats(1.1, 8), st.floats(0.5, 2), st.floats(0.5, 2))
+def test_divergence_of_widths(alpha, one, other):
+    """Two widths: finite only while alpha / s^2 > (alpha - 1) / t^2, and then in closed form."""
+    precision = alpha / one**2 - (alpha - 1) / other**2
+    found = renyi_divergence(alpha, gaussian(0, one), gaussian(0, other))
+    if precision <= 0:
+        assert found == math.inf
+    elif precision > 0.3:
+        expected = -alpha * math.log(one) - (1 - alpha) * math.log(other) - 0.5 * math.log(precision)
+        assert found == pytest.approx(expected / (alpha - 1), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [2, 8, 32])
+@pytest.mark.parametrize("rate", [0.01, 0.3, 0.9])
+@pytest.mark.parametrize("sd", [0.8, 3.0])
+def test_sampled_round_agrees_with_dp_accounting(alpha, rate, sd):
+    """Its accountant for Poisson sampling, where a user is added or removed."""
+    accountant = RdpAccountant([alpha], NeighboringRelation.ADD_OR_REMOVE_ONE)
+    accountant.compose(PoissonSampledDpEvent(rate, GaussianDpEvent(sd)))
+    assert study.removal_divergence(alpha, rate, sd) == pytest.approx(accountant._rdp[0], rel=1e-6)
+
+
+@given(st.floats(1.5, 20), st.floats(0.01, 0.99), st.floats(0.7, 5))
+def test_order_of_divergences(alpha, rate, sd):
+    """Printed < 0 <= printed order <= removal <= replacement <= 4 alpha / (2 s^2)."""
+    assert study.printed_divergence(alpha, rate, sd) < 0
+    order = study.printed_order(alpha, rate, sd)
+    removal, replacement = study.removal_divergence(alpha, rate, sd), study.replacement_divergence(alpha, rate, sd)
+    assert -1e-9 <= order <= removal * (1 + 1e-9) + 1e-12
+    assert removal <= replacement * (1 + 1e-9) <= 2 * alpha / sd**2 * (1 + 1e-6)
+
+
+def test_participation_has_mass_one():
+    assert sum(participation(0.3, 1.0, 1.0).weights) == pytest.approx(1)
+    assert sum(study.printed_mixture(0.3, 1.0).weights) == pytest.approx(1.3)
+
+
+@given(st.floats(0.1, 11), st.floats(1e-9, 1e-3))
+def test_ratio_of_the_conversion(epsilon, delta):
+    """eps' / eps = 2 + eps/L for the whole, sqrt(2) + eps/(2L) for the rounds, 1/sqrt(2) + eps/(8L) when users are removed."""
+    log_term = math.log(1 / delta)
+    expected = {WHOLE: 2 + epsilon / log_term, ROUNDS: 2**0.5 + epsilon / (2 * log_term)}
+    expected[ROUNDS_REMOVED] = 0.5**0.5 + epsilon / (8 * log_term)
+    for scope, ratio in expected.items():
+        assert study.achieved(scope, epsilon, delta) / epsilon == pytest.approx(ratio, rel=1e-9)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 4.0, L])
+def test_missing_noise_is_what_is_missing(scope, epsilon):
+    """sigma times the factor gives epsilon: rho falls with its square, mu with its inverse."""
+    factor, exactly = study.missing_noise(scope, epsilon, DELTA), study.missing_noise_exactly(scope, epsilon, DELTA)
+    spent = study.rho(scope, epsilon, DELTA) / factor**2
+    assert spent + 2 * math.sqrt(spent * L) == pytest.approx(epsilon, rel=1e-9)
+    assert gdp_epsilon(study.exact_mu(scope, epsilon, DELTA) / exactly, DELTA) == pytest.approx(epsilon, rel=1e-6)
+    assert exactly < factor
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value"),
+    [
+        (f"{WHOLE.name}: exact delta at 0.25", 3.2e-4),
+        (f"{WHOLE.name}: exact delta at 1", 1.8e-3),
+        (f"{WHOLE.name}: exact delta at 4", 2.5e-2),
+        (f"{ROUNDS.name}: exact delta at 0.25", 7.4e-6),
+        (f"{ROUNDS.name}: exact delta at 1", 4.3e-5),
+        (f"{ROUNDS.name}: exact delta at 4", 6.6e-4),
+        ("experiments at 0.25, replace a user", 0.48),
+        ("experiments at 1, replace a user", 1.97),
+        ("experiments at 4, replace a user", 8.36),
+        ("full participation, replace a user", 4),
+        ("run over (67), replace a user", 2),
+    ],
+)
+def test_anchors(quantity, value):
+    """To two digits."""
+    assert FOUND[quantity] == pytest.approx(value, rel=0.03)
+
+
+@pytest.mark.parametrize(("rounds", "sigma"), [(200, 57.2), (100, 40.45), (40, 25.6), (400, 80.9)])
+def test_noise_of_the_experiments(rounds, sigma):
+    """sigma_g for (1, 1e-5) to three digits, and its epsilon by dp_accounting at the same orders."""
+    found = math.sqrt(rounds) / study.opacus_mu(1.0, DELTA)
+    assert found == pytest.approx(sigma, rel=1e-3)
+    orders = list(study.OPACUS_ORDERS)
+    divergences = [rounds * order / (2 * found**2) for order in orders]
+    assert compute_epsilon(orders, divergences, DELTA)[0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_opacus_overstates_no_privacy_when_users_are_removed():
+    for epsilon in study.EPSILONS:
+        assert study.experiments_epsilon(epsilon, 1.0) < epsilon < study.experiments_epsilon(epsilon, 2.0)
+
+
+def test_powers_of_the_prescriptions():
+    """Products of the prescriptions have sums of their exponents."""
+    sizes = {"n": 3.0, "d": 2.0, "k": 5.0, "mu": 1.5, "kappa": 2.0}
+    for name in sizes:
+        start = power(runs, name) + power(iterations, name) - 2 * power(start_noise, name)
+        assert power(start_cost, name) == pytest.approx(start, abs=1e-8)
+        expected = power(trade_off, name) - power(least_epsilon(utility_cap), name)
+        assert power(utility(utility_cap), name) == pytest.approx(expected, abs=1e-8)
+    balance = Size(**sizes)
+    assert start_cost(balance) == pytest.approx(rounds(balance) / privacy_cap(balance) ** 2)
+
+
+def test_power_depends_on_the_other_arguments():
+    """L = 1 + k kappa^2 is linear in k, whatever kappa; a maximum has another branch elsewhere."""
+    assert power(iterations, "k", Size(kappa=7)) == pytest.approx(1)
+    law = lambda size: max(size.k, size.d / size.n)  # noqa: E731
+    assert power(law, "n", Size(d=1e60)) == pytest.approx(-1)
+    assert power(law, "n") == pytest.approx(0)
+
+
+def test_printed_clip_has_a_power_too_many():
+    """zeta_0 against the bound of its own proof (E44); zeta_g is as its proof has it."""
+    assert power(moment_clip, "k") - power(moment_norm, "k") == pytest.approx(0.5)
+    assert power(gradient_clip, "k") == pytest.approx(1.5)
+
+
+class Tables:
+    """A run that has measures alone."""
+
+    def __init__(self, values: dict[str, float]):
+        rows = [dict.fromkeys(MEASURE_COLUMNS, str(value)) | {"quantity": name} for name, value in values.items()]
+        self.rows = pd.DataFrame(rows).set_index("quantity")
+
+    def measures(self, name):
+        return Measures(self.rows)
+
+
+def test_prose_follows_the_numbers():
+    """Words that judge go where the numbers no longer carry them."""
+    text = prose.findings(Tables(FOUND))
+    for words in ("last step of Theorem 5.2 is wrong", "mends it", "negative", "has to come first", "can be exceeded"):
+        assert words in text
+    assert "1.63" in text and "k^{-2.5}" in text and "1.97 for 1" in text
+    sound = prose.findings(Tables(dict.fromkeys(FOUND, 0.9)))
+    for words in ("is wrong", "mends it", "negative", "k^{-2.5}", "can be exceeded"):
+        assert words not in sound
+    assert "It holds for the rounds alone and" in sound
+    assert "nan" not in prose.findings(Tables(dict.fromkeys(FOUND, float("nan"))))
+    for paragraph in text.split("\n\n"):
+        assert paragraph.count("$") % 2 == 0
+
+
+def test_figures_show_the_measured_numbers():
+    from privrep.figures.accounting_shen2023 import draw
+
+    figures = draw(None)
+    assert list(figures) == ["shen2023/privacy_accounting", "shen2023/sampled_round"]
+    numbers = figures["shen2023/privacy_accounting"][1]
+    whole = numbers[numbers["scope"] == WHOLE.name]
+    assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE.name}: largest ratio"])
+    rounds = figures["shen2023/sampled_round"][1]
+    assert (rounds.loc[rounds["divergence"] == "as printed", "over alpha / (2 sigma^2)"] < 0).all()
+
+
+def test_scopes_are_ordered():
+    """More is charged, more is spent."""
+    assert [scope.cost for scope in SCOPES] == [4, 2, 0.5]
+    assert replace(WHOLE, cost=1).name == WHOLE.name
