@@ -131,7 +131,7 @@ def test_budgets_of_a_grid(study):
             "reference_model",
             "has an epsilon or noise_multiplier; reference_model takes none",
         ),
-        ({"epsilon": [1], "redraw": 2}, "altmin", "redraw without noise_multiplier"),
+        ({"redraw": 2}, "reference_model", "redraw without noise_multiplier or epsilon"),
         ({"noise_multiplier": [1], "together": [{"clip": 1}]}, "altmin", "clip is no option of altmin"),
         (
             {"noise_multiplier": [1], "together": [{"dim": 3, "rank": 2, "init": "planted"}]},

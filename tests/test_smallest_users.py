@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privrep.algorithms import altmin
-from privrep.algorithms.smallest_users import FIRST_TRIAL, PRECISION, Algorithm, bracket
+from privrep.algorithms.smallest_users import Algorithm
 from privrep.problem import FirstUsers, Problem, Users
+from privrep.search import FIRST_TRIAL, PRECISION, bracket
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")
 OPTIONS = {

@@ -74,18 +74,16 @@ def _points(grid: dict) -> Iterator[dict]:
 
 
 def _budget(point: dict, study: dict, spec: dict) -> Budget | FixedNoise | None:
-    """Take the budget's axes out of a point: a target epsilon, or a noise multiplier and its redraw."""
+    """Take the budget's axes out of a point: a target epsilon or a noise multiplier, and the redraw."""
     epsilon, multiplier = point.pop("epsilon", None), point.pop("noise_multiplier", None)
     redraw = point.pop("redraw", 0)
     if epsilon is not None and multiplier is not None:
         raise ValueError("the grid has both epsilon and noise_multiplier; a cell takes one of them")
-    if redraw and multiplier is None:
-        raise ValueError(
-            "the grid has redraw without noise_multiplier; noise is drawn again for a fixed multiplier alone"
-        )
+    if redraw and multiplier is None and epsilon is None:
+        raise ValueError("the grid has redraw without noise_multiplier or epsilon; there is no noise to draw again")
     if multiplier is not None:
         return FixedNoise(float(multiplier), study["delta"], redraw)
-    return None if epsilon is None else Budget(float(epsilon), study["delta"], spec.get("calibration", "paper"))
+    return None if epsilon is None else Budget(float(epsilon), study["delta"], spec.get("calibration", "paper"), redraw)
 
 
 def _series_cells(study: dict, name: str) -> Iterator[Cell]:

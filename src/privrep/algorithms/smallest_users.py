@@ -1,80 +1,21 @@
-"""The smallest number of users at which private alternating minimisation reaches a target risk, by bisection.
-
-Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. This is
-an instrument for sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth, so no
-privacy statement covers it.
-"""
+"""The smallest number of users at which private alternating minimisation reaches a target risk, see `privrep.search`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from privrep.algorithms import altmin
-from privrep.problem import FirstUsers
-from privrep.task import Outcome, Task, check_choice
-
-PRECISION = 1.03
-"""Bisection stops when the bracket's ends are within this ratio."""
-FIRST_TRIAL = 64
-"""The search starts at the largest number of users over this, and doubles or halves from there."""
+from privrep.search import Target
+from privrep.task import Outcome, Task
 
 
 @dataclass(frozen=True)
-class Algorithm(altmin.Algorithm):
-    """Options of `privrep.algorithms.altmin`, and the target.
-
-    Parameters
-    ----------
-    target : excess risk to reach, > 0. target_unit : {"absolute", "rank"}; `rank` means target times k, the risk of the zero model.
-    """
-
-    target: float = 0.02
-    target_unit: str = "absolute"
+class Algorithm(Target, altmin.Algorithm):
+    """Options of `privrep.algorithms.altmin`, and the target."""
 
     def __post_init__(self):
         super().__post_init__()
-        if not self.target > 0:
-            raise ValueError(f"target is {self.target!r}; it must be positive")
-        check_choice("target_unit", self.target_unit, ("absolute", "rank"))
+        self.check_target()
 
     def fit(self, task: Task) -> Outcome:
-        problem = task.users.problem
-        target = self.target * (problem.rank if self.target_unit == "rank" else 1)
-        tried: dict[int, Outcome | None] = {}
-
-        def reached(users: int) -> bool:
-            try:
-                outcome = altmin.Algorithm.fit(self, replace(task, users=FirstUsers(task.users, users)))
-            except np.linalg.LinAlgError:
-                outcome = None
-            tried[users] = outcome if outcome is not None and outcome.excess_risk <= target else None
-            return tried[users] is not None
-
-        failed, enough = bracket(reached, self.batches, problem.users)
-        while enough > failed + 1 and enough > failed * PRECISION:
-            middle = max(failed + 1, int((failed * enough) ** 0.5))
-            failed, enough = (failed, middle) if reached(middle) else (middle, enough)
-        best = tried[enough]
-        return replace(
-            best, theorem="", epsilon_paper=None, log=best.log | {"smallest_users": enough, "trials": len(tried)}
-        )
-
-
-def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:
-    """Two numbers of users, at most a factor 2 apart: the target is missed at the first and reached at the second.
-
-    The first is `fewest` - 1 where even `fewest` users reach it. Raises ArithmeticError when `most` users miss it.
-    """
-    users = max(fewest, most // FIRST_TRIAL)
-    if reached(users):
-        while users > fewest and reached(max(fewest, users // 2)):
-            users = max(fewest, users // 2)
-        return (max(fewest, users // 2) if users > fewest else fewest - 1), users
-    while users < most:
-        failed, users = users, min(2 * users, most)
-        if reached(users):
-            return failed, users
-    raise ArithmeticError(f"the target is not reached with {most} users")
+        return self.search(task, super().fit, fewest=self.batches)

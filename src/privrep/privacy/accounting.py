@@ -106,6 +106,12 @@ def check_delta(delta: float) -> None:
         raise ValueError(f"delta is {delta!r}; it must lie strictly between 0 and 1")
 
 
+def check_redraw(redraw: int) -> None:
+    """Raise ValueError unless a repetition has a number."""
+    if not isinstance(redraw, int) or redraw < 0:
+        raise ValueError(f"redraw is {redraw!r}; it must be an integer of at least 0")
+
+
 @dataclass(frozen=True)
 class Cost:
     """What one release costs at noise multiplier Delta = 1; both entries scale as 1/Delta^2.
@@ -160,15 +166,18 @@ class Budget:
     """An (epsilon, delta) target and how noise is chosen for it.
 
     `paper`: Delta from the printed theorem. `exact`: the smallest Delta whose exact Gaussian accounting meets the target.
+    `redraw` numbers repetitions of the noise on the same data.
     """
 
     epsilon: float
     delta: float
     calibration: str = "paper"
+    redraw: int = 0
 
     def __post_init__(self):
         check_epsilon(self.epsilon)
         check_delta(self.delta)
+        check_redraw(self.redraw)
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration is {self.calibration!r}; it must be one of {', '.join(CALIBRATIONS)}")
         limit = math.log(1 / self.delta)
@@ -185,8 +194,11 @@ class Budget:
 
     @property
     def axes(self) -> dict:
-        """Names and values of all parameters."""
-        return asdict(self)
+        """Names and values of all parameters. The newer `redraw` is left out at 0, so that older streams stay."""
+        axes = asdict(self)
+        if self.redraw == 0:
+            del axes["redraw"]
+        return axes
 
 
 @dataclass(frozen=True)
@@ -204,8 +216,7 @@ class FixedNoise:
         if not 0 <= self.multiplier < math.inf:
             raise ValueError(f"noise_multiplier is {self.multiplier!r}; it must be finite and at least 0")
         check_delta(self.delta)
-        if not isinstance(self.redraw, int) or self.redraw < 0:
-            raise ValueError(f"redraw is {self.redraw!r}; it must be an integer of at least 0")
+        check_redraw(self.redraw)
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem) -> float:
         """Delta, whatever the releases cost."""

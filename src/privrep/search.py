@@ -1,0 +1,80 @@
+"""The smallest number of users at which a method reaches a target risk, by bisection.
+
+Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. This is
+an instrument for sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth, so no
+privacy statement covers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privrep.problem import FirstUsers
+from privrep.task import Outcome, Task, check_choice
+
+PRECISION = 1.03
+"""Bisection stops when the bracket's ends are within this ratio."""
+FIRST_TRIAL = 64
+"""The search starts at the largest number of users over this, and doubles or halves from there."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a search reaches, to be mixed into the options of a method.
+
+    Parameters
+    ----------
+    target : excess risk to reach, > 0. target_unit : {"absolute", "rank"}; `rank` means target times k, the risk of the zero model.
+    """
+
+    target: float = 0.02
+    target_unit: str = "absolute"
+
+    def check_target(self) -> None:
+        """Raise ValueError unless the target can be one."""
+        if not self.target > 0:
+            raise ValueError(f"target is {self.target!r}; it must be positive")
+        check_choice("target_unit", self.target_unit, ("absolute", "rank"))
+
+    def search(self, task: Task, fit: Callable[[Task], Outcome], fewest: int) -> Outcome:
+        """The outcome of `fit` at the smallest number of users that reaches the target, at least `fewest`."""
+        problem = task.users.problem
+        target = self.target * (problem.rank if self.target_unit == "rank" else 1)
+        tried: dict[int, Outcome | None] = {}
+
+        def reached(users: int) -> bool:
+            try:
+                outcome = fit(replace(task, users=FirstUsers(task.users, users)))
+            except np.linalg.LinAlgError:
+                outcome = None
+            tried[users] = outcome if outcome is not None and outcome.excess_risk <= target else None
+            return tried[users] is not None
+
+        failed, enough = bracket(reached, fewest, problem.users)
+        while enough > failed + 1 and enough > failed * PRECISION:
+            middle = max(failed + 1, int((failed * enough) ** 0.5))
+            failed, enough = (failed, middle) if reached(middle) else (middle, enough)
+        best = tried[enough]
+        return replace(
+            best, theorem="", epsilon_paper=None, log=best.log | {"smallest_users": enough, "trials": len(tried)}
+        )
+
+
+def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:
+    """Two numbers of users, at most a factor 2 apart: the target is missed at the first and reached at the second.
+
+    The first is `fewest` - 1 where even `fewest` users reach it. Raises ArithmeticError when `most` users miss it.
+    """
+    users = max(fewest, most // FIRST_TRIAL)
+    if reached(users):
+        while users > fewest and reached(max(fewest, users // 2)):
+            users = max(fewest, users // 2)
+        return (max(fewest, users // 2) if users > fewest else fewest - 1), users
+    while users < most:
+        failed, users = users, min(2 * users, most)
+        if reached(users):
+            return failed, users
+    raise ArithmeticError(f"the target is not reached with {most} users")
