@@ -22,6 +22,7 @@ from privrep.privacy.accounting import (
     gdp_delta,
     gdp_epsilon,
     gdp_mu,
+    sampled_epsilon,
     sequential_theorem,
     zcdp_epsilon,
     zcdp_rho,
@@ -302,3 +303,93 @@ def test_axes_of_budgets():
     """All parameters by name, so that each of them is part of a cell's name."""
     assert Budget(2.0, DELTA, "exact").axes == {"epsilon": 2.0, "delta": DELTA, "calibration": "exact"}
     assert FixedNoise(0.5, DELTA, 2).axes == {"noise_multiplier": 0.5, "delta": DELTA, "redraw": 2}
+
+
+# Users who take part at random
+
+
+def sampled_delta(epsilon: float, mu: float, rate: float, ends: tuple[float, float] = (1.0, -1.0)) -> float:
+    """Hockey-stick divergence of one release by quadrature: (1-p) N(0, s^2) + p N(a, s^2) against the same with b.
+
+    s = 2 / mu, so that the worst ends a, b = 1, -1 lie mu standard deviations apart.
+    """
+    sd = 2 / mu
+    x = np.linspace(-1 - 12 * sd, 1 + 12 * sd, 20_001)
+    rest, first, second = (stats.norm.pdf(x, mean, sd) for mean in (0.0, *ends))
+    p, q = (1 - rate) * rest + rate * first, (1 - rate) * rest + rate * second
+    return float(np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0), x))
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(0.3, 1e-2), (0.5, 1e-6), (2.0, 1e-6)])
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.8])
+def test_sampled_epsilon_of_one_release_by_quadrature(mu, rate, delta):
+    """delta at the epsilon that is reported, to 1 %; the mixture against N(0, s^2) alone (add/remove) has less."""
+    epsilon = sampled_epsilon(((mu, rate),), delta)
+    if epsilon == 0:
+        assert sampled_delta(0.0, mu, rate) <= delta
+    else:
+        assert sampled_delta(epsilon, mu, rate) == pytest.approx(delta, rel=0.01)
+        assert sampled_delta(epsilon, mu, rate, (1.0, 0.0)) < 0.95 * delta
+        assert sampled_delta(epsilon, 2 * mu, rate) > 1.5 * delta
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0.05, 1), st.floats(0.2, 3), st.floats(0, 3))
+def test_opposite_ends_are_the_worst_pair(first, second, rate, mu, epsilon):
+    """Of all pairs of updates on a line within the clip."""
+    worst = sampled_delta(epsilon, mu, rate)
+    assert sampled_delta(epsilon, mu, rate, (first, second)) <= worst + 1e-9
+    assert sampled_delta(epsilon, mu, rate, (second, first)) <= worst + 1e-9
+
+
+def by_dp_accounting(noise_multiplier: float, rate: float, rounds: int, delta: float) -> float:
+    """The accountant itself; its noise multiplier is sigma_g: noise over the clip, half the replace-one sensitivity."""
+    accountant = pld.PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
+    event = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise_multiplier))
+    accountant.compose(dp_accounting.SelfComposedDpEvent(event, rounds))
+    return accountant.get_epsilon(delta)
+
+
+def test_sampled_epsilon_agrees_with_dp_accounting():
+    """mu = 2 / sigma_g for each round; the printed example sigma = 1, p = 0.1, T = 100 spends 10.5164 (notes on privacy anchors, 2.2)."""
+    assert sampled_epsilon(((2.0, 0.1),) * 100, 1e-5) == pytest.approx(10.5164, abs=1e-3)
+    assert sampled_epsilon(((0.25, 0.3),) * 24, DELTA) == pytest.approx(by_dp_accounting(8.0, 0.3, 24, DELTA), rel=1e-9)
+    assert by_dp_accounting(4.0, 0.3, 24, DELTA) > 1.5 * by_dp_accounting(8.0, 0.3, 24, DELTA)
+
+
+@pytest.mark.parametrize(("mu", "rounds"), [(0.2, 1), (0.2, 24), (1.0, 3)])
+def test_sampled_epsilon_at_rate_one_is_the_closed_form(mu, rounds):
+    """An upper bound, tight to 1e-3."""
+    exact = gdp_epsilon(mu * rounds**0.5, DELTA)
+    assert exact - 1e-6 <= sampled_epsilon(((mu, 1.0),) * rounds, DELTA) <= exact + 1e-3
+
+
+def test_mixed_releases():
+    """A full release and sampled ones: more than either alone, less than their sum, whatever their order."""
+    full, sampled = ((0.2, 1.0),), ((0.3, 0.2),) * 10
+    both = sampled_epsilon(full + sampled, DELTA)
+    parts = [sampled_epsilon(part, DELTA) for part in (full, sampled)]
+    assert max(parts) < both < sum(parts)
+    assert sampled_epsilon(sampled + full, DELTA) == pytest.approx(both, abs=1e-9)
+    assert both < gdp_epsilon(math.sqrt(0.2**2 + 10 * 0.3**2), DELTA)
+
+
+def test_sampled_epsilon_is_monotone():
+    """It grows with the rate, with mu and with the number of releases, and falls with delta."""
+    base = sampled_epsilon(((0.3, 0.3),) * 2, DELTA)
+    rates = [sampled_epsilon(((0.3, rate),) * 2, DELTA) for rate in (0.01, 0.1, 0.5, 1.0)]
+    assert (np.diff([*rates[:2], base, *rates[2:]]) > 0).all()
+    assert rates[0] < 0.2 * rates[-1]
+    for larger in (((0.4, 0.3),) * 2, ((0.3, 0.3),) * 3, ((0.3, 0.3), (0.3, 0.4))):
+        assert sampled_epsilon(larger, DELTA) > base
+    assert sampled_epsilon(((0.3, 0.3),) * 2, 1e-4) < base
+
+
+def test_sampling_does_not_save_a_release_without_noise():
+    """A user who takes part is then seen as she is: no epsilon is finite."""
+    assert sampled_epsilon(((math.inf, 0.1), (0.5, 0.1)), DELTA) == math.inf
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, math.nan])
+def test_delta_of_sampled_releases_is_checked(delta):
+    with pytest.raises(ValueError, match=r"^delta is .* between 0 and 1"):
+        sampled_epsilon(((1.0, 0.5),), delta)

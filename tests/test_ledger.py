@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.privacy.accounting import gdp_epsilon
+from privrep.privacy.accounting import gdp_epsilon, sampled_epsilon
 from privrep.privacy.ledger import Entry, Ledger
 
 releases = st.lists(
@@ -80,3 +80,55 @@ def test_the_printed_ledger_has_one_line_per_release():
     assert len(lines) == 3
     assert lines[1].split() == ["release", "3", "4", "0.75", "0..9"]
     assert lines[2].split() == ["release", "1", "0", "inf", "10..19"]
+
+
+# Users who take part at random
+
+
+def sampled_ledger(*entries: tuple[float, float, int, int]) -> Ledger:
+    """mu, rate, start and stop of each release."""
+    ledger = Ledger()
+    for mu, rate, start, stop in entries:
+        ledger.record(Entry("release", mu, 1.0, start, stop, rate))
+    return ledger
+
+
+def test_a_release_is_about_all_its_users_unless_it_says_otherwise():
+    assert Entry("a", 1.0, 1.0, 0, 10).rate == 1
+
+
+def test_full_participation_takes_the_closed_form():
+    """To the last bit, in several releases too; the accountant would round up."""
+    assert sampled_ledger((0.3, 1.0, 0, 10), (0.4, 1.0, 0, 10)).epsilon(1e-6) == gdp_epsilon(0.5, 1e-6)
+
+
+def test_mixed_rates_compose_over_the_same_users():
+    """A full release and five sampled ones are one composition; mu is the bound without sampling."""
+    ledger = sampled_ledger((0.5, 1.0, 0, 10), *[(0.8, 0.2, 0, 10)] * 5)
+    assert ledger.epsilon(1e-6) == sampled_epsilon(((0.5, 1.0), *((0.8, 0.2),) * 5), 1e-6)
+    assert ledger.mu == pytest.approx(math.sqrt(0.25 + 5 * 0.64))
+    assert gdp_epsilon(0.5, 1e-6) < ledger.epsilon(1e-6) < gdp_epsilon(ledger.mu, 1e-6)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_disjoint_users_cost_the_largest_epsilon(order):
+    """Not the largest mu: a large mu at a small rate may cost less than a smaller one at rate 1."""
+    often, seldom = (0.6, 1.0, 0, 5), (1.0, 0.01, 5, 10)
+    ledger = sampled_ledger(*[often, seldom][::order])
+    assert ledger.mu == 1.0
+    assert ledger.epsilon(1e-6) == pytest.approx(gdp_epsilon(0.6, 1e-6), abs=1e-3)
+    assert sampled_epsilon(((1.0, 0.01),), 1e-6) < 0.2 * ledger.epsilon(1e-6)
+
+
+def test_one_shared_user_is_enough_to_compose_sampled_releases():
+    """Ranges [0, 6) and [5, 10) share user 5."""
+    apart, shared = (sampled_ledger((0.5, 0.5, 0, stop), (0.5, 0.5, 5, 10)) for stop in (5, 6))
+    assert apart.epsilon(1e-6) == sampled_epsilon(((0.5, 0.5),), 1e-6)
+    assert shared.epsilon(1e-6) == sampled_epsilon(((0.5, 0.5),) * 2, 1e-6)
+    assert apart.epsilon(1e-6) < shared.epsilon(1e-6)
+
+
+def test_a_sampled_release_without_noise_spoils_everything():
+    ledger = Ledger()
+    ledger.record(Entry("release", 1.0, 0.0, 0, 10, 0.01))
+    assert ledger.epsilon(1e-6) == math.inf
