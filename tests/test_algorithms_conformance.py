@@ -120,6 +120,13 @@ def centaur_audit(options, sds) -> list[float]:
     return costs
 
 
+def federated_audit(options, sds) -> list[float]:
+    """Each round: a user's update is at most zeta, in absolute terms or in units of sqrt(d) k^1.5."""
+    unit = 16**0.5 * 2**1.5 if options.get("clip_scale") == "practical" else 1.0
+    assert len(sds["noise"]) == options["rounds"]
+    return [(2 * options["clip"] * unit / sd) ** 2 for sd in sds["noise"]]
+
+
 def single_model_audit(options, sds) -> list[float]:
     return moments_audit(options, sds, 1) if options["method"] == "moments" else gradient_audit(options, sds)
 
@@ -148,6 +155,7 @@ class Case:
 CLIPS = {"clip_feature": 2.0, "clip_label": 1.5}
 SCALED = {"clip_feature": 0.9, "clip_label": 1.2}
 CENTAUR = {"rounds": 3, "clip": 0.5, "batch_samples": 4}
+FEDERATED = {"rounds": 3, "clip": 0.5, "batch_samples": 6}
 CASES = [
     Case("altmin", {"init": "random", "split": "text", **CLIPS}, altmin_audit),
     Case("altmin", {"init": "spectral", "split": "text", "batches": 3, **CLIPS}, altmin_audit),
@@ -227,6 +235,23 @@ CASES = [
         centaur_audit,
         paper_holds=False,
     ),
+    Case("general_centaur", FEDERATED | {"local_steps": 2}, federated_audit, paper_holds=False),
+    Case(
+        "general_centaur",
+        {"rounds": 2, "clip": 0.1, "batch_samples": 16, "feasible": "orthonormal", "clip_scale": "practical"},
+        federated_audit,
+        paper_holds=False,
+    ),
+    Case("dp_fedavg", FEDERATED | {"local_steps": 3, "local_step": 0.1}, federated_audit, paper_holds=False),
+    Case("ppsgd", FEDERATED | {"local_step": 0.1, "personal_step": 0.1}, federated_audit, paper_holds=False),
+    Case("pmtl", {"rounds": 3, "clip": 0.5}, federated_audit, paper_holds=False),
+    Case(
+        "pmtl",
+        {"rounds": 2, "clip": 0.1, "clip_scale": "practical", "penalty": 0.1},
+        federated_audit,
+        paper_holds=False,
+    ),
+    Case("update_norms", {"start_sine": 0.3, "batch_samples": 6}, releases=False, reads_truth=True, scored=False),
     Case("single_model", {"method": "moments", **CLIPS}, single_model_audit),
     Case("single_model", {"method": "gradient", "clip_feature": 0.5, "epochs": 3}, single_model_audit),
     Case("nonprivate_altmin", {"max_epochs": 4}),
@@ -265,7 +290,7 @@ def score(outcome: Outcome, task: Task) -> float:
     return outcome.excess_risk
 
 
-SEARCHES = {"smallest_users"}
+SEARCHES = {"smallest_users", "smallest_users_centaur"}
 """Many fits of another algorithm: no budget of its own, tested in a file of its own."""
 
 

@@ -1,5 +1,6 @@
 """The synthetic users: their law, their validation, and that streaming changes nothing."""
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -201,6 +202,48 @@ def test_head_condition_is_an_axis_above_one_only():
     """At 1 it is left out of the name of streams, so that data drawn before it existed stay."""
     assert "head_condition" not in Problem(10, 4, 6, 2, head_law="aniso", head_condition=1).axes
     assert Problem(10, 4, 6, 2, head_law="aniso", head_condition=2.0).axes["head_condition"] == 2.0
+
+
+@pytest.mark.parametrize("head_law", ["gauss", "sphere"])
+@pytest.mark.parametrize(("rank", "bias"), [(1, 0.5), (2, 0.5), (3, 1.0)])
+def test_a_bias_turns_signs_of_heads_alone(head_law, rank, bias):
+    """The first coordinate is positive with probability (1 + b) / 2; all products of coordinates keep their law.
+
+    Binomial and normal tests at FALSE_ALARM; no bias, and twice the probability of a flip, are rejected.
+    """
+    users = Users(Problem(6000, 1, 4, rank, head_law=head_law, head_bias=bias))
+    heads = gather(users)[2]
+    positive = int((heads[:, 0] > 0).sum())
+
+    def fits(probability):
+        return (
+            stats.binomtest(positive, 6000, probability).pvalue > FALSE_ALARM
+            if 0 < probability < 1
+            else positive == 6000
+        )
+
+    assert fits((1 + bias) / 2)
+    assert not fits(0.5) and not fits((1 + bias) / 2 - 0.1)
+    products = heads[:, :, None] * heads[:, None, :]
+    spread = np.maximum(products.std(axis=0), 1e-6) / 6000**0.5
+    assert (np.abs(products.mean(axis=0) - np.eye(rank)) < stats.norm.isf(FALSE_ALARM / 2) * spread + 1e-6).all()
+    if head_law == "sphere":
+        np.testing.assert_allclose(np.linalg.norm(heads, axis=1), rank**0.5, rtol=1e-5)
+
+
+def test_the_bias_is_an_axis_above_zero_only():
+    """At 0 it is left out of the name of streams, so that data drawn before it existed stay; outside [0, 1] it is refused."""
+    assert "head_bias" not in Problem(10, 4, 6, 2, head_bias=0).axes
+    assert Problem(10, 4, 6, 2, head_bias=0.5).axes["head_bias"] == 0.5
+    for bias in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=r"^head_bias is "):
+            Problem(10, 4, 6, 2, head_bias=bias)
+
+
+def test_a_head_of_length_zero_gets_a_direction():
+    """A float32 normal may be exactly 0; of rank 1 one in some millions is, here one among the first 2000 users."""
+    heads = gather(Users(Problem(2000, 16, 32, 1, head_law="sphere", head_bias=0.8)))[2]
+    np.testing.assert_allclose(np.abs(heads), 1, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,9 @@ class Problem:
         Condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
     head_factor : float
         Length of the long heads over that of the others, >= 1; above 1 for `heavy` alone.
+    head_bias : float
+        b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of whole heads change, so
+        E v v^T and all lengths stay as they are, while the mean head moves away from 0: users have more in common.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class Problem:
     seed: int = 0
     head_condition: float = 1.0
     head_factor: float = 1.0
+    head_bias: float = 0.0
 
     def __post_init__(self):
         for name in ("users", "samples", "dim", "rank"):
@@ -91,6 +95,8 @@ class Problem:
             raise ValueError(f"head_factor is {self.head_factor!r}; it must be finite and at least 1")
         if self.head_factor > 1 and self.head_law != "heavy":
             raise ValueError(f"head_factor is {self.head_factor!r}; head_law {self.head_law!r} needs 1")
+        if not 0 <= self.head_bias <= 1:
+            raise ValueError(f"head_bias is {self.head_bias!r}; it must lie between 0 and 1")
         if self.truth_law not in TRUTH_LAWS:
             raise ValueError(f"truth_law is {self.truth_law!r}; it must be one of {', '.join(TRUTH_LAWS)}")
 
@@ -98,8 +104,8 @@ class Problem:
     def axes(self) -> dict:
         """Names and values of all parameters. The newer ones are left out at their default, so that older streams stay."""
         axes = asdict(self)
-        for name in ("head_condition", "head_factor"):
-            if axes[name] == 1:
+        for name, default in (("head_condition", 1), ("head_factor", 1), ("head_bias", 0)):
+            if axes[name] == default:
                 del axes[name]
         return axes
 
@@ -192,12 +198,18 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
     users = min(problem.block_users, problem.users - start)
     raw = rng.standard_normal((users, problem.rank), dtype=np.float32)
     if problem.head_law in ("sphere", "aniso", "heavy"):
+        raw[~raw.any(axis=1), 0] = 1  # a normal draw in float32 may be 0, which has no direction
         raw *= np.float32(problem.rank**0.5) / np.linalg.norm(raw, axis=1, keepdims=True)
     if problem.head_condition > 1:
         raw *= problem.head_scales.astype(np.float32)
     if problem.head_factor > 1:
         lengths = np.where(np.arange(start, start + users) % HEAVY_EVERY == 0, problem.head_factor, 1.0)
         raw *= (lengths * (problem.longest_head / problem.head_factor)).astype(np.float32)[:, None]
+    if problem.head_bias > 0:
+        positive = rng.random(users) < (1 + problem.head_bias) / 2
+        raw *= np.where(positive, 1, -1).astype(np.float32)[:, None] * np.where(raw[:, :1] < 0, -1, 1).astype(
+            np.float32
+        )
     heads = raw @ truth.mixing.T.astype(np.float32)
     features = rng.standard_normal((problem.samples, users, problem.dim), dtype=np.float32)
     labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)

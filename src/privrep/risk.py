@@ -6,6 +6,8 @@ jain2021 plots adds the label noise variance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from privrep.heads import fit_heads
@@ -32,3 +34,12 @@ def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
         heads = fit_heads(block.features[samples], block.labels[samples], basis)
         total += block_excess(block, users.truth, basis, heads).sum()
     return float(total / users.problem.users)
+
+
+def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
+    """Mean excess risk of models theta_j, (B, d) for the users of a block."""
+    total = 0.0
+    for block in users.blocks():
+        error = block.heads @ users.truth.basis.T - models_of(block)
+        total += float((error**2).sum())
+    return total / users.problem.users

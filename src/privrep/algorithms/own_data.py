@@ -1,7 +1,8 @@
-"""Each user alone: the `Own data` baseline of jain2021's Figure 2. Nothing is released.
+"""Each user alone: `Own data` of jain2021's Figure 2, `Stand-alone-no-FL` of shen2023's Section 6. Nothing is released.
 
-With m < d samples the regression is underdetermined and the paper does not say how it was solved. `penalty` 0 is the
-minimum-norm solution, whose expected excess risk is (1 - m/d) E||theta||^2; a positive `penalty` is ridge regression.
+With m < d samples the regression is underdetermined and jain2021 does not say how it was solved. `penalty` 0 is the
+minimum-norm solution, whose expected excess risk is (1 - m/d) E||theta||^2; a positive `penalty` is ridge regression. With m > d
+penalty 0 is ordinary least squares.
 """
 
 from __future__ import annotations
@@ -11,20 +12,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.problem import Problem
+from privrep.risk import model_risk
 from privrep.task import Outcome, Task
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """theta_j = X_j^T (X_j X_j^T + penalty I)^{-1} y_j for all users of a block, (B, d); needs m <= d."""
+    """X_j^T (X_j X_j^T + penalty I)^{-1} y_j, or (X_j^T X_j + penalty I)^{-1} X_j^T y_j where m > d; for all users of a block, (B, d)."""
     features = features.transpose(1, 0, 2).astype(np.float64)
-    kernel = features @ features.transpose(0, 2, 1) + penalty * np.eye(features.shape[1])
+    _, samples, dim = features.shape
+    if samples > dim:
+        gram = features.transpose(0, 2, 1) @ features + penalty * np.eye(dim)
+        right = np.einsum("bmd,mb->bd", features, labels.astype(np.float64))
+        return np.linalg.solve(gram, right[:, :, None])[:, :, 0]
+    kernel = features @ features.transpose(0, 2, 1) + penalty * np.eye(samples)
     dual = np.linalg.solve(kernel, labels.T.astype(np.float64)[:, :, None])
     return np.einsum("bmd,bm->bd", features, dual[:, :, 0])
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Option: `penalty`, lambda of the ridge in units of one squared feature; 0 for minimum norm."""
+    """Option: `penalty`, lambda of the ridge in units of one squared feature; 0 for minimum norm or ordinary least squares."""
 
     penalty: float = 0.0
 
@@ -33,13 +40,11 @@ class Algorithm:
             raise ValueError(f"penalty is {self.penalty!r}; it must be at least 0")
 
     def check(self, problem: Problem) -> None:
-        if problem.samples > problem.dim:
-            raise ValueError(f"samples is {problem.samples}; own_data needs at most dim = {problem.dim} of them")
+        """Any problem will do."""
 
     def fit(self, task: Task) -> Outcome:
-        users = task.users
-        total = 0.0
-        for block in users.blocks():
-            error = block.heads @ users.truth.basis.T - own_data_models(block.features, block.labels, self.penalty)
-            total += float((error**2).sum())
-        return Outcome(excess_risk=total / users.problem.users)
+        return Outcome(
+            excess_risk=model_risk(
+                task.users, lambda block: own_data_models(block.features, block.labels, self.penalty)
+            )
+        )

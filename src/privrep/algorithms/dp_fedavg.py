@@ -1,0 +1,81 @@
+"""DP-FedAvg with local fine tuning, a baseline of shen2023 Section 6 (`DP-FedAvg-fb`), for a linear representation.
+
+    (B, w) <- (random, 0)
+    for t = 1..T:
+        each user: T_l gradient steps on (B, w), half the mean squared residual of <B w, x> on a mini-batch of q samples
+        (B, w) <- (B, w) + ( sum_i clip(displacement_i; zeta) + N(0, (sigma zeta)^2) ) / n
+    each user: w_i <- least squares in the final B, on all samples
+
+shen2023 defines the method by a citation (Yu et al. 2020). The linear analogue is this project's: one representation and one head
+for all, the whole displacement clipped, and a head of the user's own at the end. sigma is twice the noise multiplier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.algorithms.federated import LocalSteps, clipped_sum, gradient
+from privrep.algorithms.server import ClippedSum
+from privrep.problem import Block
+from privrep.risk import personalised_risk
+from privrep.subspace import random_subspace
+from privrep.task import Outcome, Task
+
+
+def start_model(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
+    """A random orthonormal B over a shared head of zeros, (d + 1, k)."""
+    return np.concatenate([random_subspace(dim, rank, rng), np.zeros((1, rank))])
+
+
+def model_steps(
+    block: Block,
+    batches: list[np.ndarray],
+    model: np.ndarray,
+    personal: np.ndarray,
+    step: float,
+    personal_step: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient steps on B, a shared head w and a head of the user's own v, where <B (w + v), x> predicts y.
+
+    A user whose numbers overflow gets what is not finite; the clip lets none of it through.
+
+    Parameters
+    ----------
+    model : B over w, (d + 1, k). personal : (B, k), v of each user. step : for B and w. personal_step : for v.
+
+    Returns
+    -------
+    displacements of the model, (B, d + 1, k), and the new v, (B, k).
+    """
+    basis, shared = (np.repeat(part[None], block.users, axis=0) for part in (model[:-1], model[-1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for batch in batches:
+            heads = shared + personal
+            slope = gradient(block.features[batch], block.labels[batch], np.einsum("bdk,bk->bd", basis, heads))
+            head_slope = np.einsum("bdk,bd->bk", basis, slope)
+            basis = basis - step * slope[:, :, None] * heads[:, None, :]
+            shared, personal = shared - step * head_slope, personal - personal_step * head_slope
+        return np.concatenate([basis, shared[:, None]], axis=1) - model, personal
+
+
+def client(batches: list[np.ndarray], step: float, bound: float) -> ClippedSum:
+    """What the users send in one round."""
+
+    def displacements(block: Block, model: np.ndarray, taking_part: np.ndarray) -> np.ndarray:
+        moved, _ = model_steps(block, batches, model, np.zeros((block.users, model.shape[1])), step, 0.0)
+        return clipped_sum(moved, bound, taking_part)
+
+    return displacements
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(LocalSteps):
+    """Options of `privrep.algorithms.federated.LocalSteps`."""
+
+    def fit(self, task: Task) -> Outcome:
+        problem, batches = task.users.problem, self.mini_batches(task)
+        start = start_model(problem.dim, problem.rank, task.stream("init"))
+        basis = self.learn(task, start, lambda bound: client(batches(), self.local_step, bound))[:-1]
+        return self.outcome(task, personalised_risk(task.users, basis, slice(0, problem.samples)), basis)

@@ -1,0 +1,166 @@
+"""What the federated methods of shen2023 Section 6 have in common: rounds, local gradient steps, clipping of whole updates, cost.
+
+In their linear analogues the loss of a user on a mini-batch is half the mean squared residual. The server's step eta_g is 1, as in the
+paper's experiments: a user sends how far its copy of the shared model has moved, and the server adds the noisy mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.algorithms.server import ClippedSum, Server
+from privrep.privacy.accounting import Cost, Theorem
+from privrep.privacy.clipping import check_bound, clip_factor
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.problem import Problem
+from privrep.splits import SampleDraws
+from privrep.subspace import orthonormalise
+from privrep.task import Outcome, Task, check_count
+from privrep.thresholds import check_update_scale, gradient_threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class Federated:
+    """Options of every method.
+
+    Parameters
+    ----------
+    rounds : T. clip : zeta, the bound on a user's whole update, in units of `clip_scale` (`privrep.thresholds.UPDATE_SCALES`).
+    participation, divide_by : see `privrep.algorithms.server`.
+    """
+
+    rounds: int
+    clip: float
+    clip_scale: str = "absolute"
+    participation: float = 1.0
+    divide_by: str = "expected"
+
+    def __post_init__(self):
+        check_update_scale(self.clip_scale)
+        _ = self.server(self.clip)  # checks the others
+
+    def server(self, bound: float) -> Server:
+        """The rounds, with the clipping bound in absolute terms."""
+        return Server(self.rounds, bound, self.participation, self.divide_by)
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user; takes no gain from sampling users."""
+        return self.rounds * GAUSSIAN_COST
+
+    @property
+    def theorem(self) -> Theorem:
+        """Remark 4.1: (alpha, alpha T / (2 sigma^2))-Renyi DP, turned into eps = 2 sqrt(rho ln(1/delta)) as the paper does in
+        Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user; replacing one costs
+        four times as much (E10)."""
+        return Theorem("B-R4.1", self.rounds / 2)
+
+    def check(self, problem: Problem) -> None:
+        """Any problem will do."""
+
+    def noise_multiplier(self, task: Task) -> float:
+        """Half of sigma."""
+        return task.budget.noise_multiplier(self.cost, self.theorem)
+
+    def learn(
+        self,
+        task: Task,
+        start: np.ndarray,
+        client_of_round: Callable[[float], ClippedSum],
+        aggregate: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.add,
+    ) -> np.ndarray:
+        """The shared model after all rounds.
+
+        Parameters
+        ----------
+        client_of_round : the clipping bound -> what the users of a round send.
+        """
+        bound = gradient_threshold(self.clip_scale, self.clip, task.users.problem)
+        return self.server(bound).run(
+            task.users,
+            start,
+            client_of_round=lambda: client_of_round(bound),
+            aggregate=aggregate,
+            noise_multiplier=self.noise_multiplier(task),
+            rng=task.stream("noise"),
+            participants=task.stream("participants"),
+            ledger=task.ledger,
+            name="displacement",
+        )
+
+    def outcome(self, task: Task, excess_risk: float, basis: np.ndarray | None = None) -> Outcome:
+        """The scored model; `basis` (d, k) is the representation before it is made orthonormal."""
+        noise_multiplier = self.noise_multiplier(task)
+        return Outcome(
+            excess_risk=float(excess_risk),
+            subspace=None if basis is None else orthonormalise(basis),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": noise_multiplier,
+                "zeta": gradient_threshold(self.clip_scale, self.clip, task.users.problem),
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSteps(Federated):
+    """Options of the methods whose users take gradient steps, and those of `Federated`.
+
+    Parameters
+    ----------
+    batch_samples : q, samples of a mini-batch. local_steps : T_l. local_step : eta_l.
+    """
+
+    batch_samples: int
+    local_steps: int = 1
+    local_step: float = 0.25
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_count("batch_samples", self.batch_samples)
+        check_count("local_steps", self.local_steps)
+        check_bound("local_step", self.local_step)
+
+    def check(self, problem: Problem) -> None:
+        """Mini-batches and the final heads need samples."""
+        for name, needed in (("batch_samples", self.batch_samples), ("the rank", problem.rank)):
+            if problem.samples < needed:
+                raise ValueError(f"samples is {problem.samples}; it must be at least {name}, {needed}")
+
+    def mini_batches(self, task: Task) -> Callable[[], list[np.ndarray]]:
+        """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in each."""
+        draws = SampleDraws("reuse", task.users.problem.samples, task.stream("samples"))
+        return lambda: [draws.take(self.batch_samples)[0] for _ in range(self.local_steps)]
+
+
+def gradient(features: np.ndarray, labels: np.ndarray, models: np.ndarray) -> np.ndarray:
+    """(1/q) sum (<theta, x> - y) x with a model theta for each user; (B, d) float64.
+
+    Parameters
+    ----------
+    features : (q, B, d). labels : (q, B). models : (B, d).
+    """
+    features = features.astype(np.float64)
+    residual = np.einsum("qbd,bd->qb", features, models) - labels
+    return np.einsum("qbd,qb->bd", features, residual) / len(labels)
+
+
+def clipped_sum(updates: np.ndarray, bound: float, taking_part: np.ndarray) -> np.ndarray:
+    """sum_i clip(g_i; bound) over the users that take part, each update clipped in L2 norm as a whole.
+
+    A user whose numbers overflowed adds nothing.
+
+    Parameters
+    ----------
+    updates : (B, ...) float64.
+    """
+    flat = updates.reshape(len(updates), -1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.sqrt(np.einsum("bp,bp->b", flat, flat))
+    sound = np.isfinite(norms) & taking_part
+    factor = np.where(sound, clip_factor(np.where(sound, norms, 0.0), bound), 0.0)
+    return (factor @ np.where(sound[:, None], flat, 0.0)).reshape(updates.shape[1:])

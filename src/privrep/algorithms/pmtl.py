@@ -1,0 +1,77 @@
+"""Private multi-task learning, a baseline of shen2023 Section 6 (`PMTL-ft`), for linear models.
+
+    theta_bar <- 0
+    for t = 1..T:
+        each user: theta_i <- argmin (1/2m) ||y_i - X_i theta||^2 + (lambda/2) ||theta - theta_bar||^2
+        theta_bar <- theta_bar + ( sum_i clip(theta_i - theta_bar; zeta) + N(0, (sigma zeta)^2) ) / n
+    each user keeps theta_i for the final theta_bar
+
+shen2023 defines the method by a citation (Hu et al. 2021). The linear analogue is this project's: the local problem is solved exactly, so
+that nothing is left to fine tune. Models are free in R^d; no representation of lower rank is used. sigma is twice the noise
+multiplier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.algorithms.federated import Federated, clipped_sum
+from privrep.algorithms.server import ClippedSum
+from privrep.heads import solve_positive_definite
+from privrep.privacy.clipping import check_bound
+from privrep.problem import Block
+from privrep.risk import model_risk
+from privrep.task import Outcome, Task
+
+
+def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarray:
+    """theta_i - theta_bar of all users of a block, (B, d) float64: ridge regression of what theta_bar leaves.
+
+    Solved in the m samples where m < d, and in the d coordinates otherwise.
+
+    Parameters
+    ----------
+    centre : theta_bar, (d,). penalty : lambda.
+    """
+    features = block.features.astype(np.float64)
+    samples, _, dim = features.shape
+    ridge = penalty * samples * np.eye(min(samples, dim))[:, :, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = block.labels - features @ centre
+        if samples < dim:
+            kernel = np.einsum("ibd,jbd->ijb", features, features) + ridge
+            return np.einsum("mbd,mb->bd", features, solve_positive_definite(kernel, left))
+        gram = np.einsum("mbi,mbj->ijb", features, features) + ridge
+        return solve_positive_definite(gram, np.einsum("mbd,mb->db", features, left)).T
+
+
+def client(penalty: float, bound: float) -> ClippedSum:
+    """What the users send in a round."""
+
+    def clipped(block: Block, centre: np.ndarray, taking_part: np.ndarray) -> np.ndarray:
+        return clipped_sum(displacements(block, centre, penalty), bound, taking_part)
+
+    return clipped
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(Federated):
+    """Options of `privrep.algorithms.federated.Federated`, and the pull towards the centre.
+
+    Parameters
+    ----------
+    penalty : lambda; shen2023 takes 1.
+    """
+
+    penalty: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_bound("penalty", self.penalty)
+
+    def fit(self, task: Task) -> Outcome:
+        users = task.users
+        centre = self.learn(task, np.zeros(users.problem.dim), lambda bound: client(self.penalty, bound))
+        return self.outcome(task, model_risk(users, lambda block: centre + displacements(block, centre, self.penalty)))

@@ -1,0 +1,98 @@
+"""How large the updates of the users are when a representation is shared, and when a whole model is (shen2023, Remark 3.1).
+
+    representation: G_i of CENTAUR's CLIENT at a B at sine s from the truth; q samples for the head, q others for the gradient
+    full model:     the gradient at theta_bar + s sqrt(k) u, with theta_bar the mean of all theta_i, the optimum, and u a random direction
+    shared head:    the gradient in (B, w) of DP-FedAvg, B as above and w = B^T theta_bar, which is the best one for all
+
+All gradients are of half the mean squared residual on the same q samples. The drift is the norm of the mean of clipped updates over the
+clipping bound, which is `drift_bound` times the median norm of the full model's updates. At the optimum clipping alone makes it.
+
+This is an instrument of analysis: it reads the truth and releases nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.algorithms.centaur import representation_gradients
+from privrep.algorithms.dp_fedavg import model_steps
+from privrep.algorithms.federated import gradient
+from privrep.privacy.clipping import check_bound, clip_factor
+from privrep.problem import Problem, Users
+from privrep.subspace import check_planted, planted_subspace
+from privrep.task import Outcome, Task, check_count
+
+WHAT = ("representation", "full", "shared")
+QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
+"""Share of the users below each mark."""
+
+
+def updates(
+    users: Users, sine: float, samples: int, rng: np.random.Generator
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The updates of all users as rows, for each of `WHAT`, and the planted B (d, k)."""
+    truth = users.truth.basis
+    basis = planted_subspace(truth, sine, rng)
+    centre = truth @ np.concatenate([block.heads for block in users.blocks()]).mean(axis=0, dtype=np.float64)
+    aside = rng.standard_normal(len(truth))
+    model = centre + sine * np.sqrt(truth.shape[1]) * aside / np.linalg.norm(aside)
+    both = np.concatenate([basis, (basis.T @ centre)[None]])
+    first, second = np.arange(samples), np.arange(samples, 2 * samples)
+    found = {name: [] for name in WHAT}
+    for block in users.blocks():
+        left, heads = representation_gradients(block, first, second, basis)
+        moved, _ = model_steps(block, [second], both, np.zeros_like(heads), 1.0, 0.0)
+        models = np.broadcast_to(model, left.shape)
+        parts = (
+            left[:, :, None] * heads[:, None, :],
+            gradient(block.features[second], block.labels[second], models),
+            moved,
+        )
+        for name, part in zip(WHAT, parts, strict=True):
+            found[name].append(part.reshape(block.users, -1))
+    return {name: np.concatenate(parts) for name, parts in found.items()}, basis
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Options.
+
+    Parameters
+    ----------
+    start_sine : s, the distance from the optimum. batch_samples : q. drift_bound : clipping bound of the drift, in medians.
+    """
+
+    start_sine: float
+    batch_samples: int
+    drift_bound: float = 0.25
+
+    def __post_init__(self):
+        check_count("batch_samples", self.batch_samples)
+        check_bound("drift_bound", self.drift_bound)
+        if not 0 <= self.start_sine <= 1:
+            raise ValueError(f"start_sine is {self.start_sine!r}; it must lie between 0 and 1")
+
+    def check(self, problem: Problem) -> None:
+        check_planted(problem.dim, problem.rank)
+        if self.batch_samples < problem.rank:
+            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
+        if problem.samples < 2 * self.batch_samples:
+            raise ValueError(
+                f"samples is {problem.samples}; it must be at least twice batch_samples, {self.batch_samples}"
+            )
+
+    def fit(self, task: Task) -> Outcome:
+        users = task.users
+        found, basis = updates(users, self.start_sine, self.batch_samples, task.stream("init"))
+        norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
+        bound = self.drift_bound * np.median(norms["full"])
+        heads = np.concatenate([block.heads for block in users.blocks()]).astype(np.float64)
+        scores = {"heterogeneity": float(1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean())}
+        for name in WHAT:
+            scores[f"{name}_rms"] = float(np.sqrt((norms[name] ** 2).mean()))
+            scores |= {f"{name}_{mark}": float(np.quantile(norms[name], at)) for mark, at in QUANTILES.items()}
+            drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
+            scores[f"{name}_drift"] = float(np.linalg.norm(drift) / bound)
+        return Outcome(subspace=basis, scores=scores)
