@@ -1,4 +1,4 @@
-"""Sizes of a step of alternating minimisation, read from rows of the results table: what the laws of `privrep.formulas` need."""
+"""What the laws of `privrep.formulas` need, read from rows of the results table: sizes of a step of alternating minimisation, noise of CENTAUR."""
 
 from __future__ import annotations
 
@@ -65,3 +65,23 @@ def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
     return formulas.step_floor(
         sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
     )
+
+
+def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """distF and dist2 of CENTAUR's steady state (F9), the latter for heads of condition number 1 alone (NaN otherwise).
+
+    Of rows of other algorithms, without `step`, both are NaN.
+    """
+    condition, d, k = (cells[name] for name in ("head_condition", "dim", "rank"))
+    noise = formulas.centaur_noise(
+        cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2
+    )
+    # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
+    ratios = [np.geomspace(1, one**-2.0, rank) for one, rank in zip(condition, k, strict=True)]
+    steps = cells["step"].to_numpy()
+    frobenius = [
+        formulas.centaur_frobenius(g, dim, ratio, step)
+        for g, dim, ratio, step in zip(noise, d, ratios, steps, strict=True)
+    ]
+    spectral = formulas.centaur_spectral(noise, d, k, cells["step"])
+    return np.array(frobenius), np.where(condition == 1, spectral, np.nan)

@@ -14,6 +14,7 @@ from privrep.intervals import bootstrap_interval
 from privrep.measure import Measure
 from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all, fit_measures
+from privrep.setups import centaur_floors
 
 STUDY = "centaur_rates"
 BALL = 0.2
@@ -24,14 +25,10 @@ EARLY, LATE = 5, 20
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with mu, floor_F and floor_2 (law F9)."""
-    n, d, k = cells["users"], cells["dim"], cells["rank"]
-    condition, long = cells["head_condition"], cells["head_factor"]
-    mu = condition * long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY)
-    noise = formulas.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2)
-    noise /= cells["participation"]
-    ratios = [np.geomspace(c, 1, r) ** 2 / c**2 for c, r in zip(condition, k, strict=True)]
-    frobenius = [formulas.centaur_frobenius(g, dim, ratio) for g, dim, ratio in zip(noise, d, ratios, strict=True)]
-    return cells.assign(mu=mu, floor_F=frobenius, floor_2=formulas.centaur_spectral(noise, d, k))
+    long = cells["head_factor"]
+    frobenius, spectral = centaur_floors(cells)
+    mu = cells["head_condition"] * long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY)
+    return cells.assign(mu=mu, floor_F=frobenius, floor_2=spectral)
 
 
 def rate_points(cells: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,167 @@
+"""shen2023 against jain2021 (claims B-C5.1 and B-CMP): both complete methods on the same users, at the same exact (epsilon, delta).
+
+A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023; both charge their initialisation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep import formulas
+from privrep.intervals import bootstrap_intervals
+from privrep.measure import Measure, exact
+from privrep.scaling import Fit, fit_all, fit_measures
+from privrep.setups import centaur_floors
+
+STUDY = "tradeoff"
+METHODS = {"A": "jain2021", "B": "shen2023"}
+WORKS = 0.05
+"""A method works where its mean risk is at most this share of that of the zero model, k."""
+ASKED = (50, 200, 1000)
+"""Dimensions at which the report says how many users fewer B needs."""
+MEASURED = (10, 80)
+"""Range of the dimensions that were run; beyond it the fitted powers are continued."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range, F9) and users_law, the n at which the
+    laws reach the target."""
+    n, d, k, delta = (cells[name] for name in ("users", "dim", "rank", "noise_multiplier"))
+    first = cells["algorithm"].isin(["altmin", "smallest_users"]).to_numpy()
+    eta, zeta = cells["eta"], cells["zeta"]
+    ratio = formulas.noise_ratio(n, d, k, delta, eta)
+    labels = np.sqrt(1 + zeta**2 / (k * eta**2))  # F3's share of the noise on b
+    later, later_2 = centaur_floors(cells)
+    # The risk after the final fit, on half of the samples or on all of them.
+    linear = np.where(first, formulas.step_privacy(n, d, k, delta, eta, zeta), later)
+    final = np.where(first, cells["samples"] / 2, cells["samples"])
+    risk = formulas.personal_risk(linear**2, k, final, 0)
+    return cells.assign(
+        noise_ratio=np.where(first & cells["smallest_users"].isna(), ratio, 0.0),
+        law_F=np.where(first, formulas.step_privacy_resolved(ratio, d, k) * labels, later),
+        law_2=later_2,
+        users_law=n * np.sqrt(risk / cells["target"]),
+    )
+
+
+def squares(cells: pd.DataFrame, series: str, response: str) -> pd.DataFrame:
+    """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged."""
+    rows = cells[cells["series"] == series]
+    return (rows[response] ** 2).groupby([rows["dim"], rows["seed"]]).mean().unstack()
+
+
+def root_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np.ndarray:
+    """Root mean square of one error over that of another by dimension, on the chosen repetitions."""
+    return np.sqrt(above.to_numpy()[:, pick].mean(axis=1) / below.to_numpy()[:, pick].mean(axis=1))
+
+
+def paired(cells: pd.DataFrame, series: str, other: str, response: str = "dist2") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Two series on the dimensions and repetitions that both have."""
+    above, below = squares(cells, series, response), squares(cells, other, response)
+    dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
+    return above.loc[dims, seeds], below.loc[dims, seeds]
+
+
+def factors(cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2") -> list[Measure]:
+    """How many times the error of one series is that of another at each dimension, with paired intervals."""
+    above, below = paired(cells, series, other, response)
+
+    def statistic(pick):
+        return {
+            f"{name} at d = {dim}": float(r) for dim, r in zip(above.index, root_ratio(above, below, pick), strict=True)
+        }
+
+    return intervals(statistic, above.shape[1], name)
+
+
+def intervals(statistic, repetitions: int, name: str) -> list[Measure]:
+    """Several statistics of the repetitions with their bootstrap intervals; without any where there is one repetition."""
+    values = statistic(np.arange(repetitions))
+    ends = bootstrap_intervals(statistic, repetitions, name) if repetitions > 1 else {}
+    return [Measure(key, value, *ends.get(key, (value, value)), repetitions) for key, value in values.items()]
+
+
+def continued(cells: pd.DataFrame) -> list[Measure]:
+    """Exponent of the factor in d, and the factor where it is asked for. Both errors fall like 1/n, so it is the ratio of users needed."""
+    above, below = paired(cells, "A", "B")
+    logs = np.log(above.index.to_numpy(dtype=float))
+
+    def statistic(pick):
+        slope, height = np.polyfit(logs, np.log(root_ratio(above, below, pick)), 1)
+        at = {f"users ratio at d = {dim}": float(np.exp(height + slope * np.log(dim))) for dim in ASKED}
+        return {"exponent of the factor": float(slope)} | at
+
+    notes = {f"users ratio at d = {dim}": "continued" for dim in ASKED if not MEASURED[0] <= dim <= MEASURED[1]}
+    found = intervals(statistic, above.shape[1], "continued factor")
+    return [Measure(m.quantity, m.measured, m.ci_low, m.ci_high, m.seeds, notes.get(m.quantity, "")) for m in found]
+
+
+def regions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Mean risk over k of both methods by d, n and epsilon, and which of them works."""
+    rows = cells[cells["series"].isin(["map-A", "map-B"])]
+    share = (rows["excess_risk"] / rows["rank"]).groupby([rows["dim"], rows["users"], rows["epsilon"], rows["series"]])
+    table = share.mean().unstack().rename(columns={"map-A": "A", "map-B": "B"}).reset_index()
+    names = np.array(["neither", "A", "B", "both"])
+    return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
+
+
+def numbers_sent(method: str, d, k, starts=36, iterations=14, rounds=24):
+    """Numbers that one user sends. A: the upper triangles of M and of the Gram, and b. B: one (d, k) matrix per run and iteration, and per
+    round; with `starts` 0 there is no initialisation."""
+    if method == "A":
+        return d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k
+    return (starts * iterations + rounds) * d * k
+
+
+def multiplications(method: str, d, k, m=32, starts=36, iterations=14, rounds=24, init_samples=8):
+    """Leading count of one user's multiplications.
+
+    A: m/4 pairs for M (m d^2/4), projections and fits (m d k / 4, twice), m/4 outer products of w (m (dk)^2 / 8).
+    B: F, P and F^T P in each run and iteration (2 q d k), projection of m samples and the gradient in each round ((m k + m/2) d).
+    """
+    if method == "A":
+        return m * d**2 / 4 + m * (d * k) ** 2 / 8 + 3 * m * d * k / 4
+    return starts * iterations * 2 * init_samples * d * k + rounds * (m * d * k + m * d / 2) + m * d * k
+
+
+def crossing(count, low: float = 10, high: float = 1e6) -> float:
+    """The dimension from which A needs more of something than B, k = 2."""
+    dims = np.geomspace(low, high, 20_001)
+    more = count("A", dims, 2) > count("B", dims, 2)
+    return float(dims[more.argmax()]) if more.any() else float("inf")
+
+
+def measure(cells: pd.DataFrame) -> list[Measure]:
+    """Exponents in d, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
+    cells = with_predictions(cells)
+    fits: dict[str, Fit] = fit_all(STUDY, cells)
+    found = fit_measures(fits)
+    found += factors(cells, "A", "B", "A over B") + continued(cells)
+    found += factors(cells, "B", "B-random", "B over random start")
+    found += factors(cells, "A-printed", "A", "A, printed over own clip") + factors(
+        cells, "B-printed", "B", "B, printed over own clip"
+    )
+    found += factors(cells, "A-printed", "B-printed", "A over B, both printed")
+    wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
+    for dim, a, b in zip(wanted.values, wanted.errors, needed.errors, strict=True):
+        name = f"users of A over B at d = {dim:g}"
+        found += intervals(
+            lambda pick, a=a, b=b, name=name: {name: float(a[pick].mean() / b[pick].mean())}, len(a), name
+        )
+    own = cells[cells["series"].isin(["B", "users-B", "map-B"])]
+    for series, part in own.groupby("series"):
+        seeds = int(part["seed"].nunique())
+        passed, start = part["selection_passed"].mean(), part["start_dist2"].median()
+        found += [
+            Measure(f"selection passed, {series}", passed, passed, passed, seeds, f"{len(part)} runs"),
+            Measure(f"median dist2 of the start, {series}", start, start, start, seeds),
+        ]
+    table = regions(cells)
+    for kind in ("A", "B", "both", "neither"):
+        found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
+    for name, count in (("numbers sent", numbers_sent), ("multiplications", multiplications)):
+        found.append(exact(f"{name}: d from which A needs more", crossing(count)))
+        found += [exact(f"{name}, {method}, d = 80", count(method, 80, 2)) for method in METHODS]
+    found.append(exact("numbers sent, B without initialisation, d = 80", numbers_sent("B", 80, 2, starts=0)))
+    return found
