@@ -1,8 +1,13 @@
 """Which samples serve which step."""
 
+import numpy as np
 import pytest
+from conftest import FALSE_ALARM
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
-from privrep.splits import PRESETS, Split, count, split_samples
+from privrep.splits import PRESETS, SAMPLE_USES, SampleDraws, Split, count, split_samples
 
 
 def taken(split: Split) -> dict[str, set[int]]:
@@ -97,3 +102,87 @@ def test_no_samples_are_refused():
 
 def test_count():
     assert count(slice(3, 10)) == 7
+
+
+# Subsets drawn round by round
+
+
+def draws(use: str, samples: int, seed: int = 0) -> SampleDraws:
+    return SampleDraws(use, samples, np.random.default_rng(seed))
+
+
+@given(
+    st.sampled_from(SAMPLE_USES),
+    st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3), min_size=1, max_size=5),
+    st.integers(0, 10),
+    st.integers(0, 10**6),
+)
+def test_subsets_of_a_round_are_disjoint(use, rounds, spare, seed):
+    """Of the asked sizes, in ascending order, inside the samples; fresh ones are disjoint from those of all other rounds, too."""
+    samples = (sum(map(sum, rounds)) if use == "fresh" else max(map(sum, rounds))) + spare
+    source, everything = draws(use, samples, seed), []
+    for sizes in rounds:
+        subsets = source.take(*sizes)
+        assert [len(subset) for subset in subsets] == sizes
+        for subset in subsets:
+            assert (np.diff(subset) > 0).all()
+        together = np.concatenate(subsets)
+        assert len(set(together)) == sum(sizes)
+        assert together.min() >= 0
+        assert together.max() < samples
+        everything.extend(together)
+    if use == "fresh":
+        assert everything == list(range(len(everything)))
+
+
+def test_fresh_samples_run_out():
+    """The error tells how many there are and how many it takes; a round that does not fit takes nothing."""
+    source = draws("fresh", 10)
+    source.take(3, 3)
+    with pytest.raises(ValueError, match=r"^samples is 10; sample_use 'fresh' needs at least 11"):
+        source.take(5)
+    np.testing.assert_array_equal(source.take(4)[0], [6, 7, 8, 9])
+    with pytest.raises(ValueError, match=r"^samples is 10; sample_use 'fresh' needs at least 11"):
+        source.take(1)
+
+
+def test_reused_samples_never_run_out_but_for_one_round():
+    source = draws("reuse", 10)
+    for _ in range(5):
+        source.take(5, 5)
+    with pytest.raises(ValueError, match=r"^samples is 10; sample_use 'reuse' needs at least 11"):
+        source.take(5, 6)
+
+
+def test_fresh_samples_need_no_randomness():
+    """Samples are exchangeable, so they are taken in order."""
+    rng = np.random.default_rng(0)
+    state = rng.bit_generator.state
+    SampleDraws("fresh", 10, rng).take(2, 3)
+    assert rng.bit_generator.state == state
+
+
+def test_reused_subsets_are_drawn_anew():
+    """The same stream, the same subsets; another round or stream, others."""
+    first, again, other = (
+        [source.take(4, 4) for _ in range(6)] for source in (draws("reuse", 20, s) for s in (0, 0, 1))
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert len({tuple(subsets[0]) for subsets in first}) == 6
+
+
+def test_reused_subsets_are_uniform():
+    """Each sample is as often in the first subset, in the second and in none: chi-square at 1e-6. Samples in order are rejected."""
+    source, rounds = draws("reuse", 12), 4000
+    counts = np.zeros((2, 12))
+    for _ in range(rounds):
+        for row, subset in zip(counts, source.take(3, 5), strict=True):
+            row[subset] += 1
+    for row, size in zip(counts, (3, 5), strict=True):
+        expected = rounds * size / 12
+        # Counts of a subset add to a constant, which shrinks the variance of each by 1 - size/12.
+        statistic = ((row - expected) ** 2 / (expected * (1 - size / 12)) * (11 / 12)).sum()
+        assert stats.chi2.sf(statistic, 11) > FALSE_ALARM
+    fixed = np.where(np.arange(12) < 3, rounds, 0)
+    assert stats.chisquare(fixed).pvalue < FALSE_ALARM

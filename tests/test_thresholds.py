@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from privrep.problem import Problem, Users
-from privrep.thresholds import FAILURE_POWER, SCALES, check_scale, feature_threshold, head_bound, label_threshold
+from privrep.thresholds import (
+    FAILURE_POWER,
+    SCALES,
+    UPDATE_SCALES,
+    check_scale,
+    check_update_scale,
+    feature_threshold,
+    gradient_threshold,
+    head_bound,
+    label_threshold,
+    moment_threshold,
+)
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
 ANISO = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="aniso", head_condition=3.0)
@@ -97,3 +108,63 @@ def test_printed_thresholds_fail_with_the_stated_probability(problem):
     assert FAILURE_POWER == 10
     assert log_failure(1.0) < -10 * math.log(n)
     assert log_failure(0.9) > -10 * math.log(n)
+
+
+# Bounds on the updates of shen2023
+
+HEAVY = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="heavy", head_factor=3.0)
+LOG = math.log(400)
+LONG = 9 / (1 + 8 / 100)
+"""mu^2 of HEAVY."""
+
+
+@pytest.mark.parametrize(
+    ("problem", "longest_squared"),
+    [
+        (PROBLEM, 4.0),
+        (ANISO, 9 * 4.0),
+        (HEAVY, LONG * 4.0),
+        (GAUSS, 4 + 2 * math.sqrt(4 * LOG) + 2 * LOG),
+    ],
+)
+@pytest.mark.parametrize("factor", [1.0, 0.4])
+def test_units_of_updates(problem, longest_squared, factor):
+    """By hand at d = 9, k = 4, with mu^2 k s_k^2 the squared length of the longest head.
+
+    zeta_g = mu^2 k s_k^2 sqrt(d k ln n) (Theorem 5.1); zeta_0 = mu^2 k^1.5 s_k^2 sqrt(d) ln n (sqrt(ln n) + sqrt(k)) (Lemma F.1).
+    """
+    expected = {
+        "absolute": (1.0, 1.0),
+        "practical": (3 * 8.0, 3 * 8.0),
+        "prescribed": (
+            longest_squared * 6 * math.sqrt(LOG),
+            longest_squared * 2 * 3 * LOG * (math.sqrt(LOG) + 2),
+        ),
+    }
+    assert set(expected) == set(UPDATE_SCALES)
+    for scale, (gradient, moment) in expected.items():
+        assert gradient_threshold(scale, factor, problem) == pytest.approx(factor * gradient, rel=1e-12)
+        assert moment_threshold(scale, factor, problem) == pytest.approx(factor * moment, rel=1e-12)
+
+
+@given(st.integers(2, 6), st.integers(1, 5))
+def test_exponents_of_the_prescribed_bounds(growth, rank):
+    """zeta_g ~ sqrt(d), zeta_0 ~ sqrt(d); in k they grow as k^1.5 and, from k on, between k^1.5 and k^2. Labels' noise plays no part."""
+    small, large = (Problem(1000, 8, dim, rank, head_law="sphere") for dim in (16, 16 * growth**2))
+    for threshold in (gradient_threshold, moment_threshold):
+        assert threshold("prescribed", 1.0, large) == pytest.approx(growth * threshold("prescribed", 1.0, small))
+        assert threshold("practical", 1.0, large) == pytest.approx(growth * threshold("practical", 1.0, small))
+    wide = Problem(1000, 8, 16, 2 * rank, head_law="sphere", label_noise_sd=3.0)
+    narrow = Problem(1000, 8, 16, rank, head_law="sphere")
+    assert gradient_threshold("prescribed", 1.0, wide) == pytest.approx(
+        2**1.5 * gradient_threshold("prescribed", 1.0, narrow)
+    )
+    ratio = moment_threshold("prescribed", 1.0, wide) / moment_threshold("prescribed", 1.0, narrow)
+    assert 2**1.5 < ratio < 2**2
+
+
+def test_unknown_scale_of_updates_is_named():
+    for name in UPDATE_SCALES:
+        check_update_scale(name)
+    with pytest.raises(ValueError, match=r"^clip_scale is 'data'; it must be one of absolute, practical, prescribed"):
+        check_update_scale("data")

@@ -1,0 +1,92 @@
+"""The head law `heavy`: a few users with long heads, at the second moment of the other laws (shen2023, Assumption 5.2 with large mu)."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import gather
+from hypothesis import given
+from hypothesis import strategies as st
+from test_problem import moments_match
+
+import privrep.problem
+from privrep.problem import FirstUsers, Problem, Users
+from privrep.thresholds import head_bound
+
+PROBLEM = Problem(2000, 1, 6, 3, head_law="heavy", head_factor=5.0)
+MU = 5 / math.sqrt(0.99 + 0.01 * 25)
+
+
+def lengths(users) -> np.ndarray:
+    return np.linalg.norm(gather(users)[2], axis=1)
+
+
+def test_every_hundredth_user_has_a_long_head():
+    """Users 0, 100, 200, ...: mu sqrt(k); the others a fifth of it."""
+    found = lengths(Users(PROBLEM)) / 3**0.5
+    long = np.arange(2000) % 100 == 0
+    np.testing.assert_allclose(found[long], MU, rtol=1e-6)
+    np.testing.assert_allclose(found[~long], MU / 5, rtol=1e-6)
+
+
+def test_blocks_do_not_move_the_long_heads(monkeypatch):
+    """Numbers of users count from the first of all users, not of a block; and the first users of a set are those of the set."""
+    monkeypatch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**10)
+    users = Users(replace(PROBLEM, users=450))
+    assert users.problem.block_users == 170
+    found = lengths(users)
+    np.testing.assert_array_equal(np.flatnonzero(found > 2 * np.median(found)), [0, 100, 200, 300, 400])
+    np.testing.assert_array_equal(lengths(FirstUsers(users, 250)), found[:250])
+
+
+@given(st.floats(1, 50), st.integers(1, 4))
+def test_the_second_moment_is_the_identity(factor, rank):
+    """Mean ||v||^2 = k for hundreds of users, whatever the factor: 0.99 short^2 + 0.01 long^2 = k."""
+    problem = Problem(300, 1, 4, rank, head_law="heavy", head_factor=factor)
+    assert (lengths(Users(problem)) ** 2).mean() == pytest.approx(rank, rel=1e-5)
+    assert problem.longest_head == pytest.approx(factor / math.sqrt(0.99 + 0.01 * factor**2), rel=1e-12)
+    assert 1 <= problem.longest_head < 10
+
+
+def test_long_heads_have_no_preferred_direction():
+    """E v v^T = I, not k e e^T or twice I."""
+    heads = gather(Users(replace(PROBLEM, users=20_000)))[2]
+    assert moments_match(heads, np.eye(3))
+    for wrong in (2 * np.eye(3), np.diag([1.5, 0.75, 0.75])):
+        assert not moments_match(heads, wrong)
+
+
+def test_the_bound_on_heads_is_the_long_ones():
+    """mu sqrt(k) in the prescribed thresholds: 1 for a factor of 1, and for other laws."""
+    assert head_bound(PROBLEM) == pytest.approx(MU * 3**0.5, rel=1e-12)
+    assert lengths(Users(PROBLEM)).max() == pytest.approx(head_bound(PROBLEM), rel=1e-6)
+    for law in ("sphere", "heavy"):
+        plain = replace(PROBLEM, head_law=law, head_factor=1.0)
+        assert plain.longest_head == 1
+        assert head_bound(plain) == pytest.approx(3**0.5, rel=1e-12)
+
+
+def test_a_factor_of_one_is_the_sphere():
+    """All heads of length sqrt(k), and no name of a stream has the factor."""
+    plain = replace(PROBLEM, head_factor=1.0)
+    np.testing.assert_allclose(lengths(Users(plain)), 3**0.5, rtol=1e-6)
+    assert "head_factor" not in plain.axes
+    assert PROBLEM.axes["head_factor"] == 5.0
+    assert gather(Users(plain))[0][0, 0, 0] != gather(Users(PROBLEM))[0][0, 0, 0]
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.0, -1.0, math.inf, math.nan])
+def test_a_bad_factor_is_named(factor):
+    with pytest.raises(ValueError, match=rf"^head_factor is {factor!r}; it must be finite and at least 1"):
+        replace(PROBLEM, head_factor=factor)
+
+
+@pytest.mark.parametrize("law", ["gauss", "sphere", "aniso"])
+def test_only_heavy_heads_have_a_factor(law):
+    with pytest.raises(ValueError, match=rf"^head_factor is 5\.0; head_law '{law}' needs 1"):
+        replace(PROBLEM, head_law=law)
+    with pytest.raises(ValueError, match=r"^head_law is 'long'; it must be one of gauss, sphere, aniso, heavy"):
+        replace(PROBLEM, head_law="long")
+    with pytest.raises(ValueError, match=r"^head_condition is 2\.0; head_law 'heavy' needs 1"):
+        replace(PROBLEM, head_condition=2.0)
