@@ -19,6 +19,9 @@ NAMES = [
     "peak_rss_many",
     "slope_kept",
     "slope_redrawn",
+    "centaur_round_kept_over_drawing",
+    "centaur_round_redrawn_over_drawing",
+    "power_method_together",
 ]
 
 

@@ -27,12 +27,17 @@ import numpy as np
 import threadpoolctl
 
 from privrep.algorithms.altmin import Algorithm
+from privrep.algorithms.centaur import client
 from privrep.algorithms.moment_step import SampleClip, moments
+from privrep.algorithms.power_method import power_method, random_starts
+from privrep.algorithms.server import Server
 from privrep.heads import fit_heads
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Problem, Users
 from privrep.rng import stream
+from privrep.splits import SampleDraws
+from privrep.subspace import orthonormalise
 from privrep.task import Task
 
 CLIP = SampleClip(feature=10.0, label=2.0)
@@ -99,7 +104,7 @@ class Bench:
     def __init__(self):
         self.records: list[Record] = []
         self.seconds: dict[str, float] = {}
-        print(f"{'name':<32} {'value':>10}  {'unit':<18} {'limit':<12} holds", flush=True)
+        print(f"{'name':<34} {'value':>10}  {'unit':<18} {'limit':<12} holds", flush=True)
 
     def record(self, name: str, value: float, unit: str, how: str, *, least: float = -math.inf, most: float = math.inf):
         """Compare a value with its bounds, keep it and print it."""
@@ -111,7 +116,7 @@ class Bench:
             limit = f"{least:g} .. {most:g}"
         holds = bool(least <= value <= most)
         self.records.append(Record(name, float(value), unit, limit, holds, how))
-        print(f"{name:<32} {value:>10.4g}  {unit:<18} {limit:<12} {'yes' if holds else 'NO'}", flush=True)
+        print(f"{name:<34} {value:>10.4g}  {unit:<18} {limit:<12} {'yes' if holds else 'NO'}", flush=True)
 
     def best(self, repeats: int, **works: Callable[[], object]) -> dict[str, float]:
         """The least CPU seconds of each work over rounds in which all works run in turn, after one round that is not counted."""
@@ -353,6 +358,71 @@ def bench_slope(bench: Bench, sizes: Sizes) -> None:
         )
 
 
+def centaur_round(users: Users) -> None:
+    """One round of CENTAUR: 16 samples for the heads, 16 for the gradients, clipped sum, noise, step."""
+    draws = SampleDraws("reuse", users.problem.samples, np.random.default_rng(0))
+    Server(rounds=1, clip=10.0).run(
+        users,
+        users.truth.basis,
+        client_of_round=lambda: client(draws, 16, 10.0),
+        aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
+        noise_multiplier=1.0,
+        rng=np.random.default_rng(0),
+        participants=np.random.default_rng(0),
+        ledger=Ledger(),
+        name="gradient",
+    )
+
+
+def power_step(users: Users, runs: int) -> None:
+    """One iteration of the private power method, 8 samples per user."""
+    draws = SampleDraws("reuse", users.problem.samples, np.random.default_rng(0))
+    power_method(
+        users,
+        random_starts(runs, users.problem, np.random.default_rng(0)),
+        iterations=1,
+        draw_samples=lambda: draws.take(8)[0],
+        clip=20.0,
+        noise_multiplier=1.0,
+        rng=np.random.default_rng(0),
+        ledger=Ledger(),
+    )
+
+
+def bench_rounds(bench: Bench, sizes: Sizes) -> None:
+    """A round of CENTAUR against drawing its users; the power method's runs together against one by one; d = 50, k = 2, m = 32."""
+    problem = Problem(users=sizes.wide, samples=32, dim=50, rank=2, label_noise_sd=0.1)
+    kept, redrawn = kept_users(problem), Users(problem, memory_budget=0)
+    seconds = bench.best(
+        sizes.repeats,
+        round_draw=lambda: draw(redrawn),
+        round_kept=lambda: centaur_round(kept),
+        round_redrawn=lambda: centaur_round(redrawn),
+        power_one=lambda: power_step(kept, 1),
+        power_36=lambda: power_step(kept, 36),
+    )
+    size = f"n={problem.users}, m=32, q=16, d=50, k=2"
+    for mode, most, what in (
+        ("kept", 0.3, "over kept users"),
+        ("redrawn", 1.3, "over users that are drawn again, drawing included"),
+    ):
+        bench.record(
+            f"centaur_round_{mode}_over_drawing",
+            seconds[f"round_{mode}"] / seconds["round_draw"],
+            "ratio of times",
+            f"One round of CENTAUR {what}, against drawing the users block by block; {size}.",
+            most=most,
+        )
+    bench.record(
+        "power_method_together",
+        36 * seconds["power_one"] / seconds["power_36"],
+        "times faster",
+        f"One iteration of 36 runs of the private power method at once, against 36 times that of a single run; kept users, "
+        f"n={problem.users}, 8 samples each, d=50, k=2.",
+        least=5,
+    )
+
+
 def cpu_name() -> str:
     """The model name of the processor, as far as the system tells it."""
     info = Path("/proc/cpuinfo")
@@ -398,7 +468,7 @@ def main() -> None:
     started = time.perf_counter()
     sizes = QUICK if args.quick else Sizes()
     bench = Bench()
-    for measure in (bench_statistics, bench_gram, bench_fit, bench_slope):
+    for measure in (bench_statistics, bench_gram, bench_fit, bench_slope, bench_rounds):
         measure(bench, sizes)
     elapsed = time.perf_counter() - started
     content = {
