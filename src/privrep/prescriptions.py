@@ -107,3 +107,23 @@ def utility(sigma: Law) -> Law:
 def trade_off(size: Size) -> float:
     """eps_a eps_dp of Corollary 5.1, in which sigma_g cancels."""
     return utility(lambda _: 1.0)(size) * least_epsilon(lambda _: 1.0)(size)
+
+
+def start_samples(size: Size) -> float:
+    """mbar_0 of eq. (66): d k^3 mu^2 (sum_i s_i^2 / s_k^2) / n, and at least one."""
+    return max(1.0, size.d * size.k**4 * size.mu**2 * size.kappa**2 / size.n)
+
+
+def round_samples(size: Size) -> float:
+    """mbar of Theorem 5.1: max(kappa^2 k^2, k^2 d / n)."""
+    return max((size.kappa * size.k) ** 2, size.k**2 * size.d / size.n)
+
+
+def fresh_samples(size: Size) -> float:
+    """What T_0 runs of L iterations and T_g rounds, with two subsets each, use up if no sample serves twice."""
+    return runs(size) * iterations(size) * start_samples(size) + 2 * rounds(size) * round_samples(size)
+
+
+def assumed_samples(size: Size) -> float:
+    """m of Assumption 5.3: max(k^2, k^4 d / n)."""
+    return max(size.k**2, size.k**4 * size.d / size.n)

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from privrep.errata import initialisation, local_convergence, privacy, risk, statements
+from privrep.errata import (
+    centaur,
+    initialisation,
+    local_convergence,
+    power_method,
+    privacy,
+    privacy_shen2023,
+    risk,
+    statements,
+)
 from privrep.errata.finding import Finding
 
 DEMONSTRATIONS: dict[str, Callable[[], Finding]] = {
@@ -19,6 +28,10 @@ DEMONSTRATIONS: dict[str, Callable[[], Finding]] = {
     "E7": privacy.e7,
     "E8": risk.e8,
     "E9": privacy.e9,
+    "E10": privacy_shen2023.e10,
+    "E11": centaur.e11,
+    "E12": centaur.e12,
+    "E13": power_method.e13,
     "E15": initialisation.e15,
     "E16": initialisation.e16,
     "E17": initialisation.e17,
@@ -38,6 +51,21 @@ DEMONSTRATIONS: dict[str, Callable[[], Finding]] = {
     "E36": statements.e36,
     "E37": statements.e37,
     "E39": initialisation.e39,
+    "E40": centaur.e40,
+    "E41": privacy_shen2023.e41,
+    "E42": centaur.e42,
+    "E43": centaur.e43,
+    "E44": power_method.e44,
+    "E45": centaur.e45,
+    "E46": centaur.e46,
+    "E47": centaur.e47,
+    "E48": power_method.e48,
+    "E49": power_method.e49,
+    "E50": privacy_shen2023.e50,
+    "E51": privacy_shen2023.e51,
+    "E52": power_method.e52,
+    "E56": privacy_shen2023.e56,
+    "E57": centaur.e57,
     "E60": risk.e60,
     "E61": privacy.e61,
 }

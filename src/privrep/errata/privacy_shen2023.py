@@ -1,0 +1,142 @@
+"""Neighbours, random participation and the conversion to (epsilon, delta) in shen2023."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.stats import binom
+
+from privrep.algorithms.server import Server, clip_outer
+from privrep.errata.finding import Finding, decides, spell
+from privrep.prescriptions import least_epsilon, power, privacy_cap, utility
+from privrep.privacy.accounting import gdp_delta
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.renyi import Mixture, renyi_divergence
+from privrep.problem import Problem, Users
+from privrep.rng import stream
+from privrep.studies.accounting_shen2023 import (
+    DELTA,
+    EPSILONS,
+    WHOLE,
+    achieved,
+    experiments_epsilon,
+    printed_divergence,
+    printed_order,
+    removal_divergence,
+    replacement_divergence,
+)
+
+
+def moved(users: np.ndarray, others: np.ndarray) -> float:
+    """How far the sum of clipped updates moves between two sets of users, each (B, d), in clipping thresholds."""
+    head = np.ones((1, 1))
+    sums = [
+        clip_outer(each, np.repeat(head, len(each), axis=0), 1.0, np.ones(len(each), bool)) for each in (users, others)
+    ]
+    return float(np.linalg.norm(sums[0] - sums[1]))
+
+
+def e10() -> Finding:
+    update = 100 * np.eye(3)[:1]
+    removed, replaced = moved(update, np.empty((0, 3))), moved(update, -update)
+    # At sigma_g of the theorem T / sigma_g^2 is eps^2 / (4 L), and the start may cost as much as the rounds.
+    mu = math.sqrt(2 * replaced**2 / (4 * math.log(1 / DELTA)))
+    ratio, delta = achieved(WHOLE, 1.0, DELTA), gdp_delta(1.0, mu)
+    return Finding(
+        f"removing a user moves the sum by {removed:.2f} zeta, replacing one by {replaced:.2f} zeta, {replaced**2:.0f} times Remark "
+        f"4.1's cost; where (1, 1e-5) is claimed Theorem A.1 gives epsilon {ratio:.2f}, exact accounting delta {delta:.1e}",
+        decides(replaced**2, printed=1, correct=4, within=0.01) and ratio > 2 and delta > 10 * DELTA,
+    )
+
+
+def e41() -> Finding:
+    symbols = ("k", "kappa", "mu", "d", "n")
+    found = {symbol: power(least_epsilon(privacy_cap), symbol) for symbol in symbols}
+    reached = power(utility(privacy_cap), "k")
+    return Finding(
+        f"exponents of k, kappa, mu, d, n in the least epsilon {spell(found.values())}; the accuracy at it has k^{reached:.3g}",
+        decides(found["k"], printed=0.5, correct=4, within=0.01)
+        and decides(found["kappa"], printed=-3, correct=1, within=0.01)
+        and decides(reached, printed=0, correct=-2.5, within=0.01),
+    )
+
+
+def e50() -> Finding:
+    alpha, rate, sd = 8, 0.1, 1.0
+    full = alpha / (2 * sd**2)
+    at_one = printed_divergence(alpha, 1.0, sd) / full
+    printed, order, removed, replaced = (
+        divergence(alpha, rate, sd)
+        for divergence in (printed_divergence, printed_order, removal_divergence, replacement_divergence)
+    )
+    return Finding(
+        f"at p = 1 the printed S_alpha is {at_one:.2f} times alpha/(2 sigma^2); at alpha = {alpha}, p = {rate:g}, sigma = {sd:g} it is "
+        f"{printed:.2g}, with the mixture mended {order:.2g}, in the other order {removed:.3g}; replacing a user costs {replaced:.3g}",
+        at_one < 0 and printed < 0 and order < 0.1 * removed,
+    )
+
+
+def numbers_present(users: int, rate: float) -> np.ndarray:
+    """Probabilities of |C_t| = 0, ..., users + 1; (users + 2,)."""
+    return binom.pmf(np.arange(users + 2), users, rate)
+
+
+def mean_divergence(alpha: float, users: int, rate: float, sd: float) -> float:
+    """RDP of a round that divides by |C_t|, when a user is removed and all updates are 0: noise of sd / |C_t| shows |C_t|.
+
+    An empty round is an outcome of its own.
+    """
+    present, without = numbers_present(users, rate), numbers_present(users - 1, rate)
+
+    def spread(weights: np.ndarray) -> Mixture:
+        counts = [count for count in range(1, len(weights)) if weights[count] > 0]
+        return Mixture(
+            tuple(weights[count] for count in counts), (0.0,) * len(counts), tuple(sd / count for count in counts)
+        )
+
+    seen = math.exp((alpha - 1) * renyi_divergence(alpha, spread(without), spread(present)))
+    empty = without[0] ** alpha * present[0] ** (1 - alpha) if without[0] > 0 else 0.0
+    return math.log(seen + empty) / (alpha - 1)
+
+
+def empty_round_fails() -> bool:
+    """Whether SERVER as printed stops when nobody takes part."""
+    users = Users(Problem(users=3, samples=1, dim=2, rank=1))
+    server = Server(rounds=1, clip=1.0, participation=1e-6, divide_by="realised")
+    common = {"rng": stream(0, "erratum", {"erratum": 51}), "participants": stream(0, "erratum", {"erratum": 51})}
+    try:
+        server.run(
+            users,
+            np.zeros((2, 1)),
+            lambda: lambda block, state, taking_part: np.zeros((2, 1)),
+            lambda state, released: released,
+            noise_multiplier=1.0,
+            ledger=Ledger(),
+            name="erratum",
+            **common,
+        )
+    except ArithmeticError:
+        return True
+    return False
+
+
+def e51() -> Finding:
+    alpha, users, rate, sds = 4, 10, 0.5, [2.0, 8.0, 32.0]
+    printed = [removal_divergence(alpha, rate, sd) for sd in sds]
+    found = [mean_divergence(alpha, users, rate, sd) for sd in sds]
+    return Finding(
+        f"RDP of a round at alpha = {alpha}, p = {rate:g}, {users} users, sigma = {spell(sds)}: {spell(found)} when the mean is over |C_t|, "
+        f"and S_alpha = {spell(printed)}; an empty round is {'not defined' if empty_round_fails() else 'defined'}",
+        found[-1] > 10 * printed[-1] and empty_round_fails(),
+    )
+
+
+def e56() -> Finding:
+    removed = [experiments_epsilon(epsilon, 1.0) for epsilon in EPSILONS]
+    replaced = [experiments_epsilon(epsilon, 2.0) for epsilon in EPSILONS]
+    return Finding(
+        f"epsilon {spell(replaced)} for {spell(EPSILONS)} when a user is replaced, {spell(removed)} when one is removed",
+        decides(replaced[EPSILONS.index(1.0)], printed=1, correct=1.97, within=0.01)
+        and all(found <= stated for found, stated in zip(removed, EPSILONS, strict=True)),
+    )
