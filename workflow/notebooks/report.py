@@ -17,7 +17,16 @@
 from IPython.display import HTML, Markdown, display
 
 from privrep.report import claim_rows, outcome, record, sources, verdicts
-from privrep.report.findings import accounting, figure2, init_rates, local_convergence, risk, sample_complexity
+from privrep.report.findings import (
+    accounting,
+    centaur_rates,
+    figure2,
+    init_rates,
+    local_convergence,
+    risk,
+    sample_complexity,
+    tradeoff,
+)
 from privrep.report.run import Run
 
 run = Run.load()
@@ -41,7 +50,7 @@ def section(study: str, findings, figures: dict[str, str]) -> None:
     if run.has(study):
         show(run.section_claims(*run.claims_of(study)))
         for figure, label in figures.items():
-            show(run.section_figure(f"jain2021/{figure}", label))
+            show(run.section_figure(figure, label))
 
 
 # %%
@@ -133,12 +142,12 @@ section(
     "init_rates",
     init_rates.findings,
     {
-        "init_privacy": "Privacy term",
-        "init_sampling": "Sampling term",
-        "init_collapse": "Threshold",
-        "init_norms": "Two norms",
-        "init_laws": "Other heads and thresholds",
-        "davis_kahan": "Lemma B.2",
+        "jain2021/init_privacy": "Privacy term",
+        "jain2021/init_sampling": "Sampling term",
+        "jain2021/init_collapse": "Threshold",
+        "jain2021/init_norms": "Two norms",
+        "jain2021/init_laws": "Other heads and thresholds",
+        "jain2021/davis_kahan": "Lemma B.2",
     },
 )
 
@@ -156,13 +165,13 @@ section(
     "local_convergence",
     local_convergence.findings,
     {
-        "local_privacy": "Privacy term",
-        "local_label_noise": "Privacy term under label noise",
-        "local_floor": "Floor",
-        "local_laws": "Other heads and thresholds",
-        "local_start": "Starts and rounds",
-        "local_breakdown": "Breakdown",
-        "step_lemmas": "Lemmas of the proof",
+        "jain2021/local_privacy": "Privacy term",
+        "jain2021/local_label_noise": "Privacy term under label noise",
+        "jain2021/local_floor": "Floor",
+        "jain2021/local_laws": "Other heads and thresholds",
+        "jain2021/local_start": "Starts and rounds",
+        "jain2021/local_breakdown": "Breakdown",
+        "jain2021/step_lemmas": "Lemmas of the proof",
     },
 )
 
@@ -178,12 +187,12 @@ section(
     "risk",
     risk.findings,
     {
-        "risk_privacy": "Privacy term",
-        "risk_known_heads": "Heads known",
-        "risk_heads": "Last term",
-        "risk_premise": "Premise of Theorem 1.1",
-        "risk_statistical": "Statistical term",
-        "risk_laws": "Other heads and thresholds",
+        "jain2021/risk_privacy": "Privacy term",
+        "jain2021/risk_known_heads": "Heads known",
+        "jain2021/risk_heads": "Last term",
+        "jain2021/risk_premise": "Premise of Theorem 1.1",
+        "jain2021/risk_statistical": "Statistical term",
+        "jain2021/risk_laws": "Other heads and thresholds",
     },
 )
 
@@ -194,7 +203,52 @@ section(
 section(
     "sample_complexity",
     sample_complexity.findings,
-    {"users_needed": "Users", "samples_needed": "Samples per user", "assumption": "Assumption 4.1"},
+    {"jain2021/users_needed": "Users", "jain2021/samples_needed": "Samples per user", "jain2021/assumption": "Assumption 4.1"},
+)
+
+# %% [markdown]
+# ## CENTAUR: Theorem 5.1 of shen2023
+#
+# Each round every user fits a head $w_i$ in the current $B$ and sends the gradient $G_i$ of its loss in $B$, clipped to
+# $\zeta_g$; the server averages with noise and steps:
+#
+# $$B \leftarrow \mathrm{QR}\Bigl(B - \eta_g\, \frac{1}{n} \Bigl(\sum_i \mathrm{clip}(G_i) + \text{noise}\Bigr)\Bigr).$$
+#
+# Direction $i$ keeps $1 - \eta_g s_i^2$ of its error in each round (law F8). With $g = \eta_g \sigma_g \zeta_g / n$ the noise leaves
+# (law F9)
+#
+# $$\mathrm{dist}_F \approx g\, \sqrt{(d - k) \textstyle\sum_i \bigl(1 - (1 - \eta_g s_i^2)^2\bigr)^{-1}}.$$
+
+# %%
+section(
+    "centaur_rates",
+    centaur_rates.findings,
+    {
+        "shen2023/centaur_floor": "Steady error",
+        "shen2023/centaur_clips": "Clips",
+        "shen2023/centaur_condition": "Condition number",
+        "shen2023/centaur_rate": "Rate of convergence",
+        "shen2023/noise_cap": "Largest noise",
+        "shen2023/participation": "Participation",
+    },
+)
+
+# %% [markdown]
+# ## Both papers at one budget: $d^{3/2}$ against $d$
+#
+# Both complete methods run on the same users at the same exact $(\varepsilon, \delta)$, and pay for their initialisation: Algorithms 3, 1
+# and 2 of jain2021, then personalisation; power method, selection and CENTAUR of shen2023. Clips and rounds are fixed beforehand.
+
+# %%
+section(
+    "tradeoff",
+    tradeoff.findings,
+    {
+        "comparison/d_exponent": "Error against d",
+        "comparison/users_needed": "Users needed",
+        "comparison/regions": "Where each method works",
+        "comparison/cost": "Communication and computation",
+    },
 )
 
 # %% [markdown]

@@ -1,4 +1,3 @@
-
 """Figures of the study centaur_rates (shen2023, Theorem 5.1)."""
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ AXES = {
     "start_sine": "sine of the start",
     "head_condition": "κ",
     "head_factor": "length of long heads",
+    "incoherence": "μ",
+    "batch_samples": "q",
     "mu": "μ",
     "iterations": "L",
     "rounds": "T",

@@ -1,0 +1,130 @@
+"""What the study centaur_rates found (shen2023, Theorem 5.1)."""
+
+from __future__ import annotations
+
+from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
+from privrep.report.run import Measures, Run
+from privrep.report.wording import number, times
+
+STUDY = "centaur_rates"
+KAPPAS = ("1", "1.5", "2", "3")
+
+
+def bound(run: Run, measures: Measures) -> str:
+    """The exponents of the steady error."""
+    fits = {"n": "n dist2", "d": "d dist2", "k": "k dist2", r"\sigma_g": "sigma dist2"}
+    if not known(measures, *(f"exponent {fit}" for fit in fits.values())):
+        return ""
+    found = ", ".join(f"${sign}$: {exponent(measures, fit)}" for sign, fit in fits.items())
+    names = [f"exponent of {name}" for name in ("n", "d", "k", "sigma_g")]
+    start = heading("Theorem 5.1 is tight", "Theorem 5.1", judged(run, "B-T5.1", "RATE-EXACT", *names))
+    return f"{start} Exponents of the steady error, as measured: {found}."
+
+
+def clips(run: Run, measures: Measures) -> str:
+    """What of the exponents is the clip."""
+    if not known(measures, "exponent fixed d dist2", "exponent fixed k dist2"):
+        return ""
+    quantities = ["exponent of d, one clip for all d", "exponent of k, one clip for all k"]
+    half = judged(run, "B-T5.1", "LOOSE", *quantities)
+    text = (
+        f"{heading('Much of the bound is the clip', 'The clip', half)} With one clip for all sizes the error grows with $d$ as "
+        f"{exponent(measures, 'fixed d dist2')} and with $k$ as {exponent(measures, 'fixed k dist2')}: the rest of the printed powers "
+        "is the clip's own growth."
+    )
+    if known(measures, "exponent printed mu dist2"):
+        text += f" The power of $\\mu$, {exponent(measures, 'printed mu dist2')}, is the printed clip's alone, too."
+    return text
+
+
+def condition(run: Run, measures: Measures) -> str:
+    """The condition number, in both normalisations."""
+    if not known(measures, "exponent kappa low dist2", "exponent kappa high dist2"):
+        return ""
+    quantities = ["exponent of kappa at s_k = 1, one clip", "exponent of kappa at s_1 = 1, one clip"]
+    loose = judged(run, "B-T5.1", "LOOSE", *quantities)
+    text = (
+        f"{heading('A power of the condition number to spare', 'The condition number', loose)} With $s_k = 1$ the error changes as "
+        f"$\\kappa$ to the {exponent(measures, 'kappa low dist2')}, where the bound has 0; with $s_1 = 1$ as {exponent(measures, 'kappa high dist2')}, "
+        "where it has 2."
+    )
+    return text + " The noise of the rounds adds in squares; the proof adds it in full." if loose else text
+
+
+def rate(run: Run, measures: Measures) -> str:
+    """The linear rate."""
+    names = [f"contraction at kappa = {kappa}" for kappa in KAPPAS]
+    if not known(measures, *names):
+        return ""
+    found = ", ".join(
+        f"{measures.text(name)} at $\\kappa = {kappa}$" for name, kappa in zip(names, KAPPAS, strict=True)
+    )
+    ratios = [measures.value(f"rate over bound at kappa = {kappa}") for kappa in KAPPAS]
+    laws = [measures.value(f"rate over law at kappa = {kappa}") for kappa in KAPPAS]
+    holds = judged(run, "B-T5.1 rate", "HOLDS", *(f"factor per round, kappa = {kappa}" for kappa in KAPPAS))
+    return (
+        f"{heading('Faster than proved', 'The rate', holds and min(ratios) > 1)} Without noise the distance shrinks per round by {found}. The way "
+        f"to 1 is {number(min(ratios), 2)} to {number(max(ratios), 2)} times what eq. (19) proves, and {number(min(laws), 2)} to "
+        f"{number(max(laws), 2)} times the law $1/(4\\kappa^2)$."
+    )
+
+
+def cap(run: Run, measures: Measures) -> str:
+    """The largest noise that the theorem allows."""
+    names = [f"largest steady dist2, {form} cap" for form in ("printed", "corrected")]
+    if not known(measures, *names):
+        return ""
+    wrong = judged(run, "B-T5.1 noise", "FALSE-AS-PRINTED", "largest steady distance at 0.1 of the printed cap")
+    mended = judged(run, "B-T5.1 noise", "HOLDS", "largest steady distance at 0.1 of the corrected cap")
+    return (
+        f"{heading('The condition on the noise is inverted', 'The condition on the noise', wrong and mended)} At a tenth of the noise that the theorem "
+        f"allows, the steady distance reaches {measures.text(names[0])}, where the proof needs 0.2. With $\\kappa^4$ taken out and $k$ "
+        f"put in (E42) it stays at or below {measures.text(names[1])}."
+    )
+
+
+def participation(measures: Measures) -> str:
+    """Random participation and its two divisors."""
+    name = "p = 0.1"
+    if not known(measures, f"epsilon, expected, {name}", f"epsilon, realised, {name}", "epsilon, expected, p = 1"):
+        return ""
+    gain = measures.value("epsilon, expected, p = 1") / measures.value(f"epsilon, expected, {name}")
+    failed = measures.value("failed runs, realised divisor, p n = 1")
+    text = (
+        f"**Random participation.** With a tenth of the users in each round, epsilon at the same noise multiplier falls by {times(gain)}, and the error grows as "
+        f"noise over $pn$ says ({number(measures.value(f'distF over law, expected, {name}'), 3)} times the law)."
+    )
+    if failed > 0:
+        text += (
+            f" Dividing by the number who took part, as printed, has the same error and no such guarantee; with one user expected in a round, "
+            f"{number(100 * failed, 2)} % of the runs end at a mean over nobody (E51)."
+        )
+    return text
+
+
+def samples(measures: Measures) -> str:
+    """Fresh samples against reused ones."""
+    name = "distF of fresh over reused samples"
+    if not known(measures, name):
+        return ""
+    return (
+        f"**Fresh samples are not needed.** The proofs use a sample once (E52). On the same users, fresh samples in each round give {measures.text(name)} "
+        "times the error of samples drawn anew from all of them."
+        if float(measures.rows.loc[name, "ci_low"]) <= 1 <= float(measures.rows.loc[name, "ci_high"])
+        else f"**Fresh samples** in each round give {measures.text(name)} times the error of samples drawn anew from all."
+    )
+
+
+def findings(run: Run) -> str:
+    """All findings of the study, as Markdown."""
+    measures = run.measures(STUDY)
+    return paragraphs(
+        bound(run, measures),
+        law(measures, "", "F9", "the steady error"),
+        clips(run, measures),
+        condition(run, measures),
+        rate(run, measures),
+        cap(run, measures),
+        participation(measures),
+        samples(measures),
+    )

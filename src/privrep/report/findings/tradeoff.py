@@ -1,0 +1,142 @@
+"""What the study tradeoff found: both papers' complete methods at one budget (claims B-C5.1 and B-CMP)."""
+
+from __future__ import annotations
+
+from privrep.report.findings.rates import exponent, heading, judged, known, paragraphs
+from privrep.report.run import Measures, Run
+from privrep.report.wording import count, listing, number
+
+STUDY = "tradeoff"
+RANDOM = 0.9
+"""A start whose dist2 is beyond this is as good as random."""
+
+
+def at(measures: Measures, prefix: str) -> dict[int, str]:
+    """Dimension -> measured number with its interval, of the quantities `<prefix> at d = ...`."""
+    names = [name for name in measures.rows.index if name.startswith(f"{prefix} at d = ")]
+    return {
+        int(name.split("= ")[1]): measures.text(name) for name in sorted(names, key=lambda n: int(n.split("= ")[1]))
+    }
+
+
+def head_to_head(run: Run, measures: Measures) -> str:
+    """Slopes and factors."""
+    if not known(measures, "exponent A dist2", "exponent B dist2"):
+        return ""
+    own = judged(run, "B-CMP", "RATE-EXACT", "exponent of d, jain2021, distF")
+    better = judged(run, "B-C5.1", "RATE-EXACT", "exponent of d, complete method")
+    ratio = judged(run, "B-CMP", "HOLDS", "exponent of d in the ratio of the errors")
+    factors = ", ".join(f"{text} at $d = {dim}$" for dim, text in at(measures, "A over B").items())
+    return (
+        f"{heading('The improvement by √d is real', 'One budget, two methods', own and better and ratio)} At the same exact budget the error of jain2021's "
+        f"method grows with $d$ as {exponent(measures, 'A dist2')}, that of shen2023's as {exponent(measures, 'B dist2')}. The first error is {factors} times "
+        "the second."
+    )
+
+
+def practitioner(measures: Measures) -> str:
+    """What the factor means in users."""
+    asked, users = at(measures, "users ratio"), at(measures, "users of A over B")
+    if not asked:
+        return ""
+    told = listing(f"{text} at $d = {dim}$" for dim, text in asked.items())
+    text = (
+        "**In users.** Both errors fall like $1/n$, so the factor is also the number of users that jain2021's method needs for each one that shen2023's "
+        f"needs: {told}. The values past $d = 80$ continue the fitted power and were not run."
+    )
+    if users:
+        searched = ", ".join(f"{text} at $d = {dim}$" for dim, text in users.items())
+        text += f" Searched for directly, at a fixed risk, the ratio is {searched}."
+    return text
+
+
+def clips(run: Run, measures: Measures) -> str:
+    """The clip's share, and what the printed clips do."""
+    if not known(measures, "exponent B fixed dist2"):
+        return ""
+    half = judged(run, "B-C5.1", "LOOSE", "exponent of d, one clip for all d")
+    text = (
+        f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B fixed dist2')}: "
+        "gradients near the truth do not grow like $\\sqrt{d}$ as long as $d$ is not much larger than the samples of a step."
+    )
+    printed = at(measures, "B, printed over own clip")
+    if printed:
+        spelled = listing(f"{value} at $d = {dim}$" for dim, value in printed.items())
+        both = listing(f"{value} at $d = {dim}$" for dim, value in at(measures, "A over B, both printed").items())
+        text += (
+            f" With the clips as printed, constants 1, its error is {spelled} times as large, and jain2021's with the thresholds of its proofs is {both} "
+            "times that."
+        )
+    return text
+
+
+def start(measures: Measures) -> str:
+    """Whether the initialisation is needed."""
+    factors = at(measures, "B over random start")
+    if not factors:
+        return ""
+    lows = [float(measures.rows.loc[f"B over random start at d = {dim}", "ci_low"]) for dim in factors]
+    told = ", ".join(f"{text} at $d = {dim}$" for dim, text in factors.items())
+    text = (
+        f"{heading('The initialisation costs more than it gives', 'The initialisation', min(lows) > 1)} The power method takes half of the budget. Without it, from a "
+        f"random start and with all of the budget in the rounds, the error is smaller by a factor of {told}."
+        if min(lows) > 1
+        else f"**The initialisation.** With it the error is {told} times that from a random start with all of the budget in the rounds."
+    )
+    searched = "median dist2 of the start, users-B"
+    if known(measures, searched) and measures.value(searched) > RANDOM:
+        text += (
+            f" At the smallest number of users that reaches the target the selected start has a median distance of {measures.text(searched)}: it is random, and the "
+            "rounds do the work."
+        )
+    passed = "selection passed, B"
+    if known(measures, passed):
+        share = measures.value(passed)
+        text += f" The printed test of the selection passes in {number(100 * share, 2)} % of the runs of the sweep; the candidate nearest to the others serves otherwise."
+    return text
+
+
+def where(measures: Measures) -> str:
+    """The map."""
+    names = [f"map: {kind}" for kind in ("both", "B", "A", "neither")]
+    if not known(measures, *names):
+        return ""
+    both, second, first, neither = (int(measures.value(name)) for name in names)
+    alone = f"{count(first)} where jain2021's alone does" if first else "none where jain2021's alone does"
+    return (
+        f"**Which method to use.** Of {both + second + first + neither} settings of $d$, $n$ and $\\varepsilon$ there are {both} where both work, {second} where shen2023's "
+        f"alone does, {alone}, and {neither} where neither does."
+    )
+
+
+def limits(run: Run, measures: Measures) -> str:
+    """When the improvement does not hold."""
+    if not known(measures, "numbers sent: d from which A needs more", "multiplications: d from which A needs more"):
+        return ""
+    sent, work = (measures.value(f"{name}: d from which A needs more") for name in ("numbers sent", "multiplications"))
+    rounds = measures.value("numbers sent, B without initialisation, d = 80")
+    parts = [
+        "It is against jain2021's Algorithms 1 to 3, not against its exponential mechanism.",
+        f"A user of shen2023's sends more numbers up to $d = {number(sent, 2)}$ and computes more up to $d = {number(work, 2)}$, since its initialisation is "
+        f"many runs of the power method; the rounds alone send {number(rounds, 3)} numbers at $d = 80$ where jain2021's step sends "
+        f"{number(measures.value('numbers sent, A, d = 80'), 3)}.",
+    ]
+    if known(measures, "exponent kappa distF"):
+        parts.append(
+            f"Ill-conditioned heads cost rounds, {'not error' if judged(run, 'B-C5.1', 'LOOSE', 'exponent of kappa, T_g = 24 kappa^2') else 'and'}: with $T_g \\propto \\kappa^2$ "
+            f"the error changes as $\\kappa$ to the {exponent(measures, 'kappa distF')}."
+        )
+    return f"**What the comparison leaves out.** {' '.join(parts)}"
+
+
+def findings(run: Run) -> str:
+    """All findings of the study, as Markdown."""
+    measures = run.measures(STUDY)
+    return paragraphs(
+        head_to_head(run, measures),
+        practitioner(measures),
+        clips(run, measures),
+        start(measures),
+        where(measures),
+        limits(run, measures),
+    )
