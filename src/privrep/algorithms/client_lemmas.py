@@ -1,0 +1,162 @@
+"""One round of CENTAUR from a planted start, taken apart as in the proof of shen2023 Lemma C.5 (Lemmas C.1 to C.4, D.1 to D.7).
+
+With S_i the covariance of a user's samples for the head, B the start, w_i* the true heads, and V, V* the heads over sqrt(n) as rows,
+
+    H_i = B^T S_i B,    K_i = B^T S_i (B B^T - I) B*                     delta_1 = max ||H_i - I||,  delta_2 dist2 = max ||K_i||
+    w_i = B^T B* w_i* - H_i^{-1} K_i w_i*                                Lemma D.1: V = V* B*^T B - F
+    Q = B V^T - B* V*^T,    G = (1/n) sum_i G_i                          E[G | V] = Q V
+    B - eta G + noise = B' R                                             QR; B' is the next iterate
+
+Lemmas C.2 and C.3 take a supremum over all n x k matrices. It is attained in a single user, so that it is a largest norm of k x k
+matrices. G is measured before clipping; the iterate follows from the clipped sum, as in `privrep.algorithms.centaur`.
+
+This is an instrument of analysis: it reads the truth and the users' gradients. Only the noisy sum is released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.algorithms.centaur import representation_gradients
+from privrep.algorithms.power_method import check_draws
+from privrep.algorithms.server import clip_outer
+from privrep.privacy.accounting import Cost, Theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
+from privrep.problem import Problem, Users
+from privrep.splits import SampleDraws
+from privrep.subspace import check_planted, orthonormalise, planted_subspace
+from privrep.task import Outcome, Task, check_count
+from privrep.thresholds import check_update_scale, gradient_threshold
+
+
+@dataclass(frozen=True)
+class Clients:
+    """What the users compute in one round, in float64.
+
+    Attributes
+    ----------
+    left (n, d), heads (n, k) : G_i = left_i heads_i^T. true (n, k) : w_i*.
+    grams, crosses (n, k, k) : H_i and K_i.
+    """
+
+    left: np.ndarray
+    heads: np.ndarray
+    true: np.ndarray
+    grams: np.ndarray
+    crosses: np.ndarray
+
+    @property
+    def norms(self) -> np.ndarray:
+        """||G_i||_F, (n,)."""
+        return np.linalg.norm(self.left, axis=1) * np.linalg.norm(self.heads, axis=1)
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """G, (d, k)."""
+        return self.left.T @ self.heads / len(self.heads)
+
+    @property
+    def head_errors(self) -> np.ndarray:
+        """sqrt(n) F = rows (H_i^{-1} K_i w_i*)^T, (n, k)."""
+        return np.linalg.solve(self.grams, self.crosses @ self.true[:, :, None])[:, :, 0]
+
+
+def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarray) -> Clients:
+    """The round of all users: heads on the samples `first`, gradients on `second`."""
+    truth = users.truth.basis
+    outside = basis @ (basis.T @ truth) - truth
+    sides = np.hstack([basis, outside]).astype(np.float32)
+    rank, parts = basis.shape[1], []
+    for block in users.blocks():
+        left, heads = representation_gradients(block, first, second, basis)
+        seen = (block.features[first] @ sides).transpose(1, 0, 2).astype(np.float64)
+        moments = seen[:, :, :rank].transpose(0, 2, 1) @ seen / len(first)
+        parts.append((left, heads, block.heads, moments[:, :, :rank], moments[:, :, rank:]))
+    return Clients(*(np.concatenate(part).astype(np.float64) for part in zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Options of one round, as in `privrep.algorithms.centaur`: `clip`, `batch_samples`, `clip_scale`, `step`, `start_sine`."""
+
+    clip: float
+    batch_samples: int
+    clip_scale: str = "practical"
+    step: float = 0.25
+    start_sine: float = 0.1
+
+    def __post_init__(self):
+        check_bound("clip", self.clip)
+        check_count("batch_samples", self.batch_samples)
+        check_update_scale(self.clip_scale)
+        check_bound("step", self.step)
+        if not 0 <= self.start_sine < 1:
+            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user: one release of a sum."""
+        return GAUSSIAN_COST
+
+    @property
+    def theorem(self) -> Theorem:
+        """Theorem 5.2 with T = 1."""
+        return Theorem("B-T5.2", 1)
+
+    def check(self, problem: Problem) -> None:
+        if self.batch_samples < problem.rank:
+            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
+        check_draws("reuse", problem, [2 * self.batch_samples])
+        check_planted(problem.dim, problem.rank)
+
+    def fit(self, task: Task) -> Outcome:
+        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+        n = problem.users
+        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        clip = gradient_threshold(self.clip_scale, self.clip, problem)
+        start = planted_subspace(truth, self.start_sine, task.stream("init"))
+        draws = SampleDraws("reuse", problem.samples, task.stream("samples"))
+        found = clients(users, start, *draws.take(self.batch_samples, self.batch_samples))
+        released = release_vector(
+            clip_outer(found.left, found.heads, clip, np.ones(n, bool)),
+            bound=clip,
+            noise_multiplier=noise_multiplier,
+            rng=task.stream("noise"),
+            ledger=task.ledger,
+            users=range(n),
+            name="client_lemmas",
+        )
+        step = self.step / problem.head_condition**2
+        iterate = start - step * released / n
+        second = found.heads.T @ found.heads / n
+        mean = start @ second - truth @ (found.true.T @ found.heads) / n
+        singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
+        return Outcome(
+            subspace=orthonormalise(iterate),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": noise_multiplier,
+                "zeta": clip,
+                "gradient_median": float(np.median(found.norms)),
+                "gradient_max": float(found.norms.max()),
+                "clipped_share": float((found.norms > clip).mean()),
+                "gradient_2": float(np.linalg.norm(found.gradient, 2)),
+                "isometry_2": float(np.abs(np.linalg.eigvalsh(found.grams) - 1).max()),
+                "gram_least": float(np.linalg.eigvalsh(found.grams).min()),
+                "heads_F": float(np.linalg.norm(found.heads) / np.sqrt(n)),
+                "descent_2": float(np.linalg.norm(np.eye(problem.rank) - step * second, 2)),
+                "inverse_2": float(1 / np.linalg.svd(iterate, compute_uv=False).min()),
+            },
+            scores={
+                "cross_2": float(np.linalg.norm(found.crosses, 2, axis=(1, 2)).max()),
+                "deviation_2": float(np.linalg.norm(found.gradient - mean, 2)),
+                "head_errors_F": float(np.linalg.norm(found.head_errors) / np.sqrt(n)),
+                "signal_max": float(singular.max()),
+                "signal_min": float(singular.min()),
+                "true_head_max": float(np.linalg.norm(found.true, axis=1).max()),
+            },
+        )

@@ -1,0 +1,223 @@
+"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7: one round of CENTAUR taken apart (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1 to B-LD.7).
+
+Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix D take delta_1 and delta_2 as
+given: they are measured in the same run, and runs with delta_1 >= 1 are left out, since the right sides divide by 1 - delta_1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from privrep import formulas
+from privrep.intervals import bootstrap_interval
+from privrep.measure import Measure, exact
+from privrep.problem import HEAVY_EVERY
+from privrep.rng import stream
+from privrep.scaling import fit_all, fit_measures
+from privrep.subspace import planted_subspace, random_subspace
+
+STUDY = "client_lemmas"
+BALL = 0.2
+"""eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12)."""
+BELOW = 0.5
+"""Steady states up to this times the start are well below it."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with incoherence (mu, for heads of one or two lengths), and gradient, deviation, noise and steady as expected.
+
+    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2.
+    """
+    n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
+    factor, share = cells["head_factor"], 1 / HEAVY_EVERY
+    square = 1 + share * (factor**2 - 1)
+    spread = np.sqrt(1 + share * (factor**4 - 1)) / square
+    noise = formulas.centaur_noise(
+        n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
+    )
+    return cells.assign(
+        incoherence=factor / np.sqrt(square),
+        gradient=formulas.gradient_norm(sine, d, k, q),
+        deviation=formulas.gradient_deviation(n, d, k, q, sine) * spread,
+        per_entry=noise,
+        noise=noise * formulas.edge(d, k),
+        steady=formulas.centaur_spectral(noise, d, k, cells["step"]),
+    )
+
+
+def lemma_runs(cells: pd.DataFrame) -> pd.DataFrame:
+    """Runs of the instrument that start away from the truth."""
+    return cells[(cells["algorithm"] == STUDY) & (cells["start_sine"] > 0)]
+
+
+def printed_clip(cells: pd.DataFrame) -> pd.Series:
+    """mu^2 k s_k^2 sqrt(d k ln n) of Lemma C.1, with mu^2 k s_k^2 = max ||w_i*||^2."""
+    return cells["true_head_max"] ** 2 * np.sqrt(cells["dim"] * cells["rank"] * np.log(cells["users"]))
+
+
+def ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """Left over right side of the lemmas, one row per run and one column per inequality; NaN where the right side is not defined.
+
+    `C.2 corrected` and `C.3 corrected` have constants, for Gaussian samples and all users at once: with probability 1 - O(1/n) a q x k
+    Gaussian matrix of every user has singular values within sqrt(q) (1 +- a), a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q).
+    """
+    runs = lemma_runs(cells)
+    n, d, k, q, dist = (runs[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
+    log, root = np.log(n), np.sqrt(k)
+    first, second = runs["isometry_2"], runs["cross_2"] / dist
+    delta = np.sqrt(k * log / q)
+    edge = (root + 2 * np.sqrt(log)) / np.sqrt(q)
+    width = 4 * (np.sqrt(d) + np.sqrt(k * log)) / np.sqrt(q * n)
+    high, low = runs["signal_max"], runs["signal_min"]
+    third = width * low / high * high**2 * k * dist
+    left = (1 - first).where(first < 1)
+    error = second * high * root * dist / left
+    ball, step = 1 - BALL**2, runs["step"] / runs["head_condition"] ** 2
+    slack = pd.concat(
+        [second * root / left, (second * root / left) ** 2, runs["deviation_2"] / (high**2 * dist)], axis=1
+    )
+    return pd.DataFrame(
+        {
+            "C.1": runs["gradient_max"] / printed_clip(runs),
+            "C.2": first / delta,
+            "C.2 corrected": first / (2 * edge + edge**2),
+            "C.3": second / delta,
+            "C.3 corrected": second / ((1 + edge) * (root + edge * np.sqrt(q)) / np.sqrt(q)),
+            "C.4": runs["gradient_2"] / third,
+            "D.2": left / runs["gram_least"],
+            "D.2 printed": left / (runs["gram_least"] / n),
+            "D.4 F": runs["head_errors_F"] / error,
+            "D.4 V": runs["heads_F"] / (root * high + error),
+            "D.5": runs["descent_2"] / (1 - step * (ball * low**2 - 2 * high * error)),
+            "D.6": runs["deviation_2"] / third,
+            "D.6 corrected": runs["deviation_2"] / (width * runs["true_head_max"] ** 2 * dist),
+            "D.7": runs["inverse_2"] * np.sqrt(1 - step * low**2 * ball / 2),
+            "Remark C.1": slack.max(axis=1, skipna=False) / (low**2 * ball / (36 * high**2)),
+        }
+    )
+
+
+def step_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """dist2 after one round and what eq. (19) allows with C_N = 1, both over the start; one row per run."""
+    runs = cells[cells["series"] == "kappa"]
+    dist, kappa = runs["start_sine"], runs["head_condition"]
+    allowed = dist * formulas.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
+    return pd.DataFrame(
+        {
+            "kappa": kappa,
+            "start_sine": dist,
+            "noise_multiplier": runs["noise_multiplier"],
+            "seed": runs["seed"],
+            "factor": runs["dist2"] / dist,
+            "bound": allowed / dist,
+        }
+    )
+
+
+def path_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Largest dist2 over 30 rounds against the steady state of law F9, both over the start; one row per run.
+
+    `law` is the largest root mean square over the rounds: that of the first where the steady state is nearer than the start, the steady
+    state otherwise.
+    """
+    runs = cells[cells["series"] == "path"]
+    start = runs["start_sine"]
+    steady, kept = runs["steady"] / start, formulas.centaur_contraction(1, runs["step"]) ** 2
+    return pd.DataFrame(
+        {
+            "seed": runs["seed"],
+            "steady": steady,
+            "largest": runs["largest_dist2"] / start,
+            "law": np.maximum(np.sqrt(kept + (1 - kept) * steady**2), steady),
+        }
+    )
+
+
+def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
+    """Lemmas D.1 to D.3 with the n k x n k matrices of eqs. (34) and (35) written out, on a small data set in float64.
+
+    I_n stands in place of the printed I_d, without which (32) and (33) do not multiply (E45).
+    """
+    rng = stream(0, STUDY, {"users": n, "samples": q, "dim": d, "rank": k})
+    truth = random_subspace(d, k, rng)
+    basis = planted_subspace(truth, BALL, rng)
+    features, target = rng.standard_normal((n, q, d)), rng.standard_normal((n, k)) / math.sqrt(n)
+
+    def vec(matrix):
+        return matrix.reshape(-1, order="F")
+
+    inner, outer, fitted, crosses = np.zeros((n * k, n * k)), np.zeros((n * k, n * k)), np.zeros((n, k)), []
+    for i, rows in enumerate(features):
+        for row in rows:
+            picked = np.outer(np.eye(n)[i], row)  # A_ij^T
+            inner += np.outer(vec(picked @ basis), vec(picked @ basis)) / (n * q)
+            outer += np.outer(vec(picked @ basis), vec(picked @ truth)) / (n * q)
+        fitted[i] = np.linalg.lstsq(rows @ basis, rows @ truth @ target[i], rcond=None)[0]
+        crosses.append(basis.T @ rows.T @ rows @ (basis @ basis.T @ truth - truth) / q)
+    turn = np.kron(basis.T @ truth, np.eye(n))
+    gap = inner @ turn - outer
+    shift = np.linalg.solve(inner, gap @ vec(target))
+    return {
+        "D.1 gap": float(np.abs(vec(fitted) - (turn @ vec(target) - shift)).max() / np.abs(fitted).max()),
+        "D.3 with n": float(n * np.linalg.norm(gap, 2) / np.linalg.norm(crosses, 2, axis=(1, 2)).max()),
+    }
+
+
+def measure(cells: pd.DataFrame) -> list[Measure]:
+    """Exponents and constants, the largest ratio of each inequality, the contraction of a round, and the lemmas that are algebra."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(STUDY, cells))
+    runs, sides = lemma_runs(cells), ratios(cells)
+    even = (runs["head_law"] != "heavy").to_numpy()
+
+    def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measure:
+        values = values.dropna()
+        seeds = int(cells.loc[values.index, "seed"].nunique())
+        value = float(values.min() if smallest else values.max()) if len(values) else math.nan
+        return Measure(name, value, value, value, seeds, f"{'least' if smallest else 'largest'} of {len(values)} runs")
+
+    silent, met = (runs["noise_multiplier"] == 0).to_numpy(), (sides["Remark C.1"] <= 1).to_numpy()
+    for name in ("C.1", "C.2", "C.2 corrected", "C.3", "C.3 corrected", "D.2", "D.4 F", "D.4 V", "D.5"):
+        found.append(extreme(f"{name} largest ratio", sides[name]))
+    found += [
+        extreme("C.2 least ratio", sides["C.2"], smallest=True),
+        extreme("D.5 largest ratio, conditions met", sides["D.5"][met]),
+        extreme("D.7 largest ratio, conditions met", sides["D.7"][met & silent]),
+        extreme("D.7 largest ratio without noise", sides["D.7"][silent]),
+        extreme("D.7 largest ratio", sides["D.7"]),
+        extreme("C.1 share clipped", runs["clipped_share"]),
+        extreme("C.4 largest ratio", sides["C.4"][even]),
+        extreme("D.2 printed, least ratio", sides["D.2 printed"], smallest=True),
+        extreme("D.6 largest ratio", sides["D.6"][even]),
+        extreme("D.6 largest ratio, long heads", sides["D.6"][~even]),
+        extreme("D.6 corrected, largest ratio", sides["D.6 corrected"]),
+        extreme("Remark C.1 least ratio, other runs", sides["Remark C.1"][(runs["series"] != "theory")], smallest=True),
+    ]
+    points = step_points(cells)
+    found.append(extreme("C.5 largest ratio", points["factor"] / points["bound"]))
+    for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
+        factors = part.groupby("seed")["factor"].mean().to_numpy()
+        low, high = bootstrap_interval(lambda pick, f=factors: float(f[pick].mean()), len(factors), f"step {kappa}")
+        share = [(1 - value) / (1 - formulas.centaur_contraction(kappa)) for value in (factors.mean(), high, low)]
+        found += [
+            Measure(f"C.5 factor at kappa = {kappa:g}", factors.mean(), low, high, len(factors)),
+            Measure(f"C.5 progress over law at kappa = {kappa:g}", *share, len(factors)),
+        ]
+    noise = cells[cells["series"].str.startswith("noise-")]
+    found.append(
+        extreme("C.5 noise over 3 g sqrt(d)", noise["dist2"] / (3 * noise["per_entry"] * np.sqrt(noise["dim"])))
+    )
+    path = path_points(cells)
+    found += [
+        extreme("path, steady state below", path["largest"][path["steady"] <= BELOW]),
+        extreme("path, least steady state with a run beyond the start", path["steady"][path["largest"] > 1], smallest=True),
+    ]
+    found += [exact(name, value) for name, value in kronecker().items()]
+    found += [
+        exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "2 = E exp(x^2/s^2) >= exp(1/s^2)"),
+        exact("subgaussian norm of a normal variable", math.sqrt(8 / 3)),
+    ]
+    return found
