@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -15,6 +14,8 @@ from hypothesis import strategies as st
 from privrep.measure import MEASURE_COLUMNS
 from privrep.prescriptions import (
     Size,
+    assumed_samples,
+    fresh_samples,
     gradient_clip,
     iterations,
     least_epsilon,
@@ -22,10 +23,12 @@ from privrep.prescriptions import (
     moment_norm,
     power,
     privacy_cap,
+    round_samples,
     rounds,
     runs,
     start_cost,
     start_noise,
+    start_samples,
     trade_off,
     utility,
     utility_cap,
@@ -166,6 +169,14 @@ def test_power_depends_on_the_other_arguments():
     assert power(law, "n") == pytest.approx(0)
 
 
+def test_samples_needed():
+    """One iteration of one run uses what Assumption 5.3 has where d/n decides; all of them use k^2 times that (E52)."""
+    scarce = Size(d=1e80)
+    assert power(start_samples, "k", scarce) == pytest.approx(power(assumed_samples, "k", scarce))
+    assert power(fresh_samples, "k", scarce) - power(assumed_samples, "k", scarce) == pytest.approx(2)
+    assert power(round_samples, "kappa") == pytest.approx(2)
+
+
 def test_printed_clip_has_a_power_too_many():
     """zeta_0 against the bound of its own proof (E44); zeta_g is as its proof has it."""
     assert power(moment_clip, "k") - power(moment_norm, "k") == pytest.approx(0.5)
@@ -208,9 +219,3 @@ def test_figures_show_the_measured_numbers():
     assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE.name}: largest ratio"])
     rounds = figures["shen2023/sampled_round"][1]
     assert (rounds.loc[rounds["divergence"] == "as printed", "over alpha / (2 sigma^2)"] < 0).all()
-
-
-def test_scopes_are_ordered():
-    """More is charged, more is spent."""
-    assert [scope.cost for scope in SCOPES] == [4, 2, 0.5]
-    assert replace(WHOLE, cost=1).name == WHOLE.name

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from privrep.algorithms.candidate_selection import Selection
 from privrep.config import ROOT, check_schema, read_yaml
-from privrep.errata import initialisation, local_convergence, privacy, risk, statements
+from privrep.errata import (
+    centaur,
+    initialisation,
+    local_convergence,
+    power_method,
+    privacy,
+    privacy_shen2023,
+    risk,
+    statements,
+)
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import decides
 from privrep.errata.tools import subspace_risk
+from privrep.prescriptions import assumed_samples, utility_cap
 
 TEXTS = read_yaml(ROOT / "config" / "claims" / "errata.yaml")
 
@@ -63,6 +75,36 @@ def equation_22(users, basis, samples):
     return subspace_risk(users, basis) + problem.label_noise_sd**2 * problem.rank / problem.samples
 
 
+CLIP_OUTER, PRODUCTS, EXPERIMENTS, REMOVAL = (
+    privacy_shen2023.clip_outer,
+    power_method.clipped_products,
+    privacy_shen2023.experiments_epsilon,
+    privacy_shen2023.removal_divergence,
+)
+CLIENT, PLANTED, PARTS, NORMAL, CLIP = (
+    centaur.client,
+    centaur.planted_subspace,
+    centaur.gradient_parts,
+    centaur.printed_normal_matrix,
+    power_method.moment_threshold,
+)
+
+
+def displacements(*args):
+    """Clients that send where they move to, as in the general CENTAUR."""
+    gradients = CLIENT(*args)
+    return lambda *block: -gradients(*block)
+
+
+def fewer_rounds(problem, rounds, *, noise, **options):
+    """A path that ends after a number of rounds that falls with the noise, as the printed T_g does."""
+    return np.where(np.arange(rounds) < 20 + np.log(noise), 1.0, 1e-9)
+
+
+def constant_labels(*args):
+    return SimpleNamespace(standard_normal=lambda shape, dtype: np.ones(shape, dtype))
+
+
 AS_PRINTED = {
     # The privacy term of the risk is proportional to Delta.
     "E2": (risk, "noisy_moments", root_noise),
@@ -83,6 +125,31 @@ AS_PRINTED = {
     ),
     "E25": (local_convergence, "fit_heads", lambda features, *args: FIT(features, *args) / features.shape[1]),
     "E29": (privacy, "moment_change", half_change),
+    # Replacing a user moves the sum as far as removing one.
+    "E10": (privacy_shen2023, "clip_outer", lambda *args: 0.5 * CLIP_OUTER(*args)),
+    "E11": (centaur, "client", displacements),
+    # The squared least singular value is sqrt(1 - s^2).
+    "E12": (centaur, "planted_subspace", lambda b, s, rng: PLANTED(b, (1 - (1 - s**2) ** 0.5) ** 0.5, rng)),
+    "E13": (power_method, "clipped_products", lambda *args: (PRODUCTS(*args)[0] / 2**0.5,)),
+    "E40": (centaur, "distances", fewer_rounds),
+    # Only Theorem 5.1 limits the noise.
+    "E41": (privacy_shen2023, "privacy_cap", utility_cap),
+    "E42": (centaur, "printed_cap", centaur.corrected_cap),
+    # Long heads do no harm.
+    "E43": (centaur, "gradient_parts", lambda problem, s: PARTS(replace(problem, head_factor=1.0), s)),
+    "E44": (power_method, "moment_threshold", lambda *args: CLIP(*args) / args[-1].rank ** 0.5),
+    "E45": (centaur, "printed_normal_matrix", lambda users, *args: users.problem.users * NORMAL(users, *args)),
+    "E46": (centaur, "least_batch", lambda n, d, k, kappa: kappa**2 * k**2 * np.log(n)),
+    "E47": (centaur, "stream", constant_labels),
+    "E48": (power_method, "select", lambda candidates, accuracy: Selection(len(candidates) - 1, True)),
+    "E49": (power_method, "sixth_moment", lambda d: (5 * d + 90, 3 * d + 15)),
+    "E50": (privacy_shen2023, "printed_divergence", REMOVAL),
+    # The number of participants says nothing.
+    "E51": (privacy_shen2023, "mean_divergence", lambda alpha, others, rate, sd, replaced: REMOVAL(alpha, rate, sd)),
+    "E52": (power_method, "fresh_samples", assumed_samples),
+    "E56": (privacy_shen2023, "experiments_epsilon", lambda epsilon, shift: EXPERIMENTS(epsilon, 1.0)),
+    # Noise of different rounds adds up, not its square.
+    "E57": (centaur, "steady", lambda problem, *args, noise, **options: noise * problem.head_condition**2),
     # The risk does not exceed its expectation.
     "E60": (risk, "fit_heads", lambda *args: 0.5 * FIT(*args) / np.abs(FIT(*args)).max()),
 }

@@ -77,27 +77,29 @@ def e50() -> Finding:
     )
 
 
-def numbers_present(users: int, rate: float) -> np.ndarray:
-    """Probabilities of |C_t| = 0, ..., users + 1; (users + 2,)."""
-    return binom.pmf(np.arange(users + 2), users, rate)
+def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd: float) -> tuple[Mixture, float]:
+    """What a round that divides by |C_t| shows of a user with this update, the others' updates being 0; and the chance of |C_t| = 0.
+
+    The noise has sd / |C_t|. `own_rate` 0 leaves the user out.
+    """
+    present = binom.pmf(np.arange(others + 1), others, rate)
+    parts = [((1 - own_rate) * weight, 0.0, sd / count) for count, weight in enumerate(present) if count]
+    parts += [(own_rate * weight, update / (count + 1), sd / (count + 1)) for count, weight in enumerate(present)]
+    return Mixture(*zip(*parts, strict=True)), float((1 - own_rate) * present[0])
 
 
-def mean_divergence(alpha: float, users: int, rate: float, sd: float) -> float:
-    """RDP of a round that divides by |C_t|, when a user is removed and all updates are 0: noise of sd / |C_t| shows |C_t|.
+def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replaced: bool) -> float:
+    """RDP of that round when a user with update 0 is removed, or one with update 1 replaced by one with -1.
 
     An empty round is an outcome of its own.
     """
-    present, without = numbers_present(users, rate), numbers_present(users - 1, rate)
-
-    def spread(weights: np.ndarray) -> Mixture:
-        counts = [count for count in range(1, len(weights)) if weights[count] > 0]
-        return Mixture(
-            tuple(weights[count] for count in counts), (0.0,) * len(counts), tuple(sd / count for count in counts)
-        )
-
-    seen = math.exp((alpha - 1) * renyi_divergence(alpha, spread(without), spread(present)))
-    empty = without[0] ** alpha * present[0] ** (1 - alpha) if without[0] > 0 else 0.0
-    return math.log(seen + empty) / (alpha - 1)
+    own_rate, update = (rate, 1.0) if replaced else (0.0, 0.0)
+    (seen, empty), (other, other_empty) = (
+        mean_of_present(others, rate, own_rate, update, sd),
+        mean_of_present(others, rate, rate, -update, sd),
+    )
+    total = math.exp((alpha - 1) * renyi_divergence(alpha, seen, other)) + empty**alpha * other_empty ** (1 - alpha)
+    return math.log(total) / (alpha - 1)
 
 
 def empty_round_fails() -> bool:
@@ -122,13 +124,18 @@ def empty_round_fails() -> bool:
 
 
 def e51() -> Finding:
-    alpha, users, rate, sds = 4, 10, 0.5, [2.0, 8.0, 32.0]
-    printed = [removal_divergence(alpha, rate, sd) for sd in sds]
-    found = [mean_divergence(alpha, users, rate, sd) for sd in sds]
+    alpha, others, sds = 4, 4, [2.0, 8.0, 32.0]
+    removed, replaced = (
+        [mean_divergence(alpha, others, rate, sd, replaced=swap) for sd in sds]
+        for rate, swap in ((0.5, False), (0.1, True))
+    )
+    half = [removal_divergence(alpha, 0.5, sd) for sd in sds]
+    tenth = [replacement_divergence(alpha, 0.1, sd) for sd in sds]
     return Finding(
-        f"RDP of a round at alpha = {alpha}, p = {rate:g}, {users} users, sigma = {spell(sds)}: {spell(found)} when the mean is over |C_t|, "
-        f"and S_alpha = {spell(printed)}; an empty round is {'not defined' if empty_round_fails() else 'defined'}",
-        found[-1] > 10 * printed[-1] and empty_round_fails(),
+        f"RDP of a round of {others + 1} users at alpha = {alpha}, sigma = {spell(sds)}, over that of the sum: removing a user with update 0, "
+        f"p = 0.5, {spell(np.divide(removed, half))}; replacing a user, p = 0.1, {spell(np.divide(replaced, tenth))}; an empty round is "
+        f"{'not defined' if empty_round_fails() else 'defined'}",
+        removed[-1] > 10 * half[-1] and replaced[-1] > 1.5 * tenth[-1] and empty_round_fails(),
     )
 
 
