@@ -127,6 +127,10 @@ def federated_audit(options, sds) -> list[float]:
     return [(2 * options["clip"] * unit / sd) ** 2 for sd in sds["noise"]]
 
 
+def client_lemmas_audit(options, sds) -> list[float]:
+    return centaur_audit({"rounds": 1, "init": "planted"} | options, sds)
+
+
 def single_model_audit(options, sds) -> list[float]:
     return moments_audit(options, sds, 1) if options["method"] == "moments" else gradient_audit(options, sds)
 
@@ -218,6 +222,14 @@ CASES = [
         scored=False,
         paper_holds=False,
     ),
+    Case(
+        "power_method",
+        {"iterations": 2, "init_clip": 0.7, "starts": 2, "init": "planted"},
+        power_method_audit,
+        reads_truth=True,
+        scored=False,
+        paper_holds=False,
+    ),
     Case("centaur", CENTAUR | {"init": "planted"}, centaur_audit, reads_truth=True, paper_holds=False),
     Case(
         "centaur", CENTAUR | {"init": "random", "clip_scale": "absolute", "step": 0.1}, centaur_audit, paper_holds=False
@@ -252,6 +264,22 @@ CASES = [
         paper_holds=False,
     ),
     Case("update_norms", {"start_sine": 0.3, "batch_samples": 6}, releases=False, reads_truth=True, scored=False),
+    Case(
+        "client_lemmas",
+        {"clip": 0.5, "batch_samples": 4},
+        client_lemmas_audit,
+        reads_truth=True,
+        scored=False,
+        paper_holds=False,
+    ),
+    Case(
+        "client_lemmas",
+        {"clip": 5.0, "batch_samples": 8, "clip_scale": "absolute", "step": 0.1, "start_sine": 0.4},
+        client_lemmas_audit,
+        reads_truth=True,
+        scored=False,
+        paper_holds=False,
+    ),
     Case("single_model", {"method": "moments", **CLIPS}, single_model_audit),
     Case("single_model", {"method": "gradient", "clip_feature": 0.5, "epochs": 3}, single_model_audit),
     Case("nonprivate_altmin", {"max_epochs": 4}),

@@ -1,0 +1,331 @@
+"""One round of CENTAUR taken apart (Lemmas C.1 to D.7 of shen2023), against loops in float64 and the matrices of the proof."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import fixed_noise, gather, make_task
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from privrep import formulas
+from privrep.algorithms import centaur
+from privrep.algorithms.client_lemmas import Algorithm, clients
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.problem import HEAVY_EVERY, Problem, Users
+from privrep.studies import client_lemmas as study
+from privrep.subspace import dist2, orthonormalise, planted_subspace, random_subspace
+
+PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
+UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
+
+
+def algorithm(**options) -> Algorithm:
+    defaults = {"clip": 1.0, "batch_samples": 9, "clip_scale": "absolute", "start_sine": 0.4}
+    return Algorithm(**defaults | options)
+
+
+def vec(matrix):
+    return matrix.ravel(order="F")
+
+
+def by_hand(users, task, options, wrong=""):
+    """All numbers of a round by their definitions in Appendices C and D, with the streams of the task.
+
+    The suprema of Lemmas C.2 to C.4 are taken over all n x k matrices V, as printed, by the matrix of the quadratic form.
+    `wrong`: a fault to put in, which the comparison must notice.
+    """
+    features, labels, true = gather(users)
+    _, n, _ = features.shape
+    k, q = true.shape[1], options.batch_samples
+    truth = users.truth.basis
+    start = planted_subspace(truth, options.start_sine, task.stream("init"))
+    order = task.stream("samples").permutation(users.problem.samples)
+    first, second = order[:q], order[q : 2 * q]
+    if wrong == "samples swapped":
+        first, second = second, first
+    inner, cross = np.zeros((n * k, n * k)), np.zeros((n * k, n * k))
+    fitted, norms, clipped = np.zeros((n, k)), [], np.zeros(start.shape)
+    for i in range(n):
+        unit = np.eye(n)[i]
+        rows = features[first, i]
+        for x in rows:
+            here, there = vec(np.outer(unit, x) @ start), vec(np.outer(unit, x) @ truth)
+            inner += np.outer(here, here) / q
+            cross += np.outer(here, there) / q
+        fitted[i] = np.linalg.lstsq(rows @ start, labels[first, i], rcond=None)[0]
+    heads, targets = fitted / math.sqrt(n), true / math.sqrt(n)
+    target = start @ heads.T - truth @ targets.T
+    gradient = np.zeros(start.shape)
+    for i in range(n):
+        own = np.zeros(start.shape)
+        for x in features[second, i]:
+            sensed = math.sqrt(n) * np.outer(x, np.eye(n)[i])
+            own += np.sum(sensed * target) * sensed @ heads / q
+        norms.append(np.linalg.norm(own))
+        gradient += own / n
+        clipped += own * (1 if wrong == "no clip" else min(1.0, options.clip / norms[-1]))
+    turn = np.kron(start.T @ truth, np.eye(n))
+    gap = inner @ turn - cross
+    shift = np.linalg.solve(inner, gap @ vec(targets))
+    noise = 2 * task.budget.noise_multiplier(options.cost, options.theorem) * options.clip
+    step = options.step / users.problem.head_condition**2
+    iterate = start - step * (clipped + noise * task.stream("noise").standard_normal(start.shape)) / n
+    singular = np.linalg.svd(targets, compute_uv=False)
+    numbers = {
+        "noise_multiplier": task.budget.multiplier,
+        "zeta": options.clip,
+        "gradient_median": np.median(norms),
+        "gradient_max": max(norms),
+        "clipped_share": np.mean(np.array(norms) > options.clip),
+        "gradient_2": np.linalg.norm(gradient, 2),
+        "isometry_2": np.linalg.norm(inner - np.eye(n * k), 2),
+        "gram_least": np.linalg.eigvalsh(inner)[0],
+        "heads_F": np.linalg.norm(heads),
+        "descent_2": np.linalg.norm(np.eye(k) - step * heads.T @ heads, 2),
+        "inverse_2": np.linalg.norm(np.linalg.inv(np.linalg.qr(iterate)[1]), 2),
+        "cross_2": np.linalg.norm(gap, 2),
+        "deviation_2": np.linalg.norm(gradient - target @ heads, 2),
+        "head_errors_F": np.linalg.norm(shift),
+        "signal_max": singular[0],
+        "signal_min": singular[-1],
+        "true_head_max": np.linalg.norm(true, axis=1).max(),
+    }
+    identity = vec(heads) - (np.kron(start.T @ truth, np.eye(n)) @ vec(targets) - shift)
+    return numbers, orthonormalise(iterate), np.abs(identity).max()
+
+
+def both(problem, multiplier=0.0, wrong="", **options):
+    chosen = algorithm(**options)
+    task = make_task(Users(problem), fixed_noise(multiplier))
+    return chosen.fit(task), by_hand(task.users, task, chosen, wrong)
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, UNEQUAL, Problem(24, 20, 7, 1)], ids=str)
+@pytest.mark.parametrize(("clip", "multiplier"), [(1.0, 0.0), (1.0, 0.5), (50.0, 0.02)])
+def test_the_numbers_of_a_round(problem, clip, multiplier):
+    """Log, scores and iterate are those of the definitions; Lemma D.1 holds up to the rounding of the float32 labels."""
+    outcome, (numbers, iterate, identity) = both(problem, multiplier, clip=clip)
+    assert set(outcome.log | outcome.scores) == set(numbers)
+    assert outcome.log | outcome.scores == pytest.approx(numbers, rel=1e-3, abs=1e-9)
+    assert dist2(outcome.subspace, iterate) < 1e-4
+    assert identity < 1e-6
+    assert (outcome.log["clipped_share"] > 0) == (clip == 1.0)
+
+
+@pytest.mark.parametrize("wrong", ["samples swapped", "no clip"])
+def test_the_comparison_notices_a_fault(wrong):
+    outcome, (numbers, iterate, _) = both(UNEQUAL, 0.0, wrong)
+    same = outcome.log | outcome.scores == pytest.approx(numbers, rel=1e-2)
+    assert not (same and dist2(outcome.subspace, iterate) < 1e-2)
+
+
+def test_clients_from_a_turned_start(rng):
+    """A planted start has B^T B* = cos I, which hides a transpose; here B is turned. Users by loops, and Lemma D.1 row by row."""
+    users, q = Users(UNEQUAL), 9
+    features, labels, true = gather(users)
+    truth = users.truth.basis
+    basis = planted_subspace(truth, 0.4, rng) @ random_subspace(3, 3, rng)
+    first, second = np.arange(q), np.arange(q, 2 * q)
+    found = clients(users, basis, first, second)
+    for i in range(24):
+        moment = features[first, i].T @ features[first, i] / q
+        head = np.linalg.lstsq(features[first, i] @ basis, labels[first, i], rcond=None)[0]
+        rows = features[second, i]
+        np.testing.assert_allclose(found.grams[i], basis.T @ moment @ basis, atol=1e-5)
+        np.testing.assert_allclose(found.crosses[i], basis.T @ moment @ (basis @ basis.T @ truth - truth), atol=1e-5)
+        np.testing.assert_allclose(found.heads[i], head, atol=1e-4)
+        np.testing.assert_allclose(found.left[i], rows.T @ (rows @ basis @ head - labels[second, i]) / q, atol=1e-4)
+    np.testing.assert_array_equal(found.true, true)
+    np.testing.assert_allclose(found.heads, true @ truth.T @ basis - found.head_errors, atol=1e-4)
+    assert np.abs(found.heads - (true @ basis.T @ truth - found.head_errors)).max() > 0.1
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 0.3])
+def test_it_is_a_round_of_centaur(multiplier):
+    """The same subspace, clip and cost as one round of `centaur` from the same start under the same noise."""
+    options = {"clip": 0.1, "batch_samples": 9, "start_sine": 0.3, "step": 0.5}
+    one, other = (make_task(Users(UNEQUAL), fixed_noise(multiplier)) for _ in range(2))
+    step = Algorithm(**options).fit(one)
+    whole = centaur.Algorithm(rounds=1, init="planted", **options).fit(other)
+    assert dist2(step.subspace, whole.subspace) < 1e-9
+    assert one.ledger.mu == other.ledger.mu
+    assert step.log["zeta"] == whole.log["zeta"] == pytest.approx(0.1 * math.sqrt(7) * 3**1.5)
+    assert step.epsilon_paper == whole.epsilon_paper
+
+
+def test_only_the_noisy_sum_is_released(monkeypatch):
+    """The subspace is a function of the released sum and the start; the one entry is over all users."""
+    asked = []
+
+    def release(value, **rest):
+        asked.append(rest)
+        return np.ones(value.shape)
+
+    monkeypatch.setattr("privrep.algorithms.client_lemmas.release_vector", release)
+    task = make_task(Users(PROBLEM), fixed_noise(0.5))
+    outcome = algorithm().fit(task)
+    start = planted_subspace(task.users.truth.basis, 0.4, task.stream("init"))
+    assert dist2(outcome.subspace, orthonormalise(start - 0.25 / 24 * np.ones(start.shape))) < 1e-9
+    assert len(asked) == 1
+    assert asked[0]["bound"] == 1.0
+    assert asked[0]["users"] == range(24)
+    assert asked[0]["noise_multiplier"] == 0.5
+    assert algorithm().cost == GAUSSIAN_COST
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"clip": 0.0}, "clip"),
+        ({"batch_samples": 0}, "batch_samples"),
+        ({"clip_scale": "big"}, "clip_scale"),
+        ({"step": -1.0}, "step"),
+        ({"start_sine": 1.0}, "start_sine"),
+        ({"start_sine": math.nan}, "start_sine"),
+    ],
+)
+def test_bad_options_are_named(options, name):
+    with pytest.raises(ValueError, match=rf"^{name} is "):
+        algorithm(**options)
+
+
+def test_limits():
+    with pytest.raises(ValueError, match=r"^batch_samples is 1; it must be at least the rank, 2"):
+        algorithm(batch_samples=1).check(PROBLEM)
+    with pytest.raises(ValueError, match=r"^samples is 20; .* needs at least 22"):
+        algorithm(batch_samples=11).check(PROBLEM)
+    with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
+        algorithm().check(Problem(24, 20, 3, 2))
+    algorithm().check(PROBLEM)
+
+
+# The study
+
+
+def table(*problems, multiplier=0.0, **options) -> pd.DataFrame:
+    """Rows as in cells.csv, one per problem."""
+    chosen = algorithm(**options)
+    rows = []
+    for problem in problems:
+        outcome = chosen.fit(make_task(Users(problem), fixed_noise(multiplier)))
+        rows.append(vars(problem) | vars(chosen) | outcome.log | outcome.scores)
+        rows[-1] |= {
+            "algorithm": "client_lemmas",
+            "series": "kappa",
+            "dist2": dist2(outcome.subspace, Users(problem).truth.basis),
+        }
+    return study.with_predictions(pd.DataFrame(rows))
+
+
+LARGE = Problem(30, 1600, 8, 2, head_law="aniso", head_condition=1.5)
+
+
+def test_ratios_are_those_of_the_paper():
+    """Every inequality by hand, from the numbers of one run whose delta_1 is below 1."""
+    cells = table(LARGE, batch_samples=800, start_sine=0.1, clip=100.0, multiplier=0.01)
+    (row,), (found,) = cells.to_dict("records"), study.ratios(cells).to_dict("records")
+    n, d, k, q, dist, kappa = 30, 8, 2, 800, 0.1, row["signal_max"] / row["signal_min"]
+    s1, sk, long = row["signal_max"], row["signal_min"], row["true_head_max"]
+    mu = long / (math.sqrt(k) * sk)
+    delta1, delta2 = row["isometry_2"], row["cross_2"] / dist
+    delta3 = 4 * (math.sqrt(d) + math.sqrt(k * math.log(n))) / math.sqrt(q * n * kappa**2)
+    a = (math.sqrt(k) + 2 * math.sqrt(math.log(n))) / math.sqrt(q)
+    eta, ball = 0.25 / 1.5**2, 0.96
+    bound = delta2 * s1 * math.sqrt(k) * dist / (1 - delta1)
+    assert delta1 < 1
+    expected = {
+        "C.1": row["gradient_max"] / (mu**2 * k * sk**2 * math.sqrt(d * k * math.log(n))),
+        "C.2": delta1 / math.sqrt(k * math.log(n) / q),
+        "C.2 corrected": delta1 / ((1 + a) ** 2 - 1),
+        "C.3": delta2 / math.sqrt(k * math.log(n) / q),
+        "C.3 corrected": delta2 / ((1 + a) * (2 * math.sqrt(k) + 2 * math.sqrt(math.log(n))) / math.sqrt(q)),
+        "C.4": row["gradient_2"] / (delta3 * s1**2 * k * dist),
+        "D.2": (1 - delta1) / row["gram_least"],
+        "D.2 printed": (1 - delta1) / (row["gram_least"] / n),
+        "D.4 F": row["head_errors_F"] / bound,
+        "D.4 V": row["heads_F"] / (math.sqrt(k) * s1 + bound),
+        "D.5": row["descent_2"] / (1 - eta * (ball * sk**2 - 2 * delta2 * s1**2 * math.sqrt(k) * dist / (1 - delta1))),
+        "D.6": row["deviation_2"] / (delta3 * s1**2 * k * dist),
+        "D.6 corrected": row["deviation_2"] / (mu**2 * kappa * delta3 / kappa**2 * s1**2 * k * dist),
+        "D.7": row["inverse_2"] * math.sqrt(1 - eta * sk**2 * ball / 2),
+        "Remark C.1": max(
+            delta2 * math.sqrt(k) / (1 - delta1),
+            delta2**2 * k / (1 - delta1) ** 2,
+            row["deviation_2"] / (s1**2 * k * dist) * k,
+        )
+        / (sk**2 * ball / (36 * s1**2)),
+    }
+    assert found == pytest.approx(expected, rel=1e-9)
+    assert {name for name in found if found[name] > 1} == {"C.2", "C.3", "C.4", "D.2 printed", "Remark C.1"}
+
+
+def test_without_a_right_side_there_is_no_ratio():
+    """delta_1 >= 1: the lemmas that divide by 1 - delta_1 say nothing."""
+    cells = table(PROBLEM, batch_samples=4)
+    assert cells["isometry_2"].iloc[0] > 1
+    found = study.ratios(cells).iloc[0]
+    assert set(found.index[found.isna()]) == {"D.2", "D.2 printed", "D.4 F", "D.4 V", "D.5", "Remark C.1"}
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_corrected_bounds_hold(k, rng):
+    """q x k normal matrices of 200 users, 50 times: the bounds with constants hold in each, the printed ones in none. The corrected
+    bounds fail with probability below 4 / n each, of which 50 draws allow 4 (false alarm 1e-2); none does."""
+    n, q = 200, 60
+    a = (math.sqrt(k) + 2 * math.sqrt(math.log(n))) / math.sqrt(q)
+    for _ in range(50):
+        inside, outside = rng.standard_normal((2, n, q, k))
+        first = np.abs(np.linalg.eigvalsh(inside.transpose(0, 2, 1) @ inside / q) - 1).max()
+        second = np.linalg.norm(inside.transpose(0, 2, 1) @ outside / q, 2, axis=(1, 2)).max()
+        assert first <= 2 * a + a**2
+        assert second <= (1 + a) * (a + math.sqrt(k / q))
+        assert first > math.sqrt(k * math.log(n) / q)
+
+
+@pytest.mark.parametrize("factor", [1.0, 5.0, 20.0])
+def test_long_heads_raise_the_deviation(factor):
+    """mu is that of `Problem`; the deviation grows by sqrt(E ||v||^4) / E ||v||^2, here from the heads themselves."""
+    problem = Problem(HEAVY_EVERY, 20, 7, 2, head_law="heavy", head_factor=factor)
+    row = table(problem).iloc[0]
+    heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
+    squares = (heads**2).sum(axis=1)
+    assert row["incoherence"] == pytest.approx(problem.longest_head, rel=1e-12)
+    plain = formulas.gradient_deviation(HEAVY_EVERY, 7, 2, 9, 0.4)
+    assert row["deviation"] / plain == pytest.approx(math.sqrt((squares**2).mean()) / squares.mean(), rel=1e-5)
+
+
+def test_the_bound_of_a_round():
+    """Eq. (19) with C_N = 1, over the start."""
+    cells = table(LARGE, batch_samples=800, start_sine=0.1, clip=100.0, multiplier=0.01)
+    (point,) = study.step_points(cells).to_dict("records")
+    noise = 0.25 / 1.5**2 * 0.02 * 100 / 30
+    assert point["bound"] == pytest.approx(math.sqrt(1 - 0.96 / (8 * 1.5**2)) + 3 * noise * math.sqrt(8) / 0.1)
+    assert point["factor"] == pytest.approx(cells["dist2"].iloc[0] / 0.1)
+
+
+@given(n=st.integers(2, 6), d=st.integers(4, 8), k=st.integers(1, 2), spare=st.integers(1, 4))
+def test_the_algebra_holds_at_every_size(n, d, k, spare):
+    """Lemmas D.1 and D.3, whatever the sizes, provided the samples determine the heads."""
+    found = study.kronecker(n, 2 * k + spare, d, k)
+    assert found["D.1 gap"] < 1e-10
+    assert found["D.3 with n"] == pytest.approx(1, abs=1e-9)
+
+
+def test_no_variable_of_variance_one_is_1_subgaussian():
+    """E exp(x^2 / s^2) = 2 for a sign at s = 1 / sqrt(ln 2) and a normal variable at s = sqrt(8/3), and is above 2 at s = 1."""
+    least, normal = (measure.measured for measure in study.subgaussian_norms())
+    assert math.exp(1 / least**2) == pytest.approx(2)
+    assert integrate.quad(lambda x: math.exp(x**2 / normal**2) * stats.norm.pdf(x), -40, 40)[0] == pytest.approx(2)
+    assert least > 1
+
+
+def test_the_law_of_a_path():
+    """The first round leaves sqrt(9/16 + 7/16 r^2) of the start, r the steady state; from r = 1 on the steady state is the largest."""
+    rows = {"series": "path", "start_sine": 0.1, "seed": 0, "step": 0.25, "largest_dist2": 0.08}
+    cells = pd.DataFrame([rows | {"steady": 0.1 * r} for r in (0.0, 0.5, 1.0, 2.0)])
+    points = study.path_points(cells)
+    np.testing.assert_allclose(points["law"], [0.75, math.sqrt(9 / 16 + 7 / 64), 1.0, 2.0])
+    np.testing.assert_allclose(points["largest"], 0.8)
