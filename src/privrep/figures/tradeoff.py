@@ -12,7 +12,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from privrep.figures.sweeps import fit_table
+from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table
 from privrep.measure import Measure
 from privrep.plotting import COLOURS, few_ticks, new_figure, plain_ticks
 from privrep.scaling import Fit, fit_all
@@ -33,8 +33,9 @@ SERIES = {
     "B fixed dist2": ("shen2023, one clip for all d", COLOURS[2]),
     "B random dist2": ("shen2023, random start", COLOURS[4]),
 }
+BUDGET = {"epsilon dist2": "ε, dist2", "kappa distF": "κ, T = 24 κ², distF"}
 USERS = {"A users": ("jain2021", COLOURS[3]), "B users": ("shen2023", COLOURS[0])}
-KINDS = {"neither": "0.85", "A": COLOURS[3], "B": COLOURS[0], "both": COLOURS[2]}
+KINDS = {"neither": "0.6", "A": COLOURS[3], "B": COLOURS[0], "both": COLOURS[2]}
 WIDEST = 1000
 
 
@@ -141,7 +142,7 @@ def draw_cost() -> tuple[Figure, pd.DataFrame]:
     methods = {
         "jain2021": ("A", {}, COLOURS[3]),
         "shen2023": ("B", {}, COLOURS[0]),
-        "shen2023, random start": ("B", {"starts": 0}, COLOURS[4]),
+        "shen2023, random start": ("B", {"starts": 0, "rounds": 48}, COLOURS[4]),
     }
     numbers = pd.DataFrame({"dim": dims})
     figure, axes = new_figure(7.6, 3.3, ncols=2)
@@ -162,6 +163,7 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
     fits = fit_all(STUDY, cells)
     return {
         "comparison/d_exponent": draw_exponents(cells, fits),
+        "comparison/budget": draw_fits(fits, BUDGET, claimed_exponents("shen2023", STUDY), "error"),
         "comparison/users_needed": draw_users(fits),
         "comparison/regions": draw_regions(cells),
         "comparison/cost": draw_cost(),

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 
 GREEK = {
+    "alpha": "α",
     "epsilon": "ε",
     "eps": "ε",
     "delta": "δ",
@@ -52,10 +53,11 @@ def typeset(text: str) -> str:
     text = html.escape(str(text), quote=False)
     for plain, sign in SIGNS.items():
         text = text.replace(plain, sign)
-    text = re.sub(r"\^(-?\d+(?:\.\d+)?)(?!\d)", lambda match: SQUARE.get(match[1], f"<sup>{match[1]}</sup>"), text)
+    power = r"\^(-?(?:\d+(?:\.\d+)?(?!\d)|[a-z](?![\da-zA-Z])))"
+    text = re.sub(power, lambda match: SQUARE.get(match[1], f"<sup>{match[1].replace('-', '−')}</sup>"), text)
     text = re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], text)
     text = re.sub(r"(‖)_([2F])\b", r"\1<sub>\2</sub>", text)
-    text = re.sub(r"(?<![\w-])([A-Za-zσλ])_([A-Za-z0-9]+)(?![A-Za-z0-9_-])", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"(?<![\w-])([A-Za-zα-ω])_([A-Za-z0-9]+)(?![A-Za-z0-9_-])", r"\1<sub>\2</sub>", text)
     text = re.sub(r"(?<![\w.-])1(?:\.0)?e-0?(\d+)\b", r"10<sup>−\1</sup>", text)
     text = re.sub(r"(?<=\S) ([=≤≥]) (?=\S)", "\u00a0\\1\u00a0", text)
     return re.sub(r"(?<![\w)-])-(?=\d)", "−", text)
