@@ -264,3 +264,17 @@ def power_sampling_noise(n, along, across, spread, fresh):
     """Sine per direction by sampling: spread / sqrt(n (along^2 - across^2)) with fresh samples in each iteration, whose errors add in
     squares; spread / (sqrt(n) (along - across)) with the same ones in all."""
     return spread / np.sqrt(n * np.where(fresh, along**2 - across**2, (along - across) ** 2))
+
+
+def model_update(square, d, samples, sigma=0.0):
+    """Root mean square of ||(1/q) sum (<theta, x> - y) x|| on q samples, `square` the mean of ||theta - theta_j||^2: exact for Gaussian
+    features, sqrt(square (1 + (d + 1) / q) + sigma^2 d / q)."""
+    return np.sqrt(square * (1 + (d + 1) / samples) + sigma**2 * d / samples)
+
+
+def representation_update(sine, d, k, samples, sigma=0.0):
+    """Root mean square of ||G_j|| of shen2023 Algorithm 4, lam_i = 1, at sine s in every direction, q samples each for head and
+    gradient: ||G_j|| = ||g_j|| ||w_j||, where the fit scatters w_j about its mean by (k s^2 + sigma^2) k / (q - k - 1). For small s and
+    large q it is k s sqrt(1 + d / q). Leaves out the fourth moment of the scatter."""
+    scatter = (k * sine**2 + sigma**2) * k / (samples - k - 1)
+    return model_update(k * sine**2 + scatter, d, samples, sigma) * np.sqrt(k * (1 - sine**2) + scatter)
