@@ -20,6 +20,7 @@ from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
 import privrep.algorithms
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
+from privrep.privacy.ledger import Ledger
 from privrep.problem import Problem, Truth, Users
 from privrep.splits import count, split_samples
 from privrep.subspace import dist_frobenius, random_subspace
@@ -402,6 +403,30 @@ def test_the_truth_is_for_scoring(case):
         assert plain.log == seen.log
     if case.scored:
         assert plain.excess_risk != seen.excess_risk
+
+
+@every_private_case
+def test_the_noise_reaches_the_result(case):
+    """Other draws of one noise alone, with all other streams as they were, change the result: what is used is what was released."""
+    task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
+    algorithm = load_algorithm(case.name, case.options)
+
+    def fit(changed: str | None) -> tuple[float, set[str]]:
+        recorders: dict[str, Recorder] = {}
+
+        def recording(role):
+            rng = np.random.default_rng(7) if role == changed else task.stream(role)
+            return recorders.setdefault(role, Recorder(rng))
+
+        own = Task(task.users, task.budget, recording, Ledger())
+        return score(algorithm.fit(own), own), {role for role, recorder in recorders.items() if recorder.calls}
+
+    plain, roles = fit(None)
+    if case.options.get("heads") == "true":
+        roles.discard("init_noise")  # one step with true heads forgets where it started
+    assert roles
+    for role in roles:
+        assert fit(role)[0] != plain, role
 
 
 @every_case
