@@ -378,7 +378,9 @@ def test_the_median_gradient_of_a_round(k, d, q, sine):
         assert found != pytest.approx(sine * k * math.sqrt(1 + d / q), rel=0.1)
 
 
-@pytest.mark.parametrize(("k", "d", "q", "sine"), [(2, 20, 16, 0.2), (1, 20, 8, 0.1), (4, 40, 12, 0.1), (2, 12, 32, 0.5)])
+@pytest.mark.parametrize(
+    ("k", "d", "q", "sine"), [(2, 20, 16, 0.2), (1, 20, 8, 0.1), (4, 40, 12, 0.1), (2, 12, 32, 0.5)]
+)
 def test_the_deviation_of_the_mean_gradient(k, d, q, sine):
     """||G - Q V|| over 40 data sets of 400 users: within 8 %, at a standard error of 2 to 3 %."""
     fitter = client_lemmas.Algorithm(clip=1.0, batch_samples=q, start_sine=sine)

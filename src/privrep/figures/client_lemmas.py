@@ -48,13 +48,8 @@ LEMMAS = {
 }
 CONSTANTS = (1, 0.1, 0.01)
 """c_zeta of the lines beside the largest gradients."""
-GROUPS = {
-    "one length": {"head_law": ["sphere"]},
-    "condition 1 to 3": {"head_law": ["aniso"]},
-    "Gaussian": {"head_law": ["gauss"]},
-    "one in 100 long": {"head_law": ["heavy"]},
-}
-"""Kinds of heads -> rows."""
+HEADS = {"sphere": "one length", "aniso": "condition 1 to 3", "gauss": "Gaussian", "heavy": "one in 100 long"}
+"""Law of the heads -> label."""
 
 
 def diagonal(axis: Axes, low: float, high: float, factor: float = 1.0, **style) -> None:
@@ -71,8 +66,8 @@ def draw_norms(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     )
     figure, axes = new_figure(7.8, 3.6, ncols=2)
     axis = axes[0]
-    for colour, (label, where) in zip(COLOURS, GROUPS.items(), strict=False):
-        part = numbers[numbers["head_law"].isin(where["head_law"])]
+    for colour, (law, label) in zip(COLOURS, HEADS.items(), strict=False):
+        part = numbers[numbers["head_law"] == law]
         axis.plot(part["printed"], part["gradient_max"], ".", color=colour, markersize=3, alpha=0.6, label=label)
     ends = numbers["printed"].min(), numbers["printed"].max()
     for constant in CONSTANTS:
