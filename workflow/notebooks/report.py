@@ -19,6 +19,7 @@ from IPython.display import HTML, Markdown, display
 from privrep.report import claim_rows, outcome, record, sources, verdicts
 from privrep.report.findings import (
     accounting,
+    accounting_shen2023,
     centaur_rates,
     figure2,
     init_rates,
@@ -230,6 +231,23 @@ section(
         "shen2023/centaur_rate": "Rate of convergence",
         "shen2023/noise_cap": "Largest noise",
         "shen2023/participation": "Participation",
+    },
+)
+
+# %% [markdown]
+# ## Privacy statements of shen2023
+#
+# A round adds noise of standard deviation $\sigma_g \zeta_g$ to a sum of vectors of norm at most $\zeta_g$. Removing a user moves the
+# sum by $\zeta_g$; replacing one, as in Definition 2.1, moves it by $2 \zeta_g$. Theorem 5.2 charges $4 \alpha T_g / \sigma_g^2$ for
+# start and rounds and states $\varepsilon = 2 \sqrt{T_g \ln(1/\delta)} / \sigma_g$. All numbers here are arithmetic.
+
+# %%
+section(
+    "accounting_shen2023",
+    accounting_shen2023.findings,
+    {
+        "shen2023/privacy_accounting": "Conversion to (ε, δ)",
+        "shen2023/sampled_round": "One round, random participation",
     },
 )
 

@@ -138,7 +138,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     fits: dict[str, Fit] = fit_all(STUDY, cells)
     found = fit_measures(fits)
     found += factors(cells, "A", "B", "A over B") + continued(cells)
-    found += factors(cells, "B", "B-random", "B over random start")
+    found += factors(cells, "B-random", "B", "random start over B")
     found += factors(cells, "A-printed", "A", "A, printed over own clip") + factors(
         cells, "B-printed", "B", "B, printed over own clip"
     )
