@@ -14,11 +14,12 @@ from conftest import FakeUsers, Recorder, fake_users, fixed_noise, gather, make_
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privrep import formulas
 from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.centaur import Algorithm, client, representation_gradients
 from privrep.algorithms.power_method import power_method, random_starts
 from privrep.algorithms.server import Server
-from privrep.privacy.accounting import Budget
+from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Block, Problem, Truth, Users
 from privrep.splits import SampleDraws
@@ -299,8 +300,12 @@ def steady(problem, multiplier=0.05, rounds=1500, **options):
 )
 def test_the_steady_state_follows_its_law(change, options):
     """Within 5 standard errors, 4 to 8 %; a factor sqrt(2) is rejected each time."""
-    measured, law = steady(replace(LAW, **change), **options)
+    problem = replace(LAW, **change)
+    measured, law = steady(problem, **options)
     assert law.fits(measured)
+    step, lam = options.get("step", 0.25), problem.head_scales**2
+    noise = formulas.centaur_noise(problem.users, 0.05, 3.0, step, lam[0])
+    assert formulas.centaur_frobenius(noise, problem.dim, lam / lam[0], step) == pytest.approx(law.value, rel=1e-12)
     for factor in (2**-0.5, 2**0.5):
         assert not law.fits(measured, factor)
 
@@ -549,6 +554,16 @@ def test_sampling_is_a_gain_over_the_budget():
         spent.append(task.ledger.epsilon(DELTA))
     assert 0 < spent[0] < 1.5
     assert spent[1] == pytest.approx(3.0, abs=1e-9)
+
+
+def test_sampling_and_a_start_of_all_users_compose():
+    """The start is charged in full, the rounds at their rate: more than the start alone, less than the target."""
+    options = algorithm(init="power_method", starts=2, iterations=2, init_samples=4, participation=0.2)
+    task = make_task(Users(PROBLEM), Budget(3.0, DELTA, "exact"))
+    options.fit(task)
+    start = math.sqrt(sum(entry.mu**2 for entry in task.ledger.entries if entry.name == "power_method"))
+    assert {(entry.name, entry.rate) for entry in task.ledger.entries} == {("power_method", 1.0), ("gradient", 0.2)}
+    assert gdp_epsilon(start, DELTA) < task.ledger.epsilon(DELTA) < 3.0
 
 
 def test_noise_of_both_parts():

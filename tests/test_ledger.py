@@ -78,8 +78,8 @@ def test_a_further_release_never_lowers_the_cost(entries, sensitivity, start, le
 def test_the_printed_ledger_has_one_line_per_release():
     lines = str(ledger_of((3, 4, 0, 10), (1, 0, 10, 20))).splitlines()
     assert len(lines) == 3
-    assert lines[1].split() == ["release", "3", "4", "0.75", "0..9"]
-    assert lines[2].split() == ["release", "1", "0", "inf", "10..19"]
+    assert lines[1].split() == ["release", "3", "4", "0.75", "1", "0..9"]
+    assert lines[2].split() == ["release", "1", "0", "inf", "1", "10..19"]
 
 
 # Users who take part at random
@@ -132,3 +132,9 @@ def test_a_sampled_release_without_noise_spoils_everything():
     ledger = Ledger()
     ledger.record(Entry("release", 1.0, 0.0, 0, 10, 0.01))
     assert ledger.epsilon(1e-6) == math.inf
+
+
+def test_the_printed_ledger_tells_the_rate():
+    """mu is that of a user who takes part, so the rate stands next to it."""
+    (line,) = str(sampled_ledger((0.5, 0.25, 0, 10))).splitlines()[1:]
+    assert line.split() == ["release", "0.5", "1", "0.5", "0.25", "0..9"]

@@ -44,7 +44,7 @@ class Problem:
     head_law : {"gauss", "sphere", "aniso", "heavy"}
         `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with ||v_j|| = sqrt(k), incoherence 1.
         `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps. `heavy`: `sphere`, one user in `HEAVY_EVERY`
-        with a head `head_factor` times as long as the others', scaled so that E v v^T = I.
+        with a head `head_factor` times as long as the others', scaled so that E v v^T = I over whole hundreds of users.
     truth_law : {"orthonormal", "unit-columns"}
         How U* is normalised: orthonormal columns, or independent Gaussian columns of unit norm ("we normalize U to unit
         norm", jain2021 Section 6).

@@ -66,9 +66,9 @@ class Ledger:
         return max(sampled_epsilon(tuple((entry.mu, entry.rate) for entry in part), delta) for part in self._touching())
 
     def __str__(self) -> str:
-        lines = [f"{'release':<28} {'sensitivity':>12} {'noise sd':>12} {'mu':>10}  users"]
+        lines = [f"{'release':<28} {'sensitivity':>12} {'noise sd':>12} {'mu':>10} {'rate':>6}  users"]
         for e in self.entries:
             lines.append(
-                f"{e.name:<28} {e.sensitivity:>12.6g} {e.noise_sd:>12.6g} {e.mu:>10.4g}  {e.start}..{e.stop - 1}"
+                f"{e.name:<28} {e.sensitivity:>12.6g} {e.noise_sd:>12.6g} {e.mu:>10.4g} {e.rate:>6.3g}  {e.start}..{e.stop - 1}"
             )
         return "\n".join(lines)
