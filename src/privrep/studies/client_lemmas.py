@@ -76,16 +76,15 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
     left = (1 - first).where(first < 1)
     error = second * high * root * dist / left
     ball, step = 1 - BALL**2, runs["step"] / runs["head_condition"] ** 2
-    slack = pd.concat(
-        [second * root / left, (second * root / left) ** 2, runs["deviation_2"] / (high**2 * dist)], axis=1
-    )
+    slack = np.maximum(second * root / left, (second * root / left) ** 2)
+    slack = np.maximum(slack, runs["deviation_2"] / (high**2 * dist))
     return pd.DataFrame(
         {
             "C.1": runs["gradient_max"] / printed_clip(runs),
             "C.2": first / delta,
             "C.2 corrected": first / (2 * edge + edge**2),
             "C.3": second / delta,
-            "C.3 corrected": second / ((1 + edge) * (root + edge * np.sqrt(q)) / np.sqrt(q)),
+            "C.3 corrected": second / ((1 + edge) * (edge + root / np.sqrt(q))),
             "C.4": runs["gradient_2"] / third,
             "D.2": left / runs["gram_least"],
             "D.2 printed": left / (runs["gram_least"] / n),
@@ -95,7 +94,7 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
             "D.6": runs["deviation_2"] / third,
             "D.6 corrected": runs["deviation_2"] / (width * runs["true_head_max"] ** 2 * dist),
             "D.7": runs["inverse_2"] * np.sqrt(1 - step * low**2 * ball / 2),
-            "Remark C.1": slack.max(axis=1, skipna=False) / (low**2 * ball / (36 * high**2)),
+            "Remark C.1": slack / (low**2 * ball / (36 * high**2)),
         }
     )
 
