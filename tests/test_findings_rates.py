@@ -163,6 +163,8 @@ def measures_with(value: float) -> Measures:
         "random start over B",
         "B, printed over own clip",
         "A over B, both printed",
+        "A over B, printed",
+        "A over B, noisy labels",
     )
     names += [f"{ratio} at d = {dim}" for ratio in ratios for dim in (10, 80)]
     names += [f"users ratio at d = {dim}" for dim in (50, 200, 1000)]

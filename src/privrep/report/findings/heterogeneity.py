@@ -1,0 +1,168 @@
+"""What the study heterogeneity found (shen2023, Remark 3.1, and the methods of Section 6 in the linear model)."""
+
+from __future__ import annotations
+
+from privrep.report.findings.rates import constants, exponent, heading, judged, known, paragraphs
+from privrep.report.run import Measures, Run
+from privrep.report.wording import listing, number, times
+
+STUDY = "heterogeneity"
+LABELS = {"dp_fedavg": "DP-FedAvg", "ppsgd": "PPSGD", "pmtl": "PMTL", "altmin": "jain2021's method"}
+"""Series -> name in the text."""
+
+
+def norms(run: Run, measures: Measures) -> str:
+    """Updates at the optimum and around it."""
+    if not known(
+        measures, "full model at its optimum", "representation over full, near", "exponent representation distance"
+    ):
+        return ""
+    stays = "full model: median norm at the optimum over sqrt(k)"
+    vanishes = "representation: largest norm at the optimum over that median"
+    holds = judged(run, "B-R3.1", "REPRODUCED", stays, vanishes)
+    return (
+        f"{heading('Gradients of a representation vanish at the optimum, those of a model do not', 'Updates at the optimum', holds)} The median update "
+        f"of a full model is {measures.text('full model at its optimum')} $\\sqrt k$ at the best model for all. That of a representation grows with "
+        f"the distance from the optimum to the power {exponent(measures, 'representation distance')} and is {measures.text('representation over full, near')} times "
+        "the full model's at distance 0.2, where Theorem 5.1 starts."
+    )
+
+
+def laws(measures: Measures) -> str:
+    """Constants of the two laws."""
+    found = constants(measures, "")
+    if not found:
+        return ""
+    low, high = min(found.values()), max(found.values())
+    return (
+        "**The laws.** On $q$ samples the root mean square is $\\lVert\\theta - \\theta_j\\rVert\\sqrt{1 + (d+1)/q}$ for a full model, and about "
+        "$k s \\sqrt{1 - s^2}\\sqrt{1 + (d+1)/q}$ for a representation at sine $s$, more where few samples scatter the heads. Measured over "
+        f"predicted: {number(low, 2)} to {number(high, 2)}."
+    )
+
+
+def limits(run: Run, measures: Measures) -> str:
+    """Where the representation's updates are not small."""
+    far, noisy = "representation over full, far, largest rank", "representation over full, label noise"
+    if not known(measures, far, noisy, "exponent representation k", "exponent full k"):
+        return ""
+    quantities = (
+        "representation over full model, median norm at distance 0.7, k = 8",
+        "representation over full model, median norm at the optimum, label noise 1",
+    )
+    fails = judged(run, "B-R3.1", "NOT-REPRODUCED", *quantities)
+    return (
+        f"{heading('Two conditions that Remark 3.1 leaves out', 'Far away, and with label noise', fails)} The representation's update carries a head, so it "
+        f"grows with $k$ as {exponent(measures, 'representation k')}, the full model's as {exponent(measures, 'full k')}: far from the optimum, at $k = 8$, it is "
+        f"{measures.text(far)} times as long. With label noise as large as one coordinate of the signal it does not vanish: it is {measures.text(noisy)} times the "
+        "full model's at the optimum."
+    )
+
+
+def bias(run: Run, measures: Measures) -> str:
+    """What clipping does at the optimum."""
+    names = ("drift of a full model", "drift of a full model, symmetric heads")
+    if not known(measures, *names):
+        return ""
+    symmetric = "full model: the same for symmetric heads, b = 0"
+    only = judged(run, "B-R3.1", "NOT-REPRODUCED", symmetric) and judged(
+        run, "B-R3.1", "REPRODUCED", "full model: drift of clipped updates at the optimum, b = 1/2"
+    )
+    drift, silent = (measures.text(name) for name in names)
+    return (
+        f"{heading('A small clip moves the optimum only where users are unequal in an asymmetric way', 'Bias by clipping', only)} With heads of which three "
+        f"quarters have one sign, the mean of small clipped updates is {drift} of the bound at the full model's own optimum. With symmetric heads, as in "
+        f"all other studies, it is {silent}, the noise of a finite number of users: what pulls to one side is cancelled by the other."
+    )
+
+
+def methods(run: Run, measures: Measures) -> str:
+    """The methods at one budget."""
+    shown = {name: f"general_centaur over {name}" for name in LABELS}
+    if not known(measures, *shown.values(), "general_centaur over own data"):
+        return ""
+    quantities = ("largest risk over stand-alone", "largest risk over DP-FedAvg", "largest risk over PMTL")
+    ahead = judged(run, "B-S6", "REPRODUCED", *quantities)
+    parts = listing(f"{measures.text(quantity)} times that of {LABELS[name]}" for name, quantity in shown.items())
+    return (
+        f"{heading('CENTAUR is far ahead of stand-alone training, DP-FedAvg and PMTL', 'The methods at one budget', ahead)} Its risk from a random start, at "
+        f"the epsilon where it compares worst, is {measures.text('general_centaur over own data')} times that of each user alone, and {parts}."
+    )
+
+
+def rival(run: Run, measures: Measures) -> str:
+    """PPSGD, and the choice of bounds."""
+    names = (
+        "general_centaur over ppsgd",
+        "general_centaur over ppsgd, best bounds",
+        "centaur over ppsgd, best bounds",
+        "ppsgd over own data",
+    )
+    if not known(measures, *names):
+        return ""
+    close = judged(
+        run,
+        "B-S6",
+        "NOT-REPRODUCED",
+        "largest risk over PPSGD",
+        "other methods of Section 6 below stand-alone at every epsilon",
+    )
+    ruled, tuned, section5, alone = (measures.text(name) for name in names)
+    return (
+        f"{heading('Not the only one', 'PPSGD', close)} PPSGD shares the representation, too, and keeps a part of the head with the user. Its largest risk is "
+        f"{alone} times that of each user alone. CENTAUR from a random start has {ruled} times PPSGD's risk where it compares worst, {tuned} times with the best of "
+        f"three clipping bounds for each. CENTAUR of Section 5, one gradient per round, has {section5} times PPSGD's risk at the best bounds."
+    )
+
+
+def small_bounds(measures: Measures) -> str:
+    """What a quarter of the bound does."""
+    names = {
+        "centaur": "CENTAUR of Section 5",
+        "general_centaur": "CENTAUR from a random start",
+        "ppsgd": "PPSGD",
+        "dp_fedavg": "DP-FedAvg",
+    }
+    if not known(measures, *(f"{name}, small bound over rule" for name in names)):
+        return ""
+    parts = listing(
+        f"{times(measures.value(f'{name}, small bound over rule'))} for {label}" for name, label in names.items()
+    )
+    return (
+        f"**Small bounds.** A quarter of the rule's clipping bound changes the risk to {parts}. A small bound is good once the start is near; on the way "
+        "there it only limits how far a round can go, and sixty rounds may not suffice."
+    )
+
+
+def common(run: Run, measures: Measures) -> str:
+    """What heterogeneity costs DP-FedAvg."""
+    names = ("dp_fedavg over general_centaur, nothing in common", "dp_fedavg over general_centaur, one model for all")
+    if not known(measures, *names):
+        return ""
+    costs = judged(
+        run,
+        "B-R3.1",
+        "REPRODUCED",
+        "risk of DP-FedAvg over CENTAUR: users with nothing in common, over one model for all",
+    )
+    apart, together = (measures.text(name) for name in names)
+    return (
+        f"{heading('Heterogeneity is what DP-FedAvg suffers from', 'From equal to unequal users', costs)} Turning signs of heads alone changes what users have "
+        f"in common and nothing that CENTAUR sees. At rank 1 DP-FedAvg's risk is {apart} times CENTAUR's for users with nothing in common, and {together} times "
+        "with one model for all."
+    )
+
+
+def findings(run: Run) -> str:
+    """All findings as paragraphs of Markdown."""
+    measures = run.measures(STUDY)
+    return paragraphs(
+        norms(run, measures),
+        laws(measures),
+        limits(run, measures),
+        bias(run, measures),
+        methods(run, measures),
+        rival(run, measures),
+        small_bounds(measures),
+        common(run, measures),
+    )
