@@ -35,9 +35,9 @@ def representation_steps(
 
     The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w is B w + ||w||^2 l.
     """
-    heads = fit_heads(block.features, block.labels, basis)
     moved = np.zeros((block.users, len(basis)))
     with np.errstate(over="ignore", invalid="ignore"):
+        heads = fit_heads(block.features, block.labels, basis)
         start, square = heads @ basis.T, np.einsum("bk,bk->b", heads, heads)[:, None]
         for batch in batches:
             moved = moved - step * gradient(block.features[batch], block.labels[batch], start + square * moved)

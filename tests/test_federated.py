@@ -1,0 +1,300 @@
+"""The methods of shen2023 Section 6: against slow loops over users, bounds on what a user adds, noise, and state that stays private."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import check_sd, fake_users, fixed_noise, gather, make_task, recut
+from scipy import stats
+
+from privrep.algorithms import dp_fedavg, federated, general_centaur, pmtl, ppsgd
+from privrep.algorithms.federated import clipped_sum
+from privrep.privacy.accounting import Budget
+from privrep.problem import Problem, Users
+from privrep.subspace import random_subspace
+from privrep.task import load_algorithm
+
+PROBLEM = Problem(20, 8, 6, 2, label_noise_sd=0.2)
+BATCHES = [np.array([0, 2, 5]), np.array([1, 2, 7]), np.array([3, 4, 6])]
+STEP = 0.07
+
+
+def squared_loss_slope(features, labels, model):
+    """Gradient of half the mean squared residual in theta, for one user."""
+    return features.T @ (features @ model - labels) / len(labels)
+
+
+def people(users):
+    """Features (m, d), labels (m,) of each user."""
+    features, labels, _ = gather(users)
+    return [(features[:, j], labels[:, j]) for j in range(labels.shape[1])]
+
+
+def test_representation_steps_are_local_gradient_descent(rng):
+    """B_i - B after three mini-batches with the head of all samples held fixed, user by user; a head fitted anew would differ."""
+    users, basis = Users(PROBLEM), 0.8 * random_subspace(6, 2, rng)
+    (block,) = users.blocks()
+    left, heads = general_centaur.representation_steps(block, BATCHES, basis, STEP)
+    moved_head = 0.0
+    for j, (features, labels) in enumerate(people(users)):
+        head = np.linalg.lstsq(features @ basis, labels, rcond=None)[0]
+        own = basis.copy()
+        for batch in BATCHES:
+            own -= STEP * np.outer(squared_loss_slope(features[batch], labels[batch], own @ head), head)
+        np.testing.assert_allclose(heads[j], head, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(np.outer(left[j], heads[j]), own - basis, rtol=1e-3, atol=1e-5)
+        moved_head = max(moved_head, np.abs(np.linalg.lstsq(features @ own, labels, rcond=None)[0] - head).max())
+    assert moved_head > 0.01
+
+
+def test_model_steps_are_local_gradient_descent(rng):
+    """B, the shared and the personal head move together, user by user, with a step of their own for the personal head."""
+    users, model = Users(PROBLEM), rng.standard_normal((7, 2))
+    (block,) = users.blocks()
+    personal = 0.3 * rng.standard_normal((20, 2))
+    moved, after = dp_fedavg.model_steps(block, BATCHES, model, personal, STEP, 0.02)
+    for j, (features, labels) in enumerate(people(users)):
+        basis, shared, own = model[:-1].copy(), model[-1].copy(), personal[j].copy()
+        for batch in BATCHES:
+            slope = squared_loss_slope(features[batch], labels[batch], basis @ (shared + own))
+            change, along = np.outer(slope, shared + own), basis.T @ slope
+            basis, shared, own = basis - STEP * change, shared - STEP * along, own - 0.02 * along
+        np.testing.assert_allclose(moved[j], np.vstack([basis, shared]) - model, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(after[j], own, rtol=1e-6)
+
+
+@pytest.mark.parametrize("samples", [4, 6, 9])
+@pytest.mark.parametrize("penalty", [1.0, 0.05])
+def test_pmtl_solves_its_local_problem(samples, penalty, rng):
+    """The slope of (1/2m) ||y - X theta||^2 + (lambda/2) ||theta - theta_bar||^2 vanishes, in the dual and in the primal form."""
+    users, centre = Users(replace(PROBLEM, samples=samples)), rng.standard_normal(6)
+    (block,) = users.blocks()
+    found = pmtl.displacements(block, centre, penalty)
+    for j, (features, labels) in enumerate(people(users)):
+        slope = squared_loss_slope(features, labels, centre + found[j]) + penalty * found[j]
+        np.testing.assert_allclose(slope, 0, atol=1e-6)
+
+
+def test_clipped_sum_clips_each_user_as_a_whole():
+    """The norm over all entries; clipping parts on their own would let more through. Who is absent, or overflowed, adds nothing."""
+    updates = np.zeros((4, 3, 2))
+    updates[0, :2] = 3.0
+    updates[1, 2] = 0.1
+    updates[2] = 5.0
+    updates[3, 0, 0] = np.inf
+    here = np.array([True, True, False, True])
+    total = clipped_sum(updates, 0.6, here)
+    expected = updates[0] * 0.6 / np.linalg.norm(updates[0]) + updates[1]
+    np.testing.assert_allclose(total, expected, rtol=1e-14)
+    by_rows = sum(row * min(1, 0.6 / np.linalg.norm(row)) for row in updates[0][:2])
+    assert np.linalg.norm(by_rows) > 0.6
+    huge = np.full((1, 3, 2), 1e200)
+    assert (clipped_sum(huge, 0.6, np.array([True])) == 0).all()
+
+
+def clients(bound: float, samples: int, model: np.ndarray):
+    """Name -> what one user adds, from its block and the shared model B over w."""
+    batches = [np.arange(samples), np.arange(samples - 1)]
+    everyone = np.ones(1, bool)
+    return {
+        "general_centaur": lambda block: general_centaur.client(batches, 0.3, bound)(block, model[:-1], everyone),
+        "dp_fedavg": lambda block: dp_fedavg.client(batches, 0.3, bound)(block, model, everyone),
+        "ppsgd": lambda block: ppsgd.client(batches, np.ones((1, model.shape[1])), 0.3, 0.3, bound)(
+            block, model, everyone
+        ),
+        "pmtl": lambda block: pmtl.client(0.5, bound)(block, model[:-1, 0], everyone),
+    }
+
+
+@pytest.mark.parametrize("name", ["general_centaur", "dp_fedavg", "ppsgd", "pmtl"])
+def test_nobody_adds_more_than_the_bound(name, rng):
+    """Users at all scales that float32 has, parallel samples, zeros, shared models of any size: the norm of what one adds is at most zeta.
+
+    Equality is reached, so the check is not idle.
+    """
+    bound, samples, largest = 0.7, 5, 0.0
+    for attempt in range(600):
+        scales = 10 ** rng.uniform(*((-3, 3) if attempt % 2 else (-44, 38)), size=2)
+        features = rng.standard_normal((samples, 1, 4))
+        if attempt % 3 == 0:
+            features[:] = features[:1]
+        if attempt % 5 == 0:
+            features[:, :, 1:] = 0
+        if attempt % 7 == 0:
+            features[1:] *= 1e-20
+        labels = rng.standard_normal((samples, 1))
+        with np.errstate(over="ignore"):
+            user = fake_users(features * scales[0], labels * scales[1], np.ones((1, 2)))
+        if not (np.isfinite(user.features).all() and np.isfinite(user.labels).all()):
+            continue
+        model = rng.standard_normal((5, 2)) * 10 ** rng.uniform(-6, 6)
+        (block,) = user.blocks()
+        added = clients(bound, samples, model)[name](block)
+        assert np.isfinite(added).all()
+        largest = max(largest, float(np.linalg.norm(added)))
+    assert largest <= bound * (1 + 1e-5)
+    assert largest >= bound * (1 - 1e-5)
+
+
+OPTIONS = {
+    "general_centaur": {"rounds": 1, "clip": 0.5, "batch_samples": 4, "local_steps": 2},
+    "dp_fedavg": {"rounds": 1, "clip": 0.5, "batch_samples": 4, "local_steps": 2},
+    "ppsgd": {"rounds": 1, "clip": 0.5, "batch_samples": 4, "local_steps": 2},
+    "pmtl": {"rounds": 1, "clip": 0.5},
+}
+
+
+def learned(name: str, users, noise: float = 0.0, seed: int = 0, **more) -> np.ndarray:
+    """The shared model after the rounds."""
+    kept = []
+    learn = federated.Federated.learn
+
+    def watch(self, *args, **kwargs):
+        kept.append(learn(self, *args, **kwargs))
+        return kept[-1]
+
+    algorithm = load_algorithm(name, OPTIONS[name] | more)
+    federated.Federated.learn = watch
+    try:
+        algorithm.fit(make_task(users, fixed_noise(noise), seed))
+    finally:
+        federated.Federated.learn = learn
+    return kept[-1]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_noise_has_the_sd_of_the_ledger(name):
+    """One round: the noise on the shared model has sd 2 zeta Delta / n; half and twice of it are rejected."""
+    problem = Problem(40, 8, 150, 2)
+    users, multiplier = Users(problem), 3.0
+    difference = learned(name, users, multiplier) - learned(name, users)
+    check_sd(difference, 2 * 0.5 * multiplier / 40)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_round_adds_the_mean_of_clipped_displacements(name):
+    """Without noise, over blocks: the sum over users one at a time, divided by n."""
+    users = recut(Users(PROBLEM), 7)
+    together = learned(name, users)
+    start = learned(name, users, clip=1e-300)
+    features, labels, heads = gather(Users(PROBLEM))
+    parts = []
+    for j in range(20):
+        alone = fake_users(features[:, j : j + 1], labels[:, j : j + 1], heads[j : j + 1])
+        parts.append(learned(name, alone) - start)
+        assert np.linalg.norm(parts[-1]) <= 0.5 * (1 + 1e-6)
+    np.testing.assert_allclose(together - start, np.mean(parts, axis=0), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_participation(name):
+    """Poisson sampling at rate p is in the ledger, and costs less epsilon than full participation; too large a rate is refused."""
+    users = Users(PROBLEM)
+    epsilons = []
+    for rate in (0.2, 1.0):
+        task = make_task(users, Budget(2.0, 1e-6, "exact"))
+        load_algorithm(name, OPTIONS[name] | {"rounds": 3, "participation": rate}).fit(task)
+        assert {entry.rate for entry in task.ledger.entries} == {rate}
+        epsilons.append(task.ledger.epsilon(1e-6))
+    assert epsilons[0] < epsilons[1] == pytest.approx(2.0, abs=1e-6)
+    with pytest.raises(ValueError, match=r"^participation is 1\.5"):
+        load_algorithm(name, OPTIONS[name] | {"participation": 1.5})
+
+
+def test_personal_heads_stay_with_those_who_take_part(rng):
+    """Only participants write their head anew, and a head that overflowed keeps its last sound value; the sum never sees them."""
+    users, model = Users(PROBLEM), rng.standard_normal((7, 2))
+    (block,) = users.blocks()
+    personal = np.zeros((20, 2))
+    here = np.arange(20) < 12
+    total = ppsgd.client(BATCHES, personal, STEP, STEP, 0.5)(block, model, here)
+    moved, heads = dp_fedavg.model_steps(block, BATCHES, model, np.zeros((20, 2)), STEP, STEP)
+    np.testing.assert_array_equal(personal[12:], 0)
+    np.testing.assert_allclose(personal[:12], heads[:12])
+    np.testing.assert_allclose(total, clipped_sum(moved, 0.5, here))
+    assert (personal[:12] != 0).all()
+    wild = fake_users(1e30 * np.ones((8, 1, 6)), np.ones((8, 1)), np.ones((1, 2)))
+    kept = np.full((1, 2), 0.25)
+    (block,) = wild.blocks()
+    ppsgd.client(BATCHES * 20, kept, 1.0, 1.0, 0.5)(block, 1e30 * model, np.ones(1, bool))
+    np.testing.assert_array_equal(kept, 0.25)
+
+
+def test_the_feasible_set():
+    """Free: B leaves the orthonormal matrices. Orthonormal: it does not."""
+    users = Users(PROBLEM)
+    free, kept = (learned("general_centaur", users, rounds=3, feasible=name) for name in ("free", "orthonormal"))
+    np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-12)
+    assert np.abs(free.T @ free - np.eye(2)).max() > 0.01
+
+
+def test_what_is_learned_where_it_can_be():
+    """Without noise and with a wide clip, on 400 users of rank 2 with 8 samples in 16 dimensions, where own data leave 1 of 2.
+
+    CENTAUR and PPSGD find the subspace; PMTL stays near own data; DP-FedAvg with one local step learns nothing from heads that cancel.
+    """
+    users = Users(Problem(400, 8, 16, 2, head_law="sphere"))
+    steps = {"rounds": 150, "clip": 5.0, "batch_samples": 4, "local_steps": 4, "local_step": 0.1}
+    risks = {
+        name: load_algorithm(name, options).fit(make_task(users, fixed_noise())).excess_risk
+        for name, options in {
+            "general_centaur": steps,
+            "ppsgd": steps | {"personal_step": 0.1},
+            "pmtl": {"rounds": 5, "clip": 5.0, "penalty": 0.01},
+            "dp_fedavg": steps | {"local_steps": 1},
+        }.items()
+    }
+    assert risks["general_centaur"] < 0.01
+    assert risks["ppsgd"] < 0.05
+    assert 0.9 < risks["pmtl"] < 1.3
+    assert risks["dp_fedavg"] > 1.0
+
+
+def test_fedavg_learns_a_common_model():
+    """Rank 1, all users with one model: DP-FedAvg finds its direction; with signs at random and one local step it does not."""
+    risks = {}
+    for bias in (0.0, 1.0):
+        users = Users(Problem(400, 8, 16, 1, head_law="sphere", head_bias=bias))
+        options = {"rounds": 80, "clip": 5.0, "batch_samples": 4, "local_step": 0.2}
+        risks[bias] = load_algorithm("dp_fedavg", options).fit(make_task(users, fixed_noise())).excess_risk
+    assert risks[1.0] < 0.01 < 0.5 < risks[0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "message"),
+    [
+        ("general_centaur", {"local_steps": 0}, r"^local_steps is 0"),
+        ("general_centaur", {"feasible": "sphere"}, r"^feasible is 'sphere'"),
+        ("dp_fedavg", {"local_step": -1.0}, r"^local_step is -1"),
+        ("ppsgd", {"personal_step": 0.0}, r"^personal_step is 0"),
+        ("pmtl", {"penalty": 0.0}, r"^penalty is 0"),
+        ("pmtl", {"clip_scale": "big"}, r"^clip_scale is 'big'"),
+        ("pmtl", {"divide_by": "two"}, r"^divide_by is 'two'"),
+    ],
+)
+def test_bad_options_are_named(name, option, message):
+    """Each with its value."""
+    with pytest.raises(ValueError, match=message):
+        load_algorithm(name, OPTIONS[name] | option)
+
+
+def test_too_few_samples_are_named():
+    """For a mini-batch, or for the final heads."""
+    chosen = load_algorithm("dp_fedavg", OPTIONS["dp_fedavg"])
+    with pytest.raises(ValueError, match=r"^samples is 3; it must be at least batch_samples, 4"):
+        chosen.check(Problem(10, 3, 6, 2))
+    with pytest.raises(ValueError, match=r"^samples is 4; it must be at least the rank, 5"):
+        chosen.check(Problem(10, 4, 6, 5))
+
+
+def test_mini_batches_are_drawn_without_replacement():
+    """Positions differ within a step and cover all samples over many rounds, each about as often: chi-square test at 1e-6."""
+    algorithm = load_algorithm("dp_fedavg", OPTIONS["dp_fedavg"])
+    draw = algorithm.mini_batches(make_task(Users(PROBLEM)))
+    batches = [batch for _ in range(500) for batch in draw()]
+    assert all(len(set(batch)) == 4 for batch in batches)
+    counts = np.bincount(np.concatenate(batches), minlength=8)
+    assert stats.chisquare(counts).pvalue > 1e-6
+    assert len(batches) == 1000
