@@ -8,7 +8,8 @@
 E[M_i] = 2 Gamma + tr(Gamma) I with Gamma = U* Sigma U*^T: its top k eigenvectors span U*, with a gap of 2 lam_k. One step contracts
 by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier.
 
-Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58). Clipping commutes with
+Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58); the runs draw the same positions
+of samples in an iteration, and have noise of their own. Clipping commutes with
 rotations about U*, so it turns no direction.
 """
 
@@ -26,10 +27,11 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
 from privrep.problem import Block, Problem, Users
 from privrep.splits import SAMPLE_USES, SampleDraws
-from privrep.subspace import dist2, dist_frobenius, random_subspace
+from privrep.subspace import check_planted, dist2, dist_frobenius, planted_subspace, random_subspace
 from privrep.task import Outcome, Task, check_choice, check_count
 from privrep.thresholds import check_update_scale, moment_threshold
 
+STARTS = ("planted", "random")
 LARGEST = 1e3
 """A user with ||F||^2 / q beyond this many clipping bounds adds nothing. Norms would no longer be exact enough to clip by."""
 ROUNDING = 1e-3
@@ -137,6 +139,8 @@ class Algorithm:
     init_clip : zeta_0 in units of `clip_scale` (see `privrep.thresholds.UPDATE_SCALES`).
     sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice.
     accuracy : eps_i, the distance at which a run has succeeded.
+    init : X_0 of each run, `random`, or `planted` at sine `start_sine` from the truth in every direction, which reaches the steady
+        state in fewer iterations.
     """
 
     iterations: int
@@ -146,6 +150,8 @@ class Algorithm:
     clip_scale: str = "practical"
     sample_use: str = "reuse"
     accuracy: float = 0.01
+    init: str = "random"
+    start_sine: float = 0.2
 
     def __post_init__(self):
         check_count("iterations", self.iterations)
@@ -156,6 +162,9 @@ class Algorithm:
         check_choice("sample_use", self.sample_use, SAMPLE_USES)
         if not 0 < self.accuracy < 1:
             raise ValueError(f"accuracy is {self.accuracy!r}; it must lie strictly between 0 and 1")
+        check_choice("init", self.init, STARTS)
+        if not 0 <= self.start_sine < 1:
+            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
 
     @property
     def cost(self) -> Cost:
@@ -170,6 +179,16 @@ class Algorithm:
 
     def check(self, problem: Problem) -> None:
         check_draws(self.sample_use, problem, [self.init_samples] * self.iterations)
+        if self.init == "planted":
+            check_planted(problem.dim, problem.rank)
+
+    def start(self, task: Task) -> np.ndarray:
+        """X_0 of all runs, (c, d, k)."""
+        rng = task.stream("init")
+        if self.init == "random":
+            return random_starts(self.starts, task.users.problem, rng)
+        truth = task.users.truth.basis
+        return np.array([planted_subspace(truth, self.start_sine, rng) for _ in range(self.starts)])
 
     def fit(self, task: Task) -> Outcome:
         users, problem = task.users, task.users.problem
@@ -184,7 +203,7 @@ class Algorithm:
 
         bases = power_method(
             users,
-            random_starts(self.starts, problem, task.stream("init")),
+            self.start(task),
             iterations=self.iterations,
             draw_samples=lambda: draws.take(self.init_samples)[0],
             clip=clip,

@@ -1,0 +1,419 @@
+"""shen2023, Algorithms 3, 5 and 6: the private power method and selection among its runs (claims B-LF.1 to B-LF.3, B-CF.1, B-TG.1, B-LG.1).
+
+The runs of a cell share the data and have noise of their own; repetitions are data draws. The noisy power method of Theorem G.1 and
+selection among made-up candidates need no users: they are computed here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.optimize import brentq
+
+from privrep import formulas
+from privrep.algorithms.candidate_selection import select
+from privrep.algorithms.noisy_power_method import noisy_power_method
+from privrep.intervals import bootstrap_measures
+from privrep.measure import Measure, exact
+from privrep.rng import stream
+from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
+from privrep.subspace import dist2, planted_subspace, random_subspace
+
+STUDY = "power_method"
+TARGET, CANDIDATE = 0.2, 0.01
+"""eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run."""
+PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 300
+"""Made-up candidates: probability that one is good, failure probabilities asked for, and trials for each pair."""
+DIM, RANK = 12, 2
+"""Size of the made-up candidates."""
+GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.02, 0.04, 0.08, 0.16), (10, 40, 160, 640), 6, 40, 0.1
+"""Noisy power method: gaps 1 - s_{k+1}/s_k, dimensions, repetitions, runs in each, and the accuracy eps."""
+FAR_TAU = 1e3
+"""tau in the sweeps of the gap and of d: large, so that all runs end well."""
+BOOTSTRAP = 200
+"""Bootstrap draws for the measures that are no exponents."""
+TAUS, TAU_RUNS, TAU_GAP = (2, 4, 8, 16), 2000, 0.5
+"""For its failures: tau of Theorem G.1, runs for each, and the gap."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with what the laws under the clip expect, and with combined columns.
+
+    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples. times_rank, privacy_times_rank : dist2 and its
+    law times k. cost, cost_law : L (k dist2)^2, which is proportional to the cost mu^2 of a run of fixed accuracy where the noise goes as
+    1/k. norm_ratio : largest ||Y_i|| over ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
+    """
+    runs = cells["algorithm"] == "power_method"
+    sizes = cells.loc[runs, ["dim", "rank", "init_samples", "zeta"]]
+    products = [formulas.clipped_product(int(d), int(k), int(q), zeta) for d, k, q, zeta in sizes.to_numpy()]
+    along, across, spread = np.array([(one.along, one.across, one.spread) for one in products]).T
+    n, d, k, noise = (cells.loc[runs, name].to_numpy() for name in ("users", "dim", "rank", "noise_multiplier"))
+    private = formulas.power_noise(n, noise, sizes["zeta"].to_numpy(), along, across)
+    sampled = formulas.power_sampling_noise(n, along, across, spread, fresh=True)
+    log_users = np.log(n)
+    shape = log_users * (np.sqrt(log_users) + np.sqrt(d)) * (np.sqrt(log_users) + np.sqrt(k))
+    rows = cells.loc[runs]
+    privacy = formulas.power_spectral(private, d, k)
+    laws = pd.DataFrame(
+        {
+            "privacy_2": privacy,
+            "privacy_F": formulas.power_frobenius(private, d, k),
+            "sampling_2": formulas.power_spectral(sampled, d, k),
+            "times_rank": rows["runs_dist2"] * k,
+            "privacy_times_rank": privacy * k,
+            "cost": rows["iterations"] * (rows["runs_dist2"] * k) ** 2,
+            "cost_law": rows["iterations"] * (privacy * k) ** 2,
+            "norm_ratio": rows["product_norm_max"] / shape,
+        },
+        index=rows.index,
+    )
+    return pd.concat([cells, laws], axis=1).copy()
+
+
+def contraction_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Factor by which one noiseless iteration shrinks the largest tangent, by rank; over the picked repetitions, all by default."""
+    rows = cells[cells["series"] == "contract"]
+    logs = rows.pivot(index=["rank", "iterations"], columns="seed", values="runs_log_tangent")
+    means = (logs if pick is None else logs.iloc[:, pick]).mean(axis=1)
+    points = []
+    for rank, part in means.groupby("rank"):
+        iterations = part.index.get_level_values("iterations")
+        factor = np.exp((part.iloc[-1] - part.iloc[0]) / (iterations[-1] - iterations[0]))
+        points.append({"rank": rank, "factor": factor, "predicted": float(formulas.power_contraction(rank))})
+    return pd.DataFrame(points)
+
+
+def iteration_extremes(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Iterations per factor e, over (k + 1) / 2: largest and smallest over the ranks."""
+    points = contraction_points(cells, pick)
+    ratio = -1 / np.log(points["factor"]) / ((points["rank"] + 1) / 2)
+    return {"iterations over (k + 1) / 2, largest": ratio.max(), "iterations over (k + 1) / 2, smallest": ratio.min()}
+
+
+def clip_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Against zeta_0 in practical units: the noise multiplier at which dist2 by noise is `TARGET`, measured and by law, the share of
+    clipped products, and the sampling error."""
+    rows = cells[cells["series"] == "clip"]
+    noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
+    both = noisy.merge(silent, on=["init_clip", "seed"], suffixes=("", "_silent"))
+    both = both.assign(square=both["runs_dist2"] ** 2, under=both["runs_dist2_silent"] ** 2)
+    keys = ["noise_multiplier", "zeta", "privacy_2", "square", "under", "clipped_share"]
+    means = both.groupby("init_clip")[keys].mean().reset_index()
+    return means.assign(
+        permitted=means["noise_multiplier"] * TARGET / np.sqrt(means["square"] - means["under"]),
+        predicted=means["noise_multiplier"] * TARGET / means["privacy_2"],
+        floor=np.sqrt(means["under"]),
+    )
+
+
+def success_points(cells: pd.DataFrame, series: str, axis: str) -> pd.DataFrame:
+    """Share of runs within the accuracy, with its Clopper-Pearson interval over all runs; `level` is the noise over what the law permits."""
+    points = []
+    for value, part in cells[cells["series"] == series].groupby(axis):
+        runs = int(part["starts"].sum())
+        good = round(float((part["runs_within"] * part["starts"]).sum()))
+        ends = stats.binomtest(good, runs).proportion_ci()
+        level = part["privacy_2"].iloc[0] / part["accuracy"].iloc[0]
+        points.append(
+            {axis: value, "level": level, "share": good / runs, "ci_low": ends.low, "ci_high": ends.high, "runs": runs}
+        )
+    return pd.DataFrame(points)
+
+
+def selection_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Real candidates against the noise: root mean square over repetitions of dist2 of the selected, first, median and worst candidate
+    and of the average of all, and how often one passed the printed test."""
+    rows = cells[cells["series"] == "select"]
+    if pick is not None:
+        rows = pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[pick]])
+    names = {"start_dist2": "selected", "dist2": "first", "runs_dist2_median": "median", "runs_dist2_max": "worst"}
+    names |= {"average_dist2": "average"}
+    squares = (rows[list(names)] ** 2).rename(columns=names).assign(passed=rows["selection_passed"])
+    means = squares.groupby(rows["noise_multiplier"]).mean()
+    means[list(names.values())] = means[list(names.values())] ** 0.5
+    return means.reset_index()
+
+
+def selection_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """What is gained over the median candidate: geometric mean over the noise levels whose median is in the linear range."""
+    points = selection_points(cells, pick)
+    used = points[(points["noise_multiplier"] > 0) & (points["median"] <= 2 * TARGET)]
+    logs = np.log(used[["selected", "worst", "average"]].div(used["median"], axis=0)).mean()
+    return {f"{name} over median": float(np.exp(value)) for name, value in logs.items()}
+
+
+def costs(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """mu^2 of a start, of a single run and of the main rounds, at the noise that leaves each at dist2 = `TARGET`, and their ratios.
+
+    The noise follows from the cells in the linear range: an error sqrt(floor^2 + (c Delta)^2) with c from the largest of them.
+    """
+    found = {}
+    for name, series, column in (
+        ("start", "select", "start_dist2"),
+        ("averaged start", "select", "average_dist2"),
+        ("single run", "select", "dist2"),
+        ("main rounds", "main", "steady_dist2"),
+    ):
+        rows = cells[cells["series"] == series]
+        if pick is not None:
+            rows = rows[rows["seed"].isin(np.sort(rows["seed"].unique())[pick % rows["seed"].nunique()])]
+        squares = (rows[column] ** 2).groupby(rows["noise_multiplier"]).mean()
+        floor, inside = squares[0.0], squares[squares <= (1.5 * TARGET) ** 2]
+        noise, square = inside.index[-1], inside.iloc[-1]
+        multiplier = noise * np.sqrt((TARGET**2 - floor) / (square - floor))
+        first = rows.iloc[0]
+        releases = first["rounds"] if series == "main" else first["iterations"]
+        times = first["starts"] if series == "select" and name != "single run" else 1
+        found[f"cost of the {name}"] = times * releases / multiplier**2
+    main = found["cost of the main rounds"]
+    return found | {f"{name} over main rounds": value / main for name, value in list(found.items())[:-1]}
+
+
+def largest_accuracy(target: float) -> float:
+    """The largest eps_i for which eq. (69) holds."""
+    return brentq(lambda a: printed_gap(a, target), 1e-6, target)
+
+
+def printed_gap(accuracy: float, target: float) -> float:
+    """Left side of eq. (69) less the right: negative where the proof goes through."""
+    return np.sqrt(1 - target**2) + 1 - np.sqrt(1 - accuracy**2) + accuracy - (1 - 2 * accuracy**2)
+
+
+def worst_that_passes(accuracy: float) -> float:
+    """dist2 of a candidate that passes although it is as far as the test permits from good ones, which are as far as they may be from the
+    truth, in one plane: angles add, so it is sin(3 arcsin eps_i)."""
+    angle = np.arcsin(accuracy)
+    truth = np.eye(DIM, RANK)
+    tilted = [np.cos(t) * truth + np.sin(t) * np.eye(DIM, RANK, -RANK) for t in (angle, 3 * angle * (1 - 1e-9))]
+    candidates = np.array([tilted[1], tilted[0], tilted[0]])
+    chosen = select(candidates, accuracy)
+    return dist2(candidates[chosen.index], truth)
+
+
+def candidates(count: int, probability: float, bad: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Made-up candidates (count, d, k) and the truth: good ones at a random distance up to eps_i, bad ones just above eps_0, all the
+    same (`alike`) or in directions of their own (`scattered`)."""
+    truth = random_subspace(DIM, RANK, rng)
+    wrong = planted_subspace(truth, TARGET * 1.001, rng)
+    found = []
+    for good in rng.random(count) < probability:
+        if good:
+            found.append(planted_subspace(truth, CANDIDATE * rng.random(), rng))
+        else:
+            found.append(wrong if bad == "alike" else planted_subspace(truth, TARGET * 1.001, rng))
+    return np.array(found), truth
+
+
+def trials_needed(probability: float, failure: float) -> int:
+    """T_0 = 8 p ln(1/delta') of Lemma F.3, rounded up."""
+    return int(np.ceil(8 * probability * np.log(1 / failure)))
+
+
+def expected_failure(probability: float, failure: float) -> float:
+    """Probability that fewer than half of T_0 candidates are good, or just half and a bad one comes first."""
+    count = trials_needed(probability, failure)
+    few = stats.binom.cdf(np.ceil(count / 2) - 1, count, probability)
+    tie = stats.binom.pmf(count // 2, count, probability) / 2 if count % 2 == 0 else 0.0
+    return float(few + tie)
+
+
+def failure_points() -> pd.DataFrame:
+    """How often selection among made-up candidates fails: none passes, or the selected one is farther than eps_0."""
+    points = []
+    for probability in PROBABILITIES:
+        for failure in FAILURES:
+            count = trials_needed(probability, failure)
+            for bad in ("alike", "scattered"):
+                rng = stream(0, "candidates", {"probability": probability, "failure": failure, "bad": bad})
+                failed = 0
+                for _ in range(TRIALS):
+                    some, truth = candidates(count, probability, bad, rng)
+                    chosen = select(some, CANDIDATE)
+                    failed += not chosen.passed or dist2(some[chosen.index], truth) > TARGET
+                ends = stats.binomtest(failed, TRIALS).proportion_ci()
+                points.append(
+                    {"probability": probability, "asked": failure, "candidates": count, "bad": bad}
+                    | {"failed": failed / TRIALS, "ci_low": ends.low, "ci_high": ends.high}
+                    | {"predicted": expected_failure(probability, failure)}
+                )
+    return pd.DataFrame(points)
+
+
+def limit_noise(basis: np.ndarray, rank: int, gap: float, tau: float) -> np.ndarray:
+    """The perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G, of norm
+    gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U in fixed directions. U are the first axes; (..., d, k)."""
+    dim = basis.shape[-2]
+    inward = min(gap / (5 * tau * np.sqrt(rank * dim)), NEAR * gap / 5)
+    left, _, right = np.linalg.svd(basis[..., :rank, :])
+    push = np.zeros_like(basis)
+    push[..., :rank, :] = -inward * (left @ right)
+    push[..., rank : 2 * rank, :] = np.sqrt((NEAR * gap / 5) ** 2 - inward**2) * np.eye(rank)
+    return push
+
+
+def npm_distances(dim: int, gap: float, tau: float, iterations: int, runs: int, seed: int) -> np.ndarray:
+    """||(I - X_l X_l^T) U|| of the noisy power method on diag(1, .., 1, 1 - gap, ..), (iterations, runs)."""
+    rng = stream(0, "noisy-power-method", {"dim": dim, "gap": gap, "tau": tau, "seed": seed})
+    matrix = np.diag(np.where(np.arange(dim) < RANK, 1.0, 1 - gap))
+    start = np.linalg.qr(rng.standard_normal((runs, dim, RANK)))[0]
+    path = noisy_power_method(matrix, start, iterations, partial(limit_noise, rank=RANK, gap=gap, tau=tau))
+    cosine = np.linalg.svd(path[..., :RANK, :], compute_uv=False)[..., -1]
+    return np.sqrt(np.maximum(0, 1 - cosine**2))
+
+
+def log_start(dim: int) -> float:
+    """Mean of ln tan of the largest angle of a random start."""
+    rng = stream(0, "log-start", {"dim": dim})
+    overlap = np.linalg.qr(rng.standard_normal((2000, dim, RANK)))[0][:, :RANK]
+    cosine = np.linalg.svd(overlap, compute_uv=False)[:, -1]
+    return float(np.log(np.sqrt(1 - cosine**2) / cosine).mean())
+
+
+def npm_sweep(name: str, axis: str, values: list[float], settings: list[tuple[int, float]], span: float) -> Sweep:
+    """Mean number of iterations until dist2 <= `NEAR`, against the inverse gap or ln(k d / eps); without noise it is ln(tan / eps) over
+    -ln(1 - gap)."""
+    errors, law = [], []
+    for dim, gap in settings:
+        limit = int(2 * np.log(RANK * dim / NEAR) / gap)
+        paths = [npm_distances(dim, gap, FAR_TAU, limit, RUNS, block) for block in range(BLOCKS)]
+        errors.append([np.mean((path > NEAR).sum(axis=0) + 1) for path in paths])
+        law.append((log_start(dim) - np.log(NEAR)) / -np.log(1 - gap))
+    spec = Spec(name, STUDY, axis, "iterations", prediction="law", power=1)
+    zero, used = np.zeros(len(values)), [""] * len(values)
+    return Sweep(spec, Window(span=span), np.array(values), np.array(errors), zero, np.array(law), used)
+
+
+def with_npm_fits(fits: dict[str, Fit]) -> dict[str, Fit]:
+    """The fits of the study, and those of the noisy power method, which has no cells."""
+    gap = npm_sweep("steps gap", "inverse_gap", [1 / gap for gap in GAPS], [(40, gap) for gap in GAPS], 8)
+    terms = [float(np.log(RANK * dim / NEAR)) for dim in DIMS]
+    logs = npm_sweep("steps log", "log_term", terms, [(dim, GAPS[-1]) for dim in DIMS], 1.5)
+    return fits | {"steps gap": fit(gap), "steps log": fit(logs)}
+
+
+def tau_points() -> pd.DataFrame:
+    """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d tau / eps) iterations, against tau."""
+    points = []
+    for tau in TAUS:
+        limit = int(4 / TAU_GAP * np.log(RANK * 20 * tau / NEAR))
+        failed = int((npm_distances(20, TAU_GAP, tau, limit, TAU_RUNS, 0)[-1] > NEAR).sum())
+        ends = stats.binomtest(failed, TAU_RUNS).proportion_ci()
+        points.append({"tau": tau, "failed": failed / TAU_RUNS, "ci_low": ends.low, "ci_high": ends.high})
+    return pd.DataFrame(points)
+
+
+def shared_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Runs without noise on the same samples, against n: dist2 of the selected one, the largest over repetitions, and whether it passed."""
+    rows = cells[cells["series"] == "shared"]
+    if pick is not None:
+        rows = rows[rows["seed"].isin(np.sort(rows["seed"].unique())[pick])]
+    grouped = rows.groupby("users")
+    return pd.DataFrame(
+        {"selected": grouped["start_dist2"].mean(), "passed": grouped["selection_passed"].min()}
+    ).reset_index()
+
+
+def farthest_that_passes(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """dist2 of the selected run where all share the fewest users' samples, if it passes the test."""
+    row = shared_points(cells, pick).iloc[0]
+    return {"dist2 that passes on shared samples": float(row["selected"] if row["passed"] else np.nan)}
+
+
+def users_for(target: float, dim: int, rank: int, samples: int) -> float:
+    """n at which dist2 by sampling alone is half the target, by law: all samples in each iteration, no clip, no noise."""
+    product = formulas.clipped_product(dim, rank, samples, np.inf)
+    at_one = formulas.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
+    return float((2 * formulas.edge(dim, rank) * at_one / target) ** 2)
+
+
+def proportion(quantity: str, row: pd.Series, name: str, note: str) -> Measure:
+    """A share with its Clopper-Pearson interval."""
+    return Measure(quantity, float(row[name]), float(row["ci_low"]), float(row["ci_high"]), 0, note)
+
+
+def success_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Shares of successful runs: at the printed target, and at dist2 <= 0.2 for the least noise tried and the longest run."""
+    found = []
+    for series, axis, name in (
+        ("printed", "noise_multiplier", "success at 0.01"),
+        ("noise", "noise_multiplier", "success at 0.2"),
+        ("steps", "iterations", "success by iterations"),
+    ):
+        points = success_points(cells, series, axis)
+        row = points.iloc[-1 if series == "steps" else 0]
+        found.append(proportion(name, row, "share", f"{row['runs']:g} runs, noise {row['level']:.2g} of the law's"))
+    points = success_points(cells, "steps", "iterations")
+    enough = points.loc[points["share"] >= 0.99, "iterations"]
+    found.append(exact("iterations for 0.99", float(enough.min()) if len(enough) else np.nan))
+    points = success_points(cells, "noise", "noise_multiplier")
+    half = np.interp(-0.5, -points["share"], points["level"])
+    return [*found, exact("noise at which half succeed", half, "over the law's")]
+
+
+def clip_measures(cells: pd.DataFrame) -> list[Measure]:
+    """What the clip does: how many it shortens, and what noise it permits."""
+    points, prescribed = clip_points(cells), cells[cells["series"] == "prescribed"]
+    practical = points[points["init_clip"] == 1].iloc[0]
+    over = points["permitted"] / points["predicted"]
+    return [
+        exact("clipped at the prescribed bound", prescribed["clipped_share"].max()),
+        exact("clipped at the practical bound", practical["clipped_share"]),
+        exact(
+            "noise permitted at the least over the practical bound",
+            points["permitted"].iloc[0] / practical["permitted"],
+        ),
+        exact("noise permitted over law, largest", over.max()),
+        exact("noise permitted over law, smallest", over.min()),
+        exact(
+            "prescribed over practical bound",
+            (prescribed["zeta"] / (np.sqrt(prescribed["dim"]) * prescribed["rank"] ** 1.5)).max(),
+        ),
+        exact("users for 0.01", users_for(CANDIDATE, 20, 2, 32), "d = 20, k = 2, m = 32, by law"),
+        exact("largest norm over printed bound", (cells["norm_ratio"] / cells["rank"] ** 1.5).max()),
+    ]
+
+
+def selection_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Lemma F.3 on made-up candidates, eq. (69), and what passes at practical sizes."""
+    found = [
+        exact("left less right side of (69)", printed_gap(CANDIDATE, TARGET)),
+        exact("largest accuracy of (69)", largest_accuracy(TARGET)),
+        exact("largest accuracy by angles", np.sin(np.arcsin(TARGET) / 3)),
+        exact("dist2 of the worst that passes", worst_that_passes(CANDIDATE)),
+    ]
+    found += [
+        exact(
+            f"failure over asked, p = {probability:g}",
+            max(expected_failure(probability, asked) / asked for asked in FAILURES),
+            "largest over delta' = 0.1, 0.05, 0.01; binomial law",
+        )
+        for probability in PROBABILITIES
+    ]
+    for _, row in failure_points().iterrows():
+        name = f"failure, p = {row['probability']:g}, asked {row['asked']:g}, {row['bad']}"
+        found.append(proportion(name, row, "failed", f"T_0 = {row['candidates']}, {TRIALS} trials"))
+    real = cells[(cells["series"] == "select") & (cells["noise_multiplier"] > 0)]
+    found.append(exact("real starts that pass", real["selection_passed"].mean()))
+    taus = tau_points()
+    worst = taus.assign(**{name: taus[name] * taus["tau"] for name in ("failed", "ci_low", "ci_high")})
+    row = worst.loc[worst["failed"].idxmax()]
+    found.append(proportion("failures times tau", row, "failed", f"{TAU_RUNS} runs for each tau"))
+    return found
+
+
+def measure(cells: pd.DataFrame) -> list[Measure]:
+    """All exponents and constants, contraction, clip, success, cost, selection, and Theorem G.1."""
+    cells = with_predictions(cells)
+    found = fit_measures(with_npm_fits(fit_all(STUDY, cells)))
+    for series, statistic, name in (
+        ("contract", iteration_extremes, "iterations"),
+        ("select", selection_ratios, "selection"),
+        ("select", costs, "costs"),
+        ("shared", farthest_that_passes, "shared"),
+    ):
+        seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
+        found += bootstrap_measures(partial(statistic, cells), seeds, name, BOOTSTRAP)
+    return found + success_measures(cells) + clip_measures(cells) + selection_measures(cells)
