@@ -237,6 +237,12 @@ def test_clip_factor_without_a_bound():
     np.testing.assert_array_equal(clip_factor(np.array([0.0, 1.0, 1e30]), math.inf), 1)
 
 
+@pytest.mark.parametrize("bound", [1e-3, 1.0, math.inf])
+def test_a_norm_that_is_no_number_is_clipped_to_nothing(bound):
+    """Whoever overflowed, or has NaN, is not let through; with no bound either."""
+    np.testing.assert_array_equal(clip_factor(np.array([math.nan, math.inf, 0.0]), bound), [0, 0, 1])
+
+
 @given(norms, st.floats(1e-3, 1e6))
 def test_clip_scalar(value, bound):
     """The nearest number in [-c, c], for both signs."""
