@@ -612,6 +612,20 @@ def test_the_start_is_the_candidate_that_was_selected():
     assert distances[0] < distances[4]
 
 
+@pytest.mark.parametrize("accuracy", [0.01, 0.3])
+def test_the_selection_has_the_given_accuracy(accuracy, monkeypatch):
+    asked = []
+
+    def spying(candidates, at):
+        asked.append((candidates.shape, at))
+        return select(candidates, at)
+
+    monkeypatch.setattr("privrep.algorithms.centaur.select", spying)
+    options = algorithm(init="power_method", starts=3, iterations=2, init_samples=4, accuracy=accuracy)
+    options.fit(make_task(Users(PROBLEM), fixed_noise(0.5)))
+    assert asked == [((3, 7, 2), accuracy)]
+
+
 @pytest.mark.parametrize("init", ["planted", "random"])
 def test_starts_without_the_power_method_cost_nothing(init):
     """No release before the rounds."""
