@@ -237,6 +237,12 @@ CASES = [
     ),
     Case(
         "centaur",
+        CENTAUR | {"init": "random", "participation": 0.7, "divide_by": "realised"},
+        centaur_audit,
+        paper_holds=False,
+    ),
+    Case(
+        "centaur",
         CENTAUR | {"init": "power_method", "starts": 3, "iterations": 2, "init_samples": 4},
         centaur_audit,
         paper_holds=False,
