@@ -148,12 +148,12 @@ def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
 
 
 def test_methods_differ_in_their_bounds_alone():
-    """Rounds, mini-batches and steps are the same for the methods with local steps, in all their series."""
+    """Rounds, mini-batches and steps are the same for the methods with local steps, in all their series but the longer run."""
     shared = ("rounds", "batch_samples", "local_steps", "local_step")
     settings = {
         tuple(entry["options"][name] for name in shared)
-        for entry in STUDY["series"].values()
-        if entry["algorithm"] in (CENTAUR, "dp_fedavg", "ppsgd")
+        for name, entry in STUDY["series"].items()
+        if entry["algorithm"] in (CENTAUR, "dp_fedavg", "ppsgd") and name != "dp_fedavg-long"
     }
     assert len(settings) == 1
 

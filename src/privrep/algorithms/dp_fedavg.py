@@ -49,15 +49,17 @@ def model_steps(
     -------
     displacements of the model, (B, d + 1, k), and the new v, (B, k).
     """
-    basis, shared = (np.repeat(part[None], block.users, axis=0) for part in (model[:-1], model[-1]))
+    # Columns of B first: each is then one contiguous vector per user.
+    basis = np.repeat(model[:-1].T[:, None], block.users, axis=1)
+    shared = np.repeat(model[-1:], block.users, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         for batch in batches:
             heads = shared + personal
-            slope = gradient(block.features[batch], block.labels[batch], np.einsum("bdk,bk->bd", basis, heads))
-            head_slope = np.einsum("bdk,bd->bk", basis, slope)
-            basis = basis - step * slope[:, :, None] * heads[:, None, :]
+            slope = gradient(block.features[batch], block.labels[batch], np.einsum("kbd,bk->bd", basis, heads))
+            head_slope = np.einsum("kbd,bd->bk", basis, slope)
+            basis -= (step * heads.T)[:, :, None] * slope
             shared, personal = shared - step * head_slope, personal - personal_step * head_slope
-        return np.concatenate([basis, shared[:, None]], axis=1) - model, personal
+        return np.concatenate([basis.transpose(1, 2, 0), shared[:, None]], axis=1) - model, personal
 
 
 def client(batches: list[np.ndarray], step: float, bound: float) -> ClippedSum:
