@@ -45,7 +45,7 @@ def clipped_products(
 ) -> tuple[np.ndarray, np.ndarray]:
     """sum_i clip(M_i X_c; bound) over the users of a block, for all runs c, (c, d, k) float64; and ||M_i X_c||_F, (B, c).
 
-    With the rows y x of a user in F and P = F X, M X = F^T P / q and ||F^T P||^2 = <P, (F F^T) P>: the product of a single user
+    A user beyond `LARGEST` has norm 0 here. With the rows y x of a user in F and P = F X, M X = F^T P / q and ||F^T P||^2 = <P, (F F^T) P>: the product of a single user
     is never formed.
 
     Parameters

@@ -1,0 +1,135 @@
+"""What the study power_method found (shen2023, Algorithms 3, 5 and 6)."""
+
+from __future__ import annotations
+
+from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
+from privrep.report.run import Measures, Run
+from privrep.report.wording import number, share, times
+
+STUDY = "power_method"
+
+
+def accuracy(run: Run, measures: Measures) -> str:
+    """How the error grows with everything."""
+    fits = {"n": "privacy n", r"\sigma_0": "privacy Delta", "d": "privacy d", "k": "privacy k"}
+    if not known(measures, *(f"exponent {fit}" for fit in fits.values())):
+        return ""
+    found = ", ".join(f"${sign}$: {exponent(measures, fit)}" for sign, fit in fits.items())
+    tight = judged(run, "B-LF.1", "RATE-EXACT", "noise: exponent of n", "noise: exponent of d, zeta_0 ~ sqrt(d)")
+    text = f"{heading('Lemma F.1 is tight in n and d', 'Lemma F.1', tight)} Exponents of the error by noise, clip as $\\sqrt{{d}} k^{{3/2}}$: {found}."
+    if judged(run, "B-LF.1", "LOOSE", "noise: exponent of k, zeta_0 ~ k^1.5"):
+        text += (
+            " The lemma permits noise that falls as $1/k$ at a given clip, which would be an error of $k^{5/2}$. The error at a given clip "
+            f"even falls with $k$, as {exponent(measures, 'privacy k fixed')}: a step contracts more slowly, but the signal grows like $k + 2$."
+        )
+    return text
+
+
+def clipping(measures: Measures) -> str:
+    """What the clip costs and what it saves."""
+    names = ("clipped at the practical bound", "prescribed over practical bound")
+    if not known(measures, *names, "noise permitted at the least over the practical bound"):
+        return ""
+    gain = measures.value("noise permitted at the least over the practical bound")
+    return (
+        f"{heading('Clipping costs no direction', 'The clip', gain > 1)} Clipping commutes with rotations about the truth: it shortens the signal and turns nothing. With the clip "
+        f"$\\sqrt{{d}} k^{{3/2}}$ it shortens {share(measures.value(names[0]))} of the products, and the law with what is left of the signal still holds. "
+        f"The smaller the clip the more noise a target permits, {times(gain)} as much at an eighth of it. The prescribed bound, all constants "
+        f"1, is {times(measures.value(names[1]))} the practical one."
+    )
+
+
+def success(run: Run, measures: Measures) -> str:
+    """Random starts."""
+    names = ("success at 0.01", "iterations for 0.99", "noise at which half succeed", "users for 0.01")
+    if not known(measures, *names):
+        return ""
+    reached = judged(
+        run, "B-LF.1", "HOLDS", "share of runs with dist2 <= 0.01, n = 60000, d = 3, k = 1, noise a tenth of the law's"
+    )
+    return (
+        f"{heading('Starts do not fail for good', 'Random starts', reached)} Share of runs within 0.01 at $d = 3$, $k = 1$: {measures.text(names[0])}. At $d = 20$, $k = 2$ and a target of "
+        f"0.2, {number(measures.value(names[1]))} iterations bring 99 % of all starts there; more noise than the law permits ends all runs beyond, and half succeed "
+        f"at {number(measures.value(names[2]), 2)} of its level. Sampling alone needs about {number(measures.value(names[3]), 2)} users with 32 samples each "
+        "for 0.01 at that size, so that in practice a start is never as good as the selection asks."
+    )
+
+
+def selecting(run: Run, measures: Measures) -> str:
+    """Lemma F.3, and what selection is worth."""
+    names = ("selected over median", "average over median", "real starts that pass", "largest accuracy by angles")
+    if not known(measures, *names):
+        return ""
+    better = measures.value("average over median") < measures.value("selected over median")
+    text = (
+        f"{heading('Averaging beats selection', 'Selection', better)} Among 18 real runs, {share(measures.value('real starts that pass'))} of the selections pass the printed test. The one closest to "
+        f"the others has {measures.text('selected over median')} times the error of the median run; the average of all projectors, as free of privacy cost, has "
+        f"{measures.text('average over median')}."
+    )
+    if judged(run, "B-LF.3-proof", "PROOF-GAP", "failure over delta, p = 0.55, binomial law"):
+        text += (
+            " On made-up candidates Lemma F.3 holds at $p = 0.99$. Its $T_0 = 8 p \\ln(1/\\delta')$ leaves "
+            "$(p - 1/2) T_0$ successes and not half of $T_0$: for $p$ near a half it fails (E48)."
+        )
+    text += (
+        f" Eq. (69) permits $\\epsilon_i$ up to {number(measures.value('largest accuracy of (69)'), 3)}; adding angles, $\\sin(3 \\arcsin \\epsilon_i) \\le 0.2$, gives "
+        f"{number(measures.value('largest accuracy by angles'), 3)}."
+    )
+    return text
+
+
+def dependence(run: Run, measures: Measures) -> str:
+    """Runs share their users."""
+    name = "dist2 that passes on shared samples"
+    if not (known(measures, name) and judged(run, "B-CF.1-shared", "PROOF-GAP", STATED_SHARED)):
+        return ""
+    return (
+        "**Runs on the same data are not independent.** The test compares runs with each other and cannot see what they have in common. On few users and without noise all "
+        f"runs agree, pass, and are {measures.text(name)} from the truth. Boosting lowers the failures of starts and noise, not those of the sample."
+    )
+
+
+STATED_SHARED = "dist2 of a candidate that passes, all runs on the samples of the same 250 users, no noise"
+
+
+def cost(run: Run, measures: Measures) -> str:
+    """The start against the main rounds."""
+    names = ("cost of the start over main rounds", "cost of the single run over main rounds")
+    if not known(measures, *names, "exponent cost k"):
+        return ""
+    dear = measures.value(names[0]) > 1
+    text = (
+        f"{heading('The start is the dear part', 'Cost', dear)} At $n = 10^4$, $d = 20$, $k = 2$ a selected start of 18 runs costs {measures.text(names[0])} times the $\\mu^2$ of 24 main rounds, both for "
+        f"a distance of 0.2; a single run costs {measures.text(names[1])} times as much, and the average of 18 runs {measures.text('cost of the averaged start over main rounds')}."
+    )
+    if judged(run, "B-LF.2-cost", "LOOSE", "mu^2 of a run of fixed accuracy, practical clip: exponent of k"):
+        text += f" The cost of a run grows with $k$ as {exponent(measures, 'cost k')}, where eq. (67) has 7."
+    return text
+
+
+def theory(run: Run, measures: Measures) -> str:
+    """Theorem G.1 and Lemma G.1."""
+    if not known(measures, "exponent steps gap", "failures times tau", "exponent norm k"):
+        return ""
+    text = (
+        f"**Noisy power method.** With the largest permitted noise turned against it, iterations grow as {exponent(measures, 'steps gap')} with $s_k / \\mathrm{{gap}}$; "
+        f"failures are {measures.text('failures times tau')} times $1/\\tau$."
+    )
+    if judged(run, "B-LG.1", "LOOSE", "largest norm over the bound without k^1.5: exponent of k"):
+        text += f" The largest product grows as {exponent(measures, 'norm k')} where Lemma G.1 has $k^{{3/2}}$: one factor $\\sqrt{{k}}$ is spare (E44)."
+    return text
+
+
+def findings(run: Run) -> str:
+    """All findings as paragraphs of Markdown."""
+    measures = run.measures(STUDY)
+    return paragraphs(
+        accuracy(run, measures),
+        law(measures, "privacy", "F11", "the error that noise adds"),
+        clipping(measures),
+        success(run, measures),
+        cost(run, measures),
+        selecting(run, measures),
+        dependence(run, measures),
+        theory(run, measures),
+    )

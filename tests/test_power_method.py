@@ -1,0 +1,217 @@
+"""shen2023, Algorithm 5: the users' products, their clip, the noise, and what the runs of a cell share."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrep.algorithms.power_method import (
+    LARGEST,
+    ROUNDING,
+    Algorithm,
+    clipped_products,
+    power_method,
+    random_starts,
+    run_scores,
+)
+from privrep.privacy.ledger import Ledger
+from privrep.problem import Problem, Users
+from privrep.subspace import dist2, planted_subspace, random_subspace
+
+PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)
+SAMPLES = np.array([0, 2, 3, 5])
+
+
+def by_hand(users, samples, basis, bound) -> tuple[np.ndarray, np.ndarray]:
+    """sum_i clip(M_i X; bound) and all norms, by a loop over users in float64."""
+    features, labels, _ = gather(users)
+    total, norms = np.zeros(basis.shape), []
+    for i in range(features.shape[1]):
+        moment = sum(labels[j, i] ** 2 * np.outer(features[j, i], features[j, i]) for j in samples) / len(samples)
+        product = moment @ basis
+        norms.append(np.linalg.norm(product))
+        total += product * min(1, bound / norms[-1])
+    return total, np.array(norms)
+
+
+@pytest.mark.parametrize("bound", [0.3, 6.0, 1e6])
+@pytest.mark.parametrize("block", [150, 64, 37])
+def test_products_are_those_of_the_print(bound, block, rng):
+    """Sum and norms of three runs against the loop, in whole and cut blocks; the bound is honoured from below."""
+    users = Users(PROBLEM)
+    bases = random_starts(3, PROBLEM, rng)
+    total, lengths = np.zeros(bases.shape), []
+    for part in recut(users, block).blocks():
+        added, norms = clipped_products(part, SAMPLES, bases, bound)
+        assert norms.shape == (part.users, 3)
+        total += added
+        lengths.append(norms)
+    for run, basis in enumerate(bases):
+        expected, norms = by_hand(users, SAMPLES, basis, bound * (1 - ROUNDING))
+        np.testing.assert_allclose(total[run], expected, atol=3e-6 * np.abs(expected).max())
+        np.testing.assert_allclose(np.concatenate(lengths)[:, run], norms, rtol=1e-4)
+
+
+def test_the_bound_of_these_tests_bites(rng):
+    """6.0 clips some users and spares others."""
+    _, norms = by_hand(Users(PROBLEM), SAMPLES, random_subspace(7, 2, rng), 6.0)
+    assert 0.1 < (norms > 6.0).mean() < 0.9
+
+
+SCALES = st.sampled_from([0.0, 1e-30, 1e-12, 1e-4, 1.0, 37.0, 1e4, 1e12, 1e25, 3e38, math.inf, math.nan])
+
+
+@given(
+    scale=SCALES,
+    label=SCALES,
+    bound=st.sampled_from([1e-6, 1e-3, 1.0, 1e3]),
+    seed=st.integers(0, 5),
+    tilt=st.sampled_from([1.0, 1e-3, 1e-7]),
+)
+def test_no_user_adds_more_than_the_bound(scale, label, bound, seed, tilt):
+    """Whatever its data: huge, tiny, no numbers at all, or features that all but cancel against the subspace."""
+    rng = np.random.default_rng(seed)
+    bases = random_starts(3, PROBLEM, rng)
+    features = rng.standard_normal((6, 1, 7))
+    outside = features - features @ bases[0] @ bases[0].T
+    with np.errstate(all="ignore"):
+        data = (outside + tilt * (features - outside)) * scale
+        labels = np.full((6, 1), 1.0) * label
+        (block,) = fake_users(data, labels, np.ones((1, 2))).blocks()
+        total, _ = clipped_products(block, SAMPLES, bases, bound)
+    assert np.isfinite(total).all()
+    assert (np.linalg.norm(total, axis=(1, 2)) <= bound * (1 + 1e-9)).all()
+
+
+def test_a_user_far_beyond_the_bound_adds_nothing(rng):
+    """Documented limit: ||F||^2 / q over LARGEST bounds; just below it the user is clipped to the bound."""
+    bases = random_starts(1, PROBLEM, rng)
+    features = rng.standard_normal((6, 1, 7))
+    size = (features[SAMPLES] ** 2).sum() / len(SAMPLES)
+    for factor, expected in ((0.9, 1.0), (1.1, 0.0)):
+        labels = np.full((6, 1), math.sqrt(factor * LARGEST / size))
+        (block,) = fake_users(features, labels, np.ones((1, 2))).blocks()
+        total, _ = clipped_products(block, SAMPLES, bases, 1.0)
+        assert np.linalg.norm(total) == pytest.approx(expected, abs=2 * ROUNDING)
+
+
+def run(users, starts, multiplier, *, iterations=3, seed=0, recorder=None, bound=5.0, watch=lambda lengths: None):
+    generator = np.random.default_rng(seed)
+    return power_method(
+        users,
+        starts,
+        iterations=iterations,
+        draw_samples=lambda: SAMPLES,
+        clip=bound,
+        noise_multiplier=multiplier,
+        rng=generator if recorder is None else recorder(generator),
+        ledger=Ledger(),
+        watch=watch,
+    )
+
+
+def test_one_step_is_qr_of_the_noisy_sum(rng):
+    """X = QR(sum + noise), with noise of sd 2 bound Delta from the given stream, one draw for each run in turn."""
+    users, bases = Users(PROBLEM), random_starts(2, PROBLEM, rng)
+    got = run(users, bases, 0.7, iterations=1, seed=4)
+    noise = np.random.default_rng(4)
+    for run_basis, basis in zip(got, bases, strict=True):
+        total, _ = by_hand(users, SAMPLES, basis, 5.0 * (1 - ROUNDING))
+        expected = total + noise.normal(0.0, 2 * 5.0 * 0.7, total.shape)
+        assert dist2(np.linalg.qr(expected)[0], run_basis) < 1e-4
+        np.testing.assert_allclose(run_basis.T @ run_basis, np.eye(2), atol=1e-12)
+
+
+def test_every_run_has_noise_of_its_own(rng):
+    """Equal starts end alike without noise and apart with it; every release is drawn with the same sd."""
+    users, recorders = Users(PROBLEM), []
+
+    def recorder(generator):
+        recorders.append(Recorder(generator))
+        return recorders[-1]
+
+    starts = np.repeat(random_starts(1, PROBLEM, rng), 3, axis=0)
+    alike = run(users, starts, 0.0)
+    apart = run(users, starts, 0.2, recorder=recorder)
+    assert dist2(alike[0], alike[1]) < 1e-6
+    assert dist2(apart[0], apart[1]) > 0.01 < dist2(apart[1], apart[2])
+    assert recorders[0].calls == [(2 * 5.0 * 0.2, (7, 2))] * 9
+
+
+def test_runs_do_not_meet(rng):
+    """Together or alone, a run without noise is the same up to rounding."""
+    users, starts = Users(PROBLEM), random_starts(4, PROBLEM, rng)
+    together = run(users, starts, 0.0, iterations=2)
+    for start, basis in zip(starts, together, strict=True):
+        assert dist2(run(users, start[None], 0.0, iterations=2)[0], basis) < 1e-4
+
+
+def test_the_norms_are_seen_before_the_clip(rng):
+    """`watch` gets (users, runs) in every iteration; the row's largest norm and share of clipped users are theirs."""
+    seen = []
+    run(Users(PROBLEM), random_starts(2, PROBLEM, rng), 0.0, watch=seen.append)
+    assert sum(part.shape[0] for part in seen) == 3 * PROBLEM.users
+    assert np.concatenate(seen).min() > 0
+    fitter = Algorithm(iterations=2, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6)
+    task = make_task(Users(PROBLEM), fixed_noise())
+    log = fitter.fit(task).log
+    norms = [
+        by_hand(task.users, np.arange(6), start, 6.0)[1] for start in random_starts(2, PROBLEM, task.stream("init"))
+    ]
+    assert 0.1 < log["clipped_share"] < 0.9
+    assert log["product_norm_max"] >= np.max(norms) * (1 - 1e-4)
+    once = Algorithm(iterations=1, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6).fit(task).log
+    assert once["product_norm_max"] == pytest.approx(np.max(norms), rel=1e-4)
+    assert once["clipped_share"] == pytest.approx(np.mean(np.array(norms) > 6.0))
+
+
+def test_clipping_turns_no_direction():
+    """A clip at a twentieth of the mean norm, which shortens all users, leaves the truth where it is: no more than sampling turns it."""
+    users = Users(Problem(6000, 8, 10, 2, head_law="sphere"))
+    fitter = partial(Algorithm, iterations=14, init_clip=0.05)
+    outcome = fitter().fit(make_task(users, fixed_noise()))
+    assert outcome.log["clipped_share"] > 0.97
+    assert dist2(outcome.subspace, users.truth.basis) < 0.08
+
+
+def test_scores_of_the_runs(rng):
+    """Distances at known sines, and the share within the accuracy."""
+    truth = random_subspace(12, 2, rng)
+    bases = np.array([planted_subspace(truth, sine, rng) for sine in (0.0, 0.1, 0.2, 0.4)])
+    scores = run_scores(bases, truth, chosen=2, accuracy=0.15)
+    assert scores["runs_dist2"] == pytest.approx(math.sqrt((0.01 + 0.04 + 0.16) / 4))
+    assert scores["runs_distF"] == pytest.approx(math.sqrt(2 * (0.01 + 0.04 + 0.16) / 4))
+    assert scores["runs_dist2_median"] == pytest.approx(0.15)
+    assert scores["runs_dist2_max"] == pytest.approx(0.4)
+    assert scores["runs_within"] == 0.5
+    assert scores["start_dist2"] == pytest.approx(0.2)
+    assert run_scores(bases[1:2], truth, 0, 0.1)["runs_log_tangent"] == pytest.approx(
+        math.log(math.tan(math.asin(0.1)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"init": "spectral"}, "init"),
+        ({"start_sine": 1.0}, "start_sine"),
+        ({"accuracy": 0.0}, "accuracy"),
+        ({"starts": 0}, "starts"),
+        ({"init_clip": 0.0}, "init_clip"),
+    ],
+)
+def test_options_out_of_range_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        Algorithm(**{"iterations": 2, "init_clip": 1.0} | options)
+
+
+def test_planted_starts_are_planted(rng):
+    """All angles at the given sine, in directions of each run's own."""
+    users = Users(Problem(50, 4, 10, 2))
+    starts = Algorithm(2, 1.0, starts=3, init="planted", start_sine=0.3).start(make_task(users, fixed_noise()))
+    assert [dist2(start, users.truth.basis) for start in starts] == pytest.approx([0.3] * 3)
+    assert dist2(starts[0], starts[1]) > 0.1
