@@ -1,14 +1,22 @@
-"""What the laws of `privrep.formulas` need, read from rows of the results table: sizes of a step of alternating minimisation, noise of CENTAUR."""
+"""The results table as studies read it, and what the laws of `privrep.formulas` need from its rows: sizes of a step of alternating
+minimisation, noise of CENTAUR."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from privrep import formulas
 from privrep.splits import count, split_samples
+
+
+def read_cells(path: Path | None) -> pd.DataFrame | None:
+    """The results table of a study; nothing for a study of arithmetic. The copy lays its many columns side by side, so that a study
+    can add its own without a warning."""
+    return pd.read_csv(path).copy() if path else None
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ import importlib
 from dataclasses import asdict
 from pathlib import Path
 
-import pandas as pd
-
 from privrep.measure import MEASURE_COLUMNS
+from privrep.setups import read_cells
 from privrep.tables import write_rows
 
 
@@ -17,7 +16,7 @@ def main() -> None:
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
-    cells = pd.read_csv(args.cells) if args.cells else None
+    cells = read_cells(args.cells)
     found = importlib.import_module(f"privrep.studies.{args.study}").measure(cells)
     write_rows(args.output, [asdict(one) for one in found], MEASURE_COLUMNS)
 

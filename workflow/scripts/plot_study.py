@@ -4,9 +4,8 @@ import argparse
 import importlib
 from pathlib import Path
 
-import pandas as pd
-
 from privrep.plotting import save
+from privrep.setups import read_cells
 
 
 def main() -> None:
@@ -15,7 +14,7 @@ def main() -> None:
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
     args = parser.parse_args()
-    cells = pd.read_csv(args.cells) if args.cells else None
+    cells = read_cells(args.cells)
     for name, (figure, numbers) in importlib.import_module(f"privrep.figures.{args.study}").draw(cells).items():
         save(figure, numbers, args.figures / name)
 

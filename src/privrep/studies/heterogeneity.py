@@ -45,7 +45,7 @@ PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with the root mean square norms that the laws expect."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
-    return cells.copy().assign(
+    return cells.assign(
         representation=formulas.representation_update(sine, d, k, q, sigma),
         full=formulas.model_update(k * (cells["heterogeneity"] + sine**2), d, q, sigma),
     )

@@ -142,7 +142,10 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     found += factors(cells, "A-printed", "A", "A, printed over own clip") + factors(
         cells, "B-printed", "B", "B, printed over own clip"
     )
-    found += factors(cells, "A-printed", "B-printed", "A over B, both printed")
+    found += factors(cells, "A-printed", "B-printed", "A over B, both printed") + factors(
+        cells, "A", "B-printed", "A over B, printed"
+    )
+    found += factors(cells, "A-noisy", "B-noisy", "A over B, noisy labels")
     wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
     for dim, a, b in zip(wanted.values, wanted.errors, needed.errors, strict=True):
         name = f"users of A over B at d = {dim:g}"
