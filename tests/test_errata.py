@@ -150,6 +150,9 @@ AS_PRINTED = {
     "E56": (privacy_shen2023, "experiments_epsilon", lambda epsilon, shift: EXPERIMENTS(epsilon, 1.0)),
     # Noise of different rounds adds up, not its square.
     "E57": (centaur, "steady", lambda problem, *args, noise, **options: noise * problem.head_condition**2),
+    "E62": (centaur, "covariance_deviations", lambda n, q, rng: np.array([(np.log(n) / q) ** 0.5])),
+    # A variable of norm 1: its square exponential is 2 at s = 1.
+    "E63": (centaur, "gaussian_square_exponential", lambda s: 2 ** (1 / s**2)),
     # The risk does not exceed its expectation.
     "E60": (risk, "fit_heads", lambda *args: 0.5 * FIT(*args) / np.abs(FIT(*args)).max()),
 }

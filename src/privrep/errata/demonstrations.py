@@ -68,4 +68,6 @@ DEMONSTRATIONS: dict[str, Callable[[], Finding]] = {
     "E57": centaur.e57,
     "E60": risk.e60,
     "E61": privacy.e61,
+    "E62": centaur.e62,
+    "E63": centaur.e63,
 }
