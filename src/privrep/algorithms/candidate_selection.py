@@ -25,8 +25,11 @@ class Selection:
 
 def agreements(candidates: np.ndarray) -> np.ndarray:
     """s_min(B_a^T B_b), the cosine of the largest angle between each two of the candidates (c, d, k); (c, c)."""
-    overlaps = np.einsum("adk,bdl->abkl", candidates, candidates, optimize=True)
-    return np.linalg.svd(overlaps, compute_uv=False)[..., -1]
+    first, second = np.triu_indices(len(candidates))
+    overlaps = candidates[first].transpose(0, 2, 1) @ candidates[second]
+    cosines = np.empty((len(candidates), len(candidates)))
+    cosines[first, second] = cosines[second, first] = np.linalg.svd(overlaps, compute_uv=False)[:, -1]
+    return cosines
 
 
 def select(candidates: np.ndarray, accuracy: float) -> Selection:

@@ -25,11 +25,11 @@ from privrep.subspace import dist2, planted_subspace, random_subspace
 STUDY = "power_method"
 TARGET, CANDIDATE = 0.2, 0.01
 """eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run."""
-PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 300
+PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 200
 """Made-up candidates: probability that one is good, failure probabilities asked for, and trials for each pair."""
 DIM, RANK = 12, 2
 """Size of the made-up candidates."""
-GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.02, 0.04, 0.08, 0.16), (10, 40, 160, 640), 6, 40, 0.1
+GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.04, 0.08, 0.16, 0.32), (10, 40, 160, 640), 6, 32, 0.1
 """Noisy power method: gaps 1 - s_{k+1}/s_k, dimensions, repetitions, runs in each, and the accuracy eps."""
 FAR_TAU = 1e3
 """tau in the sweeps of the gap and of d: large, so that all runs end well."""
@@ -290,7 +290,7 @@ def with_npm_fits(fits: dict[str, Fit]) -> dict[str, Fit]:
     """The fits of the study, and those of the noisy power method, which has no cells."""
     gap = npm_sweep("steps gap", "inverse_gap", [1 / gap for gap in GAPS], [(40, gap) for gap in GAPS], 8)
     terms = [float(np.log(RANK * dim / NEAR)) for dim in DIMS]
-    logs = npm_sweep("steps log", "log_term", terms, [(dim, GAPS[-1]) for dim in DIMS], 1.5)
+    logs = npm_sweep("steps log", "log_term", terms, [(dim, GAPS[-2]) for dim in DIMS], 1.5)
     return fits | {"steps gap": fit(gap), "steps log": fit(logs)}
 
 
