@@ -77,7 +77,7 @@ def draw_cost(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, floa
     figure, axes = new_figure(7.9, 5.2, nrows=2, ncols=3)
     for axis, (name, label) in zip(axes[0], COST.items(), strict=True):
         panel(axis, fits[name], claimed.get(name), label)
-    axes[0, 0].set_ylabel("μ², relative")
+    axes[0, 0].set_ylabel("μ of a run, relative")
     found = {name.removeprefix("cost of the "): value for name, value in costs(cells).items() if "over" not in name}
     grid = axes[1, 0].get_gridspec()
     for axis in axes[1]:

@@ -25,11 +25,11 @@ from privrep.subspace import dist2, planted_subspace, random_subspace
 STUDY = "power_method"
 TARGET, CANDIDATE = 0.2, 0.01
 """eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run."""
-PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 200
+PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 250
 """Made-up candidates: probability that one is good, failure probabilities asked for, and trials for each pair."""
 DIM, RANK = 12, 2
 """Size of the made-up candidates."""
-GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.04, 0.08, 0.16, 0.32), (10, 40, 160, 640), 6, 32, 0.1
+GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.04, 0.08, 0.16, 0.32), (10, 30, 90, 270), 6, 72, 0.1
 """Noisy power method: gaps 1 - s_{k+1}/s_k, dimensions, repetitions, runs in each, and the accuracy eps."""
 FAR_TAU = 1e3
 """tau in the sweeps of the gap and of d: large, so that all runs end well."""
@@ -43,7 +43,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with what the laws under the clip expect, and with combined columns.
 
     privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples. times_rank, privacy_times_rank : dist2 and its
-    law times k. cost, cost_law : L (k dist2)^2, which is proportional to the cost mu^2 of a run of fixed accuracy where the noise goes as
+    law times k. run_mu, run_mu_law : sqrt(L) k dist2, which is proportional to the mu of a run of fixed accuracy where the noise goes as
     1/k. norm_ratio : largest ||Y_i|| over ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
     """
     runs = cells["algorithm"] == "power_method"
@@ -64,8 +64,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
             "sampling_2": formulas.power_spectral(sampled, d, k),
             "times_rank": rows["runs_dist2"] * k,
             "privacy_times_rank": privacy * k,
-            "cost": rows["iterations"] * (rows["runs_dist2"] * k) ** 2,
-            "cost_law": rows["iterations"] * (privacy * k) ** 2,
+            "run_mu": np.sqrt(rows["iterations"]) * rows["runs_dist2"] * k,
+            "run_mu_law": np.sqrt(rows["iterations"]) * privacy * k,
             "norm_ratio": rows["product_norm_max"] / shape,
         },
         index=rows.index,
@@ -148,7 +148,7 @@ def selection_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
 def costs(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
     """mu^2 of a start, of a single run and of the main rounds, at the noise that leaves each at dist2 = `TARGET`, and their ratios.
 
-    The noise follows from the cells in the linear range: an error sqrt(floor^2 + (c Delta)^2) with c from the largest of them.
+    Between the noise levels that were run, the error without its floor is a power of the noise.
     """
     found = {}
     for name, series, column in (
@@ -161,9 +161,8 @@ def costs(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, floa
         if pick is not None:
             rows = rows[rows["seed"].isin(np.sort(rows["seed"].unique())[pick % rows["seed"].nunique()])]
         squares = (rows[column] ** 2).groupby(rows["noise_multiplier"]).mean()
-        floor, inside = squares[0.0], squares[squares <= (1.5 * TARGET) ** 2]
-        noise, square = inside.index[-1], inside.iloc[-1]
-        multiplier = noise * np.sqrt((TARGET**2 - floor) / (square - floor))
+        excess = squares.drop(0.0) - squares[0.0]
+        multiplier = np.exp(np.interp(np.log(TARGET**2 - squares[0.0]), np.log(excess), np.log(excess.index)))
         first = rows.iloc[0]
         releases = first["rounds"] if series == "main" else first["iterations"]
         times = first["starts"] if series == "select" and name != "single run" else 1
@@ -290,7 +289,7 @@ def with_npm_fits(fits: dict[str, Fit]) -> dict[str, Fit]:
     """The fits of the study, and those of the noisy power method, which has no cells."""
     gap = npm_sweep("steps gap", "inverse_gap", [1 / gap for gap in GAPS], [(40, gap) for gap in GAPS], 8)
     terms = [float(np.log(RANK * dim / NEAR)) for dim in DIMS]
-    logs = npm_sweep("steps log", "log_term", terms, [(dim, GAPS[-2]) for dim in DIMS], 1.5)
+    logs = npm_sweep("steps log", "log_term", terms, [(dim, GAPS[-1]) for dim in DIMS], 1.5)
     return fits | {"steps gap": fit(gap), "steps log": fit(logs)}
 
 
