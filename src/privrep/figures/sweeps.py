@@ -28,6 +28,7 @@ MANY_DECADES = 200
 AXES = {
     "users": "n",
     "samples": "m",
+    "init_samples": "q",
     "dim": "d",
     "rank": "k",
     "noise_multiplier": "Δ",
