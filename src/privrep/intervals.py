@@ -31,6 +31,8 @@ def bootstrap_intervals(
 ) -> dict[str, tuple[float, float]]:
     """As `bootstrap_interval`, for several statistics of the same draws, by their names."""
     rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
+    if repetitions == 1:
+        draws = 1  # all draws are the same
     values = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
     tail = (1 - LEVEL) / 2
     ends = {key: np.quantile([value[key] for value in values], [tail, 1 - tail]) for key in values[0]}

@@ -25,7 +25,7 @@ from privrep.subspace import dist2, planted_subspace, random_subspace
 STUDY = "power_method"
 TARGET, CANDIDATE = 0.2, 0.01
 """eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run."""
-PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 250
+PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 150
 """Made-up candidates: probability that one is good, failure probabilities asked for, and trials for each pair."""
 DIM, RANK = 12, 2
 """Size of the made-up candidates."""
@@ -35,7 +35,7 @@ FAR_TAU = 1e3
 """tau in the sweeps of the gap and of d: large, so that all runs end well."""
 BOOTSTRAP = 200
 """Bootstrap draws for the measures that are no exponents."""
-TAUS, TAU_RUNS, TAU_GAP = (2, 4, 8, 16), 2000, 0.5
+TAUS, TAU_RUNS, TAU_GAP = (2, 4, 8, 16), 1000, 0.5
 """For its failures: tau of Theorem G.1, runs for each, and the gap."""
 
 
