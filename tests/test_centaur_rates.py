@@ -1,0 +1,73 @@
+"""The study centaur_rates: contraction per round, caps on the noise and participation, from made-up tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privrep.studies import centaur_rates
+
+
+def rate_table(factor: float) -> pd.DataFrame:
+    rows = [
+        {"series": "rate", "head_condition": 2.0, "rounds": rounds, "seed": seed, "start_sine": 0.1}
+        | {"dist2": 0.1 * factor**rounds * (1 + 0.1 * seed)}
+        for rounds in (5, 10, 20, 40)
+        for seed in range(3)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("factor", [0.75, 0.9375])
+def test_contraction_of_a_geometric_path(factor):
+    """The factor per round, whatever the size at the start."""
+    found = centaur_rates.contractions(centaur_rates.rate_points(rate_table(factor)))
+    assert found.shape == (1, 3)
+    np.testing.assert_allclose(found, factor, rtol=1e-12)
+
+
+def test_law_and_bound_of_a_rate():
+    """F8 and eq. (19): 1 - 1/(4 kappa^2), and sqrt(1 - 0.96/(8 kappa^2))."""
+    points = centaur_rates.rate_points(rate_table(0.9))
+    assert points["law"].unique() == pytest.approx([1 - 1 / 16])
+    assert points["bound"].unique() == pytest.approx([(1 - 0.96 / 32) ** 0.5])
+
+
+def test_caps_are_grouped_by_form_and_setting():
+    """One point for each form, condition number and rank, with its mean."""
+    rows = [
+        {"series": f"cap-{form}", "head_condition": kappa, "rank": 2, "seed": seed, "steady_dist2": size + 0.01 * seed}
+        for form, size in (("printed", 0.5), ("corrected", 0.02))
+        for kappa in (1.0, 2.0)
+        for seed in range(3)
+    ]
+    points = centaur_rates.cap_points(pd.DataFrame(rows))
+    assert len(points) == 4
+    assert points.groupby("form")["dist2"].first().to_dict() == pytest.approx({"printed": 0.51, "corrected": 0.03})
+    assert (points["ci_low"] < points["dist2"]).all() and (points["dist2"] < points["ci_high"]).all()
+
+
+def test_noise_law_counts_participants():
+    """With a share p of the users a round adds 1/p times the noise; mu of long heads is that of the problem."""
+    common = {"users": 2000, "dim": 20, "rank": 2, "noise_multiplier": 1.0, "zeta": 6.0, "step": 0.25}
+    common |= {"head_condition": 1.0, "head_factor": 1.0}
+    common |= {"participation": 1.0}
+    table = pd.DataFrame([common, common | {"participation": 0.1}, common | {"head_factor": 4.0}])
+    found = centaur_rates.with_predictions(table)
+    assert found["floor_F"][1] == pytest.approx(10 * found["floor_F"][0])
+    assert found["floor_F"][0] == pytest.approx(0.25 * 2 * 6 / 2000 * (2 * 18 / (1 - 0.75**2)) ** 0.5)
+    assert found["mu"].tolist() == pytest.approx([1, 1, 4 / (1 + 15 / 100) ** 0.5])
+
+
+def test_paired_ratio_on_the_same_users():
+    """Root mean squares over redraws, paired by repetition."""
+    rows = [
+        {"series": series, "seed": seed, "steady_distF": size * (1 + seed) * scatter}
+        for series, size in (("fresh", 3.0), ("reuse", 2.0))
+        for seed in range(4)
+        for scatter in (0.9, 1.1)
+    ]
+    found = centaur_rates.paired_ratio(pd.DataFrame(rows), "fresh", "reuse", "x")
+    assert found.measured == pytest.approx(1.5)
+    assert (found.ci_low, found.ci_high) == pytest.approx((1.5, 1.5))

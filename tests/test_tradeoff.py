@@ -1,0 +1,140 @@
+"""The study tradeoff: what users send, paired factors and their continuation, and where a method works."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import fixed_noise, make_task
+
+from privrep import formulas
+from privrep.algorithms import altmin, centaur, power_method, server, spectral_init
+from privrep.algorithms import moment_step as moment_module
+from privrep.problem import Problem, Users
+from privrep.studies import tradeoff
+
+PROBLEM = Problem(80, 32, 6, 2, head_law="sphere")
+
+
+def upper(size: int) -> int:
+    return size * (size + 1) // 2
+
+
+def counted(monkeypatch, algorithm) -> int:
+    """Numbers that pass a mechanism in one run: vectors whole, symmetric matrices without the copied triangle."""
+    seen = []
+
+    def counting(function, count):
+        def wrapped(*arrays, **options):
+            seen.append(sum(count(index, array) for index, array in enumerate(arrays)))
+            return function(*arrays, **options)
+
+        return wrapped
+
+    for module in (power_method, server):
+        monkeypatch.setattr(module, "release_vector", counting(module.release_vector, lambda _, array: array.size))
+    monkeypatch.setattr(
+        spectral_init,
+        "release_symmetric",
+        counting(spectral_init.release_symmetric, lambda _, array: upper(len(array))),
+    )
+    monkeypatch.setattr(
+        moment_module,
+        "release_moments",
+        counting(moment_module.release_moments, lambda index, array: array.size if index else upper(len(array))),
+    )
+    algorithm.fit(make_task(Users(PROBLEM), fixed_noise(0.1)))
+    return sum(seen)
+
+
+def test_what_a_user_sends_is_what_is_released(monkeypatch):
+    """The counts of the figure against the sizes of all releases."""
+    first = altmin.Algorithm(init="spectral", split="text", clip_feature=1.0, clip_label=1.0)
+    assert counted(monkeypatch, first) == tradeoff.numbers_sent("A", PROBLEM.dim, PROBLEM.rank)
+    sizes = {"starts": 3, "iterations": 2, "rounds": 4}
+    second = centaur.Algorithm(**sizes, clip=0.5, batch_samples=8)
+    assert counted(monkeypatch, second) == tradeoff.numbers_sent("B", PROBLEM.dim, PROBLEM.rank, **sizes)
+
+
+def test_crossing_is_where_the_counts_meet():
+    """Below it A needs fewer numbers, above it more."""
+    d = tradeoff.crossing(tradeoff.numbers_sent)
+    for factor, more in ((0.99, False), (1.01, True)):
+        a, b = (tradeoff.numbers_sent(method, factor * d, 2) for method in ("A", "B"))
+        assert (a > b) == more
+    assert tradeoff.crossing(lambda method, d, k: d if method == "B" else 0 * d) == float("inf")
+
+
+def errors_table(slope_a: float, slope_b: float, spread: float = 0.0) -> pd.DataFrame:
+    """Errors that are powers of d, with a scatter that both series share."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for seed in range(5):
+        for dim in (10, 20, 40, 80):
+            shared = np.exp(spread * rng.standard_normal())
+            for series, slope, size in (("A", slope_a, 8e-3), ("B", slope_b, 1e-3)):
+                rows.append({"series": series, "dim": dim, "seed": seed, "dist2": size * dim**slope * shared})
+    return pd.DataFrame(rows)
+
+
+def test_paired_factors_drop_what_both_share():
+    """The ratio on the same users has no scatter where the errors scatter together."""
+    table = errors_table(1.5, 1.0, spread=0.5)
+    for measure in tradeoff.factors(table, "A", "B", "A over B"):
+        dim = int(measure.quantity.split("= ")[1])
+        assert measure.measured == pytest.approx(8 * dim**0.5, rel=1e-9)
+        assert measure.ci_low == pytest.approx(measure.ci_high, rel=1e-9)
+
+
+def test_factors_use_common_repetitions_alone():
+    """A series with fewer repetitions is compared on those."""
+    table = errors_table(1.5, 1.0, spread=0.5)
+    fewer = table[(table["series"] == "A") | (table["seed"] < 3)]
+    assert {measure.seeds for measure in tradeoff.factors(fewer, "A", "B", "x")} == {3}
+
+
+def test_continuation_follows_the_power():
+    """Exponent of the ratio, and the ratio at 50, 200 and 1000; the last two are marked."""
+    found = {measure.quantity: measure for measure in tradeoff.continued(errors_table(1.5, 1.0))}
+    assert found["exponent of the factor"].measured == pytest.approx(0.5)
+    for dim, note in ((50, ""), (200, "continued"), (1000, "continued")):
+        measure = found[f"users ratio at d = {dim}"]
+        assert measure.measured == pytest.approx(8 * dim**0.5)
+        assert measure.note == note
+
+
+def test_regions_name_who_works():
+    """At most 5 % of the risk of the zero model, which is the rank."""
+    cases = {(1000, 1.0): (2.0, 0.5, "neither"), (2000, 1.0): (2.0, 0.05, "B"), (4000, 1.0): (0.09, 0.01, "both")}
+    cases[8000, 1.0] = (0.01, 0.2, "A")
+    rows = [
+        {"series": series, "dim": 10, "rank": 2, "users": users, "epsilon": epsilon, "excess_risk": risk}
+        for (users, epsilon), (a, b, _) in cases.items()
+        for series, risk in (("map-A", a), ("map-B", b))
+    ]
+    table = tradeoff.regions(pd.DataFrame(rows)).set_index(["users", "epsilon"])["works"]
+    assert {key: table[key] for key in cases} == {key: value[2] for key, value in cases.items()}
+
+
+def test_laws_of_both_methods():
+    """F3 over its whole range for A, F9 for B, and the n at which the risk reaches the target."""
+    common = {"users": 50_000, "samples": 32, "dim": 40, "rank": 2, "head_condition": 1.0, "target": 0.02}
+    first = common | {"algorithm": "altmin", "noise_multiplier": 0.8, "eta": 13.0, "zeta": 5.0}
+    second = common | {
+        "algorithm": "centaur",
+        "noise_multiplier": 3.7,
+        "zeta": 9.0,
+        "step": 0.25,
+        "participation": 1.0,
+    }
+    table = tradeoff.with_predictions(pd.DataFrame([first, second]).assign(smallest_users=np.nan))
+    x = formulas.noise_ratio(50_000, 40, 2, 0.8, 13.0)
+    assert table["noise_ratio"].tolist() == [pytest.approx(x), 0]
+    labels = (1 + 25 / (2 * 169)) ** 0.5
+    assert table["law_F"][0] == pytest.approx(formulas.step_privacy_resolved(x, 40, 2) * labels)
+    noise = 0.25 * 2 * 3.7 * 9 / 50_000
+    assert table["law_F"][1] == pytest.approx(noise * (2 * 38 / (1 - 0.75**2)) ** 0.5)
+    assert np.isnan(table["law_2"][0])
+    assert table["law_2"][1] == pytest.approx(noise * formulas.edge(40, 2) / (1 - 0.75**2) ** 0.5)
+    risk = table["law_F"][1] ** 2 * (1 + 2 / 29)
+    assert table["users_law"][1] == pytest.approx(50_000 * (risk / 0.02) ** 0.5)
