@@ -39,21 +39,23 @@ KINDS = {"neither": "0.6", "A": COLOURS[3], "B": COLOURS[0], "both": COLOURS[2]}
 WIDEST = 1000
 
 
-def lines(axis: Axes, fits: dict[str, Fit], names: dict[str, tuple[str, str]], scale: float = 1.0) -> None:
-    """Fitted sweeps in d on one pair of logarithmic axes, with their exponents in the legend; points left out are hollow."""
+def lines(axis: Axes, fits: dict[str, Fit], names: dict[str, tuple[str, str]], scales: dict[str, float]) -> None:
+    """Sweeps in d, each times its scale, on one pair of logarithmic axes, with fitted exponents in the legend; points left out are hollow."""
     for name, (label, colour) in names.items():
-        one = fits[name]
+        one, scale = fits[name], scales.get(name, 1.0)
         sweep, (low, high) = one.sweep, one.sweep.point_intervals()
         means = sweep.means()
-        half = (one.interval[1] - one.interval[0]) / 2
-        text = label if math.isnan(one.slope) else f"{label}: {one.slope:.2f} ± {half:.2f}"
         for value, mean, bottom, top, used in zip(sweep.values, means, low, high, sweep.used, strict=True):
             ends = [[scale * (mean - bottom)], [scale * (top - mean)]]
             face = colour if used else "white"
             axis.errorbar(value, scale * mean, ends, fmt="o", color=colour, markersize=5, markerfacecolor=face)
-        if not math.isnan(one.slope):
-            ends = np.array([sweep.values.min(), sweep.values.max()])
-            axis.plot(ends, scale * np.exp(one.intercept) * ends**one.slope, color=colour, linewidth=1.4, label=text)
+        if math.isnan(one.slope):
+            axis.plot([], [], "o", color=colour, markersize=5, label=label)
+            continue
+        ends = np.array([sweep.values.min(), sweep.values.max()])
+        half = (one.interval[1] - one.interval[0]) / 2
+        text = f"{label}: {one.slope:.2f} ± {half:.2f}"
+        axis.plot(ends, scale * np.exp(one.intercept) * ends**one.slope, color=colour, linewidth=1.4, label=text)
     axis.set(xscale="log", yscale="log", xlabel="d")
     values = fits[next(iter(names))].sweep.values
     axis.set_xticks(values, [f"{value:g}" for value in values])
@@ -70,11 +72,12 @@ def numbered(measures: list[Measure]) -> pd.DataFrame:
 
 
 def draw_exponents(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
-    """Error times epsilon against d, and the factor between the methods, continued beyond what was run."""
-    epsilon = float(cells.loc[cells["series"] == "A", "epsilon"].iloc[0])
+    """Error times epsilon and n against d, and the factor between the methods, continued beyond what was run."""
+    first = cells.groupby("series")[["epsilon", "users"]].first()
+    scales = {name: float(first.loc[fits[name].sweep.spec.series].prod()) for name in SERIES}
     figure, axes = new_figure(8.2, 3.9, ncols=2, width_ratios=(5, 4))
-    lines(axes[0], fits, SERIES, epsilon)
-    axes[0].set_ylabel("dist2 · ε")
+    lines(axes[0], fits, SERIES, scales)
+    axes[0].set_ylabel("dist2 · ε · n")
     axes[0].legend(fontsize=7.5, loc="upper left")
     bottom, top = axes[0].get_ylim()
     axes[0].set_ylim(bottom, top * 8)  # room for the legend
@@ -95,7 +98,8 @@ def draw_exponents(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, p
     axis.set_xticks(ticks, [f"{tick}" for tick in ticks])
     axis.minorticks_off()
     few_ticks(axis.yaxis)
-    numbers = fit_table(fits, SERIES).assign(epsilon=epsilon)
+    numbers = fit_table(fits, SERIES)
+    numbers["times epsilon n"] = numbers["error"] * numbers["fit"].map(scales)
     extra = pd.concat([measured.assign(fit="A over B, measured"), further.assign(fit="A over B, continued")])
     extra = extra.rename(columns={"dim": "value", "factor": "error"}).assign(parameter="dim", response="factor")
     return figure, pd.concat([numbers, extra], ignore_index=True)
@@ -104,7 +108,7 @@ def draw_exponents(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, p
 def draw_users(fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
     """Smallest number of users that reaches the target."""
     figure, axis = new_figure(4.8, 3.5)
-    lines(axis, fits, USERS)
+    lines(axis, fits, USERS, {})
     axis.set_ylabel("users needed")
     axis.legend()
     return figure, fit_table(fits, USERS)
