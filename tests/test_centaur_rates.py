@@ -45,7 +45,7 @@ def test_caps_are_grouped_by_form_and_setting():
     points = centaur_rates.cap_points(pd.DataFrame(rows))
     assert len(points) == 4
     assert points.groupby("form")["dist2"].first().to_dict() == pytest.approx({"printed": 0.51, "corrected": 0.03})
-    assert (points["ci_low"] < points["dist2"]).all() and (points["dist2"] < points["ci_high"]).all()
+    assert (points["highest"] - points["lowest"]).tolist() == pytest.approx([0.02] * 4)
 
 
 def test_noise_law_counts_participants():

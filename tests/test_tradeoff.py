@@ -50,19 +50,29 @@ def counted(monkeypatch, algorithm) -> int:
 def test_what_a_user_sends_is_what_is_released(monkeypatch):
     """The counts of the figure against the sizes of all releases."""
     first = altmin.Algorithm(init="spectral", split="text", clip_feature=1.0, clip_label=1.0)
-    assert counted(monkeypatch, first) == tradeoff.numbers_sent("A", PROBLEM.dim, PROBLEM.rank)
-    sizes = {"starts": 3, "iterations": 2, "rounds": 4}
-    second = centaur.Algorithm(**sizes, clip=0.5, batch_samples=8)
-    assert counted(monkeypatch, second) == tradeoff.numbers_sent("B", PROBLEM.dim, PROBLEM.rank, **sizes)
+    assert counted(monkeypatch, first) == tradeoff.MomentPlan(32).numbers_sent(PROBLEM.dim, PROBLEM.rank)
+    sizes = {"starts": 3, "iterations": 2, "rounds": 4, "batch_samples": 8, "init_samples": 4}
+    second = centaur.Algorithm(**sizes, clip=0.5)
+    plan = tradeoff.Plan(**sizes, samples=32)
+    assert counted(monkeypatch, second) == plan.numbers_sent(PROBLEM.dim, PROBLEM.rank)
+
+
+def test_plans_are_those_that_ran():
+    """Sizes from the table; a random start has no runs of the power method."""
+    sizes = {"starts": 36, "iterations": 14, "rounds": 24, "init_samples": 4, "batch_samples": 12, "samples": 32}
+    rows = [{"series": "A", "samples": 32}, {"series": "B", "init": "power_method"} | sizes]
+    rows.append({"series": "B-random", "init": "random"} | sizes | {"rounds": 48})
+    found = tradeoff.plans(pd.DataFrame(rows))
+    assert found["B"] == tradeoff.Plan(**sizes)
+    assert found["B from a random start"].numbers_sent(10, 2) == 48 * 20
+    # 504 products with F^T F and 24 rounds of 12 + 12 samples, then the heads.
+    assert found["B"].multiplications(10, 2) == 504 * 2 * 4 * 20 + 24 * (24 * 20 + 120) + 32 * 20
 
 
 def test_crossing_is_where_the_counts_meet():
     """Below it A needs fewer numbers, above it more."""
-    d = tradeoff.crossing(tradeoff.numbers_sent)
-    for factor, more in ((0.99, False), (1.01, True)):
-        a, b = (tradeoff.numbers_sent(method, factor * d, 2) for method in ("A", "B"))
-        assert (a > b) == more
-    assert tradeoff.crossing(lambda method, d, k: d if method == "B" else 0 * d) == float("inf")
+    assert tradeoff.crossing(lambda d, k: d**2, lambda d, k: 300 * d) == pytest.approx(300, rel=1e-3)
+    assert tradeoff.crossing(lambda d, k: 0 * d, lambda d, k: d) == float("inf")
 
 
 def errors_table(slope_a: float, slope_b: float, spread: float = 0.0) -> pd.DataFrame:
@@ -87,10 +97,37 @@ def test_paired_factors_drop_what_both_share():
 
 
 def test_factors_use_common_repetitions_alone():
-    """A series with fewer repetitions is compared on those."""
+    """A series with fewer repetitions is compared on those; below five there is no interval."""
     table = errors_table(1.5, 1.0, spread=0.5)
     fewer = table[(table["series"] == "A") | (table["seed"] < 3)]
-    assert {measure.seeds for measure in tradeoff.factors(fewer, "A", "B", "x")} == {3}
+    found = tradeoff.factors(fewer, "A", "B", "x")
+    assert {measure.seeds for measure in found} == {3}
+    assert all(measure.ci_low == measure.measured == measure.ci_high for measure in found)
+
+
+def test_a_failed_fit_is_not_averaged_away():
+    """Neither in a ratio nor on the map."""
+    table = errors_table(1.5, 1.0)
+    table.loc[(table["series"] == "B") & (table["dim"] == 20) & (table["seed"] == 1), "dist2"] = np.nan
+    found = {measure.quantity: measure.measured for measure in tradeoff.factors(table, "A", "B", "x")}
+    assert np.isnan(found["x at d = 20"]) and not np.isnan(found["x at d = 40"])
+    rows = [
+        {"series": series, "dim": 10, "rank": 2, "users": 1000, "epsilon": 1.0} for series in ("map-A", "map-B") * 2
+    ]
+    risks = [0.01, 0.01, np.nan, 0.01]
+    table = pd.DataFrame([row | {"excess_risk": risk} for row, risk in zip(rows, risks, strict=True)])
+    assert tradeoff.regions(table)["works"].tolist() == ["B"]
+
+
+def test_law_ratio_is_that_of_the_rows():
+    """At the dimension of the rows the laws themselves; at others the thresholds grow like sqrt(d)."""
+    a = {"series": "A", "users": 50_000, "dim": 40, "rank": 2, "noise_multiplier": 0.8, "eta": 13.4, "zeta": 5.0}
+    b = {"series": "B", "users": 50_000, "dim": 40, "rank": 2, "noise_multiplier": 3.7, "zeta": 9.0, "step": 0.25}
+    table = pd.DataFrame([a, b])
+    first = formulas.step_privacy(50_000, 40, 2, 0.8, 13.4, 5.0)
+    second = 0.25 * 2 * 3.7 * 9 / 50_000 * (2 * 38 / (1 - 0.75**2)) ** 0.5
+    assert tradeoff.law_ratio(table, 40) == pytest.approx(first / second)
+    assert tradeoff.law_ratio(table, 4000) / tradeoff.law_ratio(table, 40) == pytest.approx(10, rel=0.05)
 
 
 def test_continuation_follows_the_power():

@@ -207,7 +207,11 @@ section(
 section(
     "sample_complexity",
     sample_complexity.findings,
-    {"jain2021/users_needed": "Users", "jain2021/samples_needed": "Samples per user", "jain2021/assumption": "Assumption 4.1"},
+    {
+        "jain2021/users_needed": "Users",
+        "jain2021/samples_needed": "Samples per user",
+        "jain2021/assumption": "Assumption 4.1",
+    },
 )
 
 # %% [markdown]
@@ -232,6 +236,7 @@ section(
         "shen2023/centaur_clips": "Clips",
         "shen2023/centaur_condition": "Condition number",
         "shen2023/centaur_rate": "Rate of convergence",
+        "shen2023/noise_cap_rank": "Largest noise against k",
         "shen2023/noise_cap": "Largest noise",
         "shen2023/participation": "Participation",
     },
@@ -313,7 +318,7 @@ section(
 )
 
 # %% [markdown]
-# ## Both papers at one budget: $d^{3/2}$ against $d$
+# ## Both papers at one budget
 #
 # Both complete methods run on the same users at the same exact $(\varepsilon, \delta)$, and pay for their initialisation: Algorithms 3, 1
 # and 2 of jain2021, then personalisation; power method, selection and CENTAUR of shen2023. Clips and rounds are fixed beforehand.

@@ -28,6 +28,7 @@ CLIPS = {
     "fixed d dist2": "d, one clip",
     "fixed k dist2": "k, one clip",
 }
+CAP = {"cap printed k": "k, printed cap", "cap corrected k": "k, corrected cap"}
 CONDITION = {
     "kappa low dist2": "κ, s_k = 1",
     "kappa high dist2": "κ, s_1 = 1",
@@ -69,7 +70,7 @@ def draw_cap(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     settings = sorted(set(zip(numbers["kappa"], numbers["rank"], strict=True)))
     for colour, (form, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("form"), strict=True):
         places = [settings.index(pair) for pair in zip(part["kappa"], part["rank"], strict=True)]
-        ends = [part["dist2"] - part["ci_low"], part["ci_high"] - part["dist2"]]
+        ends = [part["dist2"] - part["lowest"], part["highest"] - part["dist2"]]
         axis.errorbar(places, part["dist2"], ends, fmt="o", color=colour, markersize=5, label=form)
     axis.axhline(BALL, color="0.35", linewidth=0.9)
     axis.set(yscale="log", ylabel="steady dist2")
@@ -116,5 +117,6 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
         "shen2023/centaur_condition": draw_fits(fits, CONDITION, claimed, "steady error"),
         "shen2023/centaur_rate": draw_rate(cells),
         "shen2023/noise_cap": draw_cap(cells),
+        "shen2023/noise_cap_rank": draw_fits(fits, CAP, claimed, "steady dist2"),
         "shen2023/participation": draw_participation(cells),
     }

@@ -21,8 +21,7 @@ from privrep.studies.tradeoff import (
     STUDY,
     continued,
     factors,
-    multiplications,
-    numbers_sent,
+    plans,
     regions,
     with_predictions,
 )
@@ -140,20 +139,17 @@ def draw_regions(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw_cost() -> tuple[Figure, pd.DataFrame]:
+def draw_cost(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """What one user sends and computes, against d."""
-    dims = np.unique(np.geomspace(10, WIDEST, 60).round()).astype(int)
-    methods = {
-        "jain2021": ("A", {}, COLOURS[3]),
-        "shen2023": ("B", {}, COLOURS[0]),
-        "shen2023, random start": ("B", {"starts": 0, "rounds": 48}, COLOURS[4]),
-    }
+    dims = np.unique(np.geomspace(10, WIDEST, 60).round())
+    names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
     numbers = pd.DataFrame({"dim": dims})
     figure, axes = new_figure(7.6, 3.3, ncols=2)
-    for axis, count, ylabel in ((axes[0], numbers_sent, "numbers sent"), (axes[1], multiplications, "multiplications")):
-        for label, (method, options, colour) in methods.items():
-            numbers[f"{ylabel}, {label}"] = count(method, dims.astype(float), 2, **options)
-            axis.plot(dims, numbers[f"{ylabel}, {label}"], color=colour, label=label)
+    for axis, count in zip(axes, ("numbers_sent", "multiplications"), strict=True):
+        ylabel = count.replace("_", " ")
+        for (who, one), colour in zip(plans(cells).items(), (COLOURS[3], COLOURS[0], COLOURS[4]), strict=True):
+            numbers[f"{ylabel}, {names[who]}"] = getattr(one, count)(dims, 2)
+            axis.plot(dims, numbers[f"{ylabel}, {names[who]}"], color=colour, label=names[who])
         axis.set(xscale="log", yscale="log", xlabel="d", ylabel=f"{ylabel} per user")
         axis.set_xticks([10, 30, 100, 300, 1000], ["10", "30", "100", "300", "1000"])
         axis.minorticks_off()
@@ -170,5 +166,5 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
         "comparison/budget": draw_fits(fits, BUDGET, claimed_exponents("shen2023", STUDY), "error"),
         "comparison/users_needed": draw_users(fits),
         "comparison/regions": draw_regions(cells),
-        "comparison/cost": draw_cost(),
+        "comparison/cost": draw_cost(cells),
     }

@@ -5,6 +5,8 @@ A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pandas as pd
 
@@ -20,8 +22,8 @@ WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
 ASKED = (50, 200, 1000)
 """Dimensions at which the report says how many users fewer B needs."""
-MEASURED = (10, 80)
-"""Range of the dimensions that were run; beyond it the fitted powers are continued."""
+FEWEST = 5
+"""Repetitions below which no interval is given."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -48,7 +50,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 def squares(cells: pd.DataFrame, series: str, response: str) -> pd.DataFrame:
     """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged."""
     rows = cells[cells["series"] == series]
-    return (rows[response] ** 2).groupby([rows["dim"], rows["seed"]]).mean().unstack()
+    # A fit that failed leaves no number for its repetition, not the mean of the others.
+    return (rows[response] ** 2).groupby([rows["dim"], rows["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
 
 
 def root_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np.ndarray:
@@ -76,9 +79,9 @@ def factors(cells: pd.DataFrame, series: str, other: str, name: str, response: s
 
 
 def intervals(statistic, repetitions: int, name: str) -> list[Measure]:
-    """Several statistics of the repetitions with their bootstrap intervals; without any where there is one repetition."""
+    """Several statistics of the repetitions with their bootstrap intervals; without any below `FEWEST` repetitions."""
     values = statistic(np.arange(repetitions))
-    ends = bootstrap_intervals(statistic, repetitions, name) if repetitions > 1 else {}
+    ends = bootstrap_intervals(statistic, repetitions, name) if repetitions >= FEWEST else {}
     return [Measure(key, value, *ends.get(key, (value, value)), repetitions) for key, value in values.items()]
 
 
@@ -92,43 +95,102 @@ def continued(cells: pd.DataFrame) -> list[Measure]:
         at = {f"users ratio at d = {dim}": float(np.exp(height + slope * np.log(dim))) for dim in ASKED}
         return {"exponent of the factor": float(slope)} | at
 
-    notes = {f"users ratio at d = {dim}": "continued" for dim in ASKED if not MEASURED[0] <= dim <= MEASURED[1]}
+    low, high = above.index.min(), above.index.max()
+    notes = {f"users ratio at d = {dim}": "continued" for dim in ASKED if not low <= dim <= high}
     found = intervals(statistic, above.shape[1], "continued factor")
     return [Measure(m.quantity, m.measured, m.ci_low, m.ci_high, m.seeds, notes.get(m.quantity, "")) for m in found]
+
+
+def law_ratio(cells: pd.DataFrame, dim: int) -> float:
+    """distF of A over that of B at any d by the laws F3 and F9, first order: for n so large that both are small. The thresholds grow with d as
+    in the series: eta and zeta_g like sqrt(d), zeta not at all."""
+    a, b = (cells[cells["series"] == series].iloc[0] for series in METHODS)
+    eta, clip = (row[name] * (dim / row["dim"]) ** 0.5 for row, name in ((a, "eta"), (b, "zeta")))
+    first = formulas.step_privacy(a["users"], dim, a["rank"], a["noise_multiplier"], eta, a["zeta"])
+    noise = formulas.centaur_noise(b["users"], b["noise_multiplier"], clip, b["step"])
+    return float(first / formulas.centaur_frobenius(noise, dim, np.ones(int(b["rank"])), b["step"]))
+
+
+def direct_exponent(wanted: np.ndarray, needed: np.ndarray, dims: np.ndarray) -> list[Measure]:
+    """Exponent of d in the ratio of the users that both methods were found to need; (p, s) each."""
+
+    def statistic(pick):
+        ratio = wanted[:, pick].mean(axis=1) / needed[:, pick].mean(axis=1)
+        return {"exponent of the ratio of users": float(np.polyfit(np.log(dims), np.log(ratio), 1)[0])}
+
+    return intervals(statistic, wanted.shape[1], "ratio of users")
 
 
 def regions(cells: pd.DataFrame) -> pd.DataFrame:
     """Mean risk over k of both methods by d, n and epsilon, and which of them works."""
     rows = cells[cells["series"].isin(["map-A", "map-B"])]
     share = (rows["excess_risk"] / rows["rank"]).groupby([rows["dim"], rows["users"], rows["epsilon"], rows["series"]])
-    table = share.mean().unstack().rename(columns={"map-A": "A", "map-B": "B"}).reset_index()
+    table = (
+        share.agg(lambda one: one.mean(skipna=False))
+        .unstack()
+        .rename(columns={"map-A": "A", "map-B": "B"})
+        .reset_index()
+    )
     names = np.array(["neither", "A", "B", "both"])
     return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
 
 
-def numbers_sent(method: str, d, k, starts=36, iterations=14, rounds=24):
-    """Numbers that one user sends. A: the upper triangles of M and of the Gram, and b. B: one (d, k) matrix per run and iteration, and per
-    round; with `starts` 0 there is no initialisation."""
-    if method == "A":
+@dataclass(frozen=True)
+class Plan:
+    """What a user does in B: T_0 runs of L iterations on `init_samples` each, then T rounds on twice `batch_samples`; m samples in all."""
+
+    starts: int
+    iterations: int
+    rounds: int
+    init_samples: int
+    batch_samples: int
+    samples: int
+
+    def numbers_sent(self, d, k):
+        """One (d, k) matrix for each run and iteration, and for each round."""
+        return (self.starts * self.iterations + self.rounds) * d * k
+
+    def multiplications(self, d, k):
+        """Leading count: F and P and F^T P in each run and iteration (2 q_0 d k), two projections and a gradient in each round
+        (2 q d k + q d), and the final heads (m d k)."""
+        start = self.starts * self.iterations * 2 * self.init_samples * d * k
+        return start + self.rounds * (2 * self.batch_samples * d * k + self.batch_samples * d) + self.samples * d * k
+
+
+def plan(cells: pd.DataFrame, series: str) -> Plan:
+    """The plan of a series of B; no start where it is random."""
+    row = cells[cells["series"] == series].iloc[0]
+    sizes = Plan(*(int(row[name]) for name in Plan.__dataclass_fields__))
+    return replace(sizes, starts=0) if row["init"] == "random" else sizes
+
+
+@dataclass(frozen=True)
+class MomentPlan:
+    """What a user does in A, with the split `text` of m samples: pairs of the second half for M, quarters for heads and step."""
+
+    samples: int
+
+    def numbers_sent(self, d, k):
+        """The upper triangles of M and of the Gram, and b."""
         return d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k
-    return (starts * iterations + rounds) * d * k
+
+    def multiplications(self, d, k):
+        """Leading count: m/4 outer products for M, m/4 of w with itself, half of each by symmetry of the latter, projections for heads and the
+        final fit."""
+        m = self.samples
+        return m / 4 * d**2 + m / 4 * (d * k) ** 2 / 2 + (m / 4 + m / 2) * d * k
 
 
-def multiplications(method: str, d, k, m=32, starts=36, iterations=14, rounds=24, init_samples=8):
-    """Leading count of one user's multiplications.
-
-    A: m/4 pairs for M (m d^2/4), projections and fits (m d k / 4, twice), m/4 outer products of w (m (dk)^2 / 8).
-    B: F, P and F^T P in each run and iteration (2 q d k), projection of m samples and the gradient in each round ((m k + m/2) d).
-    """
-    if method == "A":
-        return m * d**2 / 4 + m * (d * k) ** 2 / 8 + 3 * m * d * k / 4
-    return starts * iterations * 2 * init_samples * d * k + rounds * (m * d * k + m * d / 2) + m * d * k
+def plans(cells: pd.DataFrame) -> dict[str, Plan | MomentPlan]:
+    """A, B, and B from a random start."""
+    samples = int(cells.loc[cells["series"] == "A", "samples"].iloc[0])
+    return {"A": MomentPlan(samples), "B": plan(cells, "B"), "B from a random start": plan(cells, "B-random")}
 
 
-def crossing(count, low: float = 10, high: float = 1e6) -> float:
-    """The dimension from which A needs more of something than B, k = 2."""
+def crossing(first, second, low: float = 10, high: float = 1e6) -> float:
+    """The dimension from which the first count exceeds the second, k = 2; infinite if it never does."""
     dims = np.geomspace(low, high, 20_001)
-    more = count("A", dims, 2) > count("B", dims, 2)
+    more = first(dims, 2) > second(dims, 2)
     return float(dims[more.argmax()]) if more.any() else float("inf")
 
 
@@ -163,8 +225,11 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     table = regions(cells)
     for kind in ("A", "B", "both", "neither"):
         found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
-    for name, count in (("numbers sent", numbers_sent), ("multiplications", multiplications)):
-        found.append(exact(f"{name}: d from which A needs more", crossing(count)))
-        found += [exact(f"{name}, {method}, d = 80", count(method, 80, 2)) for method in METHODS]
-    found.append(exact("numbers sent, B from a random start, d = 80", numbers_sent("B", 80, 2, starts=0, rounds=48)))
+    does = plans(cells)
+    for name in ("numbers_sent", "multiplications"):
+        counts, label = {who: getattr(one, name) for who, one in does.items()}, name.replace("_", " ")
+        found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
+        found += [exact(f"{label}, {who}, d = 80", count(80, 2)) for who, count in counts.items()]
+    found += [exact(f"users ratio by law at d = {dim}", law_ratio(cells, dim)) for dim in ASKED]
+    found += direct_exponent(wanted.errors, needed.errors, wanted.values)
     return found

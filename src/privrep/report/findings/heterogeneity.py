@@ -131,10 +131,7 @@ def small_bounds(measures: Measures) -> str:
     parts = listing(
         f"{times(measures.value(f'{name}, small bound over rule'))} for {label}" for name, label in names.items()
     )
-    return (
-        f"**Small bounds.** A quarter of the rule's clipping bound changes the risk to {parts}. A small bound is good once the start is near; on the way "
-        "there it only limits how far a round can go, and sixty rounds may not suffice."
-    )
+    return f"**Small bounds.** A quarter of the rule's clipping bound changes the risk to {parts}."
 
 
 def common(run: Run, measures: Measures) -> str:

@@ -7,8 +7,8 @@ from privrep.report.run import Measures, Run
 from privrep.report.wording import count, listing, number
 
 STUDY = "tradeoff"
-ALIKE = 1.25
-"""Errors within this factor count as alike."""
+ALIKE = 2**0.5
+"""Errors within this factor count as alike: half of the budget is worth so much in noise."""
 POOR = 0.5
 """A start whose dist2 is beyond this is none that the proof could use: it asks for 0.2."""
 
@@ -40,7 +40,7 @@ def head_to_head(run: Run, measures: Measures) -> str:
     """Slopes and factors."""
     if not known(measures, "exponent A dist2", "exponent B dist2"):
         return ""
-    own = judged(run, "B-CMP", "RATE-EXACT", "exponent of d, jain2021, distF")
+    own = judged(run, "B-CMP", "RATE-EXACT", "exponent of d, jain2021, dist2", "exponent of d, jain2021, distF")
     better = judged(run, "B-C5.1", "RATE-EXACT", "exponent of d, complete method")
     ratio = judged(run, "B-CMP", "HOLDS", "exponent of d in the ratio of the errors")
     factors = ", ".join(f"{text} at $d = {dim}$" for dim, text in at(measures, "A over B").items())
@@ -53,17 +53,25 @@ def head_to_head(run: Run, measures: Measures) -> str:
 
 def practitioner(measures: Measures) -> str:
     """What the factor means in users."""
-    asked, users = at(measures, "users ratio"), at(measures, "users of A over B")
+    asked, users, law = (at(measures, name) for name in ("users ratio", "users of A over B", "users ratio by law"))
     if not asked:
         return ""
     told = listing(f"{text} at $d = {dim}$" for dim, text in asked.items())
     text = (
-        "**In users.** Both errors fall like $1/n$, so the factor is also the number of users that jain2021's method needs for each one that shen2023's "
-        f"needs: {told}. The values past $d = 80$ continue the fitted power and were not run."
+        f"**In users.** Where both errors fall like $1/n$, the factor is also the number of users that jain2021's method needs for each one that shen2023's "
+        f"needs: {told}."
     )
+    notes = measures.rows["note"]
+    beyond = [dim for dim in asked if notes[f"users ratio at d = {dim}"] == "continued"]
+    if beyond:
+        text += f" At {listing(f'$d = {dim}$' for dim in beyond)} the fitted power is continued beyond what was run; its interval does not know of that."
+    if law:
+        text += f" The laws F3 and F9 say {listing(f'{value} at $d = {dim}$' for dim, value in law.items())}."
     if users:
-        searched = ", ".join(f"{text} at $d = {dim}$" for dim, text in users.items())
-        text += f" Searched for directly, at a fixed risk, the ratio is {searched}."
+        searched = ", ".join(f"{value} at $d = {dim}$" for dim, value in users.items())
+        text += f" Searched for directly, at a fixed risk, the ratio of users is {searched}"
+        slope = "exponent of the ratio of users"
+        text += f", an exponent of {measures.text(slope)}." if known(measures, slope) else "."
     return text
 
 
@@ -72,10 +80,7 @@ def clips(run: Run, measures: Measures) -> str:
     if not known(measures, "exponent B fixed dist2"):
         return ""
     half = judged(run, "B-C5.1", "LOOSE", "exponent of d, one clip for all d")
-    text = (
-        f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B fixed dist2')}: "
-        "gradients near the truth do not grow like $\\sqrt{d}$ as long as $d$ is not much larger than the samples of a step."
-    )
+    text = f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B fixed dist2')}."
     printed = at(measures, "B, printed over own clip")
     if printed:
         spelled = listing(f"{value} at $d = {dim}$" for dim, value in printed.items())
@@ -83,7 +88,7 @@ def clips(run: Run, measures: Measures) -> str:
         both = listing(f"{value} at $d = {dim}$" for dim, value in at(measures, "A over B, both printed").items())
         text += (
             f" With the clips as printed, constants 1, its error is {spelled} times as large. Of the advantage over jain2021's method with practical thresholds "
-            f"a factor of {alone} is then left; with the thresholds of jain2021's proofs it is {both}."
+            f"a factor of {alone} is left; with the thresholds of jain2021's proofs it is {both}."
         )
     return text
 
@@ -93,7 +98,8 @@ def start(measures: Measures) -> str:
     factors = at(measures, "random start over B")
     if not factors:
         return ""
-    worst = max(measures.value(f"random start over B at d = {dim}") for dim in factors)
+    rows = measures.rows.loc[[f"random start over B at d = {dim}" for dim in factors]]
+    worst = max(float(high) for high in rows["ci_high"])
     told = ", ".join(f"{text} at $d = {dim}$" for dim, text in factors.items())
     text = (
         f"{heading('The initialisation is not needed', 'The initialisation', worst <= ALIKE)} The power method takes half of the budget. Spent on twice the rounds from a "
@@ -144,9 +150,12 @@ def limits(run: Run, measures: Measures) -> str:
             f"Theorem 5.1 has noiseless labels. With label noise of sd 1 the first error is {told} times the second."
         )
     if known(measures, "exponent kappa distF"):
+        row = measures.rows.loc["exponent kappa distF"]
+        grows = (
+            "and error" if float(row["ci_low"]) > 0 else "not error" if float(row["ci_high"]) < 0 else "hardly error"
+        )
         parts.append(
-            f"Ill-conditioned heads cost rounds, {'not error' if judged(run, 'B-C5.1', 'LOOSE', 'exponent of kappa, T_g = 24 kappa^2') else 'and'}: with $T_g \\propto \\kappa^2$ "
-            f"the error changes as $\\kappa$ to the {exponent(measures, 'kappa distF')}."
+            f"Ill-conditioned heads cost rounds, {grows}: with $T_g \\propto \\kappa^2$ the error changes as $\\kappa$ to the {exponent(measures, 'kappa distF')}."
         )
     return f"**What the comparison leaves out.** {' '.join(parts)}"
 
