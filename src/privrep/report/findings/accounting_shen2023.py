@@ -6,38 +6,38 @@ from __future__ import annotations
 from privrep.report.findings.rates import heading, known, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import listing, number, times
+from privrep.studies.accounting_shen2023 import DELTA, EPSILONS, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
 
 STUDY = "accounting_shen2023"
-WHOLE = "start and rounds, replace a user"
-ROUNDS = "rounds alone, replace a user"
-REMOVED = "rounds alone, remove a user"
-CLAIMED_DELTA = 1e-5
 
 
 def conversion(measures: Measures) -> str:
     """The last step of Theorem 5.2."""
-    if not known(measures, *(f"{scope}: largest ratio" for scope in (WHOLE, ROUNDS, REMOVED))):
+    if not known(measures, *(f"{scope.name}: largest ratio" for scope in SCOPES)):
         return ""
-    ratios = {scope: measures.value(f"{scope}: largest ratio") for scope in (WHOLE, ROUNDS, REMOVED)}
-    deltas = measures.numbered(f"{WHOLE}: exact delta at")
+    ratio = measures.value(f"{WHOLE.name}: largest ratio")
+    deltas = measures.numbered(f"{WHOLE.name}: exact delta at")
     least, most = min(deltas), max(deltas)
-    broken = ratios[WHOLE] > 1
+    broken = ratio > 1
     start = heading("The last step of Theorem 5.2 is wrong", "The last step of Theorem 5.2", broken)
     text = (
-        f"{start} From $4 \\alpha T_g/\\sigma_g^2$-RDP, the paper’s Theorem A.1 gives up to {number(ratios[WHOLE])} times the claimed "
-        f"epsilon. Exact accounting gives {number(measures.value(f'{WHOLE}: exact epsilon at 1'))} where 1 is claimed, and at the claimed "
+        f"{start} From $4 \\alpha T_g/\\sigma_g^2$-RDP, the paper’s Theorem A.1 gives up to {number(ratio)} times the claimed "
+        f"epsilon. Exact accounting gives {number(measures.value(f'{WHOLE.name}: exact epsilon at 1'))} where 1 is claimed, and at the claimed "
         f"epsilon a delta of {number(deltas[least], 2)} (epsilon {least:g}) to {number(deltas[most], 2)} (epsilon {most:g}), "
-        f"where {number(CLAIMED_DELTA)} is claimed."
+        f"where {number(DELTA)} is claimed."
     )
     if broken:
-        factor, exactly = (measures.value(f"{WHOLE}: missing noise{kind}") for kind in ("", ", exact"))
+        factor, exactly = (measures.value(f"{WHOLE.name}: missing noise{kind}") for kind in ("", ", exact"))
         text += f" With $\\varepsilon \\le \\ln(1/\\delta)$, noise {times(factor)} as large mends it, {times(exactly)} by exact accounting."
     return text
 
 
 def scopes(measures: Measures) -> str:
     """Where the printed epsilon holds."""
-    names = {ROUNDS: "the rounds alone", REMOVED: "the rounds alone when users are removed, not replaced"}
+    names = {
+        ROUNDS.name: "the rounds alone",
+        ROUNDS_REMOVED.name: "the rounds alone when users are removed, not replaced",
+    }
     if not known(measures, *(f"{scope}: largest ratio" for scope in names)):
         return ""
     found = {name: measures.value(f"{scope}: largest ratio") for scope, name in names.items()}
@@ -95,8 +95,7 @@ def powers(measures: Measures) -> str:
 
 def experiments(measures: Measures) -> str:
     """What the experiments' epsilon is under replacement."""
-    stated = [0.25, 0.5, 1, 2, 4]
-    names = {epsilon: f"experiments at {epsilon:g}, replace a user" for epsilon in stated}
+    names = {epsilon: f"experiments at {epsilon:g}, replace a user" for epsilon in EPSILONS}
     if not known(measures, *names.values(), "experiments at 1, remove a user"):
         return ""
     found = listing(f"{number(measures.value(name))} for {epsilon:g}" for epsilon, name in names.items())
