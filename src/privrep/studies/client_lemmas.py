@@ -63,6 +63,7 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
 
     `C.2 corrected` and `C.3 corrected` have constants, for Gaussian samples and all users at once: with probability 1 - O(1/n) a q x k
     Gaussian matrix of every user has singular values within sqrt(q) (1 +- a), a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q).
+    Lemma D.2 for n H in place of H follows from the definition of delta_1, and has no column.
     """
     runs = lemma_runs(cells)
     n, d, k, q, dist = (runs[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
@@ -86,7 +87,6 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
             "C.3": second / delta,
             "C.3 corrected": second / ((1 + edge) * (edge + root / np.sqrt(q))),
             "C.4": runs["gradient_2"] / third,
-            "D.2": left / runs["gram_least"],
             "D.2 printed": left / (runs["gram_least"] / n),
             "D.4 F": runs["head_errors_F"] / error,
             "D.4 V": runs["heads_F"] / (root * high + error),
@@ -187,7 +187,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
         return Measure(name, value, value, value, seeds, f"{'least' if smallest else 'largest'} of {len(values)} runs")
 
     silent, met = (runs["noise_multiplier"] == 0).to_numpy(), (sides["Remark C.1"] <= 1).to_numpy()
-    for name in ("C.1", "C.2", "C.2 corrected", "C.3", "C.3 corrected", "D.2", "D.4 F", "D.4 V", "D.5"):
+    for name in ("C.1", "C.2", "C.2 corrected", "C.3", "C.3 corrected", "D.4 F", "D.4 V", "D.5"):
         found.append(extreme(f"{name} largest ratio", sides[name]))
     found += [
         extreme("C.2 least ratio", sides["C.2"], smallest=True),

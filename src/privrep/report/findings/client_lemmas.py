@@ -142,7 +142,7 @@ def proof(run: Run, measures: Measures) -> str:
         f"{number(measures.value(names[0]), 2)} in (41), {number(measures.value(names[1]), 3)} in (43) and {number(measures.value(names[2]), 3)} in (49) without noise."
     )
     if judged(run, "B-LD.2", "FALSE-AS-PRINTED", "least ratio of 1 - delta_1 to it, H as printed"):
-        text += " The matrix $H$ of (34) and (35) needs a factor $n$ for Lemma D.2 (E45)."
+        text += " The matrix $H$ of (34) and (35) needs a factor $n$ for Lemma D.2 (E45), which then follows from the definition of $\\delta_1$."
     if measures.value(names[3]) > 1:
         text += (
             f" Outside the series made for it, with few users and very many samples, every run misses the condition of Remark C.1 by a factor "
