@@ -13,6 +13,9 @@ from privrep.rng import stream
 from privrep.subspace import dist2, dist_frobenius
 from privrep.task import Task
 
+EXACT = "; exact, for analysis, not released"
+"""Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
+
 COLUMNS = {
     "study": "study that the cell belongs to",
     "series": "label of the reading or method within the study",
@@ -85,7 +88,7 @@ COLUMNS = {
     "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
     "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
     "head_error_max": "largest of the same over users",
-    "head_norm_max": "largest ||v_j|| over users",
+    "head_norm_max": "largest ||v_j|| over users" + EXACT,
     "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
     "gram_deviation_F": "the same in Frobenius norm",
     "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
@@ -105,21 +108,25 @@ COLUMNS = {
     "start_dist2_median": "median dist2 of the candidates",
     "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
     "heterogeneity": "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are equal",
-    "representation_rms": "root mean square over users of the norm of an update where the representation alone is shared",
-    "representation_median": "median over users of the same norm where the representation alone is shared",
-    "representation_q99": "99 % quantile of the same norm where the representation alone is shared",
-    "representation_max": "largest of the same norm where the representation alone is shared",
-    "representation_drift": "norm of the mean of clipped updates over the clipping bound where the representation alone is shared",
-    "full_rms": "root mean square over users of the norm of an update where a full model is shared",
-    "full_median": "median over users of the same norm where a full model is shared",
-    "full_q99": "99 % quantile of the same norm where a full model is shared",
-    "full_max": "largest of the same norm where a full model is shared",
-    "full_drift": "norm of the mean of clipped updates over the clipping bound where a full model is shared",
-    "shared_rms": "root mean square over users of the norm of an update where a representation and a head are shared",
-    "shared_median": "median over users of the same norm where a representation and a head are shared",
-    "shared_q99": "99 % quantile of the same norm where a representation and a head are shared",
-    "shared_max": "largest of the same norm where a representation and a head are shared",
-    "shared_drift": "norm of the mean of clipped updates over the clipping bound where a representation and a head are shared",
+    "representation_rms": "root mean square over users of the norm of an update where the representation alone is shared"
+    + EXACT,
+    "representation_median": "median over users of the same norm where the representation alone is shared" + EXACT,
+    "representation_q99": "99 % quantile of the same norm where the representation alone is shared" + EXACT,
+    "representation_max": "largest of the same norm where the representation alone is shared" + EXACT,
+    "representation_drift": "norm of the mean of clipped updates over the clipping bound where the representation alone is shared"
+    + EXACT,
+    "full_rms": "root mean square over users of the norm of an update where a full model is shared" + EXACT,
+    "full_median": "median over users of the same norm where a full model is shared" + EXACT,
+    "full_q99": "99 % quantile of the same norm where a full model is shared" + EXACT,
+    "full_max": "largest of the same norm where a full model is shared" + EXACT,
+    "full_drift": "norm of the mean of clipped updates over the clipping bound where a full model is shared" + EXACT,
+    "shared_rms": "root mean square over users of the norm of an update where a representation and a head are shared"
+    + EXACT,
+    "shared_median": "median over users of the same norm where a representation and a head are shared" + EXACT,
+    "shared_q99": "99 % quantile of the same norm where a representation and a head are shared" + EXACT,
+    "shared_max": "largest of the same norm where a representation and a head are shared" + EXACT,
+    "shared_drift": "norm of the mean of clipped updates over the clipping bound where a representation and a head are shared"
+    + EXACT,
     "runs_dist2": "root mean square of dist2 over independent runs of the power method",
     "runs_distF": "root mean square of distF over independent runs of the power method",
     "runs_dist2_median": "median of dist2 over the same runs",
@@ -127,24 +134,24 @@ COLUMNS = {
     "runs_log_tangent": "mean over the same runs of the logarithm of the tangent of the largest angle",
     "runs_within": "share of the same runs with dist2 at most the accuracy",
     "average_dist2": "dist2 of the subspace closest to all of the same runs",
-    "product_norm_max": "largest ||Y_i||_F before the clip over users, iterations and runs of the power method",
-    "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens",
-    "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1",
-    "gradient_max": "largest of the same",
-    "gradient_2": "operator norm of the mean gradient G before clipping",
-    "isometry_2": "largest ||B^T S_i B - I|| over users, delta_1 of Lemma C.2",
-    "gram_least": "least eigenvalue of B^T S_i B over users, Lemma D.2",
+    "product_norm_max": "largest ||Y_i||_F before the clip over users, iterations and runs of the power method" + EXACT,
+    "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
+    "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1" + EXACT,
+    "gradient_max": "largest of the same" + EXACT,
+    "gradient_2": "operator norm of the mean gradient G before clipping" + EXACT,
+    "isometry_2": "largest ||B^T S_i B - I|| over users, delta_1 of Lemma C.2" + EXACT,
+    "gram_least": "least eigenvalue of B^T S_i B over users, Lemma D.2" + EXACT,
     "cross_2": "largest ||B^T S_i (B B^T - I) B*|| over users, delta_2 dist2 of Lemma C.3",
     "deviation_2": "operator norm of G - Q V, Lemmas C.4 and D.6",
-    "heads_F": "||V||_F, Lemma D.4",
+    "heads_F": "||V||_F, Lemma D.4" + EXACT,
     "head_errors_F": "||F||_F, Lemma D.4",
-    "descent_2": "operator norm of I - eta V^T V, Lemma D.5",
+    "descent_2": "operator norm of I - eta V^T V, Lemma D.5" + EXACT,
     "inverse_2": "operator norm of R^{-1}, Lemma D.7",
     "signal_max": "s_1, largest singular value of W* / sqrt(n)",
     "signal_min": "s_k, smallest singular value of W* / sqrt(n)",
     "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
 }
-"""The data dictionary: every column of cells.csv."""
+"""The data dictionary: every column of cells.csv. Columns that compare with the truth are not released either."""
 
 TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")
 
