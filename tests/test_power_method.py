@@ -99,6 +99,19 @@ def test_a_user_far_beyond_the_bound_adds_nothing(rng):
         assert np.linalg.norm(total) == pytest.approx(expected, abs=2 * ROUNDING)
 
 
+def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
+    """The sum with a user less that without it is the user's own product: in float32 sums, one would round the others."""
+    bases, bound = random_starts(3, PROBLEM, rng), 5.0
+    features = rng.standard_normal((6, 64, 7))
+
+    def total(present: np.ndarray) -> np.ndarray:
+        (block,) = fake_users(features, np.tile(3.0 * present, (6, 1)), np.ones((64, 2))).blocks()
+        return clipped_products(block, SAMPLES, bases, bound)[0]
+
+    first = np.arange(64) == 0
+    np.testing.assert_allclose(total(np.ones(64)) - total(~first), total(first), rtol=0, atol=1e-11 * bound)
+
+
 def run(users, starts, multiplier, *, iterations=3, seed=0, recorder=None, bound=5.0, watch=lambda lengths: None):
     generator = np.random.default_rng(seed)
     return power_method(

@@ -5,12 +5,12 @@
         Y_i <- M_i X,   M_i = (1/q) sum_{j in S_i} y_ij^2 x_ij x_ij^T        S_i: q samples of user i
         X   <- QR( ( sum_i clip(Y_i; zeta_0) + N(0, (sigma_0 zeta_0)^2) ) / n )
 
-E[M_i] = 2 Gamma + tr(Gamma) I with Gamma = U* Sigma U*^T: its top k eigenvectors span U*, with a gap of 2 lam_k. One step contracts
-by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier.
+E[M_i] = 2 Gamma + tr(Gamma) I with Gamma = U* Sigma U*^T: its top k eigenvectors span U*, with a gap of 2 lam_k. One step
+contracts by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier. Clipping commutes with rotations about U*, so it turns
+no direction.
 
-Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58); the runs draw the same positions
-of samples in an iteration, and have noise of their own. Clipping commutes with
-rotations about U*, so it turns no direction.
+Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58); the runs draw the same
+positions of samples in an iteration, and have noise of their own.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from privrep.thresholds import check_update_scale, moment_threshold
 STARTS = ("planted", "random")
 LARGEST = 1e3
 """A user with ||F||^2 / q beyond this many clipping bounds adds nothing. Norms would no longer be exact enough to clip by."""
-ROUNDING = 1e-3
-"""Taken off the clipping bound: more than float32 sums can add to a user within `LARGEST`."""
+ROUNDING = 1e-6
+"""Taken off the clipping bound: more than rounding adds to the norm of a user within `LARGEST`. Its product F^T P and its norm are
+computed in float64 from the same float32 F and P, so that the rounding of P itself does no harm."""
 TOGETHER = 64
 """Users at a time: with 36 runs of rank 2 their products stay in the second-level cache."""
 
@@ -45,8 +46,8 @@ def clipped_products(
 ) -> tuple[np.ndarray, np.ndarray]:
     """sum_i clip(M_i X_c; bound) over the users of a block, for all runs c, (c, d, k) float64; and ||M_i X_c||_F, (B, c).
 
-    A user beyond `LARGEST` has norm 0 here. With the rows y x of a user in F and P = F X, M X = F^T P / q and ||F^T P||^2 = <P, (F F^T) P>: the product of a single user
-    is never formed.
+    A user beyond `LARGEST` has norm 0 here. With the rows y x of a user in F and P = F X, M X = F^T P / q and
+    ||F^T P||^2 = <P, (F F^T) P>: the product of a single user is never formed.
 
     Parameters
     ----------
@@ -63,15 +64,16 @@ def clipped_products(
         users, q, _ = rows.shape
         rows = np.ascontiguousarray(rows)
         rows[~(size <= LARGEST * q * bound)] = 0
-        products = (rows.reshape(-1, dim) @ columns).reshape(users, q, runs * rank)
-        # In float64: of vectors that nearly cancel, float32 would lose the norm.
-        exact, wide = products.astype(np.float64), rows.astype(np.float64)
-        squares = np.einsum("bqr,bqr->br", (wide @ wide.transpose(0, 2, 1)) @ exact, exact)
+        # From here on in float64: of vectors that nearly cancel, float32 would lose the norm, and in sums over users it would
+        # let the rounding of all depend on each.
+        products = (rows.reshape(-1, dim) @ columns).astype(np.float64).reshape(users, q, runs * rank)
+        wide = rows.astype(np.float64)
+        squares = np.einsum("bqr,bqr->br", (wide @ wide.transpose(0, 2, 1)) @ products, products)
         norms = np.sqrt(np.maximum(squares.reshape(users, runs, rank).sum(axis=2), 0)) / q
         lengths[part] = norms
         factor = clip_factor(norms, bound * (1 - ROUNDING)) / q
-        products *= np.repeat(factor, rank, axis=1).astype(np.float32)[:, None, :]
-        total += rows.reshape(-1, dim).T @ products.reshape(users * q, runs * rank)
+        products *= np.repeat(factor, rank, axis=1)[:, None, :]
+        total += wide.reshape(-1, dim).T @ products.reshape(users * q, runs * rank)
     return total.reshape(dim, runs, rank).transpose(1, 0, 2), lengths
 
 
