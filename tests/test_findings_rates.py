@@ -58,8 +58,8 @@ STRONG = {
     "power_method": [
         "Lemma F.1 is tight in n and d",
         "which would be an error of $k^{5/2}$",
-        "Starts do not fail for good",
-        "where the square root of eq. (67) has 3.5",
+        "In both settings at least 99 % of the starts arrive",
+        "where the square root of eq. (67) has 3 at the clip",
         "for $p$ near a half it fails",
         "Runs on the same data are not independent",
         "one factor $\\sqrt{k}$ is spare",

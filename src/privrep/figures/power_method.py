@@ -16,6 +16,7 @@ from privrep.studies.power_method import (
     clip_points,
     costs,
     failure_points,
+    log_points,
     selection_points,
     success_points,
     tau_points,
@@ -34,6 +35,7 @@ ACCURACY = {
 }
 SAMPLING = {"sampling n": "n", "sampling m": "q", "sampling d": "d", "sampling k": "k"}
 COST = {"cost n": "n", "cost d": "d", "cost k": "k"}
+CLAIMED = {"color": COLOURS[3], "linestyle": "--", "linewidth": 1.2}
 NORMS = {"norm n": "n", "norm d": "d", "norm k": "k"}
 
 
@@ -137,23 +139,28 @@ def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 def draw_noisy(fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure, pd.DataFrame]:
     """Theorem G.1: iterations against the gap and the dimension, failures against tau."""
-    taus, names = tau_points(), {"steps gap": "1/gap", "steps log": "ln(kd/ε)"}
+    taus, logs = tau_points(), log_points()
     figure, axes = new_figure(7.9, 3.0, ncols=3)
-    for axis, (name, label) in zip(axes, names.items(), strict=False):
-        panel(axis, fits[name], claimed.get(name), label)
-        axis.set_xlabel(label)
-        axis.set_xticks(fits[name].sweep.values, [f"{value:.3g}" for value in fits[name].sweep.values])
-    axes[0].set_ylabel("iterations")
+    axis, one = axes[0], fits["steps gap"]
+    panel(axis, one, claimed.get("steps gap"), "1/gap")
+    axis.set(xlabel="1/gap", ylabel="iterations")
+    axis.set_xticks(one.sweep.values, [f"{value:.3g}" for value in one.sweep.values])
+    axis = axes[1]
+    axis.errorbar(logs["log_term"], logs["iterations"], logs["half"], fmt="o", color=COLOURS[0], markersize=5)
+    axis.plot(logs["log_term"], logs["predicted"], color="0.25", linestyle=":", linewidth=1.4)
+    ends = np.array([0, logs["log_term"].max()])
+    axis.plot(ends, ends * logs["iterations"].iloc[0] / logs["log_term"].iloc[0], **CLAIMED)
+    axis.set(xlabel="ln(kd/ε)", xlim=(0, None), ylim=(0, None))
     axis = axes[2]
     spread = [taus["failed"] - taus["ci_low"], taus["ci_high"] - taus["failed"]]
     axis.errorbar(taus["tau"], taus["failed"], spread, fmt="o-", color=COLOURS[0], markersize=4.5)
-    axis.plot(taus["tau"], 1 / taus["tau"], color=COLOURS[3], linestyle="--", linewidth=1.2)
+    axis.plot(taus["tau"], 1 / taus["tau"], **CLAIMED)
     axis.annotate("1/τ", (taus["tau"].iloc[1], 1 / taus["tau"].iloc[1]), xytext=(4, 3), **NOTE)
     axis.set(xscale="log", yscale="log", xlabel="τ", ylabel="share of failed runs")
     axis.set_xticks(taus["tau"], [str(value) for value in taus["tau"]])
     axis.minorticks_off()
     few_ticks(axis.yaxis)
-    return figure, pd.concat([fit_table(fits, names), taus], ignore_index=True)
+    return figure, pd.concat([fit_table(fits, {"steps gap": "1/gap"}), logs, taus], ignore_index=True)
 
 
 def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:

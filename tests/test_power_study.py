@@ -1,0 +1,103 @@
+"""Statistics of the study power_method: resampling, interpolation and success, on made-up tables."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privrep.studies.power_method import (
+    DIMS,
+    TARGET,
+    costs,
+    interpolate,
+    iterations_needed,
+    log_points,
+    log_ratio,
+    noise_of_half,
+    picked,
+    shared_points,
+    success_points,
+)
+
+
+def table(series: str, **columns) -> pd.DataFrame:
+    """Rows of one series."""
+    return pd.DataFrame({"series": series} | columns)
+
+
+def test_a_repetition_counts_as_often_as_it_is_picked():
+    """Twice the first and once the last of three; a set of picks would forget the second time."""
+    cells = table("shared", users=250, seed=[0, 1, 2], start_dist2=[0.1, 0.5, 0.4], selection_passed=1.0)
+    assert shared_points(cells, np.array([0, 0, 2]))["selected"].item() == pytest.approx(0.2)
+    assert shared_points(cells)["selected"].item() == pytest.approx(1 / 3)
+    assert list(picked(cells, np.array([2, 2, 1]))["seed"]) == [2, 2, 1]
+
+
+def test_outside_the_points_there_is_no_number():
+    """Linear between the points, NaN beyond them on either side."""
+    known, wanted = np.array([1.0, 2.0]), np.array([10.0, 30.0])
+    assert interpolate(1.5, known, wanted) == pytest.approx(20)
+    assert math.isnan(interpolate(0.9, known, wanted)) and math.isnan(interpolate(2.1, known, wanted))
+
+
+def runs(levels: list[float], shares: list[list[float]]) -> pd.DataFrame:
+    """Success of 25 runs on each of several data sets, one row of shares for each noise; the law permits a multiplier of 1."""
+    rows = [(level, seed, part) for level, some in zip(levels, shares, strict=True) for seed, part in enumerate(some)]
+    multiplier, seed, within = zip(*rows, strict=True)
+    noise = np.array(multiplier)
+    return table(
+        "noise",
+        noise_multiplier=noise,
+        seed=seed,
+        runs_within=within,
+        starts=25,
+        privacy_2=TARGET * noise,
+        accuracy=TARGET,
+    )
+
+
+def test_success_counts_runs_and_data_sets():
+    """100 runs on four data sets, 75 of them good; the interval is the binomial one of 100 runs."""
+    points = success_points(runs([1.0], [[1.0, 1.0, 0.4, 0.6]]), "noise", "noise_multiplier").iloc[0]
+    assert (points["runs"], points["draws"], points["share"]) == (100, 4, 0.75)
+    assert points["ci_low"] == pytest.approx(0.6534, abs=1e-3) and points["ci_high"] == pytest.approx(0.8312, abs=1e-3)
+
+
+def test_noise_of_half():
+    """Between 0.8 at level 1 and 0.4 at level 2 half succeed at 1.75; NaN where the share never falls so far."""
+    pick = np.arange(2)
+    assert noise_of_half(runs([1.0, 2.0], [[0.8, 0.8], [0.4, 0.4]]), pick)[
+        "noise at which half succeed"
+    ] == pytest.approx(1.75)
+    assert math.isnan(noise_of_half(runs([1.0, 2.0], [[1, 1], [0.8, 0.8]]), pick)["noise at which half succeed"])
+
+
+def test_iterations_needed():
+    """The first number of iterations at which 99 % arrive; NaN where none does."""
+    steps = table(
+        "steps", iterations=[4, 8, 12], seed=0, runs_within=[0.5, 1.0, 1.0], starts=25, privacy_2=0.1, accuracy=0.2
+    )
+    assert iterations_needed(steps, np.arange(1))["iterations for 0.99"] == 8
+    assert math.isnan(iterations_needed(steps.assign(runs_within=0.9), np.arange(1))["iterations for 0.99"])
+
+
+@pytest.mark.parametrize(("largest", "reached"), [(0.4, True), (0.1, False)])
+def test_costs_are_not_carried_beyond_the_noise_that_was_run(largest, reached):
+    """Errors in proportion to the noise, 80 at most: the target at 0.2, or never."""
+    noise = np.array([0.0, 20.0, 80.0])
+    errors = {name: largest * noise / 80 for name in ("start_dist2", "average_dist2", "dist2", "steady_dist2")}
+    common = {"noise_multiplier": noise, "seed": 0, "iterations": 10, "rounds": 20, "starts": 4} | errors
+    found = costs(pd.concat([table("select", **common), table("main", **common)]))
+    wanted = {"start": 40 / 1600, "single run": 10 / 1600, "main rounds": 20 / 1600}
+    for name, value in wanted.items():
+        assert found[f"cost of the {name}"] == pytest.approx(value if reached else math.nan, nan_ok=True)
+
+
+def test_iterations_grow_at_most_as_the_logarithm():
+    """The ratio of Theorem G.1 and its interval agree with the points."""
+    points, ratio = log_points(), log_ratio()
+    assert list(points["dim"]) == list(DIMS)
+    shapes = points["iterations"] / points["log_term"]
+    assert ratio.measured == pytest.approx(shapes.iloc[-1] / shapes.iloc[0])
+    assert ratio.ci_low < ratio.measured < ratio.ci_high < 1
