@@ -173,8 +173,10 @@ def test_other_bounds_are_the_stated_factors():
 
 @pytest.fixture(scope="module")
 def small_run() -> pd.DataFrame:
-    """The quick study on 40 users."""
+    """The quick study on 40 users, two repetitions."""
     config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
+    for grid in config["overrides"]["heterogeneity"]["grids"].values():
+        grid["seed"] = 2
     config["overrides"]["heterogeneity"]["problem"] = {"users": 40}
     config["overrides"]["heterogeneity"]["series"] = {
         name: {"options": {"rounds": 3}}
