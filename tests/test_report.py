@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from privrep import claims as judging
+from privrep.config import read_yaml
 from privrep.report import markup, outcome, page, pictures, verdicts, wording
 from privrep.report.claim_rows import claims_filter, claims_table
 from privrep.report.findings import accounting, figure2
@@ -229,6 +230,15 @@ def write_run(folder: Path, **changes: float) -> Path:
     captions = [f"  jain2021/{name}: Error against epsilon." for name in ("figure2", "figure2_readings")]
     (folder / "captions.yaml").write_text("\n".join(["captions:", *captions, "claims: []", ""]))
     return folder
+
+
+def test_every_figure_of_every_study_is_on_the_page():
+    """A figure that a study draws and no section shows would be lost to readers."""
+    notebook = (ROOT / "workflow/notebooks/report.py").read_text()
+    studies = [read_yaml(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))]
+    figures = [figure for study in studies for figure in study["figures"]]
+    assert len(figures) > 40
+    assert [figure for figure in figures if f'"{figure}"' not in notebook] == []
 
 
 def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py") -> subprocess.CompletedProcess:

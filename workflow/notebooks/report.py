@@ -262,6 +262,7 @@ section(
         "shen2023/power_cost": "What the start costs",
         "shen2023/power_clip": "Clip",
         "shen2023/power_sampling": "Sampling error",
+        "shen2023/noisy_power_method": "Theorem G.1",
         "shen2023/power_norms": "Norms of the products",
     },
 )
@@ -331,6 +332,7 @@ section(
         "comparison/d_exponent": "Error against d",
         "comparison/users_needed": "Users needed",
         "comparison/regions": "Where each method works",
+        "comparison/budget": "Budget and condition number",
         "comparison/cost": "Communication and computation",
     },
 )
