@@ -1,22 +1,56 @@
-"""Percentile bootstrap over repetitions."""
+"""Intervals of measured numbers: one method for all of them.
+
+A number over s repetitions has the interval measured -+ t_{s-1} SE, with SE its bootstrap standard error times sqrt(s / (s - 1)), on
+the log scale where the number and all its draws are positive (errors, risks and their ratios). Exponents have the same interval
+(`privrep.scaling`). A share of runs has a Clopper-Pearson interval (`privrep.measure.share`). Below `FEWEST` repetitions there is
+no interval: its ends are NaN.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+from scipy import stats
 
 from privrep.measure import Measure
 from privrep.rng import stream
 
-DRAWS = 2000
+DRAWS = 1000
 LEVEL = 0.95
+FEWEST = 5
+"""Repetitions below which no interval is given."""
+
+
+def student(repetitions: int, level: float = LEVEL) -> float:
+    """Two-sided quantile for a standard error estimated from so many repetitions; NaN below `FEWEST`."""
+    return float(stats.t.isf((1 - level) / 2, repetitions - 1)) if repetitions >= FEWEST else np.nan
+
+
+def spread(draws: np.ndarray, repetitions: int) -> np.ndarray:
+    """Bootstrap standard error along the first axis; the factor makes it unbiased for few repetitions. NaN for a single one."""
+    return draws.std(axis=0) * np.sqrt(repetitions / (repetitions - 1)) if repetitions > 1 else draws[0] * np.nan
+
+
+def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[float, float]:
+    """Ends of the interval around a value, from its bootstrap draws.
+
+    NaN where a draw is not finite, and where all draws are equal: repetitions that cannot be told apart say nothing of the error.
+    """
+    draws = np.asarray(draws, dtype=float)
+    if not (np.isfinite(value) and np.isfinite(draws).all()) or np.ptp(draws) == 0:
+        return np.nan, np.nan
+    if value > 0 and draws.min() > 0:
+        factor = np.exp(student(repetitions) * spread(np.log(draws), repetitions))
+        return float(value / factor), float(value * factor)
+    half = student(repetitions) * spread(draws, repetitions)
+    return float(value - half), float(value + half)
 
 
 def bootstrap_interval(
     statistic: Callable[[np.ndarray], float], repetitions: int, name: str, draws: int = DRAWS
 ) -> tuple[float, float]:
-    """The central 95 % of a statistic over resampled repetitions.
+    """The 95 % interval of a statistic of the repetitions.
 
     Parameters
     ----------
@@ -30,13 +64,12 @@ def bootstrap_intervals(
     statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
 ) -> dict[str, tuple[float, float]]:
     """As `bootstrap_interval`, for several statistics of the same draws, by their names."""
+    values = statistic(np.arange(repetitions))
+    if repetitions < FEWEST:
+        return dict.fromkeys(values, (np.nan, np.nan))
     rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
-    if repetitions == 1:
-        draws = 1  # all draws are the same
-    values = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
-    tail = (1 - LEVEL) / 2
-    ends = {key: np.quantile([value[key] for value in values], [tail, 1 - tail]) for key in values[0]}
-    return {key: (float(low), float(high)) for key, (low, high) in ends.items()}
+    drawn = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
+    return {key: student_ends(value, [one[key] for one in drawn], repetitions) for key, value in values.items()}
 
 
 def bootstrap_measures(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from scipy import stats
+
 MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note", "standard_error", "formula")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no interval: both ends equal the number.
+    """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no error: `seeds` is 0 and both ends equal the
+    number. A number that has an error and no interval has NaN ends.
 
     `note` adds what a reader of the verdict should know, for instance which cells were selected. An exponent has its
     standard error, for intervals at other levels, and the slope of the formula on the same grid. A number that could not be
@@ -30,3 +33,14 @@ class Measure:
 def exact(quantity: str, value: float, note: str = "") -> Measure:
     """A quantity without sampling error."""
     return Measure(quantity, float(value), float(value), float(value), 0, note)
+
+
+def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measure:
+    """A number over runs that has no interval, for instance the largest of them."""
+    return Measure(quantity, float(value), math.nan, math.nan, seeds, note)
+
+
+def share(quantity: str, hits: int, runs: int, note: str = "") -> Measure:
+    """A share of runs with its Clopper-Pearson interval."""
+    ends = stats.binomtest(int(hits), int(runs)).proportion_ci()
+    return Measure(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)

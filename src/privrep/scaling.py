@@ -12,14 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from privrep.config import ROOT, read_yaml
+from privrep.intervals import DRAWS, spread, student
 from privrep.measure import Measure
 from privrep.rng import stream
-
-DRAWS = 1000
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -92,8 +89,6 @@ class Sweep:
             return f"{len(values)} of {len(self.values)} points lie in the window; {self.window.points} are needed"
         if values.max() < self.window.span * values.min() * (1 - 1e-9):
             return f"the points span a factor {values.max() / values.min():.3g}; {self.window.span:g} is needed"
-        if self.repetitions < 2:
-            return "one repetition gives no interval"
         return ""
 
     def counts(self) -> np.ndarray:
@@ -112,10 +107,8 @@ class Sweep:
         return np.log(np.maximum(means, 1e-3 * np.abs(means).mean(axis=0) + 1e-300)) / self.spec.power
 
     def point_intervals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the 95 % interval of the error at each point; the error itself where there is no interval."""
+        """Ends of the 95 % interval of the error at each point; NaN where there is none."""
         means = self.means()
-        if self.repetitions < 2:
-            return means, means
         factor = np.exp(student(self.repetitions) * spread(self.log_draws(), self.repetitions))
         return means / factor, means * factor
 
@@ -138,16 +131,6 @@ class Fit:
     def interval(self) -> tuple[float, float]:
         half = student(self.sweep.repetitions) * self.standard_error
         return self.slope - half, self.slope + half
-
-
-def student(repetitions: int, level: float = LEVEL) -> float:
-    """Two-sided quantile for a standard error estimated from so many repetitions."""
-    return float(stats.t.isf((1 - level) / 2, repetitions - 1))
-
-
-def spread(draws: np.ndarray, repetitions: int) -> np.ndarray:
-    """Bootstrap standard error along the first axis; the factor makes it unbiased for few repetitions."""
-    return draws.std(axis=0) * np.sqrt(repetitions / (repetitions - 1))
 
 
 def slope_weights(logs: np.ndarray) -> np.ndarray:

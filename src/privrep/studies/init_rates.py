@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from privrep import formulas
-from privrep.intervals import bootstrap_measures
+from privrep.intervals import bootstrap_measures, student
 from privrep.measure import Measure, exact
 from privrep.rng import stream
-from privrep.scaling import fit_all, fit_measures, student
+from privrep.scaling import fit_all, fit_measures
 
 STUDY = "init_rates"
 COLLAPSE_DRAWS = 100

@@ -18,10 +18,10 @@ from scipy.optimize import brentq
 from privrep import formulas
 from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.noisy_power_method import noisy_power_method
-from privrep.intervals import bootstrap_measures
+from privrep.intervals import bootstrap_measures, student
 from privrep.measure import Measure, exact
 from privrep.rng import stream
-from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures, student
+from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
 from privrep.subspace import dist2, planted_subspace, random_subspace
 
 STUDY = "power_method"

@@ -1,0 +1,96 @@
+"""Intervals of measured numbers cover as often as they say, and are not given where there is nothing to base them on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrep.intervals import FEWEST, bootstrap_interval, bootstrap_measures, student_ends
+from privrep.measure import bare, exact, share
+
+RUNS, DRAWS = 400, 200
+FALSE_ALARM = 1e-4
+
+
+def calibrated(hits: int, nominal: float = 0.95, slack: float = 0.0) -> bool:
+    """Whether so many of RUNS intervals may cover by chance, up to FALSE_ALARM, at a coverage within `slack` of the nominal."""
+    few = stats.binom.ppf(FALSE_ALARM, RUNS, nominal - slack)
+    many = stats.binom.isf(FALSE_ALARM, RUNS, min(nominal + slack, 1 - 1e-9))
+    return few <= hits <= many
+
+
+def percentile(statistic, repetitions: int, name: str, draws: int) -> tuple[float, float]:
+    """The percentile bootstrap, which is too narrow for few repetitions."""
+    rng = np.random.default_rng(abs(hash(name)) % 2**32)
+    found = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
+    return tuple(np.quantile(found, [0.025, 0.975]))
+
+
+LAWS = {
+    "mean near 0": (lambda rng, s: rng.normal(0.1, 1.0, s), 0.1),
+    "mean of errors": (lambda rng, s: rng.gamma(9, 1 / 9, s), 1.0),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("repetitions", [5, 8])
+def test_intervals_cover_as_often_as_they_say(law, repetitions):
+    """95 % up to 2.5 %, on the plain and on the log scale. The percentile bootstrap of the same data fails."""
+    draw, truth = LAWS[law]
+    rng, hits, narrow = np.random.default_rng(11), 0, 0
+    for run in range(RUNS):
+        data = draw(rng, repetitions)
+
+        def mean(pick, data=data):
+            return float(data[pick].mean())
+
+        low, high = bootstrap_interval(mean, repetitions, f"{law} {run}", DRAWS)
+        hits += low <= truth <= high
+        low, high = percentile(mean, repetitions, f"{law} {run}", DRAWS)
+        narrow += low <= truth <= high
+    assert calibrated(hits, slack=0.025)
+    assert not calibrated(narrow, slack=0.025)
+
+
+def test_ratios_have_positive_ends_of_equal_factor():
+    """The log scale, where the number and all its draws are positive."""
+    low, high = student_ends(2.0, np.exp(np.random.default_rng(0).normal(np.log(2), 0.4, 4000)), 8)
+    assert 0 < low < 2 < high
+    assert high / 2 == pytest.approx(2 / low)
+    assert np.log(high / 2) == pytest.approx(stats.t.isf(0.025, 7) * 0.4 * np.sqrt(8 / 7), rel=0.05)
+    low, high = student_ends(2.0, np.random.default_rng(0).normal(2, 4, 4000), 8)
+    assert low < 0
+    assert high - 2 == pytest.approx(2 - low)
+
+
+@pytest.mark.parametrize("repetitions", range(1, FEWEST))
+def test_few_repetitions_give_no_interval(repetitions):
+    data = np.arange(1.0, 1.0 + repetitions)
+    (one,) = bootstrap_measures(lambda pick: {"mean": data[pick].mean()}, repetitions, "few")
+    assert one.measured == data.mean()
+    assert np.isnan([one.ci_low, one.ci_high]).all()
+
+
+@pytest.mark.parametrize("values", [[1.0] * 8, [1.0, np.inf] * 4, [1.0, np.nan] * 4])
+def test_no_interval_without_information(values):
+    """Repetitions that are all alike have no width, and a fit that failed has no place."""
+    data = np.array(values)
+    assert np.isnan(bootstrap_interval(lambda pick: float(data[pick].mean()), 8, "alike")).all()
+
+
+def test_an_interval_depends_on_its_name_alone():
+    """The same call gives the same interval, whatever ran before."""
+    data = np.arange(7.0)
+    intervals = [bootstrap_interval(lambda pick: data[pick].mean(), 7, name) for name in ("a", "b", "a")]
+    assert intervals[0] == intervals[2] != intervals[1]
+
+
+def test_width_zero_is_for_exact_numbers():
+    """A share has Clopper-Pearson ends even at 0 and 1; a bare number over runs has none."""
+    assert (exact("q", 3).ci_low, exact("q", 3).ci_high, exact("q", 3).seeds) == (3, 3, 0)
+    for hits in (0, 100):
+        one = share("q", hits, 100)
+        assert (one.measured, one.seeds) == (hits / 100, 100)
+        assert one.ci_high - one.ci_low == pytest.approx(1 - 0.025 ** (1 / 100))
+    assert np.isnan([bare("q", 3, 5).ci_low, bare("q", 3, 5).ci_high]).all()
