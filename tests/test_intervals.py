@@ -36,7 +36,7 @@ LAWS = {
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("repetitions", [5, 8])
 def test_intervals_cover_as_often_as_they_say(law, repetitions):
-    """95 % up to 2.5 %, on the plain and on the log scale. The percentile bootstrap of the same data fails."""
+    """95 % up to 2.5 %, on the plain and on the log scale. At five repetitions the percentile bootstrap fails."""
     draw, truth = LAWS[law]
     rng, hits, narrow = np.random.default_rng(11), 0, 0
     for run in range(RUNS):
@@ -50,7 +50,7 @@ def test_intervals_cover_as_often_as_they_say(law, repetitions):
         low, high = percentile(mean, repetitions, f"{law} {run}", DRAWS)
         narrow += low <= truth <= high
     assert calibrated(hits, slack=0.025)
-    assert not calibrated(narrow, slack=0.025)
+    assert repetitions > FEWEST or not calibrated(narrow, slack=0.025)
 
 
 def test_ratios_have_positive_ends_of_equal_factor():

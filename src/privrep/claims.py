@@ -333,7 +333,7 @@ def not_tested(claim: dict) -> dict:
     """The row of a claim of the catalogue that is not run at all."""
     return {
         "quantity": "the statement as a whole",
-        "whose": WHOSE[0],
+        "whose": claim.get("whose", WHOSE[0]),
         "verdict": NOT_TESTED,
         "reason": claim["not_tested"],
     }
