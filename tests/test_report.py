@@ -44,7 +44,7 @@ def claim_rows() -> pd.DataFrame:
     def row(**values) -> dict:
         return (
             dict.fromkeys(judging.CLAIM_COLUMNS, "")
-            | {"scale": "quick", "study": "figure2", "place": "Section 6"}
+            | {"scale": "quick", "study": "figure2", "place": "Section 6", "whose": "paper", "basis": "measured"}
             | values
         )
 
@@ -75,7 +75,21 @@ def claim_rows() -> pd.DataFrame:
             **exact,
             quantity="slope",
             verdict="VIOLATED",
+            raw_verdict="INCONCLUSIVE",
             reason="beyond",
+            printed="d^2",
+            severity="R",
+            advice="Use d^3.",
+        ),
+        row(
+            id="B-T1",
+            paper="shen2023",
+            place="Table 1",
+            statement="It is best.",
+            quantity="the statement as a whole",
+            verdict="NOT-TESTED",
+            reason="Not run.",
+            study="",
         ),
     ]
     return pd.DataFrame(rows)
@@ -327,7 +341,7 @@ def test_page_shows_every_claim_and_known_verdicts_alone(content):
     found = Page(content)
     for row in claim_rows().to_dict("records"):
         assert row["id"] in found.text
-        assert f'<code class="command">{row["command"]}</code>' in content
+        assert f'<code class="command">{row["command"]}</code>' in content or not row["command"]
     badges = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
     assert set(claim_rows()["verdict"]) <= set(badges) <= set(verdicts.VERDICTS)
     assert "Error &lt;falls&gt; with ε." in content
@@ -386,8 +400,15 @@ def test_failing_notebook_stops_with_its_traceback(rendered, tmp_path):
 def test_verdicts_are_those_of_the_judge():
     """Every word that a claim can get is explained; another one is an error."""
     words = {word for pair in judging.WORDS.values() for word in pair}
-    words |= {judging.NOT_TESTED, judging.INCONCLUSIVE, judging.PARTIAL}
-    assert words <= set(verdicts.VERDICTS)
+    words |= {
+        judging.NOT_TESTED,
+        judging.INCONCLUSIVE,
+        judging.PARTIAL,
+        judging.RATE_EXACT,
+        judging.LOOSE,
+        judging.VIOLATED,
+    }
+    assert words == set(verdicts.VERDICTS)
     assert {word for kind in verdicts.KINDS.values() for word in kind} == set(verdicts.VERDICTS)
     with pytest.raises(ValueError, match="'FINE' is not a verdict"):
         verdicts.badge("FINE")
@@ -465,11 +486,61 @@ def test_claims_table_of_one_paper():
 
 
 def test_summary_counts():
-    """Counts of the tables, with their verbs."""
+    """Counts of the papers' own statements, with their verbs; the row that sums a claim up is not counted twice."""
     text = outcome.summary(claim_rows(), pd.DataFrame({"confirmed": ["yes", "no"]}))
-    assert "three claims of two papers" in text and "five quantities" in text
-    assert "two agree with the paper, one agrees in part, one stays open and one contradicts it" in text
+    assert "four claims of two papers" in text and "five quantities" in text
+    assert "two agree with the paper, one stays open, one contradicts it and one was not tested" in text
     assert "Two errata are listed; a demonstration confirms one of them" in text
+    assert "Not counted" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"whose": "correction"}, "corrections of ours (one)"),
+        ({"whose": "ours"}, "laws and limits of ours (one)"),
+        ({"basis": "definition"}, "what holds by construction (one)"),
+        ({"verdict": "SURROGATE"}, "what rests on a stand-in (one)"),
+    ],
+)
+def test_only_the_papers_own_statements_count(change, said):
+    """A row of another kind leaves the tally and the summary, and is named as left out."""
+    rows = claim_rows()
+    rows.loc[3, list(change)] = list(change.values())
+    assert "one agrees with the paper" in outcome.summary(rows, pd.DataFrame())
+    assert said in outcome.not_counted(rows)
+    assert "HOLDS" not in outcome.tally(rows)
+    assert "HOLDS" in outcome.tally(claim_rows())
+
+
+def exponent_rows(*distances: float, raw: str = "RATE-EXACT") -> pd.DataFrame:
+    """Exponents claimed as 1 whose corrected intervals reach so far from it."""
+    made = [
+        {"rule": "rate", "verdict": "RATE-EXACT", "raw_verdict": raw, "claimed": "1", "tolerance": "0.15"}
+        | {"measured": "1.02", "corrected": "1.0", "ci_low": "1.0", "ci_high": str(1.02 + distance)}
+        for distance in distances
+    ]
+    return pd.DataFrame(made)
+
+
+def test_agreement_of_exponents_is_counted_at_narrower_marks():
+    """The far end of the corrected interval decides, and what the correction changed is said."""
+    text = outcome.equivalence(exponent_rows(0.04, 0.06, 0.14))
+    assert "Within 0.150 lie three exponents, two within 0.1 and one within 0.05" in text.replace(
+        "0.10", "0.1"
+    ).replace("0.050", "0.05")
+    assert "No of them" in text or "None of them" in text
+    assert "Two of them would not agree without" in outcome.equivalence(exponent_rows(0.04, 0.06, raw="INCONCLUSIVE"))
+    assert outcome.equivalence(claim_rows()) == ""
+
+
+def test_accusations_are_one_line_each():
+    """What is printed, the severity, and what to do; a row without a negative verdict is none."""
+    table = outcome.accusations(claim_rows())
+    assert table.count("<tr>") == 3  # the header, PARTIAL and VIOLATED
+    assert "a rate, an assumption or a number" in table and "Use d<sup>3</sup>" in table
+    assert table.index("B-T5.2") < table.index("A-F2")
+    assert outcome.accusations(claim_rows().query("verdict == 'HOLDS'")) == ""
 
 
 def test_scale_note_is_silent_at_full_scale():

@@ -59,7 +59,7 @@ def section(study: str, findings, figures: dict[str, str]) -> None:
 
 # %%
 show(record.masthead(run.provenance))
-say(outcome.summary(run.claims, run.errata), tradeoff.headline(run))
+say(tradeoff.headline(run), outcome.summary(run.claims, run.errata))
 show(outcome.tally(run.claims), sources.papers(run.claims["paper"]), outcome.scale_note(run.scale, run.claims))
 
 # %% [markdown]

@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+from privrep.claims import NEGATIVE, SEVERITIES
 from privrep.tables import read_rows
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
@@ -16,10 +17,6 @@ def number(text: str) -> str:
     return f"{float(text):.3g}" if text else ""
 
 
-BAD = ("VIOLATED", "FALSE-AS-PRINTED", "NOT-REPRODUCED")
-"""Verdicts that contradict a paper."""
-
-
 def interval(row: dict) -> str:
     """A measured number with its interval; an exponent without what its finite grid adds."""
     low, high = (float(row[end] or "nan") for end in ("ci_low", "ci_high"))
@@ -28,26 +25,37 @@ def interval(row: dict) -> str:
     return number(row["corrected"] or row["measured"]) + ends
 
 
+def cell(text: str) -> str:
+    """Text that may stand in a Markdown table."""
+    return text.replace("|", "\\|")
+
+
 def measured_block(claims: list[dict]) -> str:
-    """The verdicts on each claim, counted, and every quantity that contradicts its paper, as two Markdown tables."""
+    """The verdicts on the papers' own statements, counted by claim, and every statement that does not hold as printed, as two Markdown tables."""
+    own = [
+        row for row in claims if row["whose"] == "paper" and row["basis"] != "definition" and row["rule"] != "all_hold"
+    ]
     counts: dict[str, Counter] = {}
-    for row in claims:
+    for row in own:
         counts.setdefault(row["id"], Counter())[row["verdict"]] += 1
     places = {row["id"]: row["place"] for row in claims}
     lines = ["| claim | place | verdicts on its quantities |", "|---|---|---|"]
     for claim, words in counts.items():
         lines.append(f"| {claim} | {places[claim]} | {', '.join(f'{count} {word}' for word, count in words.items())} |")
+    letters = "; ".join(f"{letter} {meaning}" for letter, meaning in SEVERITIES.items())
     lines += [
         "",
-        "Where a statement fails:",
+        f"Not counted are corrections, laws and limits of this project, and what holds by construction. Where a statement does not hold as printed ({letters}):",
         "",
-        "| claim | quantity | claimed | measured | verdict |",
+        "| claim | severity | printed | measured | what to do |",
         "|---|---|---|---|---|",
     ]
-    for row in claims:
-        if row["verdict"] in BAD:
-            quantity = row["quantity"].replace("|", "\\|")
-            lines.append(f"| {row['id']} | {quantity} | {row['claimed']} | {interval(row)} | {row['verdict']} |")
+    accused = [row for row in claims if row["verdict"] in NEGATIVE]
+    for row in sorted(accused, key=lambda row: list(SEVERITIES).index(row["severity"])):
+        found = f"{row['quantity']}: {interval(row)}, claimed {row['claimed']}; {row['verdict']}"
+        lines.append(
+            f"| {row['id']} | {row['severity']} | {cell(row['printed'])} | {cell(found)} | {cell(row['advice'])} |"
+        )
     return "\n".join(lines)
 
 

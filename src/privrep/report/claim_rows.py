@@ -46,6 +46,7 @@ def claims_table(claims: pd.DataFrame, figures: Iterable[str] = (), brief: bool 
 
 def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width: int, brief: bool) -> str:
     link = f' · <a href="#{anchor(row["figure"])}">figure</a>' if row["figure"] in figures else ""
+    again = f'<span class="again">Draw again: {command_line(row["command"])}</span>' if row["command"] else ""
     opening = f'<tr role="row" class="claim"><th role="rowheader" scope="rowgroup" colspan="{width}"><div>'
     if brief:
         link = f'<a href="#{claim_anchor(claim)}" class="id">{html.escape(claim)}</a>'
@@ -54,9 +55,27 @@ def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width
         f"{opening}"
         f'<span class="id">{html.escape(claim)}</span> '
         f'<span class="place">{html.escape(paper)}, {typeset(row["place"])}{link}</span>'
-        f"<p>{typeset(row['statement'])}</p>"
-        f'<span class="again">Draw again: {command_line(row["command"])}</span></div></th></tr>'
+        f"<p>{typeset(row['statement'])}</p>{again}</div></th></tr>"
     )
+
+
+def _origin(row: dict) -> str:
+    """Whose statement a row tests and on what evidence, where that is not a measurement of the paper's own."""
+    words = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by construction"}
+    labels = [words[row[name]] for name in ("whose", "basis") if row[name] in words]
+    return f' <span class="interval">({", ".join(labels)})</span>' if labels else ""
+
+
+def _reason(row: dict) -> str:
+    """Why the verdict is what it is; without the grid's correction where that differs; what is printed and what to do where it is negative."""
+    parts = [typeset(row["reason"])]
+    if row["raw_verdict"] not in ("", row["verdict"]):
+        parts.append(f"Without the correction for the grid: {row['raw_verdict']}.")
+    if row["printed"]:
+        parts.append(
+            f"<b>Printed:</b> {typeset(row['printed'])}. <b>Severity {row['severity']}.</b> {typeset(row['advice'])}"
+        )
+    return " ".join(parts)
 
 
 def _quantity_row(row: dict, brief: bool) -> str:
@@ -71,8 +90,8 @@ def _quantity_row(row: dict, brief: bool) -> str:
         )
     if row["rule"] == "all_hold":
         measured = "" if row["verdict"] == "NOT-TESTED" else f"{measured} hold"
-    reason = typeset(row["reason"])
-    own_line = not brief and len(row["reason"]) > LONG_REASON
+    reason = _reason(row)
+    own_line = not brief and len(reason) > LONG_REASON
     cells = {
         "claimed": typeset(row["claimed"]) + tolerance,
         "predicted": predicted,
@@ -85,7 +104,7 @@ def _quantity_row(row: dict, brief: bool) -> str:
     kind = ' class="whole"' if row["rule"] == "all_hold" else ""
     line = (
         f'<tr role="row" data-verdict="{row["verdict"]}"{kind}>'
-        f'<th role="rowheader" scope="row">{typeset(row["quantity"])}</th>{filled}</tr>'
+        f'<th role="rowheader" scope="row">{typeset(row["quantity"])}{_origin(row)}</th>{filled}</tr>'
     )
     if own_line:
         cell = f'<td role="cell" colspan="6" class="reason">{reason}</td>'

@@ -20,16 +20,22 @@ class Word:
 
 
 VERDICTS = {
-    "RATE-EXACT": Word("good", "✓", "The measured exponent is the claimed one, within the tolerance."),
+    "RATE-EXACT": Word(
+        "good",
+        "✓",
+        "The interval of the exponent lies within the tolerance of the claimed one: ± 0.15, for risks ± 0.30.",
+    ),
     "LOOSE": Word("fair", "↓", "The error grows more slowly than the upper bound allows."),
     "VIOLATED": Word("bad", "✗", "The error grows faster than the upper bound allows."),
-    "INCONCLUSIVE": Word("open", "?", "The interval lies on both sides of the limit."),
+    "INCONCLUSIVE": Word("open", "?", "The interval lies on both sides of the limit, or there is none."),
     "HOLDS": Word("good", "✓", "The identity, inequality or arithmetic is right as printed."),
     "FALSE-AS-PRINTED": Word("bad", "✗", "It is wrong as printed; a corrected statement is given."),
-    "PROOF-GAP": Word("open", "∅", "The proof has a step that does not follow."),
+    "PROOF-GAP": Word("open", "∅", "A step does not follow as printed; the statement may hold."),
     "REPRODUCED": Word("good", "✓", "The experiment gives what the paper says."),
     "PARTIAL": Word("fair", "~", "Some of it, or only in another reading of the set-up."),
     "NOT-REPRODUCED": Word("bad", "✗", "The result differs, in every reading that was tried."),
+    "SURROGATE": Word("none", "≈", "A stand-in for the paper's experiment: it decides nothing about that."),
+    "LIMIT": Word("none", "⊣", "Beyond what the paper states: there it ends. No fault of the paper."),
     "NOT-TESTED": Word("none", "–", "Not run, at too small a scale, or without its data; the reason is given."),
 }
 """All verdicts. A result that has another one is an error."""
@@ -37,8 +43,8 @@ VERDICTS = {
 KINDS = {
     "Rates": ("RATE-EXACT", "LOOSE", "VIOLATED", "INCONCLUSIVE"),
     "Statements": ("HOLDS", "FALSE-AS-PRINTED", "PROOF-GAP"),
-    "Experiments": ("REPRODUCED", "PARTIAL", "NOT-REPRODUCED"),
-    "Any claim": ("NOT-TESTED",),
+    "Experiments": ("REPRODUCED", "PARTIAL", "NOT-REPRODUCED", "SURROGATE"),
+    "Any claim": ("LIMIT", "NOT-TESTED"),
 }
 
 MOODS = ("good", "fair", "open", "bad", "none")
@@ -73,8 +79,10 @@ def verdict_guide() -> str:
 
 
 def verdict_of(claims: pd.DataFrame, claim: str) -> str:
-    """The verdict of a claim: of its whole where it has one, else the worst of its quantities."""
+    """The verdict of a claim: of its whole where it has one, else the worst of its quantities that are the paper's own."""
     rows = claims[claims["id"] == claim]
+    own = rows[rows["whose"] == "paper"]
+    rows = own if len(own) else rows
     whole = rows[rows["rule"] == "all_hold"]
     if len(whole):
         return whole["verdict"].iloc[0]
