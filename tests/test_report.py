@@ -198,6 +198,7 @@ def write_run(folder: Path, **changes: float) -> Path:
                 "id": "E9",
                 "paper": "jain2021",
                 "place": "Section 6",
+                "severity": "T",
                 "printed": "sigma_F^2",
                 "correct": "2 sigma_F^2",
                 "demonstration": "Arithmetic.",

@@ -48,8 +48,9 @@ SEVERITIES = {
     "G": "a gap in a proof; the statement may hold",
     "C": "a constant is missing",
     "T": "a typo or an index slip",
+    "L": "loose: what is printed holds",
 }
-"""What an error changes."""
+"""What an error changes; the last is none and stands among the errata alone."""
 
 SHOWN = 0.0005
 """A finite grid's share in an exponent is named from here on."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from privrep.claims import SEVERITIES
 from privrep.report.markup import table
 from privrep.report.wording import typeset
 
@@ -36,9 +37,10 @@ def errata_table(errata: pd.DataFrame) -> str:
         rows.append(
             [
                 f'<span class="id">{html.escape(row["id"])}</span><span class="place">{place}</span>',
+                f"<b>{row['severity']}</b> {SEVERITIES[row['severity']]}",
                 typeset(row["printed"]),
                 typeset(row["correct"]),
                 f"{typeset(row['demonstration'])} <b>Found:</b> {typeset(row['measured'])}. {mark}",
             ]
         )
-    return table(["Place", "Printed", "Correct", "Demonstration"], rows, kind="errata")
+    return table(["Place", "Severity", "Printed", "Correct", "Demonstration"], rows, kind="errata")
