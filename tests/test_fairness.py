@@ -1,0 +1,83 @@
+"""What the published verdicts owe to the papers: read from docs/claims.csv and from the claims files."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from workflow_helpers import ROOT
+
+from privrep.claims import GRID_SHARE, NEGATIVE, SEVERITIES, WHOSE
+from privrep.config import read_claims
+from privrep.tables import read_rows
+
+ROWS = read_rows(ROOT / "docs" / "claims.csv")
+PAPERS = ("jain2021", "shen2023")
+FEWEST = 8
+"""Repetitions of an exponent that is judged."""
+CATALOGUE = {"A-T5.1", "A-T5.2", "A-T5.2'", "A-CMP", "B-T1", "B-T2", "B-T3", "B-F1", "B-F3"}
+"""Claims of the papers that this version does not run."""
+
+
+def name(row: dict) -> str:
+    return f"{row['id']}: {row['quantity']}"
+
+
+def test_a_negative_row_says_what_is_printed_how_grave_it_is_and_what_to_do():
+    """And accuses the paper of a statement of its own."""
+    accused = [row for row in ROWS if row["verdict"] in NEGATIVE]
+    assert accused
+    for row in accused:
+        assert row["printed"] and row["place"] and row["advice"], name(row)
+        assert row["severity"] in SEVERITIES and row["severity"] != "L", name(row)
+        assert row["whose"] == WHOSE[0], name(row)
+    assert all(not row["severity"] for row in ROWS if row["verdict"] not in NEGATIVE)
+
+
+def test_one_error_has_one_line():
+    """No two negative rows rest on the same printed statement."""
+    printed = Counter(row["printed"] for row in ROWS if row["verdict"] in NEGATIVE)
+    assert [text for text, lines in printed.items() if lines > 1] == []
+
+
+def test_claims_that_are_not_run_are_listed_with_their_reason():
+    untested = {row["id"]: row["reason"] for row in ROWS if row["verdict"] == "NOT-TESTED"}
+    assert CATALOGUE <= set(untested)
+    assert all(untested.values())
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_measure_is_judged_twice(paper):
+    """Two rows that rest on one number would count it twice."""
+    judged = Counter(
+        (claim["study"], quantity["measure"])
+        for claim in read_claims(paper)
+        for quantity in claim.get("quantities", ())
+    )
+    assert [measure for measure, rows in judged.items() if rows > 1] == []
+
+
+def test_the_finite_grid_has_a_small_share_in_every_agreement():
+    """At most a third of the tolerance; an exponent with more has no verdict."""
+    for row in ROWS:
+        if row["rule"] == "rate" and row["corrected"] and row["verdict"] not in ("INCONCLUSIVE", "NOT-TESTED"):
+            share = abs(float(row["corrected"]) - float(row["measured"]))
+            assert share <= GRID_SHARE * float(row["tolerance"]) + 1e-6, name(row)
+
+
+def test_judged_exponents_have_enough_repetitions():
+    for row in ROWS:
+        if row["rule"] == "rate" and row["verdict"] != "NOT-TESTED":
+            assert int(row["seeds"]) >= FEWEST, name(row)
+
+
+def test_width_zero_is_for_exact_numbers():
+    """A number over runs has an interval of some width, or none at all."""
+    for row in ROWS:
+        if row["seeds"] not in ("", "0") and row["ci_low"] and row["rule"] != "all_hold":
+            assert float(row["ci_low"]) < float(row["ci_high"]), name(row)
+
+
+def test_stand_ins_decide_nothing():
+    """A linear model in place of networks says nothing about the papers' tables of accuracies."""
+    assert {row["verdict"] for row in ROWS if row["id"] == "B-S6"} == {"SURROGATE"}
