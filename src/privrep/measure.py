@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from scipy import stats
+
 MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note", "standard_error", "formula")
 
 
@@ -30,3 +32,9 @@ class Measure:
 def exact(quantity: str, value: float, note: str = "") -> Measure:
     """A quantity without sampling error."""
     return Measure(quantity, float(value), float(value), float(value), 0, note)
+
+
+def share(quantity: str, hits: int, runs: int, note: str = "") -> Measure:
+    """A share of runs with its Clopper-Pearson interval."""
+    ends = stats.binomtest(hits, runs).proportion_ci()
+    return Measure(quantity, hits / runs, float(ends.low), float(ends.high), runs, note)
