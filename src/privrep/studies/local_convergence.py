@@ -81,7 +81,7 @@ def near_starts(cells: pd.DataFrame, noise: bool) -> Measure:
     near = rows[rows["start_sine"] <= ASKED]
     reference = NEAR * np.sqrt((nearest**2).mean())
     good = near["distF"] <= np.maximum(reference, near["start_sine"] * np.sqrt(near["rank"]) / 2)
-    name = f"starts within 1/32, {'x = 0.2' if noise else 'no noise'}, share of runs at the end or halved"
+    name = f"start within 1/32 is enough {'with' if noise else 'without'} noise, share of runs"
     return share(
         name, int(good.sum()), len(good), f"sines {', '.join(f'{sine:g}' for sine in near['start_sine'].unique())}"
     )
