@@ -117,8 +117,8 @@ def which_norm(measures: Measures) -> str:
     return (
         "**Which norm.** Lemma B.5 prints a Frobenius norm of an operator on matrices. Read as the norm that the Frobenius norm induces, which is "
         f"the spectral one, it grows with $d$ as {exponent(measures, 'B.5 operator d')}, where the bound has 1/2. Read entry by entry it grows as "
-        f"{exponent(measures, 'B.5 Frobenius d')}. The lemma that it restates, A.7 of [46], could not be seen, and the proof needs the first "
-        "reading alone."
+        f"{exponent(measures, 'B.5 Frobenius d')}. The lemma that it restates, A.7 of [46], could not be seen; where Lemma B.7 uses it, the norm is the "
+        "spectral one."
     )
 
 
