@@ -19,6 +19,13 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
     return pd.read_csv(path).copy() if path else None
 
 
+def picked(rows: pd.DataFrame, pick: np.ndarray | None) -> pd.DataFrame:
+    """The rows of the picked repetitions, as often as they are picked; all by default."""
+    if pick is None:
+        return rows
+    return pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[pick]])
+
+
 @dataclass(frozen=True)
 class StepSizes:
     """One entry per row.
@@ -66,6 +73,34 @@ def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) ->
         *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
         sizes.inverse_lams(power),
     )
+
+
+def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
+    """How many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1 for other thresholds.
+
+    A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their logarithms.
+    """
+    heads, rank = _head_unit(cells), cells["rank"]
+    eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
+    with_logs = cells["eta"] * np.sqrt(rank * cells["eta"] ** 2 + cells["zeta"] ** 2)
+    return _where_printed(cells, with_logs / (eta * np.sqrt(rank * eta**2 + zeta**2)))
+
+
+def init_log_factor(cells: pd.DataFrame) -> np.ndarray:
+    """The same of Algorithm 3, whose privacy error grows with zeta^2 (F1)."""
+    return _where_printed(cells, (cells["zeta"] / (cells["init_label_clip"] * _label_unit(cells))) ** 2)
+
+
+def _head_unit(cells: pd.DataFrame) -> pd.Series:
+    return cells["head_condition"] * np.sqrt(cells["rank"])
+
+
+def _label_unit(cells: pd.DataFrame) -> pd.Series:
+    return _head_unit(cells) + cells["label_noise_sd"]
+
+
+def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
+    return np.where(cells["clip_scale"] == "printed", factor, 1.0)
 
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:

@@ -15,7 +15,7 @@ from privrep.studies.init_rates import STUDY, collapse_points, davis_kahan, norm
 PRIVACY = {
     "privacy n dist2": "n",
     "privacy d dist2": "d",
-    "privacy k dist2": "k",
+    "privacy k sine": "k, root mean square sine",
     "privacy Delta dist2": "Δ",
     "privacy m distF": "m, Frobenius norm",
     "privacy zeta distF": "ζ, Frobenius norm",
@@ -30,7 +30,7 @@ SAMPLING = {
 LAWS = {
     "gauss n distF": "Gaussian heads",
     "aniso n distF": "condition 1.5",
-    "printed n distF": "threshold with logarithms",
+    "printed n distF": "threshold with logarithms, divided out",
 }
 
 

@@ -12,6 +12,7 @@ from privrep.figures.sweeps import claimed_exponents, draw_fits
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import fit_all
 from privrep.studies.local_convergence import (
+    ASKED,
     STUDY,
     breakdown_points,
     round_ratios,
@@ -24,7 +25,7 @@ LABEL_NOISE = {
     f"label-noise {name}": sign for name, sign in {"n": "n", "d": "d", "k": "k", "Delta": "Δ", "NSR": "NSR"}.items()
 }
 FLOOR = {f"floor {name}": name for name in ("n", "m", "d", "k", "NSR", "T")}
-LAWS = {"gauss n": "Gaussian heads", "aniso n": "condition 1.5", "printed n": "thresholds with logarithms"}
+LAWS = {"gauss n": "Gaussian heads", "aniso n": "condition 1.5", "printed n": "logarithms of thresholds divided out"}
 LEMMAS = {
     "B.3 n": "B.3, noise on A: n",
     "B.3 d": "B.3, noise on A: d",
@@ -54,8 +55,6 @@ LEMMAS = {
     "B.7 d": "B.7, privacy noise: d",
     "B.7 k": "B.7, privacy noise: k",
 }
-CONDITION = 1 / 32
-"""Start that Lemma 4.4 asks for."""
 
 
 def draw_start(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -68,8 +67,8 @@ def draw_start(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axis.plot(part["start_sine"], part["ratio"], "o-", color=colour, markersize=4.5, label=label)
         axis.fill_between(part["start_sine"], part["ci_low"], part["ci_high"], color=colour, alpha=0.2, linewidth=0)
     axis.axhline(0.5, color="0.35", linewidth=0.8)
-    axis.axvline(CONDITION, color=COLOURS[3], linestyle="--", linewidth=1.2)
-    axis.annotate("asked for", (CONDITION, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0), **NOTE)
+    axis.axvline(ASKED, color=COLOURS[3], linestyle="--", linewidth=1.2)
+    axis.annotate("asked for", (ASKED, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0), **NOTE)
     axis.set(xscale="log", yscale="log", xlabel="sine of the start", ylabel="distF after over before one round")
     axis.legend(loc="upper center")
     plain_ticks(axis.xaxis)

@@ -28,15 +28,18 @@ LAWS = {
     "gauss d": "Gaussian heads: d, wide thresholds",
     "gauss k": "Gaussian heads: k, wide thresholds",
     "aniso n": "condition 1.5",
-    "printed n": "thresholds with logarithms",
+    "printed n": "logarithms of thresholds divided out",
 }
 
 
 def draw_heads(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Measured over exact and over printed risk against the samples per user."""
+    """Measured over exact risk and over eq. (22) with the samples of the fit against the samples per user."""
     numbers = head_points(cells)
     figure, axes = new_figure(7.4, 3.3, ncols=2)
-    for axis, column, title in ((axes[0], "exact", "over the law F6"), (axes[1], "printed", "over eq. (22)")):
+    for axis, column, title in (
+        (axes[0], "exact", "over the law F6"),
+        (axes[1], "printed", "over eq. (22), m/2 samples"),
+    ):
         for colour, (sine, part) in zip(COLOURS, numbers.groupby("start_sine"), strict=False):
             axis.plot(
                 part["samples"],

@@ -11,32 +11,47 @@ import pandas as pd
 
 from privrep import formulas
 from privrep.intervals import bootstrap_measures, student
-from privrep.measure import Measure, exact
+from privrep.measure import Measure, exact, share
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
+from privrep.setups import init_log_factor, picked
 
 STUDY = "init_rates"
 COLLAPSE_DRAWS = 100
 """Bootstrap draws for the extremes over settings."""
 PAIRS, SIZE = 400, 6
 """Random pairs of matrices for Davis-Kahan, and their size."""
+WITHIN = {"below": 0.2, "around": 0.3, "beyond": 0.2}
+"""How far a run may lie from the law F1, as a share of it, in each of the `RANGES`."""
 RANGES = {"below": (0.1, 0.7), "around": (0.7, 1.3), "beyond": (2.0, np.inf)}
 """Ranges of u, the ratio to the threshold. Smaller u drown in the sampling term; around 1 the finite dimension smears the transition."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with what F1 and F2 expect: privacy_2, privacy_F, sampling_2, sampling_F, and u, the threshold's ratio."""
+    """The results table with what F1 and F2 expect: privacy_2, privacy_F, sampling_2, sampling_F, and u, the threshold's ratio.
+
+    sine is the root mean square sine of the angles, distF over sqrt(k): at most dist2, and without its spectral edge, which on a grid
+    of k is not yet small beside sqrt(d). distF_over_log is distF without the logarithms of the threshold, see `init_log_factor`.
+    """
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
     gauss = (cells["head_law"] == "gauss").to_numpy()
     settings = zip(n, d, k, noise, zeta, cells["head_condition"], strict=True)
+    privacy = np.array(
+        [
+            float(formulas.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2))
+            for *setting, condition in settings
+        ]
+    )
+    logs = init_log_factor(cells)
     return cells.assign(
         u=formulas.init_threshold(n, d, noise, zeta),
         privacy_2=formulas.init_privacy_spectral(n, d, k, noise, zeta),
-        privacy_F=[
-            float(formulas.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2))
-            for *setting, condition in settings
-        ],
+        privacy_F=privacy,
+        sine=cells["distF"] / np.sqrt(k),
+        privacy_sine=privacy / np.sqrt(k),
+        distF_over_log=cells["distF"] / logs,
+        privacy_F_over_log=privacy / logs,
         sampling_2=formulas.init_sampling_spectral(n, m, d, k, sigma, gauss),
         sampling_F=formulas.init_sampling_frobenius(n, m, d, k, sigma, gauss),
     )
@@ -45,9 +60,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 def collapse_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
     """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1; over the picked
     repetitions, all by default."""
-    rows = cells[cells["series"] == "collapse"]
-    if pick is not None:
-        rows = pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[pick]])
+    rows = picked(cells[cells["series"] == "collapse"], pick)
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     keys = ["dim", "rank", "noise_multiplier"]
     squares = noisy.assign(square=noisy["distF"] ** 2 / noisy["rank"], largest=noisy["dist2"] ** 2)
@@ -68,6 +81,18 @@ def collapse_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> di
         ratios = np.sqrt(inside["without_floor"].clip(lower=0) / inside["predicted"])
         found[f"collapse largest ratio {where}"] = float(ratios.max())
         found[f"collapse smallest ratio {where}"] = float(ratios.min())
+    return found
+
+
+def collapse_exceedances(cells: pd.DataFrame) -> list[Measure]:
+    """Share of runs, one per setting and repetition, whose distF lies further from F1 than `WITHIN` says, in each range of u."""
+    seeds = np.sort(cells.loc[cells["series"] == "collapse", "seed"].unique())
+    points = pd.concat([collapse_points(cells, np.array([number])) for number in range(len(seeds))])
+    ratios = np.sqrt(points["without_floor"].clip(lower=0) / points["predicted"])
+    found = []
+    for where, (low, high) in RANGES.items():
+        off = (ratios[points["u"].between(low, high)] - 1).abs() > WITHIN[where]
+        found.append(share(f"collapse {where}, share of runs beyond", int(off.sum()), len(off)))
     return found
 
 
@@ -123,6 +148,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     found = fit_measures(fit_all(STUDY, cells))
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
     found += bootstrap_measures(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
+    found += collapse_exceedances(cells)
     seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
     for row in norm_ratios(cells).itertuples():
         half = student(seeds) * row.standard_error
@@ -131,8 +157,10 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
         )
     pairs = davis_kahan()
     random = pairs[pairs["pair"] == "random"]
+    ratios = random["corrected"] / random["right"]
     found += [
-        exact("davis-kahan corrected", (random["corrected"] / random["right"]).max()),
+        exact("davis-kahan corrected", ratios.max(), f"largest of {len(ratios)} pairs"),
+        share("davis-kahan corrected, share of pairs beyond", int((ratios > 1).sum()), len(ratios)),
         exact("davis-kahan printed", (pairs["printed"] / pairs["right"]).max()),
     ]
     return found

@@ -8,25 +8,31 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from privrep import formulas
-from privrep.intervals import bootstrap_interval
-from privrep.measure import Measure
+from privrep.intervals import bootstrap_interval, bootstrap_measures
+from privrep.measure import Measure, share
 from privrep.scaling import fit_all, fit_measures
-from privrep.setups import floor_distance, privacy_distance, step_sizes
+from privrep.setups import floor_distance, picked, privacy_distance, step_log_factor, step_sizes
 
 STUDY = "local_convergence"
 FALLBACKS = ("solve", "ridge", "eigclip")
 NEAR = 1.5
 """Ratio of errors up to which one start is as good as another."""
+ASKED = 1 / 32
+"""Distance of the start that Lemma 4.4 asks for, with heads of condition number 1."""
 CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
 """Range of x in which the closed form is compared, and x from which A_priv should not be positive definite."""
+ROUND_DRAWS = 400
+"""Bootstrap draws for the rounds and the closed form."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect."""
-    sizes = step_sizes(cells)
+    """The results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect.
+
+    distF_over_log is distF without the logarithms of the proofs' thresholds, see `step_log_factor`.
+    """
+    sizes, logs = step_sizes(cells), step_log_factor(cells)
     d, k, sine = cells["dim"], cells["rank"], cells["start_sine"].fillna(0)
     samples = sizes.batch * sizes.used
     privacy, floor = privacy_distance(cells, sizes), floor_distance(cells, sizes)
@@ -36,6 +42,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(
         noise_ratio=formulas.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
         privacy=privacy,
+        distF_over_log=cells["distF"] / logs,
+        privacy_over_log=privacy / logs,
         private=privacy * along,
         floor=floor,
         residual=np.hypot(left, floor / lengthened) * along,
@@ -65,6 +73,20 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(points)
 
 
+def near_starts(cells: pd.DataFrame, noise: bool) -> Measure:
+    """Share of runs from within the distance that Lemma 4.4 asks for which one round at least halves or leaves as good as one from
+    the nearest start of the grid, see `basin`."""
+    rows = cells[(cells["series"] == "start") & ((cells["noise_multiplier"] > 0) == noise)]
+    nearest = rows.loc[rows["start_sine"] == rows["start_sine"].min(), "distF"]
+    near = rows[rows["start_sine"] <= ASKED]
+    reference = NEAR * np.sqrt((nearest**2).mean())
+    good = near["distF"] <= np.maximum(reference, near["start_sine"] * np.sqrt(near["rank"]) / 2)
+    name = f"start within 1/32 is enough {'with' if noise else 'without'} noise, share of runs"
+    return share(
+        name, int(good.sum()), len(good), f"sines {', '.join(f'{sine:g}' for sine in near['start_sine'].unique())}"
+    )
+
+
 def basin(points: pd.DataFrame, noise: bool) -> float:
     """The largest start sine up to which every start of the grid is as good as one at the truth, or at least halved, by one round.
 
@@ -76,9 +98,9 @@ def basin(points: pd.DataFrame, noise: bool) -> float:
     return float(sines[: np.argmin(good)][-1]) if not good.all() else float(sines[-1])
 
 
-def breakdown_points(cells: pd.DataFrame) -> pd.DataFrame:
+def breakdown_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
     """distF and the share of positive definite A_priv against x, for each way to solve the system."""
-    rows = cells[cells["series"].str.startswith("break-")]
+    rows = picked(cells[cells["series"].str.startswith("break-")], pick)
     rows = rows.assign(square=rows["distF"] ** 2 / rows["rank"], definite=rows["min_eigenvalue"] > 0)
     keys = ["fallback", "dim", "noise_multiplier"]
     points = rows.groupby(keys).agg(
@@ -96,9 +118,32 @@ def breakdown_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points
 
 
-def round_ratios(cells: pd.DataFrame) -> pd.DataFrame:
+def breakdown_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Extremes of distF over the closed form below x = 1, and the error per direction that each way to solve leaves beyond."""
+    states = breakdown_points(cells, pick)
+    solved = states[states["fallback"] == "solve"]
+    inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
+    off = np.sqrt(inside["square"] / inside["predicted"])
+    beyond = states[states["noise_ratio"] >= LOST_ABOVE]
+    left = {
+        f"beyond, {name}": float(np.sqrt(part["square"].mean()))
+        for name, part in beyond.groupby("fallback", sort=False)
+    }
+    return {"closed form largest ratio": float(off.max()), "closed form smallest ratio": float(off.min())} | left
+
+
+def round_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Measured over predicted distance after each round, and what the last round leaves."""
+    rounds = round_ratios(cells, pick)
+    over = {
+        f"distance after {row.rounds} rounds over predicted": row.ratio / row.predicted for row in rounds.itertuples()
+    }
+    return over | {"contraction of the last round": rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2]}
+
+
+def round_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
     """distF over that of the start after 1, 2, 3 rounds, without noise, with the prediction of F4."""
-    rows = cells[cells["series"] == "rounds"]
+    rows = picked(cells[cells["series"] == "rounds"], pick)
     grouped = rows.groupby("batches")
     first = rows.iloc[0]
     start = first["start_sine"] * np.sqrt(first["rank"])
@@ -113,48 +158,40 @@ def round_ratios(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def definite(cells: pd.DataFrame) -> list[Measure]:
+    """Shares of runs in which A_priv is positive definite, so that the printed minimiser exists."""
+    runs = cells[cells["series"] == "break-solve"]
+    parts = {
+        "definite below 0.9": runs[runs["noise_ratio"] <= CLOSED_FORM_BELOW],
+        "definite beyond": runs[runs["noise_ratio"] >= LOST_ABOVE],
+    }
+    return [share(name, int((part["min_eigenvalue"] > 0).sum()), len(part)) for name, part in parts.items()]
+
+
+def repetitions(cells: pd.DataFrame, series: str) -> int:
+    """How many repetitions a series has."""
+    return int(cells.loc[cells["series"] == series, "seed"].nunique())
+
+
 def measure(cells: pd.DataFrame) -> list[Measure]:
     """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(STUDY, cells))
-
-    def plain(quantity: str, value: float, rows: pd.DataFrame, note: str = "") -> Measure:
-        return Measure(quantity, float(value), float(value), float(value), int(rows["seed"].nunique()), note)
-
-    start, broken = cells[cells["series"] == "start"], cells[cells["series"].str.startswith("break-")]
-    points = start_points(cells)
+    points, starts = start_points(cells), repetitions(cells, "start")
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
-        found.append(plain(name, basin(points, noise), start, "of the starts tried"))
-    rounds = round_ratios(cells)
-    chain = cells[cells["series"] == "rounds"]
-    found += [
-        plain(f"distance after {row.rounds} rounds over predicted", row.ratio / row.predicted, chain)
-        for row in rounds.itertuples()
-    ]
-    found.append(plain("contraction of the last round", rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2], chain))
-    states = breakdown_points(cells)
-    solved = states[states["fallback"] == "solve"]
-    inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
-    off = np.sqrt(inside["square"] / inside["predicted"])
-    found += [
-        plain("closed form largest ratio", off.max(), broken),
-        plain("closed form smallest ratio", off.min(), broken),
-    ]
-    runs = broken[broken["fallback"] == "solve"]
-    for name, part in (
-        ("definite below 0.9", runs[runs["noise_ratio"] <= CLOSED_FORM_BELOW]),
-        ("definite beyond", runs[runs["noise_ratio"] >= LOST_ABOVE]),
-    ):
-        kept = int((part["min_eigenvalue"] > 0).sum())
-        ends = stats.binomtest(kept, len(part)).proportion_ci()
-        seeds = int(part["seed"].nunique())
-        found.append(Measure(name, kept / len(part), ends.low, ends.high, seeds, f"{len(part)} runs"))
-    beyond = states[states["noise_ratio"] >= LOST_ABOVE]
-    found += [
-        plain(f"beyond, {name}", np.sqrt(part["square"].mean()), broken)
-        for name, part in beyond.groupby("fallback", sort=False)
-    ]
+        # The largest start of a grid has no interval.
+        found.append(Measure(name, basin(points, noise), np.nan, np.nan, starts, "of the starts tried"))
+        found.append(near_starts(cells, noise))
+    for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
+        found += bootstrap_measures(
+            lambda pick, numbers=numbers: numbers(cells, pick), repetitions(cells, series), series, ROUND_DRAWS
+        )
+    found += definite(cells)
     lemmas = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]
     along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
-    found.append(plain("B.6 M over distF", along.max(), lemmas, f"largest of {len(lemmas)} runs"))
+    note = f"largest of {len(lemmas)} runs"
+    found += [
+        Measure("B.6 M over distF", float(along.max()), np.nan, np.nan, int(lemmas["seed"].nunique()), note),
+        share("B.6 M over distF, share of runs beyond", int((along > 1).sum()), len(along)),
+    ]
     return found

@@ -13,7 +13,7 @@ from privrep import formulas
 from privrep.intervals import bootstrap_interval, bootstrap_measures
 from privrep.measure import Measure
 from privrep.scaling import fit_all, fit_measures
-from privrep.setups import floor_distance, privacy_distance, step_sizes
+from privrep.setups import floor_distance, picked, privacy_distance, step_log_factor, step_sizes
 
 STUDY = "risk"
 HEAD_DRAWS = 100
@@ -23,7 +23,10 @@ LEARNED = 0.1
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with noise_ratio (x), subspace_risk (distF^2) and what F3, F5 and F6 expect of each term."""
+    """The results table with noise_ratio (x), subspace_risk (distF^2) and what F3, F5 and F6 expect of each term.
+
+    risk_over_log is the risk without the logarithms of the proofs' thresholds, whose factor in distF (`step_log_factor`) it has squared.
+    """
     cells = cells.assign(
         split=cells["split"].fillna("text")
     )  # the planted subspace uses the second half, as `text` does
@@ -31,21 +34,25 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     d, k, sigma = cells["dim"], cells["rank"], cells["label_noise_sd"]
     outside = privacy_distance(cells, sizes, power=1) ** 2
     statistical = floor_distance(cells, sizes) ** 2
+    privacy, logs = formulas.personal_risk(outside, k, sizes.final, 0), step_log_factor(cells) ** 2
     return cells.assign(
         noise_ratio=formulas.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
         subspace_risk=cells["distF"] ** 2,
-        privacy=formulas.personal_risk(outside, k, sizes.final, 0),
+        privacy=privacy,
+        risk_over_log=cells["excess_risk"] / logs,
+        privacy_over_log=privacy / logs,
         statistical=statistical,
         total=formulas.personal_risk(outside + statistical, k, sizes.final, sigma),
     )
 
 
 def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 and Theorem 4.2 print it, r + sigma_F^2 k / m; over the picked
-    repetitions, all by default."""
-    rows = cells[cells["series"] == "heads"]
-    if pick is not None:
-        rows = pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[pick]])
+    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 prints it, r + sigma_F^2 k / h; over the picked repetitions,
+    all by default.
+
+    The m of eq. 22 counts the columns of X, the samples that the head is fitted on: h, half of a user's samples in Theorem 4.2.
+    """
+    rows = picked(cells[cells["series"] == "heads"], pick)
     keys = ["samples", "start_sine", "label_noise_sd"]
     points = rows.groupby(keys).agg(
         measured=("excess_risk", "mean"),
@@ -55,13 +62,15 @@ def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataF
     )
     points = points.reset_index()
     k, m, sigma = points["rank"], points["samples"], points["label_noise_sd"]
-    points["exact"] = formulas.personal_risk(points["outside"], k, m / 2, sigma)
-    points["printed"] = points["outside"] + sigma**2 * k / m
+    fitted = m / 2
+    points["exact"] = formulas.personal_risk(points["outside"], k, fitted, sigma)
+    points["printed"] = points["outside"] + sigma**2 * k / fitted
     return points[points["exact"] > 1e-9].reset_index(drop=True)
 
 
 def head_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
-    """Extremes over settings of the measured risk over the exact and over the printed one."""
+    """Extremes over settings of the measured risk over the exact one, over eq. 22 (for all, and for the most samples), and of the
+    heads' own risk over the last term of Theorem 4.2, (k/m) sigma_F^2 with a user's m, of which half are fitted on."""
     points = head_points(cells, pick)
     alone = points[points["start_sine"] == 0]
     last = alone["measured"] / (alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"])
@@ -70,6 +79,7 @@ def head_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[s
         "heads largest over exact": float(exact.max()),
         "heads smallest over exact": float(exact.min()),
         "heads largest over printed": float(printed.max()),
+        "heads largest over printed, most samples": float(printed[points["samples"] == points["samples"].max()].max()),
         "heads last term over printed": float(last.min()),
     }
 
@@ -85,9 +95,9 @@ def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(parts).reset_index()
 
 
-def premise_points(cells: pd.DataFrame) -> pd.DataFrame:
+def premise_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
     """Risk over that of the zero model against n / ((dk)^1.5 Delta), the premise of Theorem 1.1."""
-    rows = cells[cells["series"] == "premise"]
+    rows = picked(cells[cells["series"] == "premise"], pick)
     rows = rows.assign(
         premise=rows["users"] / ((rows["dim"] * rows["rank"]) ** 1.5 * rows["noise_multiplier"]),
         share=rows["excess_risk"] / rows["rank"],
@@ -100,6 +110,20 @@ def premise_points(cells: pd.DataFrame) -> pd.DataFrame:
         low=("share", "min"),
         high=("share", "max"),
     ).reset_index()
+
+
+def premise_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """For each rank the median share of the zero model's risk at the premise, and how many times the premise, in the grid's steps,
+    leaves a tenth of it; the latter is NaN where no step does."""
+    found = {}
+    for rank, part in premise_points(cells, pick).groupby("rank"):
+        part = part.sort_values("premise")
+        at_premise = np.interp(0.0, np.log(part["premise"]), np.log(part["share"]))
+        lost = part.loc[part["share"] > LEARNED, "premise"].max()
+        found[f"share at the premise, rank {rank}"] = float(np.exp(at_premise))
+        learned = part.loc[part["premise"] > lost, "premise"].min()
+        found[f"premise times at which a tenth is left, rank {rank}"] = float(learned)
+    return found
 
 
 def measure(cells: pd.DataFrame) -> list[Measure]:
@@ -118,18 +142,4 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     low, high = bootstrap_interval(ratio, len(known), "risk known over fitted")
     found.append(Measure("known over fitted", ratio(everyone), low, high, len(known)))
     seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
-
-    def plain(quantity: str, value: float) -> Measure:
-        return Measure(quantity, float(value), float(value), float(value), seeds, "median over runs")
-
-    points = premise_points(cells)
-    for rank, part in points.groupby("rank"):
-        part = part.sort_values("premise")
-        at_premise = float(np.exp(np.interp(0.0, np.log(part["premise"]), np.log(part["share"]))))
-        lost = part.loc[part["share"] > LEARNED, "premise"].max()
-        learned = part.loc[part["premise"] > lost, "premise"].min()
-        found += [
-            plain(f"share at the premise, rank {rank}", at_premise),
-            plain(f"premise times at which a tenth is left, rank {rank}", learned),
-        ]
-    return found
+    return found + bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from privrep import formulas
-from privrep.measure import Measure
+from privrep.measure import Measure, share
 from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
 from privrep.setups import privacy_distance, step_sizes
 
@@ -56,17 +59,33 @@ def samples_needed(points: pd.DataFrame) -> Sweep:
 
 
 def with_samples_fit(fits: dict[str, Fit], cells: pd.DataFrame) -> dict[str, Fit]:
-    """The fits of the study, and the one of the least number of samples, which is no column of the table."""
-    return fits | {"samples k": fit(samples_needed(sample_points(cells)))}
+    """The fits of the study, and the one of the least number of samples, which is no column of the table.
+
+    The least number is found in steps of 4, the fewest that a split permits: repetitions that agree on it are no measure of its error,
+    so that the exponent has no interval.
+    """
+    return fits | {"samples k": replace(fit(samples_needed(sample_points(cells))), standard_error=math.nan)}
+
+
+def least_enough(points: pd.DataFrame) -> list[Measure]:
+    """Share of runs in which 4 k samples suffice, the fewest for which Algorithm 1 can fit heads: for each rank and for all."""
+    fewest = points[points["spare"] == 0]
+    enough = fewest["square"] <= NEAR**2
+    ranks = [(f" at rank {rank:g}", enough[fewest["rank"] == rank]) for rank in sorted(fewest["rank"].unique())]
+    return [
+        share(f"m = 4 k suffices{name}, share of runs", int(part.sum()), len(part))
+        for name, part in [("", enough), *ranks]
+    ]
 
 
 def measure(cells: pd.DataFrame) -> list[Measure]:
-    """All exponents; the least number of samples per user; the error where Assumption 4.1 holds with equality."""
+    """All exponents; the least number of samples per user, and how often the fewest possible suffice."""
     cells = with_predictions(cells)
     fits = with_samples_fit(fit_all(STUDY, cells), cells)
-    found = fit_measures(fits)
+    found = fit_measures(fits) + least_enough(sample_points(cells))
     needed = fits["samples k"].sweep
     for rank, samples in zip(needed.values, needed.means(), strict=True):
-        spare = samples / 4 - rank
-        found.append(Measure(f"samples / 4 - rank at rank {rank:g}", spare, spare, spare, needed.repetitions))
+        # Found in steps of one: no interval.
+        spare, name = samples / 4 - rank, f"samples / 4 - rank at rank {rank:g}"
+        found.append(Measure(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
     return found

@@ -16,12 +16,15 @@ ONE_CURVE = 1.3
 
 def bound(run: Run, measures: Measures) -> str:
     """The exponents of the privacy term, in one sentence."""
-    fits = {"n": "privacy n dist2", "d": "privacy d dist2", "k": "privacy k dist2", r"\Delta": "privacy Delta dist2"}
+    fits = {"n": "privacy n dist2", "d": "privacy d dist2", "k": "privacy k sine", r"\Delta": "privacy Delta dist2"}
     if not known(measures, *(f"exponent {fit}" for fit in fits.values())):
         return ""
     found = ", ".join(f"${sign}$: {exponent(measures, fit)}" for sign, fit in fits.items())
     start = heading("Lemma 4.6 is tight", "Lemma 4.6", judged(run, "A-L4.6", "RATE-EXACT"))
-    return f"{start} Exponents of the privacy term, as measured: {found}."
+    return (
+        f"{start} Exponents of the privacy term, as measured: {found}. Along $k$ the error is the root mean square sine of the angles, "
+        "$d_F / \\sqrt{k}$: the largest angle exceeds it by a spectral edge that vanishes for $d \\gg k$ alone."
+    )
 
 
 def threshold(measures: Measures, cells: pd.DataFrame) -> str:
@@ -55,13 +58,12 @@ def norms(run: Run, measures: Measures) -> str:
     """Frobenius against spectral norm."""
     if not known(measures, "distF over dist2 at rank 8", "exponent privacy k distF"):
         return ""
-    start = heading(
-        "The norm matters", "Two norms", judged(run, "A-L4.6-F", "VIOLATED", "exponent of k in Frobenius norm")
-    )
+    start = heading("The norm matters", "Two norms", judged(run, "A-L4.6-F", "PROOF-GAP"))
     return (
         f"{start} Lemma 4.6 bounds the spectral norm, Lemma 4.4 needs the Frobenius norm. At $k = 8$ the second is "
-        f"{measures.text('distF over dist2 at rank 8')} times the first, and grows with $k$ as {exponent(measures, 'privacy k distF')}; "
-        "the text takes the exponent 1 over."
+        f"{measures.text('distF over dist2 at rank 8')} times the first, and grows with $k$ as {exponent(measures, 'privacy k distF')}. "
+        "The text after Lemma 4.6 concludes the condition in Frobenius norm under Assumption 4.1, without the $\\sqrt{k}$ between the two: "
+        "a gap in the proof, which as many more users close."
     )
 
 

@@ -42,16 +42,17 @@ def rank(run: Run, measures: Measures) -> str:
 
 def heads(measures: Measures) -> str:
     """The heads' own error."""
-    if not known(measures, "heads largest over exact", "heads smallest over exact", "heads last term over printed"):
+    names = ("smallest over exact", "largest over exact", "last term over printed")
+    names += ("largest over printed", "largest over printed, most samples")
+    if not known(measures, *(f"heads {name}" for name in names)):
         return ""
-    low, high, printed = (
-        number(measures.value(f"heads {name}"))
-        for name in ("smallest over exact", "largest over exact", "last term over printed")
-    )
+    low, high, printed, most, least = (number(measures.value(f"heads {name}")) for name in names)
     return (
         r"**The last term.** A head fitted on $h = m/2$ samples adds $\sigma_F^2 k / (h - k - 1)$ and raises the subspace's share by "
-        rf"$1 + k / (h - k - 1)$: measured {low} to {high} times this law. It is at least {printed} times the printed "
-        r"$(k/m)\, \sigma_F^2$, which counts all samples where half are used."
+        rf"$1 + k / (h - k - 1)$: measured {low} to {high} times this law. Eq. (22), whose $m$ counts the samples of the fit, has "
+        rf"$\sigma_F^2 k / h$ and no such factor: the risk is up to {most} times as large, {least} times with the most samples tried. The last "
+        rf"term of Theorem 4.2 is $(k/m)\, \sigma_F^2$ with all of a user's samples, of which half are fitted on: the heads' error is at least "
+        rf"{printed} times it."
     )
 
 

@@ -1,0 +1,174 @@
+"""The grids of jain2021's rates, before any run: what the finite grid adds to an exponent, how many repetitions there are; and the numbers
+that are shares of runs."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privrep import formulas
+from privrep.config import read_claims, read_config, read_study
+from privrep.grids import Cell, expand
+from privrep.measure import share
+from privrep.results import COLUMNS, cell_row
+from privrep.scaling import Spec, read_fits, slope_weights
+from privrep.setups import init_log_factor, picked, step_log_factor
+from privrep.studies import init_rates, local_convergence, risk, sample_complexity
+from privrep.thresholds import feature_threshold, label_threshold
+
+STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
+FEWEST = 8
+"""Repetitions of a judged exponent."""
+TOO_FAR = {
+    "sampling sigma distF": "label noise far above the signal needs 1e7 samples in each data set, and about a hundred data sets",
+    "privacy k dist2": "the spectral edge is not small beside sqrt(d) at any size that can be run; the root mean square sine has none",
+}
+"""Exponents whose grid cannot be moved, with the reason: they end as INCONCLUSIVE."""
+
+
+def planned(cell: Cell) -> dict:
+    """A row of the results table as far as it is known before the run; errors are placeholders."""
+    fitter, problem = cell.fitter, cell.problem
+    row = dict.fromkeys(COLUMNS, np.nan) | cell_row(cell) | {"distF": 0.001, "dist2": 0.001, "excess_risk": 0.001}
+    if row["noise_multiplier"] is np.nan and cell.budget is not None:
+        row["noise_multiplier"] = cell.budget.noise_multiplier(fitter.cost, fitter.theorem)
+    if hasattr(fitter, "clip_feature"):
+        row["eta"] = feature_threshold(fitter.clip_scale, fitter.clip_feature, problem)
+        row["zeta"] = label_threshold(fitter.clip_scale, fitter.clip_label, problem)
+    elif hasattr(fitter, "init_label_clip"):
+        row["zeta"] = label_threshold(fitter.clip_scale, fitter.init_label_clip, problem)
+    return row
+
+
+@cache
+def table(study: str) -> pd.DataFrame:
+    """The planned rows of a study with what the laws expect."""
+    rows = pd.DataFrame([planned(cell) for cell in expand(read_study(read_config(), study))])
+    return importlib.import_module(f"privrep.studies.{study}").with_predictions(rows)
+
+
+def local_slope(rows: pd.DataFrame, spec: Spec) -> float:
+    """Slope of the law on the grid."""
+    rows = rows[rows["noise_multiplier"] > 0] if spec.paired else rows
+    expected = rows.groupby(spec.axis)[spec.prediction].mean()
+    return float(slope_weights(np.log(expected.index.to_numpy(float))) @ np.log(expected.to_numpy()))
+
+
+def judged() -> list:
+    """Study, fit and rule of every judged exponent."""
+    specs = {(study, spec.name): spec for study in STUDIES for spec in read_fits(study)[0]}
+    return [
+        pytest.param(claim["study"], specs[claim["study"], name], quantity, id=f"{claim['id']} {name}")
+        for claim in read_claims("jain2021")
+        for quantity in claim["quantities"]
+        if quantity["rule"] == "rate"
+        and (claim["study"], name := quantity["measure"].removeprefix("exponent ")) in specs
+    ]
+
+
+@pytest.mark.parametrize(("study", "spec", "quantity"), judged())
+def test_an_exponent_is_judged_on_a_grid_that_shows_it(study, spec, quantity):
+    """The law's slope on the grid is within a third of the tolerance of its true exponent, so that the data and not the correction
+    decide, and at least eight data sets are drawn."""
+    rows = table(study)
+    rows = rows[rows["series"] == spec.series]
+    assert rows["seed"].nunique() >= FEWEST
+    if spec.prediction and "expected" in quantity:
+        added = abs(local_slope(rows, spec) - quantity["expected"])
+        assert (added > quantity["tolerance"] / 3) == (spec.name in TOO_FAR), added
+
+
+def test_the_logarithms_are_divided_out_and_nothing_else():
+    """Over their factor the proofs' thresholds have the law of the same thresholds without logarithms; other thresholds have factor 1."""
+    steps, starts = table("local_convergence"), table("init_rates")
+    for rows, factor in ((steps, step_log_factor(steps)), (starts, init_log_factor(starts))):
+        printed = (rows["clip_scale"] == "printed").to_numpy()
+        assert (factor[~printed] == 1).all() and (factor[printed] > 10).all()
+    row = steps[steps["series"] == "n-printed"].query("noise_multiplier > 0").iloc[0]
+    n, d, k = row["users"] / row["batches"], row["dim"], row["rank"]
+    eta, zeta = row["clip_feature"] * np.sqrt(d * k), row["clip_label"] * np.sqrt(k)
+    plain = formulas.step_privacy(n, d, k, row["noise_multiplier"], eta, zeta)
+    assert row["privacy_over_log"] == pytest.approx(plain)
+    row = starts[starts["series"] == "n-printed"].query("noise_multiplier > 0").iloc[0]
+    n, d, k = row["users"], row["dim"], row["rank"]
+    zeta = row["init_label_clip"] * np.sqrt(k)
+    plain = formulas.init_privacy_frobenius(n, d, k, row["noise_multiplier"], zeta)
+    assert row["privacy_F_over_log"] == pytest.approx(plain)
+
+
+def test_repetitions_are_picked_as_often_as_drawn():
+    rows = pd.DataFrame({"seed": [3, 3, 5, 7], "value": [1, 2, 3, 4]})
+    assert list(picked(rows, np.array([0, 2, 2]))["value"]) == [1, 2, 4, 4]
+    assert picked(rows, None) is rows
+
+
+def test_a_share_has_the_ends_of_clopper_and_pearson():
+    """None of 60: the upper end solves (1 - p)^60 = 0.025."""
+    none = share("nothing", 0, 60)
+    assert (none.measured, none.ci_low, none.seeds) == (0.0, 0.0, 60)
+    assert none.ci_high == pytest.approx(1 - 0.025 ** (1 / 60))
+    assert share("half", 30, 60).ci_low < 0.5 < share("half", 30, 60).ci_high
+
+
+def test_equation_22_counts_the_samples_of_the_fit():
+    """Its m is the number of columns of X, half of a user's samples in Theorem 4.2; the last term of the theorem has all of them."""
+    k, m, sigma = 2, 16, 1.0
+    risk_of = formulas.personal_risk(0.0, k, m / 2, sigma)
+    rows = [
+        {"series": "heads", "samples": m, "start_sine": 0.0, "label_noise_sd": sigma, "rank": k, "seed": seed}
+        | {"excess_risk": risk_of, "subspace_risk": 0.0}
+        for seed in range(2)
+    ]
+    found = risk.head_extremes(pd.DataFrame(rows))
+    h = m / 2
+    assert found["heads largest over exact"] == pytest.approx(1)
+    assert found["heads largest over printed"] == pytest.approx(h / (h - k - 1))
+    assert found["heads last term over printed"] == pytest.approx(m / (h - k - 1))
+
+
+def start_rows(distances: dict[float, list[float]]) -> pd.DataFrame:
+    rows = [
+        {"series": "start", "noise_multiplier": 0.0, "start_sine": sine, "rank": 1, "seed": seed, "distF": distance}
+        for sine, values in distances.items()
+        for seed, distance in enumerate(values)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_starts_within_the_condition_are_counted_run_by_run():
+    """A run counts when it halves its distance or ends as near as the nearest start does; starts further out are not asked for."""
+    rows = start_rows({0.01: [0.001, 0.001], 0.03: [0.014, 0.02], 0.5: [0.5, 0.5]})
+    found = local_convergence.near_starts(rows, noise=False)
+    assert (found.quantity, found.measured, found.seeds) == (
+        "start within 1/32 is enough without noise, share of runs",
+        0.75,
+        4,
+    )
+
+
+def test_runs_off_the_law_of_the_start_are_counted(monkeypatch):
+    """One per setting and repetition, each against the law and not against the mean of all."""
+
+    def points(cells, pick):
+        ratio = {0: 1.0, 1: 1.25}[int(pick[0])]
+        return pd.DataFrame({"u": [0.3, 1.0, 3.0], "without_floor": ratio**2, "predicted": 1.0})
+
+    monkeypatch.setattr(init_rates, "collapse_points", points)
+    cells = pd.DataFrame({"series": "collapse", "seed": [0, 1]})
+    found = {one.quantity: one for one in init_rates.collapse_exceedances(cells)}
+    assert found["collapse below, share of runs beyond"].measured == 0.5
+    assert found["collapse around, share of runs beyond"].measured == 0.0
+    assert found["collapse beyond, share of runs beyond"].seeds == 2
+
+
+def test_the_least_number_of_samples_has_no_interval_of_its_own():
+    """It is found in steps of four: repetitions that agree say nothing about its error. The share of runs says how sure it is."""
+    points = pd.DataFrame({"rank": [1, 1, 2, 2], "spare": 0, "square": [1.0, 1.0, 1.0, 9.0], "samples": 4, "seed": 0})
+    found = {one.quantity: one for one in sample_complexity.least_enough(points)}
+    assert found["m = 4 k suffices, share of runs"].measured == 0.75
+    assert found["m = 4 k suffices at rank 2, share of runs"].measured == 0.5
+    assert found["m = 4 k suffices at rank 1, share of runs"].ci_high == 1.0
