@@ -150,8 +150,8 @@ def conversion() -> list[Measure]:
     for scope in SCOPES:
         deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
         premise = f"; {START_CHARGED}" if scope is WHOLE else ""
-        note = f"exact delta where {DELTA:g} is claimed: {listed(deltas)}{premise}"
-        name = "exact delta over claimed, Figure 1's epsilons up to L"
+        note = f"at Figure 1's epsilons; exact delta where {DELTA:g} is claimed: {listed(deltas)}{premise}"
+        name = "exact over claimed delta"
         found += [
             exact(f"{scope.name}: largest {name}", max(deltas.values()) / DELTA, note),
             exact(f"{scope.name}: smallest {name}", min(deltas.values()) / DELTA, note),
@@ -182,7 +182,7 @@ def sampled_round() -> list[Measure]:
         exact("round over the proof's", round(replaced / (4 * full), 9)),
         exact("run over (67), remove a user", round(removed / (2 * full), 9)),
         exact("run over (67), replace a user", round(replaced / (2 * full), 9)),
-        exact("printed S: mass of the second measure at p = 1/2", sum(printed_mixture(0.5, sd).weights)),
+        exact("printed mass at p = 0.5", sum(printed_mixture(0.5, sd).weights)),
         exact("printed S at p = 1", printed_divergence(alpha, 1.0, sd) / full),
         exact("largest printed S", max(printed_divergence(*point) for point in grid)),
         exact("printed order over RDP", short[worst], where),

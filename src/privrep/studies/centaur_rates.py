@@ -6,14 +6,12 @@ over the second half of the rounds.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 
 from privrep import formulas
 from privrep.intervals import bootstrap_interval
-from privrep.measure import Measure, exact, share
+from privrep.measure import Measure, bare, exact, share
 from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all, fit_measures
 from privrep.setups import centaur_floors
@@ -172,7 +170,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
         note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
         runs = cells.loc[cells["series"] == f"cap-{form}", "steady_dist2"]
         found += [
-            Measure(f"largest steady dist2, {form} cap", worst["dist2"], math.nan, math.nan, len(runs), note),
+            bare(f"largest steady dist2, {form} cap", worst["dist2"], len(runs), note),
             share(f"steady dist2, {form} cap, share of runs beyond", int((runs > BALL).sum()), len(runs), f"{BALL:g}"),
         ]
     found += start_measures(start_points(cells))

@@ -14,7 +14,7 @@ import pandas as pd
 
 from privrep import formulas
 from privrep.intervals import bootstrap_interval
-from privrep.measure import Measure, exact, share
+from privrep.measure import Measure, bare, exact, share
 from privrep.problem import HEAVY_EVERY
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
@@ -185,7 +185,7 @@ def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measure:
     values = values.dropna()
     value = float(values.min() if smallest else values.max()) if len(values) else math.nan
     note = f"{'least' if smallest else 'largest'} of {len(values)} runs"
-    return Measure(name, value, math.nan, math.nan, len(values), note)
+    return bare(name, value, len(values), note)
 
 
 def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measure]:
@@ -202,8 +202,8 @@ def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
     found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
     for lemma in ("C.2", "C.3"):
         for n in PRINTED_USERS:
-            found += beyond(f"{lemma} as printed, n = {n}", sides.loc[runs["users"] == n, lemma])
-        values, name = sides.loc[most, lemma].to_numpy(), f"{lemma} as printed, median ratio"
+            found += beyond(f"{lemma} at n = {n}", sides.loc[runs["users"] == n, lemma])
+        values, name = sides.loc[most, lemma].to_numpy(), f"{lemma} median ratio"
         low, high = bootstrap_interval(lambda pick, values=values: float(np.median(values[pick])), len(values), name)
         first = runs[most].iloc[0]
         note = f"n = {first['users']:g}, mbar = {first['batch_samples']:g}, k = {first['rank']:g}"
@@ -231,15 +231,15 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
         ("D.4 F", "", everywhere),
         ("D.4 V", "", everywhere),
         ("D.5", "", everywhere),
-        ("D.5", ", conditions met", met),
+        ("D.5", " conditions met", met),
         ("D.6", "", many & even),
-        ("D.6", ", long heads", many & ~even),
+        ("D.6", " long heads", many & ~even),
         ("D.6 corrected", "", many),
         ("D.7", "", everywhere),
-        ("D.7", ", without noise", silent),
-        ("D.7", ", conditions met", met & silent),
+        ("D.7", " without noise", silent),
+        ("D.7", " conditions met", met & silent),
     ):
-        found.append(extreme(f"{name} largest ratio{where}", sides.loc[rows, name]))
+        found.append(extreme(f"{name}{where}, largest ratio", sides.loc[rows, name]))
         found += beyond(f"{name}{where}", sides.loc[rows, name])
     return [
         *found,
@@ -258,7 +258,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     found = fit_measures(fit_all(STUDY, cells)) + side_measures(runs, sides) + printed_deltas(runs, sides)
     points = step_points(cells)
     found += [
-        extreme("C.5 largest ratio", points["factor"] / points["bound"]),
+        extreme("C.5, largest ratio", points["factor"] / points["bound"]),
         *beyond("C.5", points["factor"] / points["bound"]),
     ]
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
@@ -278,9 +278,9 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     path = path_points(cells)
     below = path.loc[path["steady"] <= BELOW, "largest"]
     found += [
-        extreme("C.5 noise over 3 g sqrt(d)", over),
-        *beyond("C.5 noise over 3 g sqrt(d)", over),
-        extreme("path, steady state below", below),
+        extreme("C.5 noise, largest ratio", over),
+        *beyond("C.5 noise", over),
+        extreme("path, steady state below, largest ratio", below),
         *beyond("path, steady state below", below),
         extreme(
             "path, least steady state with a run beyond the start", path["steady"][path["largest"] > 1], smallest=True
