@@ -127,6 +127,14 @@ def test_missing_noise_is_what_is_missing(scope, epsilon):
         ("experiments at 4, replace a user", 8.36),
         ("full participation, replace a user", 4),
         ("run over (67), replace a user", 2),
+        ("printed mass at p = 0.5", 1.5),
+        (f"{ROUNDS.name}: largest exact over claimed delta", 66.5),
+        (f"{ROUNDS.name}: smallest exact over claimed delta", 0.743),
+        (f"{WHOLE.name}: smallest exact over claimed delta", 32),
+        ("experiments: largest exact over stated epsilon, replace a user", 2.09),
+        ("experiments: largest exact over stated epsilon, remove a user", 0.925),
+        ("least eps of the trade-off at eps_a = 1: exponent of kappa", 1),
+        ("printed least eps over that of the trade-off at eps_a = 1: exponent of kappa", -4),
     ],
 )
 def test_anchors(quantity, value):
@@ -169,6 +177,22 @@ def test_power_depends_on_the_other_arguments():
     assert power(law, "n") == pytest.approx(0)
 
 
+def test_the_printed_restriction_never_binds():
+    """With eps_a at most 1 the trade-off asks for more than the printed least epsilon, by k kappa^4, whatever the sizes."""
+    for size in (Size(), Size(n=30.0, d=4.0, k=3.0, mu=1.2, kappa=2.0)):
+        assert study.idle_condition(size) == pytest.approx(1 / (size.k * size.kappa**4))
+
+
+def test_powers_of_kappa_say_what_they_rest_on():
+    """With L = O(k) a start is free of kappa, and so is the least epsilon."""
+    notes = {found.quantity: found.note for found in study.powers() if found.note}
+    assert set(notes) == {
+        f"{name}: exponent of kappa" for name in ("eps'_init", "eps_init", "cap", "least eps", "eps_a at the least eps")
+    }
+    assert notes["eps'_init: exponent of kappa"].endswith("the exponent is 0")
+    assert notes["cap: exponent of kappa"].endswith("the exponent is 1")
+
+
 def test_samples_needed():
     """One iteration of one run uses what Assumption 5.3 has where d/n decides; all of them use k^2 times that (E52)."""
     scarce = Size(d=1e80)
@@ -197,11 +221,12 @@ class Tables:
 def test_prose_follows_the_numbers():
     """Words that judge go where the numbers no longer carry them."""
     text = prose.findings(Tables(FOUND))
-    for words in ("last step of Theorem 5.2 is wrong", "mends it", "negative", "has to come first", "can be exceeded"):
+    strong = ("last step of Theorem 5.2 is wrong", "mends both", "lacks a factor", "can be exceeded", "never binds")
+    for words in (*strong, "has to come first"):
         assert words in text
-    assert "1.63" in text and "k^{-2.5}" in text and "1.97 for 1" in text
+    assert "1.16 where 1 is claimed" in text and "k^{-2.5}" in text and "1.97 for 1" in text and "0.915 for 1" in text
     sound = prose.findings(Tables(dict.fromkeys(FOUND, 0.9)))
-    for words in ("is wrong", "mends it", "negative", "k^{-2.5}", "can be exceeded"):
+    for words in (*strong, "k^{-2.5}"):
         assert words not in sound
     assert "It holds for the rounds alone and" in sound
     assert "nan" not in prose.findings(Tables(dict.fromkeys(FOUND, float("nan"))))

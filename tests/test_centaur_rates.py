@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privrep.config import ROOT, read_yaml
+from privrep.errata.centaur import corrected_cap, printed_cap
 from privrep.studies import centaur_rates
 
 
@@ -52,22 +54,58 @@ def test_noise_law_counts_participants():
     """With a share p of the users a round adds 1/p times the noise; mu of long heads is that of the problem."""
     common = {"users": 2000, "dim": 20, "rank": 2, "noise_multiplier": 1.0, "zeta": 6.0, "step": 0.25}
     common |= {"head_condition": 1.0, "head_factor": 1.0}
-    common |= {"participation": 1.0}
+    common |= {"participation": 1.0, "steady_dist2": 0.1, "steady_distF": 0.2}
     table = pd.DataFrame([common, common | {"participation": 0.1}, common | {"head_factor": 4.0}])
     found = centaur_rates.with_predictions(table)
     assert found["floor_F"][1] == pytest.approx(10 * found["floor_F"][0])
     assert found["floor_F"][0] == pytest.approx(0.25 * 2 * 6 / 2000 * (2 * 18 / (1 - 0.75**2)) ** 0.5)
+    assert found["floor_sine"][0] == pytest.approx(found["floor_F"][0] / 2**0.5)
+    assert found["sine"][0] == pytest.approx(0.2 / 2**0.5)
+    assert found["over_log"][0] == pytest.approx(0.1 / np.log(2000) ** 0.5)
     assert found["mu"].tolist() == pytest.approx([1, 1, 4 / (1 + 15 / 100) ** 0.5])
 
 
 def test_paired_ratio_on_the_same_users():
     """Root mean squares over redraws, paired by repetition."""
     rows = [
-        {"series": series, "seed": seed, "steady_distF": size * (1 + seed) * scatter}
-        for series, size in (("fresh", 3.0), ("reuse", 2.0))
-        for seed in range(4)
+        {"series": series, "seed": seed, "steady_distF": size * (1 + seed) * scatter * (1 + turn * (-1) ** seed)}
+        for series, size, turn in (("fresh", 3.0, 1e-3), ("reuse", 2.0, 0.0))
+        for seed in range(6)
         for scatter in (0.9, 1.1)
     ]
     found = centaur_rates.paired_ratio(pd.DataFrame(rows), "fresh", "reuse", "x")
-    assert found.measured == pytest.approx(1.5)
-    assert (found.ci_low, found.ci_high) == pytest.approx((1.5, 1.5))
+    assert found.measured == pytest.approx(1.5, rel=1e-3)
+    assert 1.49 < found.ci_low < found.measured < found.ci_high < 1.51
+
+
+def start_table(steady: dict[int, float]) -> pd.DataFrame:
+    rows = [
+        {"series": f"start-{form}", "rank": rank, "seed": seed, "start_sine": 0.2, "floor_2": 0.1}
+        | {"steady_dist2": 0.2 * size * (1 + 0.01 * seed), "largest_dist2": 0.2 * (size + 0.05)}
+        for form in ("printed", "corrected")
+        for rank, size in steady.items()
+        for seed in range(6)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_runs_beyond_the_start():
+    """A steady distance of half the start stays within it, one of 0.97 with an iterate at 1.02 does not; both over the start."""
+    points = centaur_rates.start_points(start_table({1: 0.5, 4: 0.97}))
+    found = {measure.quantity: measure for measure in centaur_rates.start_measures(points)}
+    assert found["E42: steady dist2 over the start, printed cap, k = 1"].measured == pytest.approx(0.5 * 1.025)
+    assert found["E42: printed cap, k = 1, share of runs beyond"].measured == 0
+    assert found["E42: printed cap, k = 4, share of runs beyond"].measured == 1
+    assert found["E42: printed cap, k = 4, share of runs beyond"].ci_low == pytest.approx(0.025 ** (1 / 6))
+    assert found["E42: growth of the steady dist2, corrected cap"].measured == pytest.approx(0.97 / 0.5)
+
+
+@pytest.mark.parametrize(("form", "cap"), [("printed", printed_cap), ("corrected", corrected_cap)])
+def test_noise_of_the_start_series(form, cap):
+    """A quarter of the cap at every rank, at sizes that meet d >= k^3 ln n; sigma_g is twice the noise multiplier."""
+    study = read_yaml(ROOT / "config" / "studies" / "centaur_rates.yaml")
+    problem = study["series"][f"start-{form}"]["problem"]
+    for point in study["grids"][f"start-{form}"]["together"]:
+        n, d, k = problem["users"], problem["dim"], point["rank"]
+        assert 2 * point["noise_multiplier"] == pytest.approx(0.25 * cap(n, d, k), rel=1e-4)
+        assert d >= k**3 * np.log(n)

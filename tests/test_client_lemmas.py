@@ -328,3 +328,50 @@ def test_the_law_of_a_path():
     points = study.path_points(cells)
     np.testing.assert_allclose(points["law"], [0.75, math.sqrt(9 / 16 + 7 / 64), 1.0, 2.0])
     np.testing.assert_allclose(points["largest"], 0.8)
+
+
+def test_shares_of_runs_beyond():
+    """What exceeds 1 is counted, a run without a ratio is not, and a largest ratio has no interval."""
+    values = pd.Series([0.5, 1.5, math.nan, 1.0])
+    (found,) = study.beyond("x", values)
+    assert (found.quantity, found.measured, found.seeds) == ("x, share of runs beyond", pytest.approx(1 / 3), 3)
+    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(stats.binomtest(1, 3).proportion_ci()))
+    assert study.beyond("x", values[2:3]) == []
+    top = study.extreme("x, largest ratio", values)
+    assert top.measured == 1.5 and math.isnan(top.ci_low) and math.isnan(top.ci_high)
+
+
+def test_twenty_users_do_not_judge_what_holds_for_many():
+    """The series `theory` counts where the deltas are given, not where the probability depends on n."""
+    runs = pd.DataFrame(
+        {"series": ["theory", "n"], "head_law": "sphere", "noise_multiplier": 0.0, "clipped_share": [0.5, 0]}
+    )
+    names = [
+        "C.1",
+        "C.2",
+        "C.2 corrected",
+        "C.3",
+        "C.3 corrected",
+        "C.4",
+        "D.2 printed",
+        "D.4 F",
+        "D.4 V",
+        "D.5",
+        "D.6",
+    ]
+    sides = pd.DataFrame({name: [3.0, 0.5] for name in [*names, "D.6 corrected", "D.7", "Remark C.1"]})
+    found = {measure.quantity: measure.measured for measure in study.side_measures(runs, sides)}
+    assert found["C.2, share of runs beyond"] == found["D.6, share of runs beyond"] == 0
+    assert found["C.1 clipped, share of runs beyond"] == 0
+    assert found["D.5, share of runs beyond"] == 0.5
+    assert found["C.2, largest ratio"] == 0.5
+    assert "D.6 long heads, share of runs beyond" not in found
+
+
+def test_the_printed_sum_is_divided_out():
+    """delta_3 has sqrt(d) + sqrt(k ln n); beside it the law has sqrt(k), but for the edge of a normal matrix and few samples."""
+    cells = table(PROBLEM)
+    row = cells.iloc[0]
+    edge = math.sqrt(7) + math.sqrt(2 * math.log(24))
+    assert row["deviation_per_edge"] == pytest.approx(row["deviation_2"] / edge)
+    assert row["per_edge"] == pytest.approx(row["deviation"] / edge)

@@ -194,7 +194,7 @@ def test_every_claim_has_its_measure(small_run):
     """All names of the claims on the study are among its measures, whatever the order of the cells."""
     measures = {measure.quantity: measure for measure in heterogeneity.measure(small_run)}
     for claim in read_claims("shen2023"):
-        if claim["study"] == "heterogeneity":
+        if claim.get("study") == "heterogeneity":
             for quantity in claim["quantities"]:
                 assert quantity["measure"] in measures, quantity["measure"]
     again = heterogeneity.measure(small_run.iloc[::-1].copy())
@@ -225,3 +225,16 @@ def test_figures_show_every_series(small_run):
     assert set(norms["series"]) == {"distance", "rank-optimum", "rank-near", "rank-far", "samples", "bias", "noise"}
     assert set(risks.loc[risks["panel"] == "epsilon", "method"]) == set(heterogeneity.METHODS)
     np.testing.assert_allclose(sorted(risks.loc[risks["panel"] == "bound", "value"].unique().round(6)), FACTORS)
+
+
+def test_shares_of_runs(small_run):
+    """Every run counts once, whatever its epsilon; at the optimum no update is left. Extremes have no interval."""
+    measures = {measure.quantity: measure for measure in heterogeneity.measure(small_run)}
+    vanished = measures["largest representation update at the optimum, share of runs beyond"]
+    assert vanished.measured == 0 and 0 < vanished.ci_high < 1
+    moved = small_run.copy()
+    moved.loc[(moved["series"] == "distance") & (moved["start_sine"] == 0), "representation_max"] = 1.0
+    assert heterogeneity.run_shares(moved)[0].measured == 1
+    little = measures["ppsgd runs that learned little"]
+    assert little.seeds == (small_run["series"] == "ppsgd").sum()
+    assert np.isnan(measures["other methods better in every run"].ci_low)

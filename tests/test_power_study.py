@@ -9,15 +9,19 @@ import pytest
 from privrep.studies.power_method import (
     DIMS,
     TARGET,
+    beyond,
     costs,
     interpolate,
     iterations_needed,
+    largest,
     log_points,
     log_ratio,
     noise_of_half,
     picked,
     shared_points,
     success_points,
+    successes_left,
+    with_predictions,
 )
 
 
@@ -101,3 +105,32 @@ def test_iterations_grow_at_most_as_the_logarithm():
     shapes = points["iterations"] / points["log_term"]
     assert ratio.measured == pytest.approx(shapes.iloc[-1] / shapes.iloc[0])
     assert ratio.ci_low < ratio.measured < ratio.ci_high < 1
+
+
+def test_what_the_tail_bound_leaves():
+    """p T_0 - T_0 / 2 successes of the T_0 / 2 that the proof concludes: 0.98 at p = 0.99."""
+    assert successes_left(0.99)[0] == pytest.approx(0.98)
+    assert successes_left(1.0)[0] == 1
+
+
+def test_runs_beyond_a_bound():
+    """Counted with its interval; cells of other series have no value and do not count."""
+    found = beyond("x", pd.Series([0.0, 0.2, math.nan]), 0.0)
+    assert (found.quantity, found.measured, found.seeds) == ("x, share of runs beyond", 0.5, 2)
+    assert math.isnan(largest("x", pd.Series([1.0, 2.0])).ci_low)
+
+
+def laws(**columns) -> pd.DataFrame:
+    common = {"algorithm": "power_method", "users": 4000, "dim": 10, "rank": 2, "init_samples": 8, "zeta": 18.0}
+    common |= {"noise_multiplier": 1.0, "iterations": 6, "runs_dist2": 0.1, "runs_distF": 0.12, "product_norm_max": 9.0}
+    return with_predictions(pd.DataFrame([common | columns])).iloc[0]
+
+
+def test_combined_columns():
+    """Logarithms of the prescribed clip, k times the mean sine, and the length of a run in units of (k + 1) / k."""
+    row, log = laws(), math.log(4000)
+    assert row["over_logs"] == pytest.approx(0.1 / (log * (math.sqrt(log) + math.sqrt(2))))
+    assert row["privacy_over_logs"] / row["over_logs"] == pytest.approx(row["privacy_2"] / 0.1)
+    assert row["times_rank"] == pytest.approx(2 * 0.12 / math.sqrt(2))
+    assert row["run_mu"] == pytest.approx(math.sqrt(6 * 2 / 3) * 2 * 0.12 / math.sqrt(2))
+    assert row["run_mu_law"] / row["run_mu"] == pytest.approx(row["privacy_F"] / 0.12)

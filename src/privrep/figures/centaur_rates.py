@@ -9,26 +9,39 @@ from matplotlib.figure import Figure
 from privrep.figures.sweeps import claimed_exponents, draw_fits
 from privrep.plotting import COLOURS, few_ticks, new_figure, plain_ticks
 from privrep.scaling import fit_all
-from privrep.studies.centaur_rates import BALL, STUDY, cap_points, rate_points, share_points, with_predictions
+from privrep.studies.centaur_rates import (
+    BALL,
+    STUDY,
+    cap_points,
+    rate_points,
+    share_points,
+    start_points,
+    with_predictions,
+)
 
 FLOOR = {
     "n dist2": "n",
     "sigma dist2": "Δ",
     "d dist2": "d",
-    "k dist2": "k",
+    "k sine": "k, distF / √k",
     "m dist2": "m",
     "gauss n dist2": "n, Gaussian heads",
 }
 CLIPS = {
-    "printed n dist2": "n, printed clip",
+    "printed n dist2": "n, printed clip, dist2 / √ln n",
     "printed sigma dist2": "Δ, printed clip",
     "printed d dist2": "d, printed clip",
-    "printed k dist2": "k, printed clip",
+    "printed k sine": "k, printed clip, distF / √k",
     "printed mu dist2": "μ, printed clip",
     "fixed d dist2": "d, one clip",
-    "fixed k dist2": "k, one clip",
+    "fixed k sine": "k, one clip, distF / √k",
 }
-CAP = {"cap printed k": "k, printed cap", "cap corrected k": "k, corrected cap"}
+CAP = {
+    "cap printed k": "a tenth of the printed cap",
+    "cap corrected k": "a tenth of the corrected cap",
+    "E42 printed k": "a quarter, d ≥ k³ ln n, printed",
+    "E42 corrected k": "a quarter, d ≥ k³ ln n, corrected",
+}
 CONDITION = {
     "kappa low dist2": "κ, s_k = 1",
     "kappa high dist2": "κ, s_1 = 1",
@@ -64,9 +77,11 @@ def draw_rate(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_cap(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Steady distance at a tenth of the largest noise, for each kappa and rank."""
-    numbers = cap_points(cells)
-    figure, axis = new_figure(5.4, 3.4)
+    """Steady distance at a tenth of the largest noise for each kappa and rank, and how far the iterates get from the start at a quarter of
+    it, by rank."""
+    numbers, starts = cap_points(cells), start_points(cells)
+    figure, axes = new_figure(7.9, 3.4, ncols=2, width_ratios=(1.4, 1))
+    axis = axes[0]
     settings = sorted(set(zip(numbers["kappa"], numbers["rank"], strict=True)))
     for colour, (form, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("form"), strict=True):
         places = [settings.index(pair) for pair in zip(part["kappa"], part["rank"], strict=True)]
@@ -77,7 +92,19 @@ def draw_cap(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.set_xticks(range(len(settings)), [f"κ = {kappa:g}\nk = {rank:g}" for kappa, rank in settings], fontsize=8)
     plain_ticks(axis.yaxis)
     axis.legend()
-    return figure, numbers
+    axis = axes[1]
+    means = starts.groupby(["form", "rank"]).agg(
+        steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
+    )
+    means = means.reset_index()
+    for colour, (_, part) in zip((COLOURS[0], COLOURS[3]), means.groupby("form"), strict=True):
+        axis.vlines(part["rank"], part["lowest"], part["highest"], color=colour, linewidth=5, alpha=0.35)
+        axis.plot(part["rank"], part["steady"], "o", color=colour, markersize=5)
+        axis.plot(part["rank"], part["law"], color=colour, linestyle=":", linewidth=1.2)
+    axis.axhline(1, color="0.35", linewidth=0.9)
+    axis.set(xlabel="k", ylabel="dist2 over that of the start", ylim=(0, None))
+    axis.set_xticks(sorted(means["rank"].unique()))
+    return figure, pd.concat([numbers, means], ignore_index=True)
 
 
 def draw_participation(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -117,6 +144,6 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
         "shen2023/centaur_condition": draw_fits(fits, CONDITION, claimed, "steady error"),
         "shen2023/centaur_rate": draw_rate(cells),
         "shen2023/noise_cap": draw_cap(cells),
-        "shen2023/noise_cap_rank": draw_fits(fits, CAP, claimed, "steady dist2"),
+        "shen2023/noise_cap_rank": draw_fits(fits, CAP, claimed, "steady distF / √k"),
         "shen2023/participation": draw_participation(cells),
     }

@@ -40,7 +40,7 @@ LEMMAS = {
     "C.4 n": "C.4, ‖G − QV‖: n",
     "C.4 mbar": "C.4, ‖G − QV‖: q",
     "C.4 d": "C.4, ‖G − QV‖: d",
-    "C.4 k": "C.4, ‖G − QV‖: k",
+    "C.4 k": "C.4, ‖G − QV‖ / (√d + √(k ln n)): k",
     "C.4 mu": "C.4, ‖G − QV‖: μ",
     "C.5 n": "C.5, noise of a round: n",
     "C.5 d": "C.5, noise of a round: d",

@@ -27,10 +27,10 @@ from privrep.studies.power_method import (
 ACCURACY = {
     "privacy n": "n, random starts",
     "privacy Delta": "Δ",
-    "prescribed n": "n, prescribed clip",
-    "privacy d": "d, clip ~ √d",
+    "prescribed n": "n, prescribed clip, over its logs",
+    "privacy d": "d, clip 2 √d k^1.5",
     "privacy d fixed": "d, one clip for all",
-    "privacy k": "k · dist2: clip ~ k^1.5, Δ ~ 1/k",
+    "privacy k": "√k · distF: clip 2 √d k^1.5, Δ ~ 1/k",
     "privacy k fixed": "k, one clip for all",
 }
 SAMPLING = {"sampling n": "n", "sampling m": "q", "sampling d": "d", "sampling k": "k"}

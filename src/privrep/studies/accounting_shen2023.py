@@ -14,7 +14,17 @@ import numpy as np
 from scipy.optimize import brentq
 
 from privrep.measure import Measure, exact
-from privrep.prescriptions import least_epsilon, power, privacy_cap, run_cost, start_cost, trade_off, utility
+from privrep.prescriptions import (
+    Size,
+    least_epsilon,
+    power,
+    privacy_cap,
+    run_cost,
+    start_cost,
+    trade_off,
+    utility,
+    utility_cap,
+)
 from privrep.privacy.accounting import gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
 
@@ -40,6 +50,8 @@ REMOVED = 0.5
 WHOLE = Scope("start and rounds, replace a user", 2 * REPLACED)
 ROUNDS = Scope("rounds alone, replace a user", REPLACED)
 ROUNDS_REMOVED = Scope("rounds alone, remove a user", REMOVED)
+START_CHARGED = "the start is charged as much as the rounds, which the theorem permits"
+"""What the wider scope rests on."""
 SCOPES = (WHOLE, ROUNDS, ROUNDS_REMOVED)
 
 
@@ -127,20 +139,30 @@ def experiments_epsilon(epsilon: float, shift: float) -> float:
     return gdp_epsilon(shift * opacus_mu(epsilon, DELTA), DELTA)
 
 
+def listed(values: dict[float, float]) -> str:
+    """Pairs of a stated epsilon and what was found for it."""
+    return ", ".join(f"{value:.3g} at {epsilon:g}" for epsilon, value in values.items())
+
+
 def conversion() -> list[Measure]:
     """Theorem 5.2's last step."""
     found = []
     for scope in SCOPES:
+        deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
+        premise = f"; {START_CHARGED}" if scope is WHOLE else ""
+        note = f"at Figure 1's epsilons; exact delta where {DELTA:g} is claimed: {listed(deltas)}{premise}"
+        name = "exact over claimed delta"
+        found += [
+            exact(f"{scope.name}: largest {name}", max(deltas.values()) / DELTA, note),
+            exact(f"{scope.name}: smallest {name}", min(deltas.values()) / DELTA, note),
+        ]
         found += [
             exact(f"{scope.name}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
             exact(f"{scope.name}: exact epsilon at 1", gdp_epsilon(exact_mu(scope, 1.0, DELTA), DELTA)),
             exact(f"{scope.name}: missing noise", largest(missing_noise, scope)),
             exact(f"{scope.name}: missing noise, exact", largest(missing_noise_exactly, scope)),
         ]
-        found += [
-            exact(f"{scope.name}: exact delta at {epsilon:g}", gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)))
-            for epsilon in EPSILONS
-        ]
+        found += [exact(f"{scope.name}: exact delta at {epsilon:g}", delta) for epsilon, delta in deltas.items()]
     return found
 
 
@@ -160,11 +182,22 @@ def sampled_round() -> list[Measure]:
         exact("round over the proof's", round(replaced / (4 * full), 9)),
         exact("run over (67), remove a user", round(removed / (2 * full), 9)),
         exact("run over (67), replace a user", round(replaced / (2 * full), 9)),
+        exact("printed mass at p = 0.5", sum(printed_mixture(0.5, sd).weights)),
         exact("printed S at p = 1", printed_divergence(alpha, 1.0, sd) / full),
         exact("largest printed S", max(printed_divergence(*point) for point in grid)),
         exact("printed order over RDP", short[worst], where),
         exact("replacing over removing", max(replacement_divergence(*p) / removal_divergence(*p) for p in grid)),
     ]
+
+
+LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper treats it, the exponent is {:g}"
+"""How the powers of kappa depend on L, which the cost of a start has once."""
+
+
+def idle_condition(size: Size) -> float:
+    """The printed least epsilon of Corollary 5.1, which is that of Theorem 5.1's cap on sigma_g, over what its trade-off asks for at
+    eps_a = 1, where a distance is at its largest. It binds only where this exceeds 1."""
+    return least_epsilon(utility_cap)(size) / trade_off(size)
 
 
 def powers() -> list[Measure]:
@@ -175,21 +208,32 @@ def powers() -> list[Measure]:
         "cap": privacy_cap,
         "least eps": least_epsilon(privacy_cap),
         "trade-off": trade_off,
+        "least eps of the trade-off at eps_a = 1": trade_off,
+        "printed least eps over that of the trade-off at eps_a = 1": idle_condition,
         "eps_a at the least eps": utility(privacy_cap),
     }
-    return [
-        exact(f"{name}: exponent of {symbol}", round(power(law, symbol), 6) + 0.0)
-        for name, law in laws.items()
-        for symbol in ("n", "d", "k", "mu", "kappa")
-    ]
+    shorter = {"eps'_init": -2, "eps_init": -2, "cap": 1, "least eps": -1, "eps_a at the least eps": 1}
+    found = []
+    for name, law in laws.items():
+        for symbol in ("n", "d", "k", "mu", "kappa"):
+            value = round(power(law, symbol), 6) + 0.0
+            note = LENGTH.format(value + shorter[name]) if symbol == "kappa" and name in shorter else ""
+            found.append(exact(f"{name}: exponent of {symbol}", value, note))
+    return found
+
+
+def experiments() -> list[Measure]:
+    """The epsilons of Section 6 if its noise is what the accountant of Opacus gives, for both neighbour relations."""
+    removed, replaced = ({epsilon: experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0))
+    note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
+    found = []
+    for relation, values in (("remove", removed), ("replace", replaced)):
+        worst = max(value / epsilon for epsilon, value in values.items())
+        found.append(exact(f"experiments: largest exact over stated epsilon, {relation} a user", worst, note))
+        found += [exact(f"experiments at {epsilon:g}, {relation} a user", value) for epsilon, value in values.items()]
+    return found
 
 
 def measure(cells: None) -> list[Measure]:
     """Ratios of achieved to claimed epsilon, divergences of a round, exponents and the experiments' epsilon."""
-    found = conversion() + sampled_round() + powers()
-    for epsilon in EPSILONS:
-        found += [
-            exact(f"experiments at {epsilon:g}, remove a user", experiments_epsilon(epsilon, 1.0)),
-            exact(f"experiments at {epsilon:g}, replace a user", experiments_epsilon(epsilon, 2.0)),
-        ]
-    return found
+    return conversion() + sampled_round() + powers() + experiments()

@@ -1,4 +1,4 @@
-"""shen2023, CENTAUR from a planted start (claim B-T5.1 and erratum E42).
+"""shen2023, CENTAUR from a planted start (claims B-T5.1 and B-T5.1 noise, erratum E42).
 
 The steady error is what privacy noise leaves: labels are noiseless, so sampling only multiplies an error and adds none. It is averaged
 over the second half of the rounds.
@@ -11,7 +11,7 @@ import pandas as pd
 
 from privrep import formulas
 from privrep.intervals import bootstrap_interval
-from privrep.measure import Measure
+from privrep.measure import Measure, bare, exact, share
 from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all, fit_measures
 from privrep.setups import centaur_floors
@@ -24,11 +24,23 @@ EARLY, LATE = 5, 20
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with mu, floor_F and floor_2 (law F9)."""
-    long = cells["head_factor"]
+    """The results table with mu, floor_F and floor_2 (law F9), and with combined columns.
+
+    sine, floor_sine : distF and its law over sqrt(k), the root mean square of the k sines, for exponents of k: dist2 is at least that, and
+    larger by the edge of a (d - k) x k normal matrix over sqrt(d - k), which grows with k on every grid and tends to 1 with d.
+    over_log, floor_over_log : dist2 and its law over sqrt(ln n), for exponents of n under the printed clip.
+    """
+    long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
     frobenius, spectral = centaur_floors(cells)
-    mu = cells["head_condition"] * long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY)
-    return cells.assign(mu=mu, floor_F=frobenius, floor_2=spectral)
+    return cells.assign(
+        mu=cells["head_condition"] * long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY),
+        floor_F=frobenius,
+        floor_2=spectral,
+        sine=cells["steady_distF"] / root,
+        floor_sine=frobenius / root,
+        over_log=cells["steady_dist2"] / log,
+        floor_over_log=spectral / log,
+    )
 
 
 def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
@@ -58,6 +70,46 @@ def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
     grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "head_condition", "rank"])
     points = grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
     return points.rename(columns={"head_condition": "kappa"})
+
+
+def start_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Steady and largest dist2 of the rounds over the start at a quarter of the caps of E42, by form of the condition; one row per run."""
+    rows = cells[cells["series"].str.startswith("start-")]
+    return pd.DataFrame(
+        {
+            "form": rows["series"].str.removeprefix("start-"),
+            "rank": rows["rank"],
+            "seed": rows["seed"],
+            "steady": rows["steady_dist2"] / rows["start_sine"],
+            "largest": rows["largest_dist2"] / rows["start_sine"],
+            "law": rows["floor_2"] / rows["start_sine"],
+        }
+    )
+
+
+def start_measures(points: pd.DataFrame) -> list[Measure]:
+    """Eq. (20), that no iterate is farther than the start, at one constant times each cap: by form and rank the steady distance over the
+    start, and in how many runs an iterate is beyond it; and by form how much the steady distance grows over the ranks."""
+    found = []
+    for form, part in points.groupby("form"):
+        table = part.pivot(index="rank", columns="seed", values="steady")
+        ranks, steady = table.index, table.to_numpy()
+        seeds = steady.shape[1]
+        for rank, values in zip(ranks, steady, strict=True):
+            name = f"E42: steady dist2 over the start, {form} cap, k = {rank:g}"
+            ends = bootstrap_interval(lambda pick, values=values: float(values[pick].mean()), seeds, name)
+            found.append(Measure(name, float(values.mean()), *ends, seeds))
+            beyond = int((part.loc[part["rank"] == rank, "largest"] > 1).sum())
+            found.append(share(f"E42: {form} cap, k = {rank:g}, share of runs beyond", beyond, seeds))
+        name = f"E42: growth of the steady dist2, {form} cap"
+
+        def growth(pick, steady=steady):
+            return float(steady[-1, pick].mean() / steady[0, pick].mean())
+
+        note = f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
+        ends = bootstrap_interval(growth, seeds, name)
+        found.append(Measure(name, growth(np.arange(seeds)), *ends, seeds, note))
+    return found
 
 
 def share_points(cells: pd.DataFrame) -> pd.DataFrame:
@@ -115,17 +167,29 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
         ]
     for form, part in cap_points(cells).groupby("form"):
         worst = part.loc[part["dist2"].idxmax()]
-        note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}"
-        seeds = int(cells.loc[cells["series"] == f"cap-{form}", "seed"].nunique())
-        found.append(Measure(f"largest steady dist2, {form} cap", *[worst["dist2"]] * 3, seeds, note))
-    for row in share_points(cells).itertuples():
-        seeds = int(cells.loc[cells["series"] == f"share-{row.divide_by}", "seed"].nunique())
+        note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
+        runs = cells.loc[cells["series"] == f"cap-{form}", "steady_dist2"]
         found += [
-            Measure(f"{name}, {row.divide_by}, p = {row.participation:g}", value, value, value, seeds)
-            for name, value in (("distF over law", row.distF / row.predicted), ("epsilon", row.epsilon))
+            bare(f"largest steady dist2, {form} cap", worst["dist2"], len(runs), note),
+            share(f"steady dist2, {form} cap, share of runs beyond", int((runs > BALL).sum()), len(runs), f"{BALL:g}"),
+        ]
+    found += start_measures(start_points(cells))
+    for (divisor, rate), part in cells[cells["series"].str.startswith("share-")].groupby(
+        ["divide_by", "participation"]
+    ):
+        squares, law = (part["steady_distF"] ** 2).groupby(part["seed"]).mean().to_numpy(), part["floor_F"].iloc[0]
+        name, setting = "distF over law", f"{divisor}, p = {rate:g}"
+
+        def over_law(pick, squares=squares, law=law):
+            return float(np.sqrt(squares[pick].mean()) / law)
+
+        ends = bootstrap_interval(over_law, len(squares), f"{name}, {setting}")
+        found += [
+            Measure(f"{name}, {setting}", over_law(np.arange(len(squares))), *ends, len(squares)),
+            exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
         ]
     few = cells[cells["series"] == "small"]
-    failed = float((few["status"] == "failed").mean())
-    found.append(Measure("failed runs, realised divisor, p n = 1", failed, failed, failed, int(few["seed"].nunique())))
+    failed = int((few["status"] == "failed").sum())
+    found.append(share("failed runs, realised divisor, p n = 1", failed, len(few)))
     found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
     return found

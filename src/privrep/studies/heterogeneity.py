@@ -19,7 +19,7 @@ from privrep.algorithms.centaur import representation_gradients
 from privrep.algorithms.dp_fedavg import model_steps, start_model
 from privrep.algorithms.general_centaur import representation_steps
 from privrep.intervals import bootstrap_intervals
-from privrep.measure import Measure
+from privrep.measure import Measure, share
 from privrep.problem import Problem, Users
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
@@ -38,6 +38,15 @@ DRAWS = 500
 """Bootstrap draws."""
 LITTLE = 0.5
 """A run with more than this share of the risk of each user alone learned little."""
+VANISHED = 0.01
+"""An update of at most this share of the full model's median has vanished."""
+NO_INTERVAL = (
+    "largest representation update at the optimum",
+    "other methods better than own data",
+    "other methods better in every run",
+    *(f"{method} over own data, worst run" for method in METHODS),
+)
+"""Extremes over runs, and counts of methods."""
 PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
 """Users and starts from which the rule takes its medians."""
 
@@ -169,9 +178,6 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
 
         alone, ours = risk("own_data"), risks(CENTAUR)
 
-        def learned_little(runs: np.ndarray) -> float:
-            return np.mean(runs > LITTLE * alone)
-
         over_alone = {method: risks(method).max() / alone for method in METHODS}
         run_over_alone = {method: risks(method, np.max).max() / alone for method in METHODS}
         small = {method: over_bounds(method, tried.max()) for method in TUNED}
@@ -182,10 +188,6 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
         found = {
             **{f"{method} over own data": ratio for method, ratio in over_alone.items()},
             **{f"{method} over own data, worst run": ratio for method, ratio in run_over_alone.items()},
-            **{
-                f"{method} runs that learned little": risks(method, learned_little).mean()
-                for method in (CENTAUR, "ppsgd")
-            },
             "other methods better than own data": sum(over_alone[method] < 1 for method in BASELINES),
             "other methods better in every run": sum(run_over_alone[method] < 1 for method in BASELINES),
             **{f"{CENTAUR} over {method}": (ours / risks(method)).max() for method in METHODS[1:]},
@@ -208,13 +210,28 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
     return statistics
 
 
+def run_shares(cells: pd.DataFrame) -> list[Measure]:
+    """Shares of runs: in which a representation's update does not vanish at the optimum, and which learned little."""
+    read = reader(cells)
+    longest = read("distance", "representation_max", start_sine=0)
+    norms = read("distance", "full_median", start_sine=0)
+    name = "largest representation update at the optimum, share of runs beyond"
+    found = [share(name, int((longest > VANISHED * norms).sum()), len(longest), f"{VANISHED:g} of the full model's")]
+    little = LITTLE * read("own_data", "excess_risk").mean()
+    for method in (CENTAUR, "ppsgd"):
+        risks = read(method, "excess_risk")
+        found.append(share(f"{method} runs that learned little", int((risks > little).sum()), len(risks)))
+    return found
+
+
 def measure(cells: pd.DataFrame) -> list[Measure]:
     """Exponents and constants of the norms, what clipping does at the optimum, and the methods against each other."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(STUDY, cells))
+    found = fit_measures(fit_all(STUDY, cells)) + run_shares(cells)
     for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):
         seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
         statistic = statistics(cells)
         ends = bootstrap_intervals(statistic, seeds, f"{STUDY} {name}", DRAWS)
+        ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
         found += [Measure(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
     return found

@@ -19,7 +19,7 @@ from privrep import formulas
 from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.noisy_power_method import noisy_power_method
 from privrep.intervals import bootstrap_measures, student
-from privrep.measure import Measure, exact
+from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream
 from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
 from privrep.subspace import dist2, planted_subspace, random_subspace
@@ -31,8 +31,11 @@ PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 150
 """Made-up candidates: probability that one is good, failure probabilities asked for, and trials for each pair."""
 DIM, RANK = 12, 2
 """Size of the made-up candidates."""
-GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.04, 0.08, 0.16, 0.32), (10, 30, 90, 270), 6, 72, 0.1
-"""Noisy power method: gaps 1 - s_{k+1}/s_k, dimensions, repetitions, runs in each, and the accuracy eps."""
+GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.02, 0.04, 0.08, 0.16), (10, 30, 90, 270), 8, 54, 0.1
+"""Noisy power method: gaps 1 - s_{k+1}/s_k, dimensions, repetitions, runs in each, and the accuracy eps. An iteration gains
+-ln(1 - gap), which is the gap itself for small gaps alone."""
+LOG_GAP = 0.32
+"""The gap of the sweep in d."""
 FAR_TAU = 1e3
 """tau in the sweeps of the gap and of d: large, so that all runs end well."""
 BOOTSTRAP = 200
@@ -46,9 +49,11 @@ TAUS, TAU_RUNS, TAU_GAP = (2, 4, 8, 16), 1000, 0.5
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with what the laws under the clip expect, and with combined columns.
 
-    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples. times_rank, privacy_times_rank : dist2 and its
-    law times k. run_mu, run_mu_law : sqrt(L) k dist2, which is proportional to the mu of a run of fixed accuracy where the noise goes as
-    1/k. norm_ratio : largest ||Y_i|| over ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
+    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples. times_rank, privacy_times_rank : distF / sqrt(k),
+    the root mean square sine, and its law, times k. over_logs, privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the
+    logarithms of the prescribed clip. run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), which is proportional to the mu of a run of
+    fixed accuracy where the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k. norm_ratio : largest ||Y_i|| over
+    ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
     """
     runs = cells["algorithm"] == "power_method"
     sizes = cells.loc[runs, ["dim", "rank", "init_samples", "zeta"]]
@@ -60,16 +65,20 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     log_users = np.log(n)
     shape = log_users * (np.sqrt(log_users) + np.sqrt(d)) * (np.sqrt(log_users) + np.sqrt(k))
     rows = cells.loc[runs]
-    privacy = formulas.power_spectral(private, d, k)
+    privacy, frobenius = formulas.power_spectral(private, d, k), formulas.power_frobenius(private, d, k)
+    logs = log_users * (np.sqrt(log_users) + np.sqrt(k))
+    length = np.sqrt(rows["iterations"] / (k + 1)) * k
     laws = pd.DataFrame(
         {
             "privacy_2": privacy,
-            "privacy_F": formulas.power_frobenius(private, d, k),
+            "privacy_F": frobenius,
             "sampling_2": formulas.power_spectral(sampled, d, k),
-            "times_rank": rows["runs_dist2"] * k,
-            "privacy_times_rank": privacy * k,
-            "run_mu": np.sqrt(rows["iterations"]) * rows["runs_dist2"] * k,
-            "run_mu_law": np.sqrt(rows["iterations"]) * privacy * k,
+            "times_rank": rows["runs_distF"] * np.sqrt(k),
+            "privacy_times_rank": frobenius * np.sqrt(k),
+            "over_logs": rows["runs_dist2"] / logs,
+            "privacy_over_logs": privacy / logs,
+            "run_mu": length * rows["runs_distF"],
+            "run_mu_law": length * frobenius,
             "norm_ratio": rows["product_norm_max"] / shape,
         },
         index=rows.index,
@@ -242,6 +251,11 @@ def trials_needed(probability: float, failure: float) -> int:
     return int(np.ceil(8 * probability * np.log(1 / failure)))
 
 
+def successes_left(probability: float) -> tuple[float, str]:
+    """What eq. (99) with the printed t = T_0 / 2 guarantees, p T_0 - t successes, over the T_0 / 2 that the proof concludes."""
+    return 2 * probability - 1, f"p = {probability:g}: {probability - 0.5:g} T_0 successes"
+
+
 def expected_failure(probability: float, failure: float) -> float:
     """Probability that fewer than half of T_0 candidates are good, or just half and a bad one comes first."""
     count = trials_needed(probability, failure)
@@ -329,10 +343,10 @@ def with_npm_fits(fits: dict[str, Fit]) -> dict[str, Fit]:
 
 
 def log_points() -> pd.DataFrame:
-    """Iterations against ln(k d / eps), by d at the largest gap: mean over the blocks, its 95 % interval, and the law.
+    """Iterations against ln(k d / eps), by d at one gap: mean over the blocks, its 95 % interval, and the law.
 
     The logarithm spans a factor 1.6 over these d, too little for an exponent."""
-    settings = [(dim, GAPS[-1]) for dim in DIMS]
+    settings = [(dim, LOG_GAP) for dim in DIMS]
     counts = npm_iterations(settings)
     half = student(BLOCKS) * counts.std(axis=1, ddof=1) / np.sqrt(BLOCKS)
     points = {"dim": DIMS, "log_term": np.log(RANK * np.array(DIMS) / NEAR), "iterations": counts.mean(axis=1)}
@@ -417,20 +431,27 @@ def clip_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     }
 
 
-def largest(quantity: str, rows: pd.DataFrame, values: pd.Series) -> Measure:
-    """The largest value over cells, which has no interval."""
-    top, note = float(values.max()), f"largest of {values.count()} cells"
-    return Measure(quantity, top, top, top, rows["seed"].nunique(), note)
+def largest(quantity: str, values: pd.Series) -> Measure:
+    """The largest value over runs, which has no interval."""
+    return bare(quantity, values.max(), int(values.count()), f"largest of {values.count()} runs")
+
+
+def beyond(quantity: str, values: pd.Series, limit: float) -> Measure:
+    """The share of runs in which a value exceeds the limit."""
+    values = values.dropna()
+    return share(f"{quantity}, share of runs beyond", int((values > limit).sum()), len(values))
 
 
 def bound_measures(cells: pd.DataFrame) -> list[Measure]:
     """The prescribed clip, the printed bound on norms, and the users that the printed accuracy takes."""
     prescribed = cells[cells["series"] == "prescribed"]
     practical = np.sqrt(prescribed["dim"]) * prescribed["rank"] ** 1.5
-    normed = cells[cells["norm_ratio"].notna()]
+    norms = cells["norm_ratio"] / cells["rank"] ** 1.5
     return [
-        largest("clipped at the prescribed bound", prescribed, prescribed["clipped_share"]),
-        largest("largest norm over printed bound", normed, normed["norm_ratio"] / normed["rank"] ** 1.5),
+        largest("clipped at the prescribed bound", prescribed["clipped_share"]),
+        beyond("clipped at the prescribed bound", prescribed["clipped_share"], 0.0),
+        largest("largest norm over printed bound", norms),
+        beyond("norm over printed bound", norms, 1.0),
         exact("prescribed over practical bound", (prescribed["zeta"] / practical).max()),
         exact("users for 0.01", users_for(CANDIDATE, 20, 2, 32), "d = 20, k = 2, m = 32, by law"),
     ]
@@ -443,6 +464,7 @@ def selection_measures(cells: pd.DataFrame) -> list[Measure]:
         exact("largest accuracy of (69)", largest_accuracy(TARGET)),
         exact("largest accuracy by angles", np.sin(np.arcsin(TARGET) / 3)),
         exact("dist2 of the worst that passes", worst_that_passes(CANDIDATE)),
+        exact("successes left by (99) over half", *successes_left(PROBABILITIES[0])),
     ]
     found += [
         exact(
