@@ -61,7 +61,7 @@ def repaired(value: dict[str, float]) -> str:
     best = min(rules, key=rules.get, default="")
     if not best or rules[best] >= 1:
         return ""
-    return f"Of our two rules for that case {best} makes the MSE {number(rules[best])} times as large, at no cost in privacy."
+    return f" Of our two rules for that case {best} makes the MSE {number(rules[best])} times as large, at no cost in privacy."
 
 
 def differences(claims: list[dict], measures: list[dict]) -> str:
@@ -82,7 +82,7 @@ def differences(claims: list[dict], measures: list[dict]) -> str:
         )
         < 1,
         f"At epsilon = 1 the noisy matrix of Algorithm 2 is not positive definite in any run with {', '.join(lost)} epochs, so the "
-        f"printed minimiser does not exist there. {repaired(value)}": bool(lost),
+        f"printed minimiser does not exist there.{repaired(value)}": bool(lost),
         f"Own data (MSE {number(value['own'])}) beats every private single model ({number(single)}); "
         f"predicting zero has {number(value['zero'])}.": value["own"] < single,
         "The reading on which the verdict rests was chosen after a pilot had shown which readings give the published shape.": True,
