@@ -28,6 +28,29 @@ def test_readme_table_is_the_measured_one():
         assert update_docs.with_block(readme, claims, *tables) != readme
 
 
+def figure2_lines(**changes: float) -> str:
+    """The differences for made-up numbers of Figure 2."""
+    values = {"i": 0.01, "deciding reading at 5": 0.05, "nonprivate": 1e-4, "own": 1.6, "zero": 2.0, "single at 1": 2.0}
+    values |= {"positive definite at 1, epochs 1": 1.0, "positive definite at 1, epochs 2": 0.0}
+    values |= {"ridge over solve at 1": 0.5, "eigclip over solve at 1": 0.04}
+    values |= {name.replace("_", " "): value for name, value in changes.items()}
+    measures = [{"quantity": name, "measured": str(value)} for name, value in values.items()]
+    claims = [{"id": "A-L4.3", "quantity": "exact epsilon where 1 is claimed", "measured": "0.4"}]
+    return update_docs.differences(claims, measures)
+
+
+def test_differences_follow_the_numbers():
+    """The gap on the axis, the rule that helps most and the line on own data come from the table, or are left out."""
+    text = figure2_lines()
+    assert "a factor of 500" in text and "the gap is 1.0 % of the height" in text
+    assert "in any run with 2 epochs" in text and "eigclip makes the MSE 0.04 times as large" in text
+    assert "chosen after a pilot" in text
+    assert "comparable" not in figure2_lines(deciding_reading_at_5=1e-4)
+    assert "ridge makes the MSE 0.5 times" in figure2_lines(eigclip_over_solve_at_1=0.9)
+    assert "makes the MSE" not in figure2_lines(eigclip_over_solve_at_1=1.2, ridge_over_solve_at_1=1.1)
+    assert "Own data" not in figure2_lines(own=2.5)
+
+
 def test_readme_names_existing_files_and_targets():
     """Paths and make targets in the README exist."""
     readme = (ROOT / "README.md").read_text()

@@ -23,6 +23,7 @@ from privrep.studies.figure2 import DECIDING
 
 ROOT = Path(__file__).resolve().parents[1]
 EXACT = f"{DECIDING}-exact"
+RULES = ("ridge", "eigclip")
 SVG = """<?xml version="1.0"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
 <svg xmlns:xlink="http://www.w3.org/1999/xlink" width="90pt" height="60pt" viewBox="0 0 90 60"
@@ -129,6 +130,7 @@ def cell_rows() -> pd.DataFrame:
         "clip_unit": "sample",
         "clip_feature": 1e-4,
         "clip_label": 1e-4,
+        "fallback": "solve",
         "step": float("nan"),
         "penalty": float("nan"),
         "status": "ok",
@@ -141,14 +143,14 @@ def reading_rows() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "reading": [DECIDING, EXACT],
+            "ours": [False, False],
             "seeds": [2, 2],
             "mse_1": [2.05, 0.5125],
             "mse_2": [1.025, 0.25625],
             "mse_5": [0.41, 0.1025],
             "i": [0.1025, 0.02],
             "ii": [0.5, 0.5],
-            "iii": [2.0, 2.0],
-            "iv": [0.6, 0.2],
+            "iii": [0.6, 0.2],
             "passes": [False, True],
         }
     )
@@ -157,10 +159,9 @@ def reading_rows() -> pd.DataFrame:
 def measure_rows(**changes: float) -> pd.DataFrame:
     """Measures of the study figure2; keywords with _ for blanks replace values."""
     values = {
-        "i": 0.05,
+        "i": 0.0102,
         "ii": 0.9,
-        "iii": 2.2,
-        "iv": 0.6,
+        "iii": 0.6,
         "deciding reading at 1": 2.05,
         "deciding reading at 2": 1.025,
         "deciding reading at 5": 0.041,
@@ -372,7 +373,7 @@ def test_page_is_the_same_again(rendered, content):
 
 def test_numbers_in_prose_follow_the_tables(tmp_path, content):
     """Another table gives other numbers and other words."""
-    changed = write_run(tmp_path, deciding_reading_at_5=1.2345, own=3.21)
+    changed = write_run(tmp_path, deciding_reading_at_5=1.2345, i=0.31, own=3.21)
     assert render(changed).returncode == 0
     other = (changed / "index.html").read_text(encoding="utf-8")
     assert "the curves meet by eye" in content and "it can be seen" not in content
@@ -569,7 +570,7 @@ def test_headings_get_names_and_contents():
 
 def test_comparable_depends_on_the_axis():
     assert "describes the linear plot" in figure2.two_axes(measures())
-    assert "Neither axis" in figure2.two_axes(measures(deciding_reading_at_5=2.0))
+    assert "Neither axis" in figure2.two_axes(measures(i=0.5))
     assert "holds on either axis" in figure2.two_axes(measures(over_nonprivate_at_5=1.1))
 
 
@@ -601,11 +602,37 @@ def test_criteria_and_readings():
     """Met, open and missed criteria; readings that pass and that fail."""
     run = type("Run", (), {"claims": claim_rows()})()
     assert "All are met" in figure2.criteria(run, measures())
-    mixed = figure2.criteria(run, measures(ii=1.0, iv=2.0))
-    assert "One is open" in mixed and "One is missed" in mixed and "Two are met" in mixed and "PARTIAL" in mixed
+    mixed = figure2.criteria(run, measures(ii=1.0, iii=2.0))
+    assert "One is open" in mixed and "One is missed" in mixed and "One is met" in mixed and "PARTIAL" in mixed
+    without = measure_rows().assign(ci_low="nan", ci_high="nan").set_index("quantity")
+    assert "All are open, since there are too few repetitions" in figure2.criteria(run, Measures(without))
     text = figure2.readings(reading_rows())
     assert "1 of 2 readings pass" in text and f"in `{DECIDING}`" in text
     assert "None of the 2" in figure2.readings(reading_rows().assign(passes=False))
+    marked = reading_rows().assign(ours=[False, True])
+    assert "None of the 1 readings" in figure2.readings(marked)
+    assert "<small>ours</small>" in figure2.readings_table(marked, cell_rows())
+
+
+def test_advice_follows_the_intervals():
+    """The best of the rules whose ratio is surely below 1; the printed rule where all are surely above; no advice without ends."""
+    values = {"eigclip at 1": 0.1, "ridge at 1": 0.4, "eigclip over solve at 1": 0.05, "ridge over solve at 1": 0.2}
+    values |= {"eigclip at 2": 0.9, "ridge at 2": 0.2, "eigclip over solve at 2": 0.98, "ridge over solve at 2": 0.2}
+    values |= {"eigclip at 5": 0.5, "ridge at 5": 0.4, "eigclip over solve at 5": 1.5, "ridge over solve at 5": 1.2}
+    cells = pd.concat(
+        [cell_rows(), *(cell_rows().assign(series=f"{DECIDING}-{rule}", fallback=rule) for rule in RULES)]
+    )
+    cells = cells.drop_duplicates(["series", "epsilon", "epochs", "seed"])
+    found = Measures(measure_rows(**values).set_index("quantity"))
+    text = figure2.fallbacks(found, cells)
+    assert "take `eigclip` at $\\varepsilon$ = 1," in text and "take `ridge` at $\\varepsilon$ = 2," in text
+    assert "stay with `solve` at $\\varepsilon$ = 5." in text
+    assert "`solve` gets as low as `eigclip` from $\\varepsilon = 5$ on" in text
+    unclear = Measures(measure_rows(**values | {"ridge over solve at 5": 1.0}).set_index("quantity"))
+    assert "at $\\varepsilon$ = 5 neither rule is surely better" in figure2.fallbacks(unclear, cells)
+    bare = Measures(measure_rows(**values).assign(ci_low="nan").set_index("quantity"))
+    assert "too few repetitions to say which rule" in figure2.fallbacks(bare, cells)
+    assert figure2.fallbacks(found, cell_rows()) == ""
 
 
 def test_privacy_statements_can_be_exceeded():

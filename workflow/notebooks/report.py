@@ -112,6 +112,10 @@ say(run.findings("figure2", figure2.findings))
 if run.has("figure2"):
     show(figure2.epochs_table(cells))
 
+# %%
+if run.has("figure2"):
+    show(run.section_figure("jain2021/figure2_fallbacks", "Where no minimum exists"))
+
 # %% [markdown]
 # ### All readings of the set-up
 

@@ -59,6 +59,19 @@ def measured_block(claims: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def repaired(value: dict[str, float]) -> str:
+    """What a free rule of ours in place of the missing minimiser gains at epsilon = 1; nothing when it gains nothing."""
+    rules = {
+        name.removesuffix(" over solve at 1"): ratio
+        for name, ratio in value.items()
+        if name.endswith(" over solve at 1")
+    }
+    best = min(rules, key=rules.get, default="")
+    if not best or rules[best] >= 1:
+        return ""
+    return f" Of our two rules for that case {best} makes the MSE {number(rules[best])} times as large, at no cost in privacy."
+
+
 def differences(claims: list[dict], measures: list[dict]) -> str:
     """Where the paper's text and the measurement differ, one line each; a line whose condition fails is left out."""
     value = {row["quantity"]: float(row["measured"]) for row in measures}
@@ -69,17 +82,18 @@ def differences(claims: list[dict], measures: list[dict]) -> str:
     single = min(share for name, share in value.items() if name.startswith("single at"))
     lines = {
         f"At epsilon = 5 the MSE is {number(ours)}, without privacy {number(reference)}: a factor of {number(ours / reference)}. "
-        f"The two are comparable on the paper's linear axis alone, where the gap is {100 * (ours - reference) / value['random']:.1f} % "
-        "of the height.": ours > 2 * reference,
+        f"The two are comparable on a linear axis alone, where the gap is {100 * value['i']:.1f} % of the height.": ours
+        > 2 * reference,
         f"The noise that Lemma 4.3 asks for at epsilon = 1 gives epsilon = {number(exact['A-L4.3'])} by exact accounting. "
         "The printed zCDP values are the cost of that noise, not the zCDP that corresponds to epsilon (E9).": float(
             exact["A-L4.3"]
         )
         < 1,
         f"At epsilon = 1 the noisy matrix of Algorithm 2 is not positive definite in any run with {', '.join(lost)} epochs, so the "
-        "printed minimiser does not exist there.": bool(lost),
+        f"printed minimiser does not exist there.{repaired(value)}": bool(lost),
         f"Own data (MSE {number(value['own'])}) beats every private single model ({number(single)}); "
         f"predicting zero has {number(value['zero'])}.": value["own"] < single,
+        "The reading on which the verdict rests was chosen after a pilot had shown which readings give the published shape.": True,
         "The number of epochs is selected on the score, as the paper's appears to be. That selection is not private.": True,
     }
     return "\n".join(f"- {line}" for line, applies in lines.items() if applies)

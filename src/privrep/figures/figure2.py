@@ -8,10 +8,20 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from privrep.intervals import bootstrap_interval
-from privrep.plotting import COLOURS, NOTE, new_figure, plain_ticks, power_of_ten
-from privrep.studies.figure2 import COMPARABLE_EPSILON, DECIDING, judge_readings, read_method
+from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
+from privrep.studies.figure2 import (
+    COMPARABLE_EPSILON,
+    DECIDING,
+    PRINTED_RULE,
+    SMALLEST_EPSILON,
+    Method,
+    fallback_series,
+    judge_readings,
+    read_method,
+)
 
 CURVES = {
     "Algorithm 1, random start": ((DECIDING,), "o-", 0),
@@ -101,8 +111,8 @@ SHOWN = ((1, "o"), (2, "s"), (5, "^"), (10, "D"))
 
 
 def draw_readings(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """All readings: MSE at the best choice, one mark per epsilon, a little apart in height; bold names pass."""
-    numbers = judge_readings(cells)
+    """All readings, then what is ours: MSE at the best choice, one mark per epsilon, a little apart in height."""
+    numbers = judge_readings(cells).sort_values("ours", kind="stable", ignore_index=True)
     figure, axis = new_figure(7.6, 0.27 * len(numbers) + 1.3)
     places = np.arange(len(numbers))[::-1]
     scores = numbers[[f"mse_{epsilon}" for epsilon, _ in SHOWN]]
@@ -120,22 +130,116 @@ def draw_readings(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
             markeredgewidth=0.6,
             label=f"ε = {epsilon}",
         )
-    names = [f"{row.reading} (deciding)" if row.reading == DECIDING else row.reading for row in numbers.itertuples()]
-    axis.set_yticks(places, names)
+    notes = np.select([numbers["reading"] == DECIDING, numbers["ours"]], [" (deciding)", " (ours)"], "")
+    axis.set_yticks(places, numbers["reading"] + notes)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     for tick, row in zip(axis.get_yticklabels(), numbers.itertuples(), strict=True):
-        tick.set_fontweight("bold" if row.passes else "normal")
+        tick.set_fontweight("bold" if row.passes and not row.ours else "normal")
+        tick.set_fontstyle("italic" if row.ours else "normal")
     axis.set(
         xscale="log",
         ylim=(-0.7, len(numbers) - 0.3),
-        xlabel="population MSE at the best number of epochs (bold: passes all four criteria)",
+        xlabel="population MSE at the best number of epochs (bold: passes all criteria; italic: not in the paper)",
     )
     plain_ticks(axis.xaxis)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=len(SHOWN), handlelength=1)
     return figure, numbers
 
 
+STYLES = {PRINTED_RULE: ("o-", 0), "ridge": ("s-", 1), "eigclip": ("D-", 2)}
+"""Rule where no minimum exists -> line style, colour."""
+CHOSEN = "best number of epochs"
+
+
+def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """MSE of each rule against epsilon at its best number of epochs, and against the number of epochs at the smallest epsilon.
+
+    `lost` is the share of runs in which the noisy matrix of some step was not positive definite.
+    """
+    rows = []
+
+    def add(rule: str, panel: str, x: float, method: Method, part: pd.DataFrame) -> None:
+        statistic = partial(method.at, part["epsilon"].iloc[0])
+        low, high = bootstrap_interval(statistic, method.seeds, f"fallback {rule} {panel} {x:g}")
+        lost = float((part["min_eigenvalue"] <= 0).mean())
+        mse = statistic(np.arange(method.seeds))
+        rows.append(
+            {
+                "rule": rule,
+                "panel": panel,
+                "x": x,
+                "mse": mse,
+                "ci_low": low,
+                "ci_high": high,
+                "seeds": method.seeds,
+                "epochs": part["epochs"].iloc[0],
+                "lost": lost,
+            }
+        )
+
+    for rule, series in fallback_series(cells).items():
+        own = cells[cells["series"] == series]
+        method = read_method(cells, series)
+        for epsilon, chosen in zip(method.epsilons, method.chosen(), strict=True):
+            at = own[own["epsilon"] == epsilon]
+            add(rule, CHOSEN, epsilon, method, at[at["epochs"] == float(chosen.removeprefix("epochs "))])
+        for epochs, part in own[own["epsilon"] == SMALLEST_EPSILON].groupby("epochs"):
+            add(rule, "epochs", epochs, read_method(part, series), part)
+    return pd.DataFrame(rows)
+
+
+def draw_fallbacks(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """What is put in place of a minimum that does not exist: MSE against epsilon and, where noise is largest, against epochs."""
+    numbers = fallback_table(cells)
+    figure, axes = new_figure(8.6, 3.9, ncols=2, sharey=True)
+    for axis, panel in zip(axes, (CHOSEN, "epochs"), strict=True):
+        shown = numbers[numbers["panel"] == panel]
+        ticks = sorted(shown["x"].unique())
+        for place, (rule, (style, colour)) in enumerate(STYLES.items()):
+            part = shown[shown["rule"] == rule]
+            shift = 1.03 ** (place - 1)  # side by side, so that bars can be told apart
+            line = {"color": COLOURS[colour], "linewidth": 1.6}
+            axis.plot(part["x"] * shift, part["mse"], style[1:], label=rule, **line)
+            ends = [part["mse"] - part["ci_low"], part["ci_high"] - part["mse"]]
+            axis.errorbar(part["x"] * shift, part["mse"], yerr=ends, fmt="none", color=COLOURS[colour], linewidth=1.1)
+            for is_lost, filled in ((False, COLOURS[colour]), (True, "white")):
+                marks = part[(part["lost"] > 0) == is_lost]
+                axis.plot(
+                    marks["x"] * shift,
+                    marks["mse"],
+                    style[0],
+                    color=COLOURS[colour],
+                    markerfacecolor=filled,
+                    markersize=6,
+                )
+        axis.set(xscale="log", yscale="log")
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.set_xticks([], minor=True)
+        few_ticks(axis.yaxis)
+    left, right = axes
+    delta = cells.loc[cells["series"] == DECIDING, "delta"].iloc[0]
+    left.set(xlabel=f"user-level ε (δ = {power_of_ten(delta)})", ylabel="population MSE", title=f"At the {CHOSEN}")
+    right.set(xlabel="epochs E", title=f"At ε = {SMALLEST_EPSILON}")
+    right.tick_params(labelleft=True)
+    marks = [
+        (Line2D([], [], marker="o", linestyle="none", color="0.35", markerfacecolor=fill, markersize=6), text)
+        for fill, text in (("0.35", "minimum exists in all runs"), ("white", "lost in some run"))
+    ]
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(
+        [*handles, *(mark for mark, _ in marks)],
+        [*labels, *(text for _, text in marks)],
+        loc="outside lower center",
+        ncols=5,
+    )
+    return figure, numbers
+
+
 def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
-    """Figure 2, and the comparison of readings."""
-    return {"jain2021/figure2": draw_curves(cells), "jain2021/figure2_readings": draw_readings(cells)}
+    """Figure 2, the comparison of readings, and that of rules where Algorithm 2 has no minimum."""
+    return {
+        "jain2021/figure2": draw_curves(cells),
+        "jain2021/figure2_readings": draw_readings(cells),
+        "jain2021/figure2_fallbacks": draw_fallbacks(cells),
+    }

@@ -58,7 +58,10 @@ def validity_limit(claim: str) -> float:
 
 
 def section6_rho(epsilon: float) -> float:
-    """eps^2 / (8 L): zCDP of releases of total cost 1 at Lemma 4.3's Delta."""
+    """eps^2 / (8 L): zCDP of releases of total cost 1 at Lemma 4.3's Delta, which explains the digits that Section 6 prints.
+
+    The zCDP that corresponds to epsilon by the paper's own conversion is larger (erratum E9).
+    """
     return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
 
 
