@@ -51,8 +51,8 @@ TYPED = re.compile(
 
 ALLOWED = {
     ("power_method", "3.5"): "half the exponent of k in eq. (67) at the prescribed clip, by arithmetic",
-    ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E19",
-    ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E19",
+    ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
+    ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
     ("comparison/cost", "36"): "T_0 as prescribed for the failure probability of the study, privrep.prescriptions",
     ("comparison/cost", "14"): "L as prescribed for the study's d and k, privrep.prescriptions",
     ("shen2023/gradient_norms", "0.01"): "values of c_zeta that are drawn, CONSTANTS of privrep.figures.client_lemmas",
