@@ -7,7 +7,7 @@ JOBS ?= 8
 SEED ?=
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
-.PHONY: all quick paper tiny test bench report docs lint lock clean
+.PHONY: all quick paper tiny test bench report docs confirmation lint lock clean
 
 all: .venv/ready
 	@$(RUN)
@@ -42,6 +42,10 @@ lint: .venv/ready
 
 docs: all
 	python workflow/scripts/update_docs.py
+
+# After make all on a clean tree: the same configuration once more, on a seed never used.
+confirmation: .venv/ready
+	@python workflow/scripts/confirm.py --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
 
 # Needs uv.
 lock:

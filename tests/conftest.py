@@ -10,14 +10,18 @@ import os
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
     os.environ[_name] = "1"
 
+import fcntl
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from scipy import stats
+from workflow_helpers import copy_project, environment
 
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.ledger import Ledger
@@ -137,3 +141,27 @@ def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20211020)
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory) -> Path:
+    """A copy of the project with a finished run at scale quick, made once and shared by all workers."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, finished = base / "quick", base / "quick.finished"
+    with open(base / "quick.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            copy_project(folder)
+            command = [
+                "snakemake",
+                "-j2",
+                "results/quick/reports/claims.csv",
+                "--configfile",
+                "config/scales/quick.yaml",
+            ]
+            done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            finished.touch()
+    assert finished.exists(), "the run at scale quick failed; the test that started it has the message"
+    return folder

@@ -16,7 +16,7 @@
 # %%
 from IPython.display import HTML, Markdown, display
 
-from privrep.report import claim_rows, outcome, record, sources, verdicts
+from privrep.report import claim_rows, confirmation, deviations, outcome, record, sources, verdicts
 from privrep.report.findings import (
     accounting,
     accounting_shen2023,
@@ -348,6 +348,20 @@ section(
 
 # %%
 show(claim_rows.claims_filter(run.claims), claim_rows.claims_table(run.claims, run.shown()))
+
+# %% [markdown]
+# ## Confirmation
+
+# %%
+show(*confirmation.section())
+
+# %% [markdown]
+# ## What was revised, filled in or replaced
+
+# %%
+found = deviations.read_deviations()
+say(deviations.summary(found))
+show(deviations.deviations_table(found))
 
 # %% [markdown]
 # ## Errata

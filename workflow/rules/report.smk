@@ -36,6 +36,9 @@ rule render_report:
         figures=figure_files(*STUDIES),
         notebook="workflow/notebooks/report.py",
         template="workflow/notebooks/page.html",
+        deviations="config/deviations.yaml",
+        # There once a confirmation was run
+        confirmation=sorted(str(path) for path in Path("docs").glob("confirmation.csv")),
         code=code_of("render_report", "workflow/notebooks/report.py"),
     output:
         f"{REPORTS}/index.html",

@@ -1,0 +1,67 @@
+"""What was revised after results existed, how gaps of the papers were filled, and what stands in for something else."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from privrep.config import ROOT, ConfigError, check_schema, read_yaml
+from privrep.report.markup import table
+from privrep.report.wording import plural, sentence, typeset
+
+KINDS = {
+    "revised-after-results": "Revised after results existed",
+    "left-open": "Left open by the papers",
+    "fallback": "Fallbacks",
+    "split": "Which samples serve which step",
+    "analogue": "Analogues of methods that are not linear",
+    "stand-in": "Stand-ins",
+}
+"""Kind of a deviation -> caption of its table."""
+
+
+def read_deviations(root: Path = ROOT) -> list[dict]:
+    """The entries of config/deviations.yaml.
+
+    Raises
+    ------
+    ConfigError
+        If the file does not fit its schema, or an id appears twice.
+    """
+    source = "config/deviations.yaml"
+    content = read_yaml(root / source)
+    check_schema(content, "deviations", source)
+    ids = [entry["id"] for entry in content["deviations"]]
+    for name in ids:
+        if ids.count(name) > 1:
+            raise ConfigError(f"{source}: the id {name!r} appears twice")
+    return content["deviations"]
+
+
+def summary(deviations: list[dict]) -> str:
+    """One paragraph: how many there are of each kind, and that rules were revised during development."""
+    counts = {kind: sum(entry["kind"] == kind for entry in deviations) for kind in KINDS}
+    revised = counts.pop("revised-after-results")
+    others = plural(sum(counts.values()), "entry", "entries")
+    return (
+        "Rules, windows and grids stand in the configuration before a run, and were revised during development, with results "
+        f"of earlier runs known: {plural(revised, 'revision is', 'revisions are')} listed. {sentence(others)} more say what the papers "
+        "leave open and how it was filled, and what stands in for something else."
+    )
+
+
+def deviations_table(deviations: list[dict]) -> str:
+    """All entries, one table for each kind."""
+    parts = []
+    for kind, caption in KINDS.items():
+        rows = [_row(entry) for entry in deviations if entry["kind"] == kind]
+        if rows:
+            parts.append(table(["Where", "What", "Why", "Effect"], rows, caption, kind="errata"))
+    return "".join(parts)
+
+
+def _row(entry: dict) -> list[str]:
+    places = ", ".join(html.escape(place) for place in entry["where"])
+    commits = ", ".join(f"<code>{commit}</code>" for commit in entry.get("commits", []))
+    where = f'<span class="id">{entry["id"]}</span> <span class="place">{places}</span>'
+    return [where, f"{typeset(entry['what'])} {commits}".strip(), typeset(entry["why"]), typeset(entry["effect"])]

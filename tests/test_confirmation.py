@@ -1,0 +1,263 @@
+"""The confirmation: which seeds and runs it takes, what it counts, and that document and page follow the table."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from workflow_helpers import ROOT
+
+from privrep import confirmation
+from privrep.claims import CLAIM_COLUMNS
+from privrep.confirmation import COLUMNS, ConfirmationError, agreement, check_same, check_seed, compared, document
+from privrep.report.confirmation import section
+from privrep.scaling import student
+from privrep.tables import read_rows, write_rows
+
+spec = importlib.util.spec_from_file_location("confirm", ROOT / "workflow" / "scripts" / "confirm.py")
+confirm = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(confirm)
+
+FACTS = {"seed": 20211206, "confirmed_seed": 31, "commit": "c" * 40, "committed": "2026-11-21", "config": "f" * 40}
+
+
+def claim(name: str, verdict: str, measured: float | str, half: float = 0.0, rule: str = "at_most", **values) -> dict:
+    """A row of claims.csv as text."""
+    ends = (measured, measured) if measured == "" else (measured - half, measured + half)
+    row = dict.fromkeys(CLAIM_COLUMNS, "") | {
+        "id": name,
+        "quantity": f"of {name}",
+        "verdict": verdict,
+        "rule": rule,
+        "seeds": "8",
+    }
+    numbers = dict(zip(("measured", "ci_low", "ci_high"), map(str, (measured, *ends)), strict=True))
+    return row | numbers | {key: str(value) for key, value in values.items()}
+
+
+def first() -> list[dict]:
+    return [
+        claim("A-1", "RATE-EXACT", 1.1, 0.1, "rate", corrected=1.0),
+        claim("A-2", "RATE-EXACT", -1.0, 0.05, "rate", corrected=-1.0),
+        claim("A-3", "HOLDS", 0.5, 0.1),
+        claim("A-4", "HOLDS", 2.0, seeds=0),
+        claim("A-5", "NOT-TESTED", "", seeds=""),
+        claim("A-6", "HOLDS", 0.3, seeds=0),
+    ]
+
+
+def second() -> list[dict]:
+    return [
+        claim("A-1", "RATE-EXACT", 1.15, 0.1, "rate", corrected=1.05),
+        claim("A-2", "LOOSE", -1.3, 0.05, "rate", corrected=-1.3),
+        claim("A-3", "INCONCLUSIVE", 0.9, 0.2),
+        claim("A-4", "HOLDS", 2.0, seeds=0),
+        claim("A-5", "NOT-TESTED", "", seeds=""),
+        claim("A-6", "HOLDS", 0.4, seeds=0),
+    ]
+
+
+@pytest.fixture
+def rows() -> list[dict]:
+    return [{name: str(row[name]) for name in COLUMNS} for row in compared(first(), second(), FACTS)]
+
+
+@pytest.mark.parametrize(
+    ("seed", "written", "word"),
+    [(20211206, "", "default"), (7, "", "used before"), (31, "with master seed `31`, on", "used before")],
+)
+def test_a_seed_that_was_seen_is_refused(seed, written, word):
+    with pytest.raises(ConfirmationError, match=word):
+        check_seed(seed, 20211206, written)
+
+
+def test_a_fresh_seed_is_taken():
+    """The document of another confirmation does not matter."""
+    check_seed(31, 20211206, "with master seed `32`, on")
+
+
+def test_the_document_spends_its_seeds(rows):
+    """What the document says is what the check of the seed reads."""
+    for seed in (20211206, 31):
+        with pytest.raises(ConfirmationError, match="used before"):
+            check_seed(seed, 0, document(rows))
+
+
+def record(**values) -> dict:
+    config = {"scale": "default", "master_seed": values.pop("master_seed", 31), "studies": ["risk"]} | values.pop(
+        "config", {}
+    )
+    return {"commit": "c" * 40, "dirty": False, "config": config} | values
+
+
+@pytest.mark.parametrize(
+    ("changes", "same_code", "word"),
+    [
+        ({"dirty": True}, True, "uncommitted"),
+        ({"commit": ""}, True, "uncommitted"),
+        ({"config": {"scale": "quick"}}, True, "scale quick"),
+        ({"config": {"studies": ["figure2"]}}, True, "more than their seed: studies"),
+        ({"config": {"overrides": {}}}, True, "more than their seed: overrides"),
+        ({"master_seed": 1}, True, "same master seed"),
+        ({}, False, "different code"),
+    ],
+)
+def test_runs_that_differ_in_more_than_their_seed_are_refused(changes, same_code, word):
+    check_same(record(master_seed=1), record(), True)
+    with pytest.raises(ConfirmationError, match=word):
+        check_same(record(master_seed=1), record(**changes), same_code)
+
+
+def test_rows_that_cannot_differ_are_not_counted(rows):
+    """Exact numbers that are the same, and what was not tested; an exact number that moved counts."""
+    assert [row["counted"] for row in rows] == ["yes", "yes", "yes", "arithmetic", "not tested", "yes"]
+    computed = [claim("A-1", "HOLDS", 1.0, basis="computed")]
+    assert compared(computed, computed, FACTS)[0]["counted"] == "arithmetic"
+
+
+def test_exponents_are_compared_without_the_share_of_the_grid(rows):
+    """The second corrected exponent against the first one's interval about its corrected exponent."""
+    assert [row["inside"] for row in rows] == ["yes", "no", "", "", "", ""]
+    moved = second()
+    moved[0]["corrected"] = "1.15"  # outside 1.0 +- 0.1, inside 1.1 +- 0.1
+    assert compared(first(), moved, FACTS)[0]["inside"] == "no"
+
+
+def test_agreement_counts(rows):
+    text = agreement(rows)
+    assert "Of 4 quantities" in text and "otherwise 2 have the same verdict" in text and "(50.0 %)" in text
+    assert "2 more are the same on every seed" in text
+    assert "Of 2 exponents 1 of the second run" in text and "(50 %)" in text
+
+
+@pytest.mark.parametrize("repetitions", [5, 8, 24])
+def test_expected_share_inside(repetitions):
+    """Against simulation; false alarm 1e-6 for 200,000 draws."""
+    rng = np.random.default_rng(0)
+    one, two = rng.normal(size=(2, 200_000))
+    error = np.sqrt(rng.chisquare(repetitions - 1, size=200_000) / (repetitions - 1))
+    share = np.mean(np.abs(one - two) <= student(repetitions) * error)
+    assert abs(share - confirmation.expected_inside(repetitions)) < 4.9 * 0.5 / np.sqrt(200_000)
+    assert abs(share - 0.83) > 0.01 or repetitions > 20
+
+
+def test_document_has_every_changed_row(rows):
+    """Both numbers, both verdicts; commit, seeds and configuration; no row that agrees."""
+    text = document(rows)
+    assert "| A-2 | of A-2 | -1 [-1.05, -0.95] | RATE-EXACT | -1.3 [-1.35, -1.25] | LOOSE |" in text
+    assert "| A-3 | of A-3 | 0.5 [0.4, 0.6] | HOLDS | 0.9 [0.7, 1.1] | INCONCLUSIVE |" in text
+    assert "of A-1" not in text and "A-4 (1)." in text
+    assert all(f"`{FACTS[name]}`" in text for name in ("seed", "confirmed_seed", "commit", "config"))
+    assert "| HOLDS | 3 | 2 |" in text and "| LOOSE | 0 | 1 |" in text
+    whose = document([dict(row, whose="paper" if row["id"] == "A-1" else "ours") for row in rows])
+    assert "Whose statement: paper." in whose and "Whose statement: ours." in whose
+    same = document([{name: str(row[name]) for name in COLUMNS} for row in compared(first(), first(), FACTS)])
+    assert "## Quantities whose verdict differs\n\nNone." in same
+
+
+def test_tables_with_other_rows_are_refused():
+    with pytest.raises(ConfirmationError, match="1 rows stand in one run only"):
+        compared(first(), second()[:-1], FACTS)
+
+
+def test_page_says_that_there_is_none(tmp_path):
+    (text,) = section(tmp_path / "confirmation.csv")
+    assert "No confirmation was run" in text and "make confirmation" in text
+
+
+def test_page_shows_the_confirmation(tmp_path, rows):
+    """The same numbers as the document, with the labels of verdicts."""
+    path = tmp_path / "confirmation.csv"
+    write_rows(path, rows, COLUMNS)
+    assert read_rows(path) == rows
+    content = "".join(section(path))
+    assert "Of 4 quantities" in content and "of A-2" in content and "of A-1" not in content
+    assert "Quantities whose verdict differs" in content and ">31<" in content
+    write_rows(path, compared(first(), first(), FACTS), COLUMNS)
+    assert "Quantities whose verdict differs" not in "".join(section(path))
+
+
+@pytest.mark.skipif(not (ROOT / "docs" / "confirmation.csv").exists(), reason="no confirmation was run")
+def test_nothing_was_changed_after_the_confirmation():
+    """The document is that of its table, and the verdicts in docs/claims.csv are those of the first run."""
+    found = read_rows(ROOT / "docs" / "confirmation.csv")
+    assert (ROOT / "docs" / "confirmation.md").read_text() == document(found)
+    claims = {(row["id"], row["quantity"]): row["verdict"] for row in read_rows(ROOT / "docs" / "claims.csv")}
+    assert {(row["id"], row["quantity"]): row["verdict"] for row in found} == claims
+
+
+# The command, in a throw-away repository
+
+
+def repository(folder: Path) -> str:
+    """A repository with one commit that has what the command reads; its commit."""
+    (folder / "config").mkdir()
+    (folder / "docs").mkdir()
+    (folder / "config" / "config.yaml").write_text("scale: default\n")
+    (folder / ".gitignore").write_text("/reports/\n/results/\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    return subprocess.run(
+        ["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def write_run(reports: Path, table: list[dict], **values) -> None:
+    reports.mkdir(parents=True)
+    write_rows(reports / "claims.csv", table, CLAIM_COLUMNS)
+    (reports / "provenance.json").write_text(json.dumps(record(**values)))
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    script = str(ROOT / "workflow" / "scripts" / "confirm.py")
+    return subprocess.run([sys.executable, script, *words], cwd=folder, capture_output=True, text=True)
+
+
+def test_command_writes_the_document_from_tables(tmp_path):
+    """Without a run; the facts come from the provenance and from git."""
+    commit = repository(tmp_path)
+    write_run(tmp_path / "reports", first(), master_seed=20211206, commit=commit)
+    write_run(tmp_path / "results" / "default-seed31" / "reports", second(), commit=commit)
+    done = command(tmp_path, "--seed", "31", "--no-run")
+    assert done.returncode == 0, done.stderr
+    found = read_rows(tmp_path / "docs" / "confirmation.csv")
+    assert (tmp_path / "docs" / "confirmation.md").read_text() == document(found)
+    assert found[0]["commit"] == commit and found[0]["config"] == git(tmp_path, "rev-parse", "HEAD:config")
+    assert command(tmp_path, "--seed", "31").returncode == 1  # spent
+
+
+def test_command_refuses_other_code_and_a_dirty_tree(tmp_path, monkeypatch):
+    """A commit to the documents alone is the same code."""
+    monkeypatch.chdir(tmp_path)
+    commit = repository(tmp_path)
+    write_run(tmp_path / "reports", first(), master_seed=20211206, commit=commit)
+    write_run(tmp_path / "results" / "default-seed31" / "reports", second(), commit=commit)
+    (tmp_path / "docs" / "note.md").write_text("a note\n")
+    done = command(tmp_path, "--seed", "31")
+    assert done.returncode == 1 and "uncommitted changes" in done.stderr
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "note")
+    assert confirm.same_code(commit, "HEAD")
+    (tmp_path / "config" / "config.yaml").write_text("scale: quick\n")
+    git(tmp_path, "commit", "-qam", "scale")
+    assert not confirm.same_code(commit, "HEAD")
+    done = command(tmp_path, "--seed", "31")
+    assert done.returncode == 1 and "make all first" in done.stderr
+
+
+def test_command_refuses_without_a_default_run(tmp_path):
+    repository(tmp_path)
+    done = command(tmp_path, "--seed", "31")
+    assert done.returncode == 1 and "provenance.json is missing" in done.stderr
+    assert command(tmp_path, "--seed", "7").returncode == 1

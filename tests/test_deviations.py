@@ -1,0 +1,86 @@
+"""The table of deviations: complete entries that name what exists, all of them on the page."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import yaml
+from workflow_helpers import ROOT
+
+from privrep.config import ConfigError, read_yaml
+from privrep.report.deviations import KINDS, deviations_table, read_deviations, summary
+
+
+def entry(**values) -> dict:
+    texts = {"what": "The mark went from 0.1 to 2.", "why": "No reason was recorded.", "effect": "The row holds."}
+    return {"id": "D1", "kind": "fallback", "where": ["risk"], **texts, **values}
+
+
+def written(tmp_path, *entries: dict):
+    """A folder whose config/deviations.yaml has these entries."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "deviations.yaml").write_text(yaml.safe_dump({"deviations": list(entries)}))
+    return tmp_path
+
+
+def test_deviations_name_claims_and_studies():
+    """Every kind has entries, and every place is a claim or a study."""
+    claims = [read_yaml(ROOT / "config" / "claims" / f"{paper}.yaml")["claims"] for paper in ("jain2021", "shen2023")]
+    known = {claim["id"] for paper in claims for claim in paper}
+    known |= {path.stem for path in (ROOT / "config" / "studies").glob("*.yaml")}
+    found = read_deviations()
+    assert {one["kind"] for one in found} == set(KINDS)
+    assert [place for one in found for place in one["where"] if place not in known] == []
+
+
+def test_commits_of_revisions_exist():
+    """In a clone with its history; every revision names at least one."""
+    found = [one for one in read_deviations() if one["kind"] == "revised-after-results"]
+    assert [one["id"] for one in found if not one.get("commits")] == []
+    git = ["git", "-C", str(ROOT)]
+    shallow = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True)
+    if shallow.stdout.strip() != "false":
+        pytest.skip("no history")
+    for commit in {commit for one in found for commit in one.get("commits", [])}:
+        assert subprocess.run([*git, "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True).returncode == 0
+
+
+def test_every_deviation_is_in_the_table():
+    found = read_deviations()
+    content = deviations_table(found)
+    for one in found:
+        assert f'<span class="id">{one["id"]}</span>' in content
+        assert all(f"<code>{commit}</code>" in content for commit in one.get("commits", []))
+    assert all(caption in content for caption in KINDS.values())
+
+
+def test_summary_counts():
+    """The words follow the entries."""
+    revised = [entry(id=f"D{i}", kind="revised-after-results") for i in (1, 2)]
+    text = summary([*revised, entry(id="D3"), entry(id="D4", kind="split"), entry(id="D5")])
+    assert "two revisions are listed" in text and "Three entries more" in text
+    assert "revised during development" in text
+    assert "one revision is listed" in summary([revised[0], entry(id="D3")])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"id": "X1"}, ["X1"]),
+        ({"kind": "guess"}, ["'guess'", "left-open"]),
+        ({"where": []}, ["where", "empty"]),
+        ({"commits": ["main"]}, ["main"]),
+        ({"how": "text"}, ["'how'", "what"]),
+    ],
+)
+def test_bad_entry_is_named(tmp_path, changes, words):
+    with pytest.raises(ConfigError) as caught:
+        read_deviations(written(tmp_path, entry(**changes)))
+    assert str(caught.value).startswith("config/deviations.yaml: ")
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_an_id_twice_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="'D1' appears twice"):
+        read_deviations(written(tmp_path, entry(), entry(kind="split")))

@@ -1,0 +1,204 @@
+"""Every point, interval and band that a figure draws stands in the table that is saved beside it.
+
+The cells are those of one run at scale quick, which tests/test_reference.py needs anyway. Only what is drawn differs from scale
+to scale, not how it comes from the table. A point is looked for as a pair: some row has its x in one column of numbers and its y in another.
+Lines of two points without marks are guides (fits, claimed slopes, limits).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from workflow_helpers import ROOT
+
+from privrep.config import read_yaml
+from privrep.setups import read_cells
+
+STUDIES = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
+
+
+# What a figure computes from its table, restated here: tables whose rows hold what is drawn
+
+
+def _ends(middle: pd.Series, half: pd.Series) -> dict[str, pd.Series]:
+    return {"middle": middle, "low": middle - half, "high": middle + half}
+
+
+def _scaled_interval(numbers: pd.DataFrame) -> pd.DataFrame:
+    scale = numbers["times epsilon n"] / numbers["error"]
+    return pd.DataFrame({"x": numbers["value"], **{end: numbers[end] * scale for end in ("ci_low", "ci_high")}})
+
+
+def _collapse(numbers: pd.DataFrame) -> pd.DataFrame:
+    shown = {name: numbers[name].clip(lower=1e-5) for name in ("largest", "without_floor")}
+    return pd.DataFrame({"x": numbers["u"] ** 2, **shown})
+
+
+def _breakdown(numbers: pd.DataFrame) -> pd.DataFrame:
+    root = numbers["square"] ** 0.5
+    return pd.DataFrame({"x": numbers["noise_ratio"], **_ends(root, numbers["spread"] / root)})
+
+
+def _selection(numbers: pd.DataFrame) -> pd.DataFrame:
+    shown = {name: numbers[name].clip(lower=1e-3) for name in ("failed", "ci_low", "ci_high")}
+    return pd.concat([pd.DataFrame({"x": numbers["asked"] * shift, **shown}) for shift in (0.93, 1.07)])
+
+
+def _samples(numbers: pd.DataFrame) -> pd.DataFrame:
+    return (numbers.groupby(["rank", "spare"])["square"].mean() ** 0.5).reset_index()
+
+
+def _known(numbers: pd.DataFrame) -> pd.DataFrame:
+    means = numbers.groupby("users")[["known", "fitted"]].agg(["mean", "sem"])
+    parts = [_ends(means[name]["mean"], 2 * means[name]["sem"]) for name in ("known", "fitted")]
+    return pd.concat(
+        [pd.DataFrame({"x": means.index, **{key: part[key].to_numpy() for key in part}}) for part in parts]
+    )
+
+
+RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "comparison/d_exponent": _scaled_interval,  # error times epsilon and n
+    "jain2021/init_collapse": _collapse,  # squares, cut at the lower edge
+    "jain2021/init_norms": lambda t: pd.DataFrame({"x": t["rank"], **_ends(t["ratio"], 2 * t["standard_error"])}),
+    "jain2021/local_breakdown": _breakdown,  # root of the mean square
+    "jain2021/risk_heads": lambda t: pd.DataFrame(
+        {"x": t["samples"], **{name: t["measured"] / t[name] for name in ("exact", "printed")}}
+    ),
+    "jain2021/risk_known_heads": _known,  # mean over repetitions with twice its standard error
+    "jain2021/samples_needed": _samples,  # root mean square over repetitions
+    "shen2023/noisy_power_method": lambda t: pd.DataFrame({"x": t["log_term"], **_ends(t["iterations"], t["half"])}),
+    "shen2023/participation": lambda t: pd.DataFrame({"x": t["participation"], **_ends(t["distF"], 2 * t["spread"])}),
+    "shen2023/selection": _selection,  # marks side by side, shares cut at the lower edge
+}
+
+PLACES = {
+    ("jain2021/figure2_readings", 0): 1,
+    ("shen2023/noise_cap", 0): 0,
+    ("shen2023/power_cost", 3): 1,
+}
+"""Figure, number of its panel -> the coordinate that is a place on an axis of names; the other one is looked for alone."""
+
+NOT_IN_TABLE = {
+    ("jain2021/local_start", 1): "the distances over rounds have no table",
+    ("jain2021/risk_known_heads", 1): "the panel of the exponent of k has no table",
+    ("jain2021/samples_needed", 1): "the panel of the least m has no table",
+}
+"""Figure, number of its panel -> why it is not looked for."""
+
+CURVES = {
+    "jain2021/init_collapse",
+    "jain2021/local_breakdown",
+    "shen2023/centaur_rate",
+    "shen2023/noisy_power_method",
+    "shen2023/one_step",
+}
+"""Figures with curves of laws on grids of their own: their lines without marks are guides, of whatever length."""
+
+
+def data_lines(axis: Axes, curves: bool) -> list[Line2D]:
+    """Lines that are no guides."""
+    marked = [str(line.get_marker()) not in ("None", "none", "", " ") for line in axis.lines]
+    return [
+        line
+        for line, mark in zip(axis.lines, marked, strict=True)
+        if mark or (len(line.get_xdata()) > 2 and not curves)
+    ]
+
+
+def drawn(axis: Axes, curves: bool) -> Iterator[np.ndarray]:
+    """What a panel draws as data: marks, lines of more than two points, ends of intervals, edges of bands and bars; (p, 2) each.
+
+    Parameters
+    ----------
+    curves : lines without marks are guides.
+    """
+    for line in data_lines(axis, curves):
+        yield np.column_stack([line.get_xdata(orig=True), line.get_ydata(orig=True)])
+    for collection in axis.collections:
+        if isinstance(collection, PathCollection):
+            yield np.asarray(collection.get_offsets())
+        elif isinstance(collection, LineCollection):
+            yield from (np.asarray(segment) for segment in collection.get_segments())
+        elif isinstance(collection, PolyCollection):
+            yield from (path.vertices for path in collection.get_paths())
+        elif not isinstance(collection, QuadMesh):  # colours of fields, whose numbers are written into them
+            raise TypeError(f"{type(collection).__name__} is drawn: say here where its numbers are")
+    for container in axis.containers:
+        bars = [patch for patch in container if isinstance(patch, Rectangle)]
+        yield from (np.array([[bar.get_x() + bar.get_width() / 2, bar.get_height()]]) for bar in bars)
+
+
+def found(values: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Which rows of a table hold each value in some column: (p, rows)."""
+    return np.isclose(values[:, None, None], table[None], rtol=1e-9, atol=1e-12).any(axis=2)
+
+
+def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
+    """The drawn points that the figure's table lacks, one line each."""
+    tables = [numbers, *([RESTATED[name](numbers)] if name in RESTATED else [])]
+    tables = [table.select_dtypes("number").to_numpy(float) for table in tables]
+    lines = []
+    for number, axis in enumerate(figure.axes):
+        if (name, number) in NOT_IN_TABLE:
+            continue
+        place = PLACES.get((name, number))
+        for points in drawn(axis, name in CURVES):
+            points = np.asarray(points, dtype=float).reshape(-1, 2)
+            points = points[np.isfinite(points).all(axis=1)]
+            held = np.zeros(len(points), dtype=bool)
+            for table in tables:
+                x, y = (True if place == side else found(points[:, side], table) for side in (0, 1))
+                held |= np.logical_and(x, y).any(axis=1)
+            lines += [f"panel {number}: ({x:.6g}, {y:.6g})" for x, y in points[~held]]
+    return lines
+
+
+def movable(figure: Figure, name: str) -> list[Line2D]:
+    """The lines in panels that are looked at."""
+    axes = [axis for number, axis in enumerate(figure.axes) if (name, number) not in {*NOT_IN_TABLE, *PLACES}]
+    lines = [line for axis in axes for line in data_lines(axis, name in CURVES)]
+    return [line for line in lines if len(line.get_xdata()) and np.isfinite(line.get_ydata()[0])]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
+    """Each figure of the study as it is, and with one point moved by a thousandth, which must be found."""
+    path = quick_run / "results" / "quick" / study / "cells.csv"
+    figures = importlib.import_module(f"privrep.figures.{study}").draw(read_cells(path if path.exists() else None))
+    assert set(figures) == set(STUDIES[study])
+    moved = 0
+    for name, (figure, numbers) in figures.items():
+        assert missing(figure, numbers, name) == [], name
+        for line in movable(figure, name)[:1]:
+            heights = np.array(line.get_ydata(orig=True), dtype=float)
+            heights[0] = heights[0] * 1.001 + 1e-6
+            line.set_ydata(heights)
+            assert len(missing(figure, numbers, name)) == 1, name
+            moved += 1
+    assert moved
+
+
+def test_a_changed_table_is_found():
+    """A row left out, a number rounded, and a column that is text."""
+    figure = Figure()
+    axis = figure.subplots()
+    numbers = pd.DataFrame({"d": [10, 20, 40], "error": [0.1234, 0.25, 0.5], "low": [0.1, 0.2, 0.4]})
+    axis.errorbar(numbers["d"], numbers["error"], [numbers["error"] - numbers["low"], [0, 0, 0]], fmt="o")
+    axis.fill_between(numbers["d"], numbers["low"], numbers["error"])
+    axis.plot([10, 40], [0.3, 0.3])
+    assert missing(figure, numbers, "any") == []
+    assert missing(figure, numbers[1:], "any")
+    assert len(missing(figure, numbers.round({"error": 2}), "any")) > 1
+    assert missing(figure, numbers.astype({"low": str}), "any")
+    swapped = numbers.assign(error=numbers["error"].to_numpy()[::-1])
+    assert missing(figure, swapped, "any")
