@@ -42,7 +42,7 @@ def test_one_error_has_one_line():
 
 def test_claims_that_are_not_run_are_listed_with_their_reason():
     untested = {row["id"]: row["reason"] for row in ROWS if row["verdict"] == "NOT-TESTED"}
-    assert CATALOGUE <= set(untested)
+    assert set(untested) >= CATALOGUE
     assert all(untested.values())
 
 
