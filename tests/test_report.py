@@ -633,6 +633,8 @@ def test_advice_follows_the_intervals():
     bare = Measures(measure_rows(**values).assign(ci_low="nan").set_index("quantity"))
     assert "too few repetitions to say which rule" in figure2.fallbacks(bare, cells)
     assert figure2.fallbacks(found, cell_rows()) == ""
+    assert "the MSE of `ridge` grows from $\\varepsilon = 2$ to $\\varepsilon = 5$ and of `eigclip` grows from" in text
+    assert figure2.rising({"ridge": {1: 0.3, 2: 0.2}}, ["ridge"]) == ""
 
 
 def test_privacy_statements_can_be_exceeded():

@@ -62,7 +62,7 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_curves(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Figure 2 twice: on a log axis, and on the paper's linear axis from 0 to 4."""
+    """Figure 2 twice: on a log axis, and on a linear axis from 0 to 4."""
     numbers = curve_table(cells)
     delta = cells.loc[cells["series"] == DECIDING, "delta"].iloc[0]
     figure, (log_axis, linear_axis) = new_figure(9.6, 4.6, ncols=2)
@@ -91,12 +91,12 @@ def draw_curves(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         )
     log_axis.set(yscale="log", title="Log axis")
     plain_ticks(log_axis.yaxis)
-    linear_axis.set(ylim=(-0.06, 4.25), yticks=range(5), title="The paper's linear axis")
+    linear_axis.set(ylim=(-0.06, 4.25), yticks=range(5), title="Linear axis")
     last = numbers["epsilon"].max()
-    linear_axis.annotate("“around 4”", (last, 4), xytext=(0, -15), ha="right", **NOTE)
-    linear_axis.annotate("“single model remains very high”", (last, 2), xytext=(0, 6), ha="right", **NOTE)
+    linear_axis.annotate("stated: about 4", (last, 4), xytext=(0, -15), ha="right", **NOTE)
+    linear_axis.annotate("stated: the single model stays high", (last, 2), xytext=(0, 6), ha="right", **NOTE)
     linear_axis.annotate(
-        "“at ε = 5 comparable to\nthe non-private baseline”",
+        "stated: at ε = 5 comparable\nto the non-private method",
         (COMPARABLE_EPSILON, 3.1),
         xytext=(6, 0),
         va="center",
@@ -140,7 +140,7 @@ def draw_readings(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.set(
         xscale="log",
         ylim=(-0.7, len(numbers) - 0.3),
-        xlabel="population MSE at the best number of epochs (bold: passes all criteria; italic: not in the paper)",
+        xlabel="population MSE at the best number of epochs (bold: passes all criteria; italic: ours)",
     )
     plain_ticks(axis.xaxis)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=len(SHOWN), handlelength=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 
@@ -216,10 +218,26 @@ def fallbacks(measures: Measures, cells: pd.DataFrame) -> str:
     worst = {rule: worst_epochs(cells, series) for rule, series in fallback_series(cells).items()}
     spelled = listing(f"{number(value)} with `{rule}`" for rule, value in worst.items())
     text += f"At the worst number of epochs it is {spelled}. "
-    text += f"{advice(measures, curves, rules)} "
+    text += f"{advice(measures, curves, rules)} {rising(curves, rules)}"
     return text + (
         "Features have covariance $I$ here, so the vector of the linear system points to the right subspace without its matrix, "
         "and a rule that trusts the matrix less loses little. For other features both rules are biased; that was not run."
+    )
+
+
+def rising(curves: dict[str, dict[float, float]], rules: list[str]) -> str:
+    """Whether the MSE of some rule grows with epsilon, and why it may."""
+    parts = []
+    for rule in rules:
+        epsilons = sorted(curves[rule])
+        steps = [(a, b) for a, b in pairwise(epsilons) if curves[rule][b] > curves[rule][a]]
+        if steps:
+            parts.append(f"of `{rule}` grows {listing(f'from {eps(a)} to {eps(b)}' for a, b in steps)}")
+    if not parts:
+        return ""
+    return (
+        f"More budget does not always help: the MSE {listing(parts)}. With less noise fewer eigenvalues are touched, "
+        "and those that are left may still be mostly noise. "
     )
 
 
