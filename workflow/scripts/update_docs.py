@@ -101,8 +101,8 @@ def differences(claims: list[dict], measures: list[dict]) -> str:
 
 def spelled(row: dict) -> str:
     """A measured number with its interval, as it is."""
-    ends = f" [{number(row['ci_low'])}, {number(row['ci_high'])}]" if row["ci_low"] != row["ci_high"] else ""
-    return number(row["measured"]) + ends
+    low, high = (float(row[end] or "nan") for end in ("ci_low", "ci_high"))
+    return number(row["measured"]) + (f" [{number(row['ci_low'])}, {number(row['ci_high'])}]" if low < high else "")
 
 
 def comparison(measures: list[dict]) -> str:

@@ -97,7 +97,7 @@ def interval(measured: float | str, low: float | str, high: float | str) -> str:
     """A number with its interval; the number alone when there is none."""
     if measured == "":
         return ""
-    if low == "" or float(low) == float(high):
+    if low == "" or math.isnan(float(low)) or float(low) == float(high):
         return number(measured)
     return f'{number(measured)} <span class="interval">[{number(low)}, {number(high)}]</span>'
 

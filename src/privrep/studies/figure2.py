@@ -160,9 +160,14 @@ def passes(criterion: str, value: float) -> bool:
 
 
 def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per series that runs the paper's method, in the order of the study, with its rule where no minimum exists."""
+    """One row per series that runs the paper's method, in the order of the study, with its rule where no minimum exists.
+
+    `ours` marks what the paper does not have: another such rule, and sums of a user clipped as a whole.
+    """
     rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series")
-    return rows.assign(fallback=rows["fallback"].fillna(PRINTED_RULE))[["series", "fallback"]]
+    rows = rows.assign(fallback=rows["fallback"].fillna(PRINTED_RULE))
+    ours = (rows["fallback"] != PRINTED_RULE) | (rows["clip_unit"] == "user")
+    return rows.assign(ours=ours)[["series", "fallback", "ours"]]
 
 
 def fallback_series(cells: pd.DataFrame) -> dict[str, str]:
@@ -173,20 +178,17 @@ def fallback_series(cells: pd.DataFrame) -> dict[str, str]:
 
 
 def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per series of the paper's method: MSE at the best choice per epsilon, and the criteria at the mean over its seeds.
-
-    `ours` marks the series with a rule that the paper does not have.
-    """
+    """One row per series of the paper's method: MSE at the best choice per epsilon, and the criteria at the mean over its seeds."""
     base = Baselines.read(cells)
     rows = []
-    for series, fallback in runs_of_the_method(cells).itertuples(index=False):
+    for series, _, added in runs_of_the_method(cells).itertuples(index=False):
         ours = read_method(cells, series)
         pick = np.arange(ours.seeds)
         values = {criterion: rule(ours, base, pick) for criterion, rule in CRITERIA.items()}
         rows.append(
             {
                 "reading": series,
-                "ours": fallback != PRINTED_RULE,
+                "ours": added,
                 "seeds": ours.seeds,
                 **{f"mse_{epsilon:g}": value for epsilon, value in zip(ours.epsilons, ours.best(pick), strict=True)},
                 **values,
