@@ -16,6 +16,7 @@ def rows(series, algorithm, mse, epsilons=(np.nan,), **columns):
     """Rows of one series with MSE mse(epsilon) in every repetition."""
     base = {"epochs": np.nan, "step": np.nan, "penalty": np.nan, "min_eigenvalue": 1.0, "status": "ok", "delta": 1e-6}
     base["fallback"] = "solve" if algorithm == "altmin" else np.nan
+    base["clip_unit"] = "sample" if algorithm == "altmin" else np.nan
     return [
         base
         | columns
