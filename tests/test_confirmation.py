@@ -128,6 +128,16 @@ def test_exponents_are_compared_without_the_share_of_the_grid(rows):
     assert compared(first(), moved, FACTS)[0]["inside"] == "no"
 
 
+def test_an_exponent_without_repetitions_is_in_no_interval():
+    """Arithmetic, one repetition, and an exponent that could not be had."""
+    for changes in ({"seeds": 0}, {"seeds": 1}, {"half": 0.0}):
+        half = changes.pop("half", 0.1)
+        one = [claim("A-1", "RATE-EXACT", 1.1, half, "rate", corrected=1.0, **changes)]
+        assert compared(one, one, FACTS)[0]["inside"] == ""
+    lost = [claim("A-1", "INCONCLUSIVE", "nan", rule="rate") | {"ci_low": "nan", "ci_high": "nan"}]
+    assert compared(first()[:1], lost, FACTS)[0]["inside"] == ""
+
+
 def test_agreement_counts(rows):
     text = agreement(rows)
     assert "Of 4 quantities" in text and "otherwise 2 have the same verdict" in text and "(50.0 %)" in text
