@@ -134,7 +134,7 @@ def test_an_exponent_without_repetitions_is_in_no_interval():
         half = changes.pop("half", 0.1)
         one = [claim("A-1", "RATE-EXACT", 1.1, half, "rate", corrected=1.0, **changes)]
         assert compared(one, one, FACTS)[0]["inside"] == ""
-    lost = [claim("A-1", "INCONCLUSIVE", "nan", rule="rate") | {"ci_low": "nan", "ci_high": "nan"}]
+    lost = [claim("A-1", "INCONCLUSIVE", float("nan"), rule="rate")]
     assert compared(first()[:1], lost, FACTS)[0]["inside"] == ""
 
 
