@@ -128,6 +128,16 @@ def test_exponents_are_compared_without_the_share_of_the_grid(rows):
     assert compared(first(), moved, FACTS)[0]["inside"] == "no"
 
 
+def test_an_exponent_without_repetitions_is_in_no_interval():
+    """Arithmetic, one repetition, and an exponent that could not be had."""
+    for changes in ({"seeds": 0}, {"seeds": 1}, {"half": 0.0}):
+        half = changes.pop("half", 0.1)
+        one = [claim("A-1", "RATE-EXACT", 1.1, half, "rate", corrected=1.0, **changes)]
+        assert compared(one, one, FACTS)[0]["inside"] == ""
+    lost = [claim("A-1", "INCONCLUSIVE", float("nan"), rule="rate")]
+    assert compared(first()[:1], lost, FACTS)[0]["inside"] == ""
+
+
 def test_agreement_counts(rows):
     text = agreement(rows)
     assert "Of 4 quantities" in text and "otherwise 2 have the same verdict" in text and "(50.0 %)" in text
@@ -219,45 +229,71 @@ def write_run(reports: Path, table: list[dict], **values) -> None:
     (reports / "provenance.json").write_text(json.dumps(record(**values)))
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess:
-    script = str(ROOT / "workflow" / "scripts" / "confirm.py")
-    return subprocess.run([sys.executable, script, *words], cwd=folder, capture_output=True, text=True)
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs the command in the repository; returns its message, empty where it succeeds."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["confirm.py", *words])
+        try:
+            confirm.main()
+        except SystemExit as stop:
+            return str(stop)
+        return ""
+
+    return run
 
 
-def test_command_writes_the_document_from_tables(tmp_path):
+def test_command_writes_the_document_from_tables(tmp_path, command):
     """Without a run; the facts come from the provenance and from git."""
     commit = repository(tmp_path)
     write_run(tmp_path / "reports", first(), master_seed=20211206, commit=commit)
     write_run(tmp_path / "results" / "default-seed31" / "reports", second(), commit=commit)
-    done = command(tmp_path, "--seed", "31", "--no-run")
-    assert done.returncode == 0, done.stderr
+    assert command("--seed", "31", "--no-run") == ""
     found = read_rows(tmp_path / "docs" / "confirmation.csv")
     assert (tmp_path / "docs" / "confirmation.md").read_text() == document(found)
     assert found[0]["commit"] == commit and found[0]["config"] == git(tmp_path, "rev-parse", "HEAD:config")
-    assert command(tmp_path, "--seed", "31").returncode == 1  # spent
+    assert "used before" in command("--seed", "31")
 
 
-def test_command_refuses_other_code_and_a_dirty_tree(tmp_path, monkeypatch):
+def test_command_refuses_other_code_and_a_dirty_tree(tmp_path, command):
     """A commit to the documents alone is the same code."""
-    monkeypatch.chdir(tmp_path)
     commit = repository(tmp_path)
     write_run(tmp_path / "reports", first(), master_seed=20211206, commit=commit)
     write_run(tmp_path / "results" / "default-seed31" / "reports", second(), commit=commit)
     (tmp_path / "docs" / "note.md").write_text("a note\n")
-    done = command(tmp_path, "--seed", "31")
-    assert done.returncode == 1 and "uncommitted changes" in done.stderr
+    assert "uncommitted changes" in command("--seed", "31")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "note")
     assert confirm.same_code(commit, "HEAD")
     (tmp_path / "config" / "config.yaml").write_text("scale: quick\n")
     git(tmp_path, "commit", "-qam", "scale")
     assert not confirm.same_code(commit, "HEAD")
-    done = command(tmp_path, "--seed", "31")
-    assert done.returncode == 1 and "make all first" in done.stderr
+    assert "make all first" in command("--seed", "31")
 
 
-def test_command_refuses_without_a_default_run(tmp_path):
+def test_command_refuses_a_seen_seed_and_a_missing_run(tmp_path, command):
     repository(tmp_path)
-    done = command(tmp_path, "--seed", "31")
-    assert done.returncode == 1 and "provenance.json is missing" in done.stderr
-    assert command(tmp_path, "--seed", "7").returncode == 1
+    assert "provenance.json is missing" in command("--seed", "31")
+    assert "used before" in command("--seed", "7")
+    assert "used before" in command("--seed", "7", "--no-run")
+
+
+def test_command_runs_the_default_scale_on_the_seed(tmp_path, command, monkeypatch):
+    """What is run, and that a run that fails writes nothing."""
+    commit = repository(tmp_path)
+    write_run(tmp_path / "reports", first(), master_seed=20211206, commit=commit)
+    started = []
+
+    def run(words, **options):
+        if "run_all.py" not in " ".join(words):
+            return started_run(words, **options)
+        started.append(words[2:])
+        return subprocess.CompletedProcess(words, 3)
+
+    started_run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", run)
+    assert command("--seed", "31", "--jobs", "2") == "3"
+    assert started == [["--jobs", "2", "--master-seed", "31"]]
+    assert not (tmp_path / "docs" / "confirmation.md").exists()

@@ -128,8 +128,9 @@ def compared(first: list[dict], second: list[dict], facts: dict[str, object]) ->
         row = {name: one.get(name, "") for name in ("id", "quantity", "whose", "rule", *NUMBERS, "seeds")}
         row |= {f"confirmed_{name}": two[name] for name in NUMBERS}
         row |= {"counted": _why_left_out(one, two) or "yes", "inside": ""}
-        number, (centre, low, high) = shifted(row, "confirmed_")[0], shifted(row)
-        if one["rule"] == "rate" and not any(math.isnan(value) for value in (number, centre, low, high)):
+        number, (_, low, high) = shifted(row, "confirmed_")[0], shifted(row)
+        sampled = one["rule"] == "rate" and int(one["seeds"] or 0) > 1 and low < high
+        if sampled and not math.isnan(number):
             row["inside"] = "yes" if low <= number <= high else "no"
         rows.append(row | {name: str(value) for name, value in facts.items()})
     return rows
