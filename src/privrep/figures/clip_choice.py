@@ -1,0 +1,43 @@
+"""Figure of the study clip_choice: error of both methods against their clips, in the public simulation."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from privrep.plotting import COLOURS, new_figure, plain_ticks
+from privrep.studies.clip_choice import CHOICES, is_chosen, settings
+
+METHODS = {
+    "A": ("jain2021, samples clipped", COLOURS[3]),
+    "A-user": ("jain2021, whole users clipped", COLOURS[1]),
+    "B": ("shen2023", COLOURS[0]),
+    "B-random": ("shen2023, random start", COLOURS[4]),
+}
+OWN = 1 / 16
+"""Where the clip 1e-4, which has no size in typical units, is drawn."""
+
+
+def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+    """All figures of the study."""
+    table = settings(cells)
+    table = table.assign(drawn=table["size"].fillna(OWN), chosen=False)
+    figure, axis = new_figure(5.6, 3.8)
+    for series, (label, colour) in METHODS.items():
+        part = table[table["series"].isin(CHOICES[series])]
+        shares = sorted(part["init_share"].unique())
+        for share, line in zip(shares, ("-", "--", ":"), strict=False):
+            here = part[(part["init_share"] == share) & part["size"].notna()].sort_values("size")
+            name = label if series == "B-random" else f"{label}, {share:g} for the start"
+            axis.plot(here["size"], here["dist2"], line, color=colour, linewidth=1.2, label=name)
+        axis.plot(part["drawn"], part["dist2"], "o", color=colour, markersize=4)
+        picked = is_chosen(table, series)
+        table.loc[picked, "chosen"] = True
+        axis.plot(table.loc[picked, "drawn"], table.loc[picked, "dist2"], "o", color=colour, markersize=10, fillstyle="none")
+    axis.set(xscale="log", yscale="log", xlabel="clip over the typical size", ylabel="dist2, geometric mean")
+    ticks = sorted(table["drawn"].unique())
+    axis.set_xticks(ticks, ["1e-4" if tick == OWN else f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
+    plain_ticks(axis.yaxis)
+    figure.legend(loc="outside right upper", fontsize=7.5)
+    return {"comparison/clip_choice": (figure, table)}
