@@ -16,20 +16,24 @@ from scipy import stats
 from privrep.formulas import edge, step_privacy_resolved
 
 POINTS = 400
-"""Midpoints of each of the two laws in the expectations under the clip: 1e-4 on each."""
+"""Points of each of the two laws in the expectations under the clip."""
+FARTHEST = 8.0
+"""Standard deviations beyond which a normal variable is neglected."""
 
 
 @lru_cache
 def kept(dim: int, rank: int, feature: float, label: float) -> tuple[float, float]:
     """alpha = E[s^2 ||w||^2] / (d k) and beta = E[s c(y) y] / k of samples clipped one by one: s = min(1, eta / ||w||) with
     ||w|| = sqrt(k) ||x||, and c(y) the label clipped to zeta."""
-    middles = (np.arange(POINTS) + 0.5) / POINTS
-    along = stats.norm.ppf(middles)[:, None]  # of x along the user's model: y is sqrt(k) times it
-    squares = along**2 + stats.chi2.ppf(middles, dim - 1)[None, :]
+    along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST  # |x| along the user's model: |y| is sqrt(k) times it
+    weights = np.exp(-(along**2) / 2)
+    weights /= weights.sum()
+    rest = stats.chi2.ppf((np.arange(POINTS) + 0.5) / POINTS, dim - 1)
+    squares = along[:, None] ** 2 + rest
     factor = np.minimum(1, feature / np.sqrt(rank * squares))
-    alpha = (factor**2 * squares).mean() / dim
-    labels = np.minimum(np.abs(along) * math.sqrt(rank), label) * np.abs(along) / math.sqrt(rank)
-    return float(alpha), float((factor * labels).mean())
+    alpha = weights @ (factor**2 * squares).mean(axis=1) / dim
+    labels = np.minimum(along * math.sqrt(rank), label) * along / math.sqrt(rank)
+    return float(alpha), float(weights @ (factor.mean(axis=1) * labels))
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,11 @@ def sample_step(users: int, dim: int, rank: int, delta: float, feature: float, l
     return CutStep(2 * delta * feature**2 / (users * alpha), 2 * delta * feature * label / (users * beta))
 
 
-def user_step(users: int, samples: int, delta: float, factors: tuple[float, float], units: tuple[float, float]) -> CutStep:
+def user_step(
+    users: int, samples: int, delta: float, factors: tuple[float, float], units: tuple[float, float]
+) -> CutStep:
     """Whole users clipped to `factors` times `units`, the typical norms of A_j and b_j from `samples` samples; norms of users are taken as equal."""
-    second, first = (2 * delta * unit * max(1.0, one) / (users * samples) for one, unit in zip(factors, units, strict=True))
+    second, first = (
+        2 * delta * unit * max(1.0, one) / (users * samples) for one, unit in zip(factors, units, strict=True)
+    )
     return CutStep(second, first)

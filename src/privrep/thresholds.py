@@ -71,7 +71,9 @@ def label_threshold(scale: str, factor: float, problem: Problem) -> float:
 def _typical_sums(problem: Problem, samples: int) -> tuple[float, float]:
     d, k, q = problem.dim, problem.rank, samples
     head = problem.head_condition**2 * k
-    return head * math.sqrt(q * d * (d + q + 1)), math.sqrt(head * q * (head * (d + q + 1) + problem.label_noise_sd**2 * d))
+    return head * math.sqrt(q * d * (d + q + 1)), math.sqrt(
+        head * q * (head * (d + q + 1) + problem.label_noise_sd**2 * d)
+    )
 
 
 USER_SCALES: dict[str, Callable[[Problem, int], tuple[float, float]]] = {

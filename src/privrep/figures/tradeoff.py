@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
+
 """Figures of the study tradeoff: both papers' complete methods side by side."""
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ def draw_settings(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd
         drawn = numbered(factors(cells, series, other, label))
         arms = [drawn["factor"] - drawn["ci_low"], drawn["ci_high"] - drawn["factor"]]
         width = 2 if label == "chosen clips" else 1.1
-        axis.errorbar(drawn["dim"], drawn["factor"], arms, fmt="o-", color=colour, markersize=4, linewidth=width, label=label)
+        axis.errorbar(
+            drawn["dim"], drawn["factor"], arms, fmt="o-", color=colour, markersize=4, linewidth=width, label=label
+        )
         parts.append(drawn.assign(panel="factor", setting=label))
     axis.axhline(1, color="0.6", linestyle="--", linewidth=1)
     axis.set(xscale="log", yscale="log", xlabel="d", ylabel="error of jain2021 over shen2023")

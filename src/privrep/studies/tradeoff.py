@@ -16,10 +16,10 @@ from scipy.optimize import brentq
 
 from privrep import formulas
 from privrep.clip_laws import CutStep, sample_step, user_step
-from privrep.intervals import DRAWS, bootstrap_intervals
-from privrep.measure import Measure, exact
+from privrep.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream
-from privrep.scaling import Fit, Window, fit_all, fit_measures, spread, student
+from privrep.scaling import Fit, Window, fit_all, fit_measures
 from privrep.setups import centaur_floors
 from privrep.splits import count, split_samples
 from privrep.thresholds import user_units
@@ -28,10 +28,8 @@ STUDY = "tradeoff"
 METHODS = {"A": "jain2021", "B": "shen2023"}
 WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
-FEWEST = 5
-"""Repetitions below which no interval is given."""
-FEW_STEPS = ("altmin", "smallest_users")
-"""Algorithms of jain2021."""
+FIRST_ALGORITHMS = ("altmin", "smallest_users")
+"""Those of jain2021."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,9 @@ def first_step(row: pd.Series) -> tuple[CutStep, float]:
     if row["clip_unit"] == "user":
         problem = Sizes(int(d), int(k), float(row["head_condition"]), float(row["label_noise_sd"]))
         q = count(split_samples(row["split"], int(row["samples"])).subspace)
-        step = user_step(n, q, delta, (row["clip_feature"], row["clip_label"]), user_units(row["clip_scale"], problem, q))
+        step = user_step(
+            n, q, delta, (row["clip_feature"], row["clip_label"]), user_units(row["clip_scale"], problem, q)
+        )
         return step, step.ratio(d, k)
     step = sample_step(n, int(d), int(k), delta, row["eta"] / math.sqrt(mean), row["zeta"] / math.sqrt(mean))
     return step, mean * step.ratio(d, k)
@@ -127,7 +127,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
         users_law=cells["users"] * np.sqrt(risk / cells["target"]),
     )
     names = ["noise_ratio", "law_F", "law_2", "users_law"]
-    first = cells["algorithm"].isin(FEW_STEPS)
+    first = cells["algorithm"].isin(FIRST_ALGORITHMS)
     found = [first_laws(row) for _, row in cells[first].iterrows()]
     table.loc[first, names] = pd.DataFrame(found, columns=names).to_numpy(dtype=float)
     return table
@@ -140,7 +140,9 @@ def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
         # A fit that failed leaves no number for its repetition, not the mean of the others.
-        return (part[response] ** 2).groupby([part["dim"], part["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
+        return (
+            (part[response] ** 2).groupby([part["dim"], part["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
+        )
 
     noisy = table(rows[rows["noise_multiplier"] != 0])
     return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
@@ -175,17 +177,14 @@ def factors(
 
 
 def intervals(statistic, repetitions: int, name: str) -> list[Measure]:
-    """Several statistics of the repetitions with their bootstrap intervals; without any below `FEWEST` repetitions."""
-    values = statistic(np.arange(repetitions))
-    ends = bootstrap_intervals(statistic, repetitions, name) if repetitions >= FEWEST else {}
-    return [Measure(key, value, *ends.get(key, (math.nan, math.nan)), repetitions) for key, value in values.items()]
+    """Several statistics of the repetitions with their bootstrap intervals."""
+    ends = bootstrap_intervals(statistic, repetitions, name)
+    return [Measure(key, value, *ends[key], repetitions) for key, value in statistic(np.arange(repetitions)).items()]
 
 
 def slope_measure(statistic, repetitions: int, name: str, formula: float) -> Measure:
     """An exponent that is no fit of one series, with its bootstrap standard error, Student interval and the laws' slope on the same grid."""
     value = float(statistic(np.arange(repetitions)))
-    if repetitions < FEWEST:
-        return Measure(name, value, math.nan, math.nan, repetitions, "", math.nan, formula)
     rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
     draws = np.array([statistic(pick) for pick in rng.integers(repetitions, size=(DRAWS, repetitions))])
     error = float(spread(draws, repetitions))
@@ -257,7 +256,14 @@ def band_measures(table: pd.DataFrame) -> list[Measure]:
             row = here.loc[index]
             note = f"{row['jain2021']} over {row['shen2023']}"
             found.append(
-                Measure(f"{word} factor over clips at d = {dim}", row["factor"], row["ci_low"], row["ci_high"], int(row["seeds"]), note)
+                Measure(
+                    f"{word} factor over clips at d = {dim}",
+                    row["factor"],
+                    row["ci_low"],
+                    row["ci_high"],
+                    int(row["seeds"]),
+                    note,
+                )
             )
     return found
 
@@ -374,10 +380,10 @@ def start_measures(cells: pd.DataFrame) -> list[Measure]:
     for series in ("B", "B-uncut", "users-B", "map-B"):
         part = cells[cells["series"] == series]
         seeds = int(part["seed"].nunique())
-        passed, start = part["selection_passed"].mean(), part["start_dist2"].median()
+        passed, start = part["selection_passed"].sum(), part["start_dist2"].median()
         found += [
-            Measure(f"selection passed, {series}", passed, math.nan, math.nan, seeds, f"{len(part)} runs"),
-            Measure(f"median dist2 of the start, {series}", start, math.nan, math.nan, seeds),
+            share(f"selection passed, {series}", int(passed), len(part)),
+            bare(f"median dist2 of the start, {series}", start, seeds),
         ]
     return found
 
@@ -388,7 +394,9 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     fits: dict[str, Fit] = fit_all(STUDY, cells)
     found = fit_measures(fits) + range_measures(fits) + gap_measures(cells, fits)
     found += factors(cells, "A", "B", "A over B") + factors(cells, "A-user", "B", "A over B, whole users clipped")
-    found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(cells, "A-own", "B", "A over B, clip 1e-4")
+    found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(
+        cells, "A-own", "B", "A over B, clip 1e-4"
+    )
     found += band_measures(pairs(cells, Window().noise_ratio))
     for one in CONDITIONS:
         if one.paired:
@@ -396,9 +404,13 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
         if one.label.startswith("label noise"):
             found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
     found += factors(cells, "B-random", "B", "random start over B")
-    found += factors(cells, "A-uncut", "A", "A, uncut over chosen") + factors(cells, "B-uncut", "B", "B, uncut over chosen")
+    found += factors(cells, "A-uncut", "A", "A, uncut over chosen") + factors(
+        cells, "B-uncut", "B", "B, uncut over chosen"
+    )
     found += factors(cells, "B-printed", "B", "B, printed over chosen")
-    found += factors(cells, "A-printed", "B-printed", "A over B, both printed") + factors(cells, "A", "B-printed", "A over B, printed")
+    found += factors(cells, "A-printed", "B-printed", "A over B, both printed") + factors(
+        cells, "A", "B-printed", "A over B, printed"
+    )
     wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
     for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
         name = f"users of A over B at d = {dim:g}"

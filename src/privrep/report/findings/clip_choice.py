@@ -6,7 +6,7 @@ import math
 
 from privrep.report.findings.rates import paragraphs
 from privrep.report.run import Measures, Run
-from privrep.report.wording import count, listing, number
+from privrep.report.wording import count, number
 
 STUDY = "clip_choice"
 NAMES = {
@@ -39,7 +39,11 @@ def outcome(measures: Measures) -> str:
             continue
         ratio = measures.value(chosen)
         best = measures.rows.loc[chosen, "note"].removeprefix("best: ")
-        agrees = "which is what the comparison uses" if ratio <= 1 else f"the comparison uses one with {number(ratio)} times its error"
+        agrees = (
+            "which is what the comparison uses"
+            if ratio <= 1
+            else f"the comparison uses one with {number(ratio)} times its error"
+        )
         parts.append(
             f"{name}: {best}, {agrees}; the largest error of a setting is {number(measures.value(worst))} times the least"
         )

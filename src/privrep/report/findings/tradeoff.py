@@ -25,7 +25,9 @@ CLIP_SETTINGS = {
 def at(measures: Measures, prefix: str) -> dict[int, str]:
     """Dimension -> measured number with its interval where it has one, of the quantities `<prefix> at d = ...`."""
     names = [name for name in measures.rows.index if name.startswith(f"{prefix} at d = ") and known(measures, name)]
-    return {int(name.split("= ")[1]): spelled(measures, name) for name in sorted(names, key=lambda n: int(n.split("= ")[1]))}
+    return {
+        int(name.split("= ")[1]): spelled(measures, name) for name in sorted(names, key=lambda n: int(n.split("= ")[1]))
+    }
 
 
 def spelled(measures: Measures, name: str) -> str:
@@ -47,7 +49,10 @@ def ends_of(measures: Measures, method: str) -> tuple[str, str]:
 
 def ranges(measures: Measures) -> bool:
     """Whether both ranges of exponents were measured."""
-    return known(measures, *(f"{word} exponent of d over settings, {method}" for word in ("least", "largest") for method in SIDES))
+    return known(
+        measures,
+        *(f"{word} exponent of d over settings, {method}" for word in ("least", "largest") for method in SIDES),
+    )
 
 
 def headline(run: Run) -> str:
@@ -55,7 +60,9 @@ def headline(run: Run) -> str:
     if not run.has(STUDY):
         return ""
     measures = run.measures(STUDY)
-    chosen, least, largest = (at(measures, name) for name in ("A over B", "least factor over clips", "largest factor over clips"))
+    chosen, least, largest = (
+        at(measures, name) for name in ("A over B", "least factor over clips", "largest factor over clips")
+    )
     if not (chosen and least and largest and ranges(measures)):
         return ""
     exponents = listing(
@@ -101,9 +108,7 @@ def clips(run: Run, measures: Measures) -> str:
     least, largest = at(measures, "least factor over clips"), at(measures, "largest factor over clips")
     if not (least and largest):
         return ""
-    text = (
-        f"**The factor is a property of the clips.** Over all pairs of clips it is {told(least)} at least and {told(largest)} at most. It is"
-    )
+    text = f"**The factor is a property of the clips.** Over all pairs of clips it is {told(least)} at least and {told(largest)} at most. It is"
     parts = [
         f"{told(at(measures, f'A over B, {name}'))} {words}"
         for name, words in CLIP_SETTINGS.items()
@@ -129,9 +134,7 @@ def one_clip(run: Run, measures: Measures) -> str:
     if not known(measures, "exponent B-fixed dist2"):
         return ""
     half = judged(run, "B-C5.1", "LOOSE", "exponent of d, one clip for all d")
-    return (
-        f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B-fixed dist2')}."
-    )
+    return f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B-fixed dist2')}."
 
 
 def conditions(measures: Measures) -> str:
