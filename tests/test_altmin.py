@@ -13,6 +13,7 @@ from privrep.privacy.accounting import Budget, Cost
 from privrep.problem import Problem, Users
 from privrep.splits import PRESETS, count, split_samples
 from privrep.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
+from privrep.thresholds import user_units
 
 PROBLEM = Problem(60, 20, 5, 2, label_noise_sd=0.1)
 TEXT = Problem(60, 16, 5, 2, label_noise_sd=0.1)
@@ -125,6 +126,35 @@ def test_budgets(init, epochs, batches, unit):
         assert task.ledger.mu == pytest.approx(math.sqrt(chosen.cost.mu_squared) / outcome.log["noise_multiplier"])
 
 
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.9])
+@pytest.mark.parametrize(("unit", "epochs"), [("sample", 1), ("user", 2)])
+def test_a_share_of_the_budget_for_the_start(share, unit, epochs):
+    """Algorithm 3 takes its share of mu^2, the steps the rest, and the whole spends the target."""
+    chosen = algorithm(init="spectral", epochs=epochs, clip_unit=unit, init_share=share)
+    for budget in (Budget(2.0, DELTA, "exact"), fixed_noise(0.7)):
+        task = make_task(Users(PROBLEM), budget)
+        chosen.fit(task)
+        spent = {}
+        for entry in task.ledger.entries:
+            spent[entry.name] = spent.get(entry.name, 0) + entry.mu**2
+        assert spent["spectral_init"] / sum(spent.values()) == pytest.approx(share, rel=1e-12)
+        if isinstance(budget, Budget):
+            assert task.ledger.epsilon(DELTA) == pytest.approx(2.0, abs=1e-9)
+
+
+def test_no_share_is_one_multiplier_for_all():
+    """The default is what Algorithm 1 prints, and no part of a cell's key."""
+    assert algorithm(init="spectral").init_multiplier(0.7) == 0.7
+    assert algorithm(init="spectral", init_share=0.5).init_multiplier(0.7) == pytest.approx(0.7 * (1 / (9 / 8)) ** 0.5)
+
+
+def test_whole_users_in_units_of_the_data():
+    """Both bounds are factors of the typical norms of A_j and b_j, from the samples of the subspace step."""
+    chosen = algorithm(clip_unit="user", clip_scale="data", split="halves-then-all", clip_feature=0.5, clip_label=2.0)
+    second, first = user_units("data", PROBLEM, PROBLEM.samples // 2)
+    assert chosen.clip(PROBLEM).bounds(PROBLEM.samples // 2) == (0.5 * second, 2.0 * first)
+
+
 def test_theorems():
     """Theorem 4.2 for the stated algorithm; otherwise Lemma 4.3 for the summed cost, as Section 6 composes epochs."""
     assert algorithm(init="spectral", batches=2).theorem == THEOREM_4_2
@@ -184,7 +214,10 @@ def test_the_reported_eigenvalue_is_the_smallest_of_all_steps():
         ({"clip_label": -1.0}, "clip_label"),
         ({"init_label_clip": 0.0}, "init_label_clip"),
         ({"clip_scale": "big"}, "clip_scale"),
-        ({"clip_unit": "user", "clip_scale": "data"}, "clip_scale"),
+        ({"clip_unit": "user", "clip_scale": "printed"}, "clip_scale"),
+        ({"init": "spectral", "init_share": 0.0}, "init_share"),
+        ({"init": "spectral", "init_share": 1.0}, "init_share"),
+        ({"init": "random", "init_share": 0.5}, "init_share"),
         ({"start_sine": -0.1}, "start_sine"),
         ({"start_sine": 1.1}, "start_sine"),
         ({"start_sine": math.nan}, "start_sine"),

@@ -67,8 +67,7 @@ HEADLINE = {("A-L4.6", f"exponent of {name}") for name in ("n", "d", "k", "Delta
 """Exponents on which the comparison of the papers rests."""
 COMPARED = {
     ("B-C5.1", "exponent of d, complete method"),
-    ("B-C5.1", "exponent of d, complete method, distF"),
-    ("B-CMP", "exponent of d, jain2021, distF"),
+    ("B-CMP", "exponent of d, jain2021, dist2"),
 }
 """The same with both complete methods at one budget."""
 WIDE = {("B-C5.1", "exponent of d, one clip for all d"): 0.15}

@@ -21,6 +21,7 @@ STUDIES = (
     "sample_complexity",
     "centaur_rates",
     "tradeoff",
+    "clip_choice",
     "client_lemmas",
     "heterogeneity",
     "power_method",
@@ -37,7 +38,12 @@ STRONG = {
         "Faster than proved",
         "Eq. (20) does not follow from the cap on the noise",
     ],
-    "tradeoff": ["The improvement by √d is real", "Half of the exponent is the clip"],
+    "tradeoff": [
+        "The exponents differ as shen2023 says",
+        "Half of the exponent is the clip",
+        "Users, too, improve by √d",
+    ],
+    "clip_choice": [],
     "client_lemmas": [
         "has much to spare",
         "lack a constant",
@@ -180,20 +186,30 @@ def measures_with(value: float) -> Measures:
     names += ["failed runs, realised divisor, p n = 1", "distF of fresh over reused samples"]
     ratios = (
         "A over B",
+        "A over B, uncut",
+        "A over B, label noise 1",
+        "A over B, label noise 1, floor removed",
+        "least factor over clips",
+        "largest factor over clips",
         "users of A over B",
         "random start over B",
-        "B, printed over own clip",
+        "B, printed over chosen",
         "A over B, both printed",
         "A over B, printed",
-        "A over B, noisy labels",
     )
     names += [f"{ratio} at d = {dim}" for ratio in ratios for dim in (10, 80)]
-    names += [f"users ratio{by} at d = {dim}" for by in ("", " by law") for dim in (50, 200, 1000)]
-    names += ["exponent of the ratio of users"]
+    names += [
+        f"{word} exponent of d over settings, {who}"
+        for word in ("least", "largest")
+        for who in ("jain2021", "shen2023")
+    ]
+    names += ["exponent of the ratio of users", "exponent of the factor"]
+    for series in ("A", "A-user", "B", "B-random"):
+        names += [f"{what}, {series}" for what in ("chosen over best", "settings tried", "largest over least error")]
     names += [f"map: {kind}" for kind in ("A", "B", "both", "neither")]
     names += [f"{what}: d from which A needs more" for what in ("numbers sent", "multiplications")]
-    names += ["numbers sent, A, d = 80", "numbers sent, B from a random start, d = 80"]
-    names += ["selection passed, B", "median dist2 of the start, users-B"]
+    names += ["numbers sent, A, d = 80", "numbers sent, B, d = 80"]
+    names += ["median dist2 of the start, users-B"]
     names += [f"C.5 progress over law at kappa = {k}" for k in kappas]
     names += ["C.2 least ratio", "Remark C.1 least ratio, other runs", "subgaussian norm of a normal variable"]
     names += ["path, least steady state with a run beyond the start"]

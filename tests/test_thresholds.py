@@ -1,6 +1,7 @@
 """Units of the clipping thresholds, and that the printed ones clip nothing."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from privrep.thresholds import (
     head_bound,
     label_threshold,
     moment_threshold,
+    user_units,
 )
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
@@ -168,3 +170,21 @@ def test_unknown_scale_of_updates_is_named():
         check_update_scale(name)
     with pytest.raises(ValueError, match=r"^clip_scale is 'data'; it must be one of absolute, practical, prescribed"):
         check_update_scale("data")
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, Problem(400, 8, 5, 1, head_law="sphere")])
+def test_units_of_whole_users_are_root_mean_squares(problem):
+    """||A_j||_F and ||b_j|| of users on their true heads, for features of the problem's own law."""
+    users = Users(replace(problem, users=4000))
+    features, labels, heads = [], [], []
+    for block in users.blocks():
+        features.append(block.features.transpose(1, 0, 2).astype(float))
+        labels.append(block.labels.T.astype(float))
+        heads.append(block.heads.astype(float))
+    features, labels, heads = (np.concatenate(part) for part in (features, labels, heads))
+    length = (heads**2).sum(axis=1)
+    second = (np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * length) ** 2
+    first = (np.einsum("uqd,uq->ud", features, labels) ** 2).sum(axis=1) * length
+    for unit, squares in zip(user_units("data", problem, 8), (second, first), strict=True):
+        assert unit**2 == pytest.approx(squares.mean(), abs=5 * squares.std() / 4000**0.5)
+    assert user_units("absolute", problem, 8) == (1.0, 1.0)

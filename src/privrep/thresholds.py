@@ -68,6 +68,27 @@ def label_threshold(scale: str, factor: float, problem: Problem) -> float:
     return factor * SCALES[scale](problem)[1]
 
 
+def _typical_sums(problem: Problem, samples: int) -> tuple[float, float]:
+    d, k, q = problem.dim, problem.rank, samples
+    head = problem.head_condition**2 * k
+    return head * math.sqrt(q * d * (d + q + 1)), math.sqrt(
+        head * q * (head * (d + q + 1) + problem.label_noise_sd**2 * d)
+    )
+
+
+USER_SCALES: dict[str, Callable[[Problem, int], tuple[float, float]]] = {
+    "absolute": lambda problem, samples: (1.0, 1.0),
+    "data": _typical_sums,
+}
+"""Name -> units of the bounds on a user's whole A_j and b_j from q samples: 1; their root mean square norms for a user whose head is the
+longest, ||A_j||_F = ||X X^T||_F ||v||^2 and ||b_j|| = ||sum_i y_i x_i|| ||v||, exact for Gaussian features."""
+
+
+def user_units(scale: str, problem: Problem, samples: int) -> tuple[float, float]:
+    """Units of the bounds on ||A_j||_F and ||b_j|| from `samples` samples per user."""
+    return USER_SCALES[scale](problem, samples)
+
+
 def _prescribed_gradient(problem: Problem) -> float:
     return head_bound(problem) ** 2 * math.sqrt(problem.dim * problem.rank * math.log(problem.users))
 

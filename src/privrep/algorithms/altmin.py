@@ -25,7 +25,7 @@ from privrep.risk import personalised_risk
 from privrep.splits import Split, count, split_samples
 from privrep.subspace import check_planted, orthonormalise, planted_subspace, random_subspace
 from privrep.task import Outcome, Task, check_choice, check_count
-from privrep.thresholds import check_scale, feature_threshold, label_threshold
+from privrep.thresholds import USER_SCALES, check_scale, feature_threshold, label_threshold, user_units
 
 STARTS = ("random", "spectral")
 HEADS = ("fitted", "true")
@@ -104,7 +104,8 @@ class Algorithm:
     clip_unit : {"sample", "user"}; `user` is not in the paper.
     clip_feature, clip_label : eta and zeta of Algorithm 2, or the bounds of the whole A_j and b_j for clip_unit "user".
     init_label_clip : zeta of Algorithm 3.
-    clip_scale : unit of the three bounds, a name in `privrep.thresholds.SCALES`.
+    init_share : share of the whole cost mu^2 that Algorithm 3 takes; by default one noise multiplier serves all releases, as printed.
+    clip_scale : unit of the three bounds, a name in `privrep.thresholds.SCALES`; for clip_unit "user" `absolute` or `data`.
     start_sine : sine of every principal angle between a planted start and the truth.
     heads : {"fitted", "true"}; true heads make the subspace step the one regression of jain2021 Remark 1.
     fallback : name in `privrep.algorithms.moment_step.FALLBACKS`.
@@ -118,6 +119,7 @@ class Algorithm:
     batches: int = 1
     clip_unit: str = "sample"
     init_label_clip: float = 2.0
+    init_share: float | None = None
     clip_scale: str = "absolute"
     start_sine: float = 0.1
     heads: str = "fitted"
@@ -132,8 +134,12 @@ class Algorithm:
         check_bound("clip_label", self.clip_label)
         check_bound("init_label_clip", self.init_label_clip)
         check_scale(self.clip_scale)
-        if self.clip_unit == "user" and self.clip_scale != "absolute":
-            raise ValueError(f"clip_scale is {self.clip_scale!r}; clip_unit 'user' needs 'absolute'")
+        if self.clip_unit == "user" and self.clip_scale not in USER_SCALES:
+            raise ValueError(f"clip_scale is {self.clip_scale!r}; clip_unit 'user' needs 'absolute' or 'data'")
+        if self.init_share is not None and not (self.init == "spectral" and 0 < self.init_share < 1):
+            raise ValueError(
+                f"init_share is {self.init_share!r}; it must lie strictly between 0 and 1, and init must be spectral"
+            )
         if not 0 <= self.start_sine <= 1:
             raise ValueError(f"start_sine is {self.start_sine!r}; it must lie between 0 and 1")
         check_choice("heads", self.heads, HEADS)
@@ -145,7 +151,10 @@ class Algorithm:
 
     def clip(self, problem: Problem) -> Clip:
         """The thresholds in absolute terms."""
-        return self.clip_kind(
+        if self.clip_unit == "user":
+            units = user_units(self.clip_scale, problem, count(split_samples(self.split, problem.samples).subspace))
+            return UserClip(self.clip_feature * units[0], self.clip_label * units[1])
+        return SampleClip(
             feature_threshold(self.clip_scale, self.clip_feature, problem),
             label_threshold(self.clip_scale, self.clip_label, problem),
         )
@@ -154,12 +163,21 @@ class Algorithm:
     def cost(self) -> Cost:
         """Of one user: the initialisation, and in each epoch the one batch that the user is in."""
         steps = self.epochs * self.clip_kind.cost
-        return GAUSSIAN_COST + steps if self.init == "spectral" else steps
+        if self.init != "spectral":
+            return steps
+        return GAUSSIAN_COST + steps if self.init_share is None else (1 / (1 - self.init_share)) * steps
+
+    def init_multiplier(self, noise_multiplier: float) -> float:
+        """Noise multiplier of Algorithm 3: its release takes `init_share` of the cost, the steps the rest."""
+        if self.init_share is None:
+            return noise_multiplier
+        steps = self.epochs * self.clip_kind.cost.mu_squared
+        return noise_multiplier * (GAUSSIAN_COST.mu_squared / steps * (1 - self.init_share) / self.init_share) ** 0.5
 
     @property
     def theorem(self) -> Theorem:
         """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3); Lemma 4.3, composed, for the rest."""
-        if self.init == "spectral" and self.epochs == 1 and self.batches > 1:
+        if self.init == "spectral" and self.init_share is None and self.epochs == 1 and self.batches > 1:
             return THEOREM_4_2
         return sequential_theorem(self.cost)
 
@@ -176,7 +194,7 @@ class Algorithm:
         if self.init == "planted":
             return planted_subspace(users.truth.basis, self.start_sine, task.stream("init"))
         label_clip = label_threshold(self.clip_scale, self.init_label_clip, users.problem)
-        return start_subspace(self.init, users, split, label_clip, noise_multiplier, task)
+        return start_subspace(self.init, users, split, label_clip, self.init_multiplier(noise_multiplier), task)
 
     def fit(self, task: Task) -> Outcome:
         users, split = task.users, check_split(self.split, task.users.problem)

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
+
 """Figures of the study tradeoff: both papers' complete methods side by side."""
 
 from __future__ import annotations
@@ -14,28 +14,41 @@ from matplotlib.patches import Patch
 
 from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table
 from privrep.measure import Measure
-from privrep.plotting import COLOURS, few_ticks, new_figure, plain_ticks
-from privrep.scaling import Fit, fit_all
+from privrep.plotting import COLOURS, new_figure, plain_ticks
+from privrep.scaling import Fit, Window, fit_all
 from privrep.studies.tradeoff import (
-    ASKED,
+    CLIPS,
+    CONDITIONS,
+    METHODS,
     STUDY,
-    continued,
+    band,
     factors,
+    pairs,
     plans,
     regions,
     with_predictions,
 )
 
+COLOUR = {"jain2021": COLOURS[3], "shen2023": COLOURS[0]}
 SERIES = {
     "A dist2": ("jain2021", COLOURS[3]),
+    "A-user dist2": ("jain2021, whole users clipped", COLOURS[1]),
     "B dist2": ("shen2023", COLOURS[0]),
-    "B fixed dist2": ("shen2023, one clip for all d", COLOURS[2]),
-    "B random dist2": ("shen2023, random start", COLOURS[4]),
+    "B-random dist2": ("shen2023, random start", COLOURS[4]),
+    "B-fixed dist2": ("shen2023, one clip for all d", COLOURS[2]),
 }
+FACTORS = {
+    "chosen clips": ("A", "B", COLOURS[0]),
+    "whole users clipped": ("A-user", "B", COLOURS[1]),
+    "label noise 0.5": ("A-half", "B-half", COLOURS[2]),
+    "label noise 1": ("A-noisy", "B-noisy", COLOURS[4]),
+}
+"""Factors drawn beside the band: label -> series of both methods, colour."""
 BUDGET = {"epsilon dist2": "ε, dist2", "kappa distF": "κ, T = 24 κ², distF"}
 USERS = {"A users": ("jain2021", COLOURS[3]), "B users": ("shen2023", COLOURS[0])}
 KINDS = {"neither": "0.6", "A": COLOURS[3], "B": COLOURS[0], "both": COLOURS[2]}
 WIDEST = 1000
+"""Largest dimension of the counts, which are arithmetic."""
 
 
 def lines(axis: Axes, fits: dict[str, Fit], names: dict[str, tuple[str, str]], scales: dict[str, float]) -> None:
@@ -65,43 +78,79 @@ def lines(axis: Axes, fits: dict[str, Fit], names: dict[str, tuple[str, str]], s
 def numbered(measures: list[Measure]) -> pd.DataFrame:
     """Measures whose names end in a dimension, as a table."""
     return pd.DataFrame(
-        [(int(m.quantity.split("= ")[1]), m.measured, m.ci_low, m.ci_high) for m in measures if "= " in m.quantity],
+        [(int(m.quantity.split("= ")[1]), m.measured, m.ci_low, m.ci_high) for m in measures],
         columns=["dim", "factor", "ci_low", "ci_high"],
     )
 
 
-def draw_exponents(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
-    """Error times epsilon and n against d, and the factor between the methods, continued beyond what was run."""
-    first = cells.groupby("series")[["epsilon", "users"]].first()
-    scales = {name: float(first.loc[fits[name].sweep.spec.series].prod()) for name in SERIES}
-    figure, axes = new_figure(8.2, 3.9, ncols=2, width_ratios=(5, 4))
-    lines(axes[0], fits, SERIES, scales)
-    axes[0].set_ylabel("dist2 · ε · n")
-    axes[0].legend(fontsize=7.5, loc="upper left")
-    bottom, top = axes[0].get_ylim()
-    axes[0].set_ylim(bottom, top * 8)  # room for the legend
-    measured = numbered(factors(cells, "A", "B", "A over B"))
-    further = numbered(continued(cells))
+def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
+    """Exponent of d of both methods in each setting, with its interval and the law's slope on the same points."""
+    rows = []
+    for place, one in enumerate(CLIPS + CONDITIONS):
+        for method, series in zip(METHODS.values(), (one.first, one.second), strict=True):
+            if series:
+                found = fits[f"{series} dist2"]
+                out = found.sweep.too_few
+                rows.append((place, one.label, method, found.slope, *found.interval, found.local, out))
+    return pd.DataFrame(rows, columns=["row", "setting", "method", "exponent", "ci_low", "ci_high", "law", "left out"])
+
+
+def draw_settings(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
+    """Exponents of d by setting, and the factor between the methods against d as a band over clips."""
+    figure, axes = new_figure(9.4, 4.2, ncols=2, width_ratios=(5, 4))
+    table = exponents(fits)
+    axis = axes[0]
+    for value in (1, 1.5):
+        axis.axvline(value, color="0.6", linestyle="--", linewidth=1)
+    for method, shift in (("jain2021", -0.13), ("shen2023", 0.13)):
+        part = table[(table["method"] == method) & table["exponent"].notna()]
+        ends = [part["exponent"] - part["ci_low"], part["ci_high"] - part["exponent"]]
+        style = {"fmt": "o", "markersize": 5, "color": COLOUR[method], "elinewidth": 1.2}
+        axis.errorbar(part["exponent"], part["row"] + shift, xerr=ends, label=method, **style)
+        axis.plot(part["law"], part["row"] + shift, "|", color="0.1", markersize=9, label="_")
+    axis.plot([], [], "|", color="0.1", markersize=9, label="law on the same grid")
+    labels = [one.label.replace("kappa", "κ").replace("epsilon", "ε") for one in CLIPS + CONDITIONS]
+    axis.set_yticks(range(len(labels)), labels)
+    axis.axhline(len(CLIPS) - 0.5, color="0.85", linewidth=0.8)
+    axis.invert_yaxis()
+    axis.set_xlabel("exponent of d")
+    axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.45, 1.13), ncols=3)
+    clips = pairs(cells, Window().noise_ratio)
+    ends = band(clips)
     axis = axes[1]
-    for table, colour, face in ((measured, COLOURS[0], COLOURS[0]), (further, "0.35", "white")):
-        ends = [table["factor"] - table["ci_low"], table["ci_high"] - table["factor"]]
-        axis.errorbar(table["dim"], table["factor"], ends, fmt="o", color=colour, markerfacecolor=face, markersize=5)
-    for row in further.itertuples():
-        place = {"textcoords": "offset points", "xytext": (-6, 8), "ha": "right", "fontsize": 8.5, "color": "0.35"}
-        axis.annotate(f"{row.factor:.0f}×", (row.dim, row.factor), **place)
-    slope, height = np.polyfit(np.log(further["dim"]), np.log(further["factor"]), 1)
-    dims = np.array([measured["dim"].min(), WIDEST])
-    axis.plot(dims, np.exp(height) * dims**slope, color="0.35", linestyle=":", linewidth=1.2)
+    axis.fill_between(ends["dim"], ends["min"], ends["max"], color="0.88", label="all pairs of clips")
+    parts = [table.assign(panel="exponent"), clips.assign(panel="pair of clips"), ends.assign(panel="band")]
+    for label, (series, other, colour) in FACTORS.items():
+        drawn = numbered(factors(cells, series, other, label))
+        arms = [drawn["factor"] - drawn["ci_low"], drawn["ci_high"] - drawn["factor"]]
+        width = 2 if label == "chosen clips" else 1.1
+        axis.errorbar(
+            drawn["dim"], drawn["factor"], arms, fmt="o-", color=colour, markersize=4, linewidth=width, label=label
+        )
+        parts.append(drawn.assign(panel="factor", setting=label))
+    axis.axhline(1, color="0.6", linestyle="--", linewidth=1)
     axis.set(xscale="log", yscale="log", xlabel="d", ylabel="error of jain2021 over shen2023")
-    ticks = [*measured["dim"], *[dim for dim in ASKED if dim > measured["dim"].max()]]
+    ticks = sorted({*clips["dim"], *parts[-1]["dim"]})
     axis.set_xticks(ticks, [f"{tick}" for tick in ticks])
     axis.minorticks_off()
-    few_ticks(axis.yaxis)
+    plain_ticks(axis.yaxis)
+    axis.legend(fontsize=7.5)
+    return figure, pd.concat(parts, ignore_index=True)
+
+
+def draw_exponents(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
+    """Error times epsilon and n against d."""
+    first = cells[cells["epsilon"].notna()].groupby("series")[["epsilon", "users"]].first()
+    scales = {name: float(first.loc[fits[name].sweep.spec.series].prod()) for name in SERIES}
+    figure, axis = new_figure(5.2, 4.2)
+    lines(axis, fits, SERIES, scales)
+    axis.set_ylabel("dist2 · ε · n")
+    axis.legend(fontsize=7.5, loc="upper left")
+    bottom, top = axis.get_ylim()
+    axis.set_ylim(bottom, top * 10)  # room for the legend
     numbers = fit_table(fits, SERIES)
     numbers["times epsilon n"] = numbers["error"] * numbers["fit"].map(scales)
-    extra = pd.concat([measured.assign(fit="A over B, measured"), further.assign(fit="A over B, continued")])
-    extra = extra.rename(columns={"dim": "value", "factor": "error"}).assign(parameter="dim", response="factor")
-    return figure, pd.concat([numbers, extra], ignore_index=True)
+    return figure, numbers
 
 
 def draw_users(fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
@@ -162,6 +211,7 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
     cells = with_predictions(cells)
     fits = fit_all(STUDY, cells)
     return {
+        "comparison/settings": draw_settings(cells, fits),
         "comparison/d_exponent": draw_exponents(cells, fits),
         "comparison/budget": draw_fits(fits, BUDGET, claimed_exponents("shen2023", STUDY), "error"),
         "comparison/users_needed": draw_users(fits),

@@ -1,57 +1,151 @@
 """shen2023 against jain2021 (claims B-C5.1 and B-CMP): both complete methods on the same users, at the same exact (epsilon, delta).
 
-A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023; both charge their initialisation.
+A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023; both charge their initialisation. Clips and budgets were
+chosen by the study clip_choice on seeds of its own.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 
 from privrep import formulas
-from privrep.intervals import bootstrap_intervals
-from privrep.measure import Measure, exact
-from privrep.scaling import Fit, fit_all, fit_measures
+from privrep.clip_laws import CutStep, sample_step, user_step
+from privrep.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.measure import Measure, bare, exact, share
+from privrep.rng import stream
+from privrep.scaling import Fit, Window, fit_all, fit_measures
 from privrep.setups import centaur_floors
+from privrep.splits import count, split_samples
+from privrep.thresholds import user_units
 
 STUDY = "tradeoff"
 METHODS = {"A": "jain2021", "B": "shen2023"}
 WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
-ASKED = (50, 200, 1000)
-"""Dimensions at which the report says how many users fewer B needs."""
-FEWEST = 5
-"""Repetitions below which no interval is given."""
+FIRST_ALGORITHMS = ("altmin", "smallest_users")
+"""Those of jain2021."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to run the comparison: the series of both methods; one of them empty where the setting concerns the other alone.
+
+    `paired` : both run on the same users, so that their errors can be divided.
+    """
+
+    label: str
+    first: str = ""
+    second: str = ""
+    paired: bool = True
+
+
+CLIPS = (
+    Setting("chosen clips", "A", "B"),
+    Setting("today's uncut clips", "A-uncut", "B-uncut"),
+    Setting("clip 1e-4", "A-own"),
+    Setting("whole users clipped", "A-user"),
+    Setting("random start", "", "B-random"),
+    Setting("one clip for all d", "", "B-fixed", paired=False),
+)
+CONDITIONS = (
+    Setting("label noise 0.5", "A-half", "B-half"),
+    Setting("label noise 1", "A-noisy", "B-noisy"),
+    Setting("k = 4", "A-rank", "B-rank"),
+    Setting("kappa = 3", "A-condition", "B-condition", paired=False),
+    Setting("epsilon = 1", "A-tight", "B-tight"),
+)
+"""The chosen clips under other conditions."""
+FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
+SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
+"""Series of either method whose clips differ, on the same users: the factor between the methods is a band over their pairs."""
+
+
+def first_step(row: pd.Series) -> tuple[CutStep, float]:
+    """The step of Algorithm 2 of a row of jain2021, and x. Of heads of several lengths the step takes the mean square, x the shortest."""
+    n, d, k, delta = (row[name] for name in ("users", "dim", "rank", "noise_multiplier"))
+    mean = float((np.geomspace(row["head_condition"], 1, int(k)) ** 2).mean())
+    if row["clip_unit"] == "user":
+        problem = Sizes(int(d), int(k), float(row["head_condition"]), float(row["label_noise_sd"]))
+        q = count(split_samples(row["split"], int(row["samples"])).subspace)
+        step = user_step(
+            n, q, delta, (row["clip_feature"], row["clip_label"]), user_units(row["clip_scale"], problem, q)
+        )
+        return step, step.ratio(d, k)
+    step = sample_step(n, int(d), int(k), delta, row["eta"] / math.sqrt(mean), row["zeta"] / math.sqrt(mean))
+    return step, mean * step.ratio(d, k)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the units of the clips ask of a problem."""
+
+    dim: int
+    rank: int
+    head_condition: float
+    label_noise_sd: float
+
+
+def first_laws(row: pd.Series) -> dict[str, float]:
+    """x, F3 under the clip, and the users at which the risk reaches the target; the laws are of noiseless labels and heads of one length."""
+    if not row["noise_multiplier"] > 0:
+        return {"noise_ratio": 0.0}
+    step, ratio = first_step(row)
+    if row["head_condition"] > 1 or row["label_noise_sd"] > 0:
+        return {"noise_ratio": ratio}
+    d, k = row["dim"], row["rank"]
+    final = count(split_samples(row["split"], int(row["samples"])).final)
+
+    def excess(log_users: float) -> float:
+        scale = row["users"] / math.exp(log_users)
+        moved = CutStep(step.second * scale, step.first * scale)
+        return formulas.personal_risk(moved.frobenius(d, k) ** 2, k, final, 0) - row["target"]
+
+    return {
+        "noise_ratio": 0.0 if row["algorithm"] == "smallest_users" else ratio,
+        "law_F": step.frobenius(d, k),
+        "law_2": step.spectral(d, k),
+        "users_law": math.exp(brentq(excess, 0, 30)) if row["target"] > 0 else math.nan,
+    }
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range, F9) and users_law, the n at which the
     laws reach the target."""
-    n, d, k, delta = (cells[name] for name in ("users", "dim", "rank", "noise_multiplier"))
-    first = cells["algorithm"].isin(["altmin", "smallest_users"]).to_numpy()
-    eta, zeta = cells["eta"], cells["zeta"]
-    ratio = formulas.noise_ratio(n, d, k, delta, eta)
-    labels = np.sqrt(1 + zeta**2 / (k * eta**2))  # F3's share of the noise on b
-    later, later_2 = centaur_floors(cells)
-    # The risk after the final fit, on half of the samples or on all of them.
-    linear = np.where(first, formulas.step_privacy(n, d, k, delta, eta, zeta), later)
-    final = np.where(first, cells["samples"] / 2, cells["samples"])
-    risk = formulas.personal_risk(linear**2, k, final, 0)
-    return cells.assign(
-        noise_ratio=np.where(first & cells["smallest_users"].isna(), ratio, 0.0),
-        law_F=np.where(first, formulas.step_privacy_resolved(ratio, d, k) * labels, later),
-        law_2=later_2,
-        users_law=n * np.sqrt(risk / cells["target"]),
+    frobenius, spectral = centaur_floors(cells)
+    risk = formulas.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
+    plain = (cells["head_condition"] == 1) & (cells["label_noise_sd"] == 0)
+    table = cells.assign(
+        noise_ratio=0.0,
+        law_F=np.where(plain, frobenius, np.nan),
+        law_2=np.where(plain, spectral, np.nan),
+        users_law=cells["users"] * np.sqrt(risk / cells["target"]),
     )
+    names = ["noise_ratio", "law_F", "law_2", "users_law"]
+    first = cells["algorithm"].isin(FIRST_ALGORITHMS)
+    found = [first_laws(row) for _, row in cells[first].iterrows()]
+    table.loc[first, names] = pd.DataFrame(found, columns=names).to_numpy(dtype=float)
+    return table
 
 
-def squares(cells: pd.DataFrame, series: str, response: str) -> pd.DataFrame:
-    """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged."""
+def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False) -> pd.DataFrame:
+    """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged; with `floor` less that of the same
+    users without noise."""
     rows = cells[cells["series"] == series]
-    # A fit that failed leaves no number for its repetition, not the mean of the others.
-    return (rows[response] ** 2).groupby([rows["dim"], rows["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
+
+    def table(part: pd.DataFrame) -> pd.DataFrame:
+        # A fit that failed leaves no number for its repetition, not the mean of the others.
+        return (
+            (part[response] ** 2).groupby([part["dim"], part["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
+        )
+
+    noisy = table(rows[rows["noise_multiplier"] != 0])
+    return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
 
 
 def root_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np.ndarray:
@@ -59,16 +153,20 @@ def root_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np
     return np.sqrt(above.to_numpy()[:, pick].mean(axis=1) / below.to_numpy()[:, pick].mean(axis=1))
 
 
-def paired(cells: pd.DataFrame, series: str, other: str, response: str = "dist2") -> tuple[pd.DataFrame, pd.DataFrame]:
+def paired(
+    cells: pd.DataFrame, series: str, other: str, response: str = "dist2", floor: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two series on the dimensions and repetitions that both have."""
-    above, below = squares(cells, series, response), squares(cells, other, response)
+    above, below = squares(cells, series, response, floor), squares(cells, other, response, floor)
     dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
     return above.loc[dims, seeds], below.loc[dims, seeds]
 
 
-def factors(cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2") -> list[Measure]:
+def factors(
+    cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2", floor: bool = False
+) -> list[Measure]:
     """How many times the error of one series is that of another at each dimension, with paired intervals."""
-    above, below = paired(cells, series, other, response)
+    above, below = paired(cells, series, other, response, floor)
 
     def statistic(pick):
         return {
@@ -79,46 +177,95 @@ def factors(cells: pd.DataFrame, series: str, other: str, name: str, response: s
 
 
 def intervals(statistic, repetitions: int, name: str) -> list[Measure]:
-    """Several statistics of the repetitions with their bootstrap intervals; without any below `FEWEST` repetitions."""
-    values = statistic(np.arange(repetitions))
-    ends = bootstrap_intervals(statistic, repetitions, name) if repetitions >= FEWEST else {}
-    return [Measure(key, value, *ends.get(key, (value, value)), repetitions) for key, value in values.items()]
+    """Several statistics of the repetitions with their bootstrap intervals."""
+    ends = bootstrap_intervals(statistic, repetitions, name)
+    return [Measure(key, value, *ends[key], repetitions) for key, value in statistic(np.arange(repetitions)).items()]
 
 
-def continued(cells: pd.DataFrame) -> list[Measure]:
-    """Exponent of the factor in d, and the factor where it is asked for. Both errors fall like 1/n, so it is the ratio of users needed."""
-    above, below = paired(cells, "A", "B")
-    logs = np.log(above.index.to_numpy(dtype=float))
+def slope_measure(statistic, repetitions: int, name: str, formula: float) -> Measure:
+    """An exponent that is no fit of one series, with its bootstrap standard error, Student interval and the laws' slope on the same grid."""
+    value = float(statistic(np.arange(repetitions)))
+    rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
+    draws = np.array([statistic(pick) for pick in rng.integers(repetitions, size=(DRAWS, repetitions))])
+    error = float(spread(draws, repetitions))
+    half = student(repetitions) * error
+    return Measure(name, value, value - half, value + half, repetitions, "", error, formula)
+
+
+def slope(dims, values) -> float:
+    """Least-squares slope on logarithmic axes."""
+    return float(np.polyfit(np.log(np.asarray(dims, dtype=float)), np.log(values), 1)[0])
+
+
+def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, dims) -> float:
+    """Slope of the ratio of two laws on a grid of dimensions; NaN where one has none."""
+    first, second = (
+        cells[(cells["series"] == one) & (cells["noise_multiplier"] != 0)].groupby("dim")[column].mean().reindex(dims)
+        for one in (series, other)
+    )
+    return slope(dims, (first / second).to_numpy())
+
+
+def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measure:
+    """Exponent of d in the factor between two series."""
+    above, below = paired(cells, series, other, floor=floor)
+    formula = law_ratio_slope(cells, series, other, "law_2", above.index)
+    return slope_measure(lambda pick: slope(above.index, root_ratio(above, below, pick)), above.shape[1], name, formula)
+
+
+def users_exponent(fits: dict[str, Fit]) -> Measure:
+    """Exponent of d in the ratio of the users that both methods were found to need."""
+    wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
+    dims = wanted.values
 
     def statistic(pick):
-        slope, height = np.polyfit(logs, np.log(root_ratio(above, below, pick)), 1)
-        at = {f"users ratio at d = {dim}": float(np.exp(height + slope * np.log(dim))) for dim in ASKED}
-        return {"exponent of the factor": float(slope)} | at
+        return slope(dims, wanted.errors[:, pick].mean(axis=1) / needed.errors[:, pick].mean(axis=1))
 
-    low, high = above.index.min(), above.index.max()
-    notes = {f"users ratio at d = {dim}": "continued" for dim in ASKED if not low <= dim <= high}
-    found = intervals(statistic, above.shape[1], "continued factor")
-    return [Measure(m.quantity, m.measured, m.ci_low, m.ci_high, m.seeds, notes.get(m.quantity, "")) for m in found]
+    formula = slope(dims, wanted.predicted / needed.predicted)
+    return slope_measure(statistic, wanted.repetitions, "exponent of the ratio of users", formula)
 
 
-def law_ratio(cells: pd.DataFrame, dim: int) -> float:
-    """distF of A over that of B at any d by the laws F3 and F9, first order: for n so large that both are small. The thresholds grow with d as
-    in the series: eta and zeta_g like sqrt(d), zeta not at all."""
-    a, b = (cells[cells["series"] == series].iloc[0] for series in METHODS)
-    eta, clip = (row[name] * (dim / row["dim"]) ** 0.5 for row, name in ((a, "eta"), (b, "zeta")))
-    first = formulas.step_privacy(a["users"], dim, a["rank"], a["noise_multiplier"], eta, a["zeta"])
-    noise = formulas.centaur_noise(b["users"], b["noise_multiplier"], clip, b["step"])
-    return float(first / formulas.centaur_frobenius(noise, dim, np.ones(int(b["rank"])), b["step"]))
+def usable(cells: pd.DataFrame, series: str, limit: float) -> pd.DataFrame:
+    """Rows of a series at the dimensions where x is at most the limit: beyond, Algorithm 2 leaves its linear regime."""
+    rows = cells[cells["series"] == series]
+    largest = rows.groupby("dim")["noise_ratio"].transform("max")
+    return rows[largest <= limit]
 
 
-def direct_exponent(wanted: np.ndarray, needed: np.ndarray, dims: np.ndarray) -> list[Measure]:
-    """Exponent of d in the ratio of the users that both methods were found to need; (p, s) each."""
+def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
+    """The factor at each dimension for all pairs of clips of the two methods, with paired intervals."""
+    rows = []
+    for series, other in itertools.product(FIRST, SECOND):
+        both = pd.concat([usable(cells, series, limit), usable(cells, other, limit)])
+        for found in factors(both, series, other, f"{series} over {other}"):
+            dim = int(found.quantity.split("= ")[1])
+            rows.append((series, other, dim, found.measured, found.ci_low, found.ci_high, found.seeds))
+    return pd.DataFrame(rows, columns=["jain2021", "shen2023", "dim", "factor", "ci_low", "ci_high", "seeds"])
 
-    def statistic(pick):
-        ratio = wanted[:, pick].mean(axis=1) / needed[:, pick].mean(axis=1)
-        return {"exponent of the ratio of users": float(np.polyfit(np.log(dims), np.log(ratio), 1)[0])}
 
-    return intervals(statistic, wanted.shape[1], "ratio of users")
+def band(table: pd.DataFrame) -> pd.DataFrame:
+    """Least and largest factor at each dimension over all pairs."""
+    return table.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
+
+
+def band_measures(table: pd.DataFrame) -> list[Measure]:
+    """The ends of the band with the intervals of the pairs that give them."""
+    found = []
+    for dim, here in table.groupby("dim"):
+        for word, index in (("least", here["factor"].idxmin()), ("largest", here["factor"].idxmax())):
+            row = here.loc[index]
+            note = f"{row['jain2021']} over {row['shen2023']}"
+            found.append(
+                Measure(
+                    f"{word} factor over clips at d = {dim}",
+                    row["factor"],
+                    row["ci_low"],
+                    row["ci_high"],
+                    int(row["seeds"]),
+                    note,
+                )
+            )
+    return found
 
 
 def regions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -182,9 +329,9 @@ class MomentPlan:
 
 
 def plans(cells: pd.DataFrame) -> dict[str, Plan | MomentPlan]:
-    """A, B, and B from a random start."""
-    samples = int(cells.loc[cells["series"] == "A", "samples"].iloc[0])
-    return {"A": MomentPlan(samples), "B": plan(cells, "B"), "B from a random start": plan(cells, "B-random")}
+    """A and B as printed, and B from a random start."""
+    samples = int(cells.loc[cells["series"] == "A-uncut", "samples"].iloc[0])
+    return {"A": MomentPlan(samples), "B": plan(cells, "B-uncut"), "B from a random start": plan(cells, "B-random")}
 
 
 def crossing(first, second, low: float = 10, high: float = 1e6) -> float:
@@ -194,34 +341,84 @@ def crossing(first, second, low: float = 10, high: float = 1e6) -> float:
     return float(dims[more.argmax()]) if more.any() else float("inf")
 
 
+def setting_fits(one: Setting) -> list[str]:
+    """Names of the fits of a setting's series, first method first."""
+    return [f"{series} dist2" for series in (one.first, one.second) if series]
+
+
+def range_measures(fits: dict[str, Fit]) -> list[Measure]:
+    """Least and largest exponent of d of either method over the settings that have one, with the intervals of those fits."""
+    found = []
+    for method, side in (("jain2021", "first"), ("shen2023", "second")):
+        names = {one.label: f"{getattr(one, side)} dist2" for one in CLIPS + CONDITIONS if getattr(one, side)}
+        known = {label: fits[name] for label, name in names.items() if not math.isnan(fits[name].slope)}
+        for word, choose in (("least", min), ("largest", max)):
+            name = f"{word} exponent of d over settings, {method}"
+            if not known:
+                found.append(Measure(name, *[math.nan] * 3, note="no setting has an exponent"))
+                continue
+            label = choose(known, key=lambda one: known[one].slope)
+            one = known[label]
+            found.append(Measure(name, one.slope, *one.interval, one.sweep.repetitions, label))
+    return found
+
+
+def gap_measures(cells: pd.DataFrame, fits: dict[str, Fit]) -> list[Measure]:
+    """For each setting with both methods, how much larger the exponent of jain2021 is: the exponent of the factor."""
+    found = []
+    for one in CLIPS + CONDITIONS:
+        if one.first and one.second and one.paired:
+            name = "exponent of the factor" if one.first == "A" else f"exponent of the factor, {one.label}"
+            found.append(factor_exponent(cells, one.first, one.second, name, floor=one.label.startswith("label noise")))
+    found.append(factor_exponent(cells, "A-user", "B", "exponent of the factor, whole users clipped"))
+    return found
+
+
+def start_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Where the rounds of B begin, and in which runs the printed test of the selection passes."""
+    found = []
+    for series in ("B", "B-uncut", "users-B", "map-B"):
+        part = cells[cells["series"] == series]
+        seeds = int(part["seed"].nunique())
+        passed, start = part["selection_passed"].sum(), part["start_dist2"].median()
+        found += [
+            share(f"selection passed, {series}", int(passed), len(part)),
+            bare(f"median dist2 of the start, {series}", start, seeds),
+        ]
+    return found
+
+
 def measure(cells: pd.DataFrame) -> list[Measure]:
-    """Exponents in d, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
+    """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
     cells = with_predictions(cells)
     fits: dict[str, Fit] = fit_all(STUDY, cells)
-    found = fit_measures(fits)
-    found += factors(cells, "A", "B", "A over B") + continued(cells)
-    found += factors(cells, "B-random", "B", "random start over B")
-    found += factors(cells, "A-printed", "A", "A, printed over own clip") + factors(
-        cells, "B-printed", "B", "B, printed over own clip"
+    found = fit_measures(fits) + range_measures(fits) + gap_measures(cells, fits)
+    found += factors(cells, "A", "B", "A over B") + factors(cells, "A-user", "B", "A over B, whole users clipped")
+    found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(
+        cells, "A-own", "B", "A over B, clip 1e-4"
     )
+    found += band_measures(pairs(cells, Window().noise_ratio))
+    for one in CONDITIONS:
+        if one.paired:
+            found += factors(cells, one.first, one.second, f"A over B, {one.label}")
+        if one.label.startswith("label noise"):
+            found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
+    found += factors(cells, "B-random", "B", "random start over B")
+    found += factors(cells, "A-uncut", "A", "A, uncut over chosen") + factors(
+        cells, "B-uncut", "B", "B, uncut over chosen"
+    )
+    found += factors(cells, "B-printed", "B", "B, printed over chosen")
     found += factors(cells, "A-printed", "B-printed", "A over B, both printed") + factors(
         cells, "A", "B-printed", "A over B, printed"
     )
-    found += factors(cells, "A-noisy", "B-noisy", "A over B, noisy labels")
-    wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
-    for dim, a, b in zip(wanted.values, wanted.errors, needed.errors, strict=True):
+    wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
+    for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
         name = f"users of A over B at d = {dim:g}"
         found += intervals(
             lambda pick, a=a, b=b, name=name: {name: float(a[pick].mean() / b[pick].mean())}, len(a), name
         )
-    own = cells[cells["series"].isin(["B", "users-B", "map-B"])]
-    for series, part in own.groupby("series"):
-        seeds = int(part["seed"].nunique())
-        passed, start = part["selection_passed"].mean(), part["start_dist2"].median()
-        found += [
-            Measure(f"selection passed, {series}", passed, passed, passed, seeds, f"{len(part)} runs"),
-            Measure(f"median dist2 of the start, {series}", start, start, start, seeds),
-        ]
+    found.append(users_exponent(fits))
+    found += start_measures(cells)
     table = regions(cells)
     for kind in ("A", "B", "both", "neither"):
         found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
@@ -229,7 +426,5 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     for name in ("numbers_sent", "multiplications"):
         counts, label = {who: getattr(one, name) for who, one in does.items()}, name.replace("_", " ")
         found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
-        found += [exact(f"{label}, {who}, d = 80", count(80, 2)) for who, count in counts.items()]
-    found += [exact(f"users ratio by law at d = {dim}", law_ratio(cells, dim)) for dim in ASKED]
-    found += direct_exponent(wanted.errors, needed.errors, wanted.values)
+        found += [exact(f"{label}, {who}, d = 80", needed(80, 2)) for who, needed in counts.items()]
     return found

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+import math
+
 from privrep.report.findings.rates import exponent, heading, judged, known, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import count, listing, number
 
 STUDY = "tradeoff"
-ALIKE = 2**0.5
-"""Errors within this factor count as alike: half of the budget is worth so much in noise."""
 POOR = 0.5
 """A start whose dist2 is beyond this is none that the proof could use: it asks for 0.2."""
 
 
+SIDES = ("jain2021", "shen2023")
+CLIP_SETTINGS = {
+    "uncut": "with clips that cut nothing",
+    "clip 1e-4": "with jain2021's own clip of $10^{-4}$",
+    "whole users clipped": "with each user's sums clipped as a whole, which is in neither paper",
+}
+"""Measures of the factor at other clips -> in words."""
+
+
 def at(measures: Measures, prefix: str) -> dict[int, str]:
-    """Dimension -> measured number with its interval, of the quantities `<prefix> at d = ...`."""
-    names = [name for name in measures.rows.index if name.startswith(f"{prefix} at d = ")]
+    """Dimension -> measured number with its interval where it has one, of the quantities `<prefix> at d = ...`."""
+    names = [name for name in measures.rows.index if name.startswith(f"{prefix} at d = ") and known(measures, name)]
     return {
-        int(name.split("= ")[1]): measures.text(name) for name in sorted(names, key=lambda n: int(n.split("= ")[1]))
+        int(name.split("= ")[1]): spelled(measures, name) for name in sorted(names, key=lambda n: int(n.split("= ")[1]))
     }
+
+
+def spelled(measures: Measures, name: str) -> str:
+    """A measured number with its interval, the number alone where it has none."""
+    row = measures.rows.loc[name]
+    ends = (float(row["ci_low"]), float(row["ci_high"]))
+    return measures.text(name) if all(math.isfinite(end) for end in ends) else number(measures.value(name))
+
+
+def told(found: dict[int, str]) -> str:
+    """Numbers by dimension as a phrase."""
+    return listing(f"{text} at $d = {dim}$" for dim, text in found.items())
+
+
+def ends_of(measures: Measures, method: str) -> tuple[str, str]:
+    """Least and largest exponent of a method over the settings."""
+    return tuple(spelled(measures, f"{word} exponent of d over settings, {method}") for word in ("least", "largest"))
+
+
+def ranges(measures: Measures) -> bool:
+    """Whether both ranges of exponents were measured."""
+    return known(
+        measures,
+        *(f"{word} exponent of d over settings, {method}" for word in ("least", "largest") for method in SIDES),
+    )
 
 
 def headline(run: Run) -> str:
@@ -26,71 +60,113 @@ def headline(run: Run) -> str:
     if not run.has(STUDY):
         return ""
     measures = run.measures(STUDY)
-    factors = at(measures, "A over B")
-    if not factors or not known(measures, "exponent A dist2", "exponent B dist2"):
-        return ""
-    dim = max(factors)
-    return (
-        f"**At one exact budget** the error of jain2021's method grows with the dimension $d$ as {exponent(measures, 'A dist2')}, that of "
-        f"shen2023's as {exponent(measures, 'B dist2')}; at $d = {dim}$ the first is {factors[dim]} times the second."
+    chosen, least, largest = (
+        at(measures, name) for name in ("A over B", "least factor over clips", "largest factor over clips")
     )
+    if not (chosen and least and largest and ranges(measures)):
+        return ""
+    exponents = listing(
+        f"{low} to {high} for {method}" for method in SIDES for low, high in [ends_of(measures, method)]
+    )
+    low, high = min(chosen), max(chosen)
+    noisy = at(measures, "A over B, label noise 1")
+    text = (
+        f"**At one exact budget**, in the linear model, the error grows with the dimension $d$ with an exponent of {exponents} over all settings of clips, label "
+        f"noise, rank, condition and $\\varepsilon$ that were run; how many times larger the error of jain2021's Algorithms 1 to 3 is depends on the clips: "
+        f"{chosen[low]} at $d = {low}$ and {chosen[high]} at $d = {high}$ with the clips that public simulation prefers for each method, and between "
+        f"{band_of(measures, 'least', min)} and {band_of(measures, 'largest', max)} over all pairs of clips"
+    )
+    if noisy:
+        text += f"; with label noise of sd 1 it is {told({dim: noisy[dim] for dim in (min(noisy), max(noisy))})}"
+    return f"{text}."
+
+
+def band_of(measures: Measures, word: str, choose) -> str:
+    """The least or largest factor over clips and dimensions."""
+    names = [name for name in measures.rows.index if name.startswith(f"{word} factor over clips at d = ")]
+    return number(choose(measures.value(name) for name in names if known(measures, name)))
 
 
 def head_to_head(run: Run, measures: Measures) -> str:
-    """Slopes and factors."""
+    """Exponents and factor with the chosen clips."""
     if not known(measures, "exponent A dist2", "exponent B dist2"):
         return ""
     own = judged(run, "B-CMP", "RATE-EXACT", "exponent of d, jain2021, dist2", "exponent of d, jain2021, distF")
     better = judged(run, "B-C5.1", "RATE-EXACT", "exponent of d, complete method")
-    ratio = judged(run, "B-CMP", "HOLDS", "exponent of d in the ratio of the errors")
-    factors = ", ".join(f"{text} at $d = {dim}$" for dim, text in at(measures, "A over B").items())
-    return (
-        f"{heading('The improvement by √d is real', 'One budget, two methods', own and better and ratio)} At the same exact budget the error of jain2021's "
-        f"method grows with $d$ as {exponent(measures, 'A dist2')}, that of shen2023's as {exponent(measures, 'B dist2')}. The first error is {factors} times "
-        "the second."
-    )
-
-
-def practitioner(measures: Measures) -> str:
-    """What the factor means in users."""
-    asked, users, law = (at(measures, name) for name in ("users ratio", "users of A over B", "users ratio by law"))
-    if not asked:
-        return ""
-    told = listing(f"{text} at $d = {dim}$" for dim, text in asked.items())
     text = (
-        f"**In users.** Where both errors fall like $1/n$, the factor is also the number of users that jain2021's method needs for each one that shen2023's "
-        f"needs: {told}."
+        f"{heading('The exponents differ as shen2023 says', 'One budget, two methods', own and better)} With the clips that public simulation prefers for each "
+        f"method, the error of jain2021's grows with $d$ as {exponent(measures, 'A dist2')}, that of shen2023's as {exponent(measures, 'B dist2')}; the first "
+        f"has the floor that its clip leaves without privacy taken off, on the same users. The ratio of the errors, floor included, is {told(at(measures, 'A over B'))}"
     )
-    notes = measures.rows["note"]
-    beyond = [dim for dim in asked if notes[f"users ratio at d = {dim}"] == "continued"]
-    if beyond:
-        text += f" At {listing(f'$d = {dim}$' for dim in beyond)} the fitted power is continued beyond what was run; its interval does not know of that."
-    if law:
-        text += f" The laws F3 and F9 say {listing(f'{value} at $d = {dim}$' for dim, value in law.items())}."
-    if users:
-        searched = ", ".join(f"{value} at $d = {dim}$" for dim, value in users.items())
-        text += f" Searched for directly, at a fixed risk, the ratio of users is {searched}"
-        slope = "exponent of the ratio of users"
-        text += f", an exponent of {measures.text(slope)}." if known(measures, slope) else "."
-    return text
+    if known(measures, "exponent of the factor"):
+        text += f", an exponent of {spelled(measures, 'exponent of the factor')}"
+    return f"{text}."
 
 
 def clips(run: Run, measures: Measures) -> str:
-    """The clip's share, and what the printed clips do."""
-    if not known(measures, "exponent B fixed dist2"):
+    """How exponents and factor move with the clips."""
+    least, largest = at(measures, "least factor over clips"), at(measures, "largest factor over clips")
+    if not (least and largest):
         return ""
-    half = judged(run, "B-C5.1", "LOOSE", "exponent of d, one clip for all d")
-    text = f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B fixed dist2')}."
-    printed = at(measures, "B, printed over own clip")
-    if printed:
-        spelled = listing(f"{value} at $d = {dim}$" for dim, value in printed.items())
-        alone = listing(f"{value} at $d = {dim}$" for dim, value in at(measures, "A over B, printed").items())
-        both = listing(f"{value} at $d = {dim}$" for dim, value in at(measures, "A over B, both printed").items())
+    text = f"**The factor is a property of the clips.** Over all pairs of clips it is {told(least)} at least and {told(largest)} at most. It is"
+    parts = [
+        f"{told(at(measures, f'A over B, {name}'))} {words}"
+        for name, words in CLIP_SETTINGS.items()
+        if at(measures, f"A over B, {name}")
+    ]
+    text += f" {'; '.join(parts)}." if parts else " not known elsewhere."
+    if known(measures, "exponent A-user dist2"):
         text += (
-            f" With the clips as printed, constants 1, its error is {spelled} times as large. Of the advantage over jain2021's method with practical thresholds "
-            f"a factor of {alone} is left; with the thresholds of jain2021's proofs it is {both}."
+            f" With whole users clipped jain2021's exponent is {exponent(measures, 'A-user dist2')}: a user's sum of $q$ samples grows more slowly than the bound $q$ "
+            "times that of a sample while $q$ exceeds $d$, so the exponent nears 1 for many samples and 1.5 for few."
+        )
+    printed = at(measures, "B, printed over chosen")
+    if printed:
+        text += (
+            f" With the clip as printed, constants 1, shen2023's error is {told(printed)} times that of its chosen clip; the ratio of the methods is then "
+            f"{told(at(measures, 'A over B, printed'))}, and {told(at(measures, 'A over B, both printed'))} with the thresholds of jain2021's proofs as well."
         )
     return text
+
+
+def one_clip(run: Run, measures: Measures) -> str:
+    """The clip's share in shen2023's exponent."""
+    if not known(measures, "exponent B-fixed dist2"):
+        return ""
+    half = judged(run, "B-C5.1", "LOOSE", "exponent of d, one clip for all d")
+    return f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B-fixed dist2')}."
+
+
+def conditions(measures: Measures) -> str:
+    """Label noise, rank, condition number and epsilon."""
+    if not ranges(measures):
+        return ""
+    spread = listing(f"{low} to {high} for {method}" for method in SIDES for low, high in [ends_of(measures, method)])
+    text = f"**Elsewhere.** Over all settings, with label noise, $k = 4$, $\\kappa = 3$ and $\\varepsilon = 1$, the exponent of $d$ is {spread}."
+    for level in ("0.5", "1"):
+        raw, less = (at(measures, f"A over B, label noise {level}{end}") for end in ("", ", floor removed"))
+        if raw:
+            text += f" With label noise of sd {level} the ratio of the errors is {told(raw)}"
+            text += f", and {told(less)} without what label noise alone leaves." if less else "."
+    for name, words in (("k = 4", "$k = 4$"), ("epsilon = 1", "$\\varepsilon = 1$")):
+        found = at(measures, f"A over B, {name}")
+        if found:
+            text += f" For {words} it is {told(found)}."
+    return text
+
+
+def users(run: Run, measures: Measures) -> str:
+    """Users needed for a fixed risk."""
+    found = at(measures, "users of A over B")
+    if not found:
+        return ""
+    name = "exponent of the ratio of users"
+    holds = judged(run, "B-CMP", "RATE-EXACT", "exponent of d in the ratio of the users")
+    text = (
+        f"{heading('Users, too, improve by √d', 'In users', holds)} To reach one risk, with the chosen clips, jain2021's method needs {told(found)} users for each one that "
+        "shen2023's needs"
+    )
+    return f"{text}, an exponent of {spelled(measures, name)}." if known(measures, name) else f"{text}."
 
 
 def start(measures: Measures) -> str:
@@ -98,23 +174,16 @@ def start(measures: Measures) -> str:
     factors = at(measures, "random start over B")
     if not factors:
         return ""
-    rows = measures.rows.loc[[f"random start over B at d = {dim}" for dim in factors]]
-    worst = max(float(high) for high in rows["ci_high"])
-    told = ", ".join(f"{text} at $d = {dim}$" for dim, text in factors.items())
     text = (
-        f"{heading('The initialisation is not needed', 'The initialisation', worst <= ALIKE)} The power method takes half of the budget. Spent on twice the rounds from a "
-        f"random start instead, with the same noise in each, it gives {told} times the error of the complete method."
+        f"**The initialisation.** Without it, with the whole budget in twice the rounds and the clip that suits this best, shen2023's error is {told(factors)} times that of the "
+        "complete method. A random start is slow where the clip is small, since no gradient moves the subspace further than its clip."
     )
     searched = "median dist2 of the start, users-B"
     if known(measures, searched):
         text += (
-            f" At the smallest number of users that reaches a fixed risk the selected start has a median distance of {measures.text(searched)}"
+            f" At the smallest number of users that reaches a fixed risk the start has a median distance of {number(measures.value(searched))}"
             f"{': the rounds do the work' if measures.value(searched) > POOR else ''}."
         )
-    passed = "selection passed, B"
-    if known(measures, passed):
-        share = number(100 * measures.value(passed), 2)
-        text += f" The printed test of the selection passes in {share} % of the runs of the sweep; otherwise the candidate nearest to the others serves."
     return text
 
 
@@ -132,23 +201,17 @@ def where(measures: Measures) -> str:
 
 
 def limits(run: Run, measures: Measures) -> str:
-    """When the improvement does not hold."""
+    """What the comparison leaves out."""
     if not known(measures, "numbers sent: d from which A needs more", "multiplications: d from which A needs more"):
         return ""
     sent, work = (measures.value(f"{name}: d from which A needs more") for name in ("numbers sent", "multiplications"))
-    rounds = measures.value("numbers sent, B from a random start, d = 80")
-    noisy = at(measures, "A over B, noisy labels")
+    rounds = measures.value("numbers sent, B, d = 80")
     parts = [
-        "It is against jain2021's Algorithms 1 to 3, not against its exponential mechanism.",
-        f"A user of shen2023's sends more numbers up to $d = {number(sent, 2)}$ and computes more up to $d = {number(work, 2)}$, since its initialisation is "
-        f"many runs of the power method; from a random start it sends {number(rounds, 3)} numbers at $d = 80$ where jain2021's step sends "
-        f"{number(measures.value('numbers sent, A, d = 80'), 3)}.",
+        "It is against jain2021's Algorithms 1 to 3, not against its exponential mechanism, and that method takes one pass over its users (E24), shen2023's many rounds.",
+        "Labels without noise are shen2023's assumption, and small clips live on it: gradients then vanish at the optimum.",
+        f"A user of shen2023's sends more numbers up to $d = {number(sent, 2)}$ and computes more up to $d = {number(work, 2)}$: {number(rounds, 3)} numbers at $d = 80$ where "
+        f"jain2021's step sends {number(measures.value('numbers sent, A, d = 80'), 3)}.",
     ]
-    if noisy:
-        told = listing(f"{value} at $d = {dim}$" for dim, value in noisy.items())
-        parts.append(
-            f"Theorem 5.1 has noiseless labels. With label noise of sd 1 the first error is {told} times the second."
-        )
     if known(measures, "exponent kappa distF"):
         row = measures.rows.loc["exponent kappa distF"]
         grows = (
@@ -165,8 +228,10 @@ def findings(run: Run) -> str:
     measures = run.measures(STUDY)
     return paragraphs(
         head_to_head(run, measures),
-        practitioner(measures),
         clips(run, measures),
+        one_clip(run, measures),
+        conditions(measures),
+        users(run, measures),
         start(measures),
         where(measures),
         limits(run, measures),

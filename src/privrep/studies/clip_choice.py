@@ -1,0 +1,99 @@
+"""Clips and budgets of both methods, chosen by one rule on simulated data from the public law, before the comparison is run.
+
+The rule: of all settings of a method take the one with the least geometric mean of dist2 over dimensions and seeds. The outcome stands in the series
+of config/studies/tradeoff.yaml; what is measured here is how far that file's setting is from the best.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from privrep.config import ROOT, read_yaml
+from privrep.measure import Measure, exact
+
+STUDY = "clip_choice"
+CHOICES = {
+    "A": ("A", "A-own"),
+    "A-user": ("A-user",),
+    "B": ("B",),
+    "B-random": ("B-random",),
+}
+"""Series of the study tradeoff -> series here among which its setting was chosen."""
+CONDITIONS = tuple(f"{method}-{name}" for name in ("noisy", "rank", "condition", "tight") for method in "AB")
+"""Series, here and there, in which the clip alone was chosen for other conditions."""
+KEYS = ("series", "clip_feature", "clip", "init_share")
+"""What a setting is: the other clips go along with the first."""
+TYPICAL = {"clip_feature": 1.0, "clip": 1 / 8}
+"""The typical size in the unit of each clip."""
+LONGER = {"B-condition": 5.0}
+"""How many times the typical size is larger: gradients of heads of condition number kappa by (kappa^2 + 1) / 2."""
+
+
+def settings(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per setting: its geometric mean of dist2 over dimensions and seeds, NaN where a fit failed, and its clip over the typical size."""
+    rows = cells.assign(log=np.log(cells["dist2"]))
+    table = rows.groupby(list(KEYS), dropna=False)["log"].agg(lambda one: one.mean(skipna=False)).reset_index()
+    size = table["clip_feature"] / TYPICAL["clip_feature"]
+    size = size.where(size.notna(), table["clip"] / TYPICAL["clip"])
+    size = size / table["series"].map(LONGER).fillna(1)
+    return table.assign(dist2=np.exp(table.pop("log")), size=size.where(table["series"] != "A-own"))
+
+
+def typed(series: str) -> dict[str, object]:
+    """The options that config/studies/tradeoff.yaml gives to a series."""
+    return read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")["series"][series]["options"]
+
+
+def is_chosen(table: pd.DataFrame, series: str) -> pd.Series:
+    """Which rows are the setting that the file gives to a series of the study tradeoff."""
+    options = typed(series)
+    own = series == "A" and options.get("clip_scale", "absolute") == "absolute"
+    same = table["series"] == ("A-own" if own else series)
+    for name in ("clip_feature", "clip", "init_share"):
+        if name in options:
+            same &= np.isclose(table[name], options[name])
+    return same
+
+
+def compared(table: pd.DataFrame, series: str, among: tuple[str, ...]) -> tuple[float, pd.Series]:
+    """Error of the file's setting over the least one, NaN where the file's is not on this grid, and the best setting."""
+    here = table[table["series"].isin(among)]
+    chosen, best = here.loc[is_chosen(here, series), "dist2"], here.loc[here["dist2"].idxmin()]
+    return (float(chosen.iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan), best
+
+
+def measure(cells: pd.DataFrame) -> list[Measure]:
+    """For each choice the error of the file's setting over the least one, in these runs, and how much the error varies over settings."""
+    table, found = settings(cells), []
+    for series, among in CHOICES.items():
+        ratio, best = compared(table, series, among)
+        note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
+        here = table[table["series"].isin(among)]
+        found.append(exact(f"chosen over best, {series}", ratio, note))
+        found.append(exact(f"settings tried, {series}", len(here)))
+        found.append(exact(f"largest over least error, {series}", here["dist2"].max() / best["dist2"]))
+    others = [series for series in CONDITIONS if (table["series"] == series).any()]
+    ratios = [compared(table, series, (series,))[0] for series in others]
+    note = f"{len(others)} choices" if others else "none was run"
+    found.append(
+        exact(
+            "chosen over best, other conditions",
+            max(ratios, key=lambda one: (math.isnan(one), one), default=math.nan),
+            note,
+        )
+    )
+    return found
+
+
+def described(setting: pd.Series) -> str:
+    """A setting in words."""
+    size = "clip 1e-4" if math.isnan(setting["size"]) else f"clip {setting['size']:g} of the typical size"
+    share = setting["init_share"]
+    return (
+        size
+        if setting["series"] == "B-random" or math.isnan(share)
+        else f"{size}, {share:g} of the budget for the start"
+    )

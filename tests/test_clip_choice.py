@@ -1,0 +1,81 @@
+"""The choice of the clips: by one rule, from the public simulation alone, and what the comparison's file says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privrep.config import ROOT, read_config, read_study, read_yaml
+from privrep.grids import expand
+from privrep.studies import clip_choice
+
+TRADEOFF = read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")
+
+
+def test_seeds_are_apart_from_those_of_the_comparison():
+    """No data set of the choice is judged."""
+    config = read_config()
+    chosen, judged = (
+        {cell.problem for cell in expand(read_study(config, name))} for name in ("clip_choice", "tradeoff")
+    )
+    assert not chosen & judged
+    assert min(problem.seed for problem in chosen) > max(problem.seed for problem in judged)
+
+
+def test_both_methods_have_one_grid():
+    """The same factors of the typical size, and the same shares of the budget."""
+    grids = read_yaml(ROOT / "config" / "studies" / "clip_choice.yaml")["grids"]
+    sizes = {name: [one["clip_feature"] for one in grids["A"]["together"]] for name in ("A",)}
+    sizes["B"] = [one["clip"] / clip_choice.TYPICAL["clip"] for one in grids["B"]["together"]]
+    sizes["B-random"] = [clip / clip_choice.TYPICAL["clip"] for clip in grids["B-random"]["clip"]]
+    assert sizes["A"] == sizes["B"] == sizes["B-random"] == [0.125, 0.25, 0.5, 1, 2]
+    assert grids["A"]["init_share"] == grids["B"]["init_share"] == grids["A-own"]["init_share"]
+    for one in grids["A"]["together"]:
+        assert one["clip_feature"] == one["clip_label"] == one["init_label_clip"]
+    for one in grids["B"]["together"]:
+        assert one["init_clip"] == 4 * one["clip"]  # both at the same factor of their typical sizes
+
+
+def table(best: float = 1.0, **options) -> pd.DataFrame:
+    """Cells on which the file's setting of every series is the best, or `best` times the error of another one."""
+    rows = []
+    for series in clip_choice.CHOICES:
+        typed = TRADEOFF["series"][series]["options"]
+        own = series == "A" and "clip_scale" not in typed
+        base = {"series": "A-own" if own else series, "clip_feature": np.nan, "clip": np.nan, "init_share": 0.5}
+        base |= {name: typed[name] for name in ("clip_feature", "clip", "init_share") if name in typed}
+        axis = "clip" if "clip" in typed else "clip_feature"
+        other = base | {"series": series, axis: 3.0}
+        for seed in (0, 1):
+            rows += [
+                base | {"seed": seed, "dist2": 0.1 * best * (1 + seed)},
+                other | {"seed": seed, "dist2": 0.1 * (1 + seed) * 1.0},
+            ]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("best", [0.5, 1.0, 2.0])
+def test_a_setting_that_is_not_the_best_shows(best):
+    """Chosen over least error is 1 where the file has the best setting, and its ratio where it has not."""
+    found = {one.quantity: one.measured for one in clip_choice.measure(table(best))}
+    for series in clip_choice.CHOICES:
+        assert found[f"chosen over best, {series}"] == pytest.approx(max(1.0, best))
+        assert found[f"settings tried, {series}"] == 2
+
+
+def test_a_setting_that_was_not_run_is_no_number():
+    """A file that names a setting off the grid cannot pass."""
+    cells = table()
+    cells["init_share"] = 0.77
+    found = {one.quantity: one for one in clip_choice.measure(cells)}
+    assert math.isnan(found["chosen over best, A"].measured) and "not on this grid" in found["chosen over best, A"].note
+
+
+def test_a_failed_fit_is_no_candidate():
+    """Its setting has no error, and the others are judged without it."""
+    cells = table(2.0)
+    cells.loc[(cells["series"] == "B") & (cells["seed"] == 0) & (cells["clip"] == 3.0), "dist2"] = np.nan
+    assert {one.quantity: one.measured for one in clip_choice.measure(cells)}["chosen over best, B"] == pytest.approx(1)
