@@ -1,4 +1,3 @@
-
 """Figures of the study tradeoff: both papers' complete methods side by side."""
 
 from __future__ import annotations
