@@ -30,7 +30,7 @@ SAMPLING = {
 LAWS = {
     "gauss n distF": "Gaussian heads",
     "aniso n distF": "condition 1.5",
-    "printed n distF": "threshold with logarithms, divided out",
+    "printed n distF": "threshold over its logarithm",
 }
 
 

@@ -28,7 +28,7 @@ LAWS = {
     "gauss d": "Gaussian heads: d, wide thresholds",
     "gauss k": "Gaussian heads: k, wide thresholds",
     "aniso n": "condition 1.5",
-    "printed n": "logarithms of thresholds divided out",
+    "printed n": "thresholds over logarithms",
 }
 
 
