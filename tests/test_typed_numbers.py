@@ -6,12 +6,14 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import cache
 
 import pytest
 from workflow_helpers import ROOT
 
 from privrep.config import read_config, read_study, read_yaml
+from privrep.scaling import Window
 
 FINDINGS = sorted((ROOT / "src" / "privrep" / "report" / "findings").glob("*.py"))
 
@@ -53,8 +55,8 @@ ALLOWED = {
     ("power_method", "3.5"): "half the exponent of k in eq. (67) at the prescribed clip, by arithmetic",
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
     ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
-    ("comparison/cost", "36"): "T_0 as prescribed for the failure probability of the study, privrep.prescriptions",
-    ("comparison/cost", "14"): "L as prescribed for the study's d and k, privrep.prescriptions",
+    ("comparison/cost", "36"): "default of privrep.algorithms.centaur, T_0",
+    ("comparison/cost", "14"): "default of privrep.algorithms.centaur, L",
     ("shen2023/gradient_norms", "0.01"): "values of c_zeta that are drawn, CONSTANTS of privrep.figures.client_lemmas",
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
     ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
@@ -76,10 +78,10 @@ def numbers(value: object) -> Iterator[float]:
 
 @cache
 def settings(study: str) -> frozenset[float]:
-    """The numbers that were fixed for a study: in its file, and as constants of its module."""
+    """The numbers that were fixed for a study: in its file, as constants of its module, and by the window of all fits."""
     module = vars(importlib.import_module(f"privrep.studies.{study}"))
     constants = [value for name, value in module.items() if name.isupper()]
-    return frozenset(numbers([read_study(read_config(), study), constants]))
+    return frozenset(numbers([read_study(read_config(), study), constants, asdict(Window())]))
 
 
 def docstrings(tree: ast.AST) -> set[ast.AST]:
