@@ -196,7 +196,7 @@ LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper tre
 
 def idle_condition(size: Size) -> float:
     """The printed least epsilon of Corollary 5.1, which is that of Theorem 5.1's cap on sigma_g, over what its trade-off asks for at
-    eps_a = 1, where a distance is at its largest. It binds only where this exceeds 1."""
+    eps_a = 1, where a distance is at its largest. Up to constants it binds only where this exceeds 1."""
     return least_epsilon(utility_cap)(size) / trade_off(size)
 
 
