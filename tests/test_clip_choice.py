@@ -33,6 +33,9 @@ def test_both_methods_have_one_grid():
     sizes["B-random"] = [clip / clip_choice.TYPICAL["clip"] for clip in grids["B-random"]["clip"]]
     assert sizes["A"] == sizes["B"] == sizes["B-random"] == [0.125, 0.25, 0.5, 1, 2]
     assert grids["A"]["init_share"] == grids["B"]["init_share"] == grids["A-own"]["init_share"]
+    assert grids["A-start"]["init_share"] == grids["B-start"]["init_share"]
+    for method in "AB":
+        assert grids[f"{method}-start"]["together"] == grids[method]["together"]
     for one in grids["A"]["together"]:
         assert one["clip_feature"] == one["clip_label"] == one["init_label_clip"]
     for one in grids["B"]["together"]:
@@ -45,7 +48,13 @@ def table(best: float = 1.0, **options) -> pd.DataFrame:
     for series in clip_choice.CHOICES:
         typed = TRADEOFF["series"][series]["options"]
         own = series == "A" and "clip_scale" not in typed
-        base = {"series": "A-own" if own else series, "clip_feature": np.nan, "clip": np.nan, "init_share": 0.5}
+        base = {
+            "series": "A-own" if own else series,
+            "dim": 10,
+            "clip_feature": np.nan,
+            "clip": np.nan,
+            "init_share": 0.5,
+        }
         base |= {name: typed[name] for name in ("clip_feature", "clip", "init_share") if name in typed}
         axis = "clip" if "clip" in typed else "clip_feature"
         other = base | {"series": series, axis: 3.0}
@@ -54,7 +63,12 @@ def table(best: float = 1.0, **options) -> pd.DataFrame:
                 base | {"seed": seed, "dist2": 0.1 * best * (1 + seed)},
                 other | {"seed": seed, "dist2": 0.1 * (1 + seed) * 1.0},
             ]
-    return pd.DataFrame(rows)
+    cells = pd.DataFrame(rows)
+    starts = cells[cells["series"].isin(clip_choice.SHARES)]
+    return pd.concat(
+        [cells, starts.assign(series=starts["series"].map(clip_choice.SHARES), dist2=1.5 * starts["dist2"])],
+        ignore_index=True,
+    )
 
 
 @pytest.mark.parametrize("best", [0.5, 1.0, 2.0])
@@ -64,6 +78,8 @@ def test_a_setting_that_is_not_the_best_shows(best):
     for series in clip_choice.CHOICES:
         assert found[f"chosen over best, {series}"] == pytest.approx(max(1.0, best))
         assert found[f"settings tried, {series}"] == 2
+    for series in clip_choice.SHARES:
+        assert found[f"half of the budget for the start over a tenth, {series}"] == pytest.approx(1.5)
 
 
 def test_a_setting_that_was_not_run_is_no_number():
