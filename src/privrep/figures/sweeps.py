@@ -60,7 +60,7 @@ LINES = [
 def claimed_exponents(paper: str, study: str) -> dict[str, float]:
     """Name of a fit -> the exponent that the paper claims."""
     quantities = [
-        quantity for claim in read_claims(paper) if claim["study"] == study for quantity in claim["quantities"]
+        quantity for claim in read_claims(paper) if claim.get("study") == study for quantity in claim["quantities"]
     ]
     claimed: dict[str, float] = {}
     for quantity in quantities:
