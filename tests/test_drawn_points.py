@@ -88,13 +88,6 @@ PLACES = {
 }
 """Figure, number of its panel -> the coordinate that is a place on an axis of names; the other one is looked for alone."""
 
-NOT_IN_TABLE = {
-    ("jain2021/local_start", 1): "the distances over rounds have no table",
-    ("jain2021/risk_known_heads", 1): "the panel of the exponent of k has no table",
-    ("jain2021/samples_needed", 1): "the panel of the least m has no table",
-}
-"""Figure, number of its panel -> why it is not looked for."""
-
 CURVES = {
     "jain2021/init_collapse",
     "jain2021/local_breakdown",
@@ -149,8 +142,6 @@ def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
     tables = [table.select_dtypes("number").to_numpy(float) for table in tables]
     lines = []
     for number, axis in enumerate(figure.axes):
-        if (name, number) in NOT_IN_TABLE:
-            continue
         place = PLACES.get((name, number))
         for points in drawn(axis, name in CURVES):
             points = np.asarray(points, dtype=float).reshape(-1, 2)
@@ -165,7 +156,7 @@ def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
 
 def movable(figure: Figure, name: str) -> list[Line2D]:
     """The lines in panels that are looked at."""
-    axes = [axis for number, axis in enumerate(figure.axes) if (name, number) not in {*NOT_IN_TABLE, *PLACES}]
+    axes = [axis for number, axis in enumerate(figure.axes) if (name, number) not in PLACES]
     lines = [line for axis in axes for line in data_lines(axis, name in CURVES)]
     return [line for line in lines if len(line.get_xdata()) and np.isfinite(line.get_ydata()[0])]
 

@@ -92,11 +92,10 @@ def draw_step(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, axes = new_figure(7.8, 3.5, ncols=2)
     axis = axes[0]
     silent = points[points["noise_multiplier"] == 0]
-    sines = sorted(silent["start_sine"].unique())
-    for colour, sine in zip(COLOURS, sines, strict=False):
-        part = silent[silent["start_sine"] == sine].groupby("kappa")["factor"].agg(["mean", "min", "max"])
+    factors = silent.groupby(["start_sine", "kappa"])["factor"].agg(["mean", "min", "max"]).reset_index()
+    for colour, (sine, part) in zip(COLOURS, factors.groupby("start_sine"), strict=False):
         spread = [part["mean"] - part["min"], part["max"] - part["mean"]]
-        axis.errorbar(part.index, part["mean"], spread, fmt="o", color=colour, markersize=4, label=f"start {sine:g}")
+        axis.errorbar(part["kappa"], part["mean"], spread, fmt="o", color=colour, markersize=4, label=f"start {sine:g}")
     grid = np.linspace(points["kappa"].min(), points["kappa"].max(), 60)
     axis.plot(grid, formulas.centaur_contraction(grid), color="0.25", linestyle=":", linewidth=1.4, label="law F8")
     axis.plot(grid, formulas.centaur_bound(grid, BALL), color=COLOURS[3], linestyle="--", label="bound (19)")
@@ -111,7 +110,7 @@ def draw_step(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.set(xscale="log", yscale="log", xlabel="steady state (F9) over start", ylabel="largest dist2 over start")
     few_ticks(axis.xaxis)
     few_ticks(axis.yaxis)
-    return figure, pd.concat([points, path], ignore_index=True)
+    return figure, pd.concat([points, factors, path], ignore_index=True)
 
 
 def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:

@@ -60,6 +60,7 @@ LEMMAS = {
 def draw_start(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """What one round makes of a start, and how the distance falls over rounds."""
     numbers, rounds = start_points(cells), round_ratios(cells)
+    rounds = pd.concat([pd.DataFrame({"rounds": [0], "ratio": [1.0], "predicted": [1.0]}), rounds])
     figure, axes = new_figure(7.4, 3.3, ncols=2, width_ratios=(3, 2))
     axis = axes[0]
     for colour, (noise, part) in zip(COLOURS, numbers.groupby("noise_multiplier"), strict=False):
@@ -74,11 +75,11 @@ def draw_start(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     plain_ticks(axis.xaxis)
     plain_ticks(axis.yaxis)
     axis = axes[1]
-    axis.plot([0, *rounds["rounds"]], [1, *rounds["ratio"]], "o-", color=COLOURS[0])
-    axis.plot([0, *rounds["rounds"]], [1, *rounds["predicted"]], color="0.25", linestyle=":")
-    axis.set(yscale="log", xlabel="rounds", ylabel="distF over that of the start", xticks=[0, *rounds["rounds"]])
+    axis.plot(rounds["rounds"], rounds["ratio"], "o-", color=COLOURS[0])
+    axis.plot(rounds["rounds"], rounds["predicted"], color="0.25", linestyle=":")
+    axis.set(yscale="log", xlabel="rounds", ylabel="distF over that of the start", xticks=list(rounds["rounds"]))
     plain_ticks(axis.yaxis)
-    return figure, numbers
+    return figure, pd.concat([numbers, rounds], ignore_index=True)
 
 
 def draw_breakdown(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits, panel
+from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table, panel
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import Fit, fit_all
 from privrep.studies.risk import LEARNED, STUDY, head_points, known_over_fitted, premise_points, with_predictions
@@ -81,7 +81,7 @@ def draw_known(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, flo
     plain_ticks(axes[0].yaxis)
     axes[0].legend()
     panel(axes[1], fits["known k"], claimed.get("known k"), "k, heads known")
-    return figure, numbers
+    return figure, pd.concat([numbers, fit_table(fits, ["known k"])], ignore_index=True)
 
 
 def draw_premise(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

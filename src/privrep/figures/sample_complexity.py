@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits, panel
+from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table, panel
 from privrep.plotting import COLOURS, few_ticks, new_figure
 from privrep.scaling import Fit, fit_all
 from privrep.studies.sample_complexity import NEAR, STUDY, sample_points, with_predictions, with_samples_fit
@@ -37,7 +37,7 @@ def draw_samples(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.
     panel(axes[1], fits["samples k"], REMARK_2, "least m")
     # Found in steps of 4, so that the exponent has no interval.
     axes[1].set_title(f"least m\n{fits['samples k'].slope:.2f} in steps of 4, claimed {REMARK_2}", fontsize=8.5)
-    return figure, numbers
+    return figure, pd.concat([numbers, fit_table(fits, ["samples k"])], ignore_index=True)
 
 
 def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
