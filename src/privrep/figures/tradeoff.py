@@ -65,7 +65,7 @@ def lines(axis: Axes, fits: dict[str, Fit], names: dict[str, tuple[str, str]], s
             continue
         ends = np.array([sweep.values.min(), sweep.values.max()])
         half = (one.interval[1] - one.interval[0]) / 2
-        text = f"{label}: {one.slope:.2f} ± {half:.2f}"
+        text = f"{label}: {one.slope:.2f}" + ("" if math.isnan(half) else f" ± {half:.2f}")
         axis.plot(ends, scale * np.exp(one.intercept) * ends**one.slope, color=colour, linewidth=1.4, label=text)
     axis.set(xscale="log", yscale="log", xlabel="d")
     values = fits[next(iter(names))].sweep.values
