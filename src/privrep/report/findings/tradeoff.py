@@ -91,8 +91,8 @@ def head_to_head(run: Run, measures: Measures) -> str:
     """Exponents and factor with the chosen clips."""
     if not known(measures, "exponent A dist2", "exponent B dist2"):
         return ""
-    own = judged(run, "B-CMP", "RATE-EXACT", "exponent of d, jain2021, dist2", "exponent of d, jain2021, distF")
-    better = judged(run, "B-C5.1", "RATE-EXACT", "exponent of d, complete method")
+    own = judged(run, "B-CMP", "RATE-EXACT", "exponent of d, jain2021, chosen clips")
+    better = judged(run, "B-C5.1", "RATE-EXACT", "exponent of d, complete method, chosen clip")
     text = (
         f"{heading('The exponents differ as shen2023 says', 'One budget, two methods', own and better)} With the clips that public simulation prefers for each "
         f"method, the error of jain2021's grows with $d$ as {exponent(measures, 'A dist2')}, that of shen2023's as {exponent(measures, 'B dist2')}; the first "
