@@ -10,6 +10,8 @@ from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share
 
 STUDY = "init_rates"
+NORMS = "Frobenius over spectral distance of the start, k = 8"
+"""Quantity of claim A-L4.6-F."""
 ONE_CURVE = 1.3
 """Settings within this factor of the law are on one curve."""
 
@@ -58,7 +60,7 @@ def norms(run: Run, measures: Measures) -> str:
     """Frobenius against spectral norm."""
     if not known(measures, "distF over dist2 at rank 8", "exponent privacy k distF"):
         return ""
-    start = heading("The norm matters", "Two norms", judged(run, "A-L4.6-F", "PROOF-GAP"))
+    start = heading("The norm matters", "Two norms", judged(run, "A-L4.6-F", "PROOF-GAP", NORMS))
     return (
         f"{start} Lemma 4.6 bounds the spectral norm, Lemma 4.4 needs the Frobenius norm. At $k = 8$ the second is "
         f"{measures.text('distF over dist2 at rank 8')} times the first, and grows with $k$ as {exponent(measures, 'privacy k distF')}. "
