@@ -136,7 +136,7 @@ def test_every_claim_names_a_measure_that_its_study_makes():
 
     names = {measure.quantity for measure in accounting.measure(None)}
     for entry in read_claims("jain2021"):
-        if entry["study"] == "accounting":
+        if entry.get("study") == "accounting":
             assert {quantity["measure"] for quantity in entry["quantities"]} <= names
 
 

@@ -64,7 +64,7 @@ def judged() -> list:
     return [
         pytest.param(claim["study"], specs[claim["study"], name], quantity, id=f"{claim['id']} {name}")
         for claim in read_claims("jain2021")
-        for quantity in claim["quantities"]
+        for quantity in claim.get("quantities", ())
         if quantity["rule"] == "rate"
         and (claim["study"], name := quantity["measure"].removeprefix("exponent ")) in specs
     ]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from scipy import stats
 
-from privrep.scaling import LEVEL, student
+from privrep.intervals import LEVEL, student
 
 USED_SEEDS = (20211206, 7)
 """Master seeds on which results were seen during development: the default one and that of `make all SEED=7`."""
