@@ -26,6 +26,10 @@ from privrep.thresholds import user_units
 
 STUDY = "tradeoff"
 METHODS = {"A": "jain2021", "B": "shen2023"}
+LOST = 0.2
+"""A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
+TELLS = 0.25
+"""An exponent whose interval reaches farther than this to either side cannot tell 1.5 from 1."""
 WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
 FIRST_ALGORITHMS = ("altmin", "smallest_users")
@@ -148,9 +152,14 @@ def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False
     return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
 
 
-def root_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np.ndarray:
-    """Root mean square of one error over that of another by dimension, on the chosen repetitions."""
-    return np.sqrt(above.to_numpy()[:, pick].mean(axis=1) / below.to_numpy()[:, pick].mean(axis=1))
+def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np.ndarray:
+    """Median over the chosen repetitions of one error over that of another on the same users, by dimension.
+
+    A run that does not learn at all would decide a ratio of means by itself; such runs are counted by `lost_measures`. NaN where the
+    median repetition is below its floor.
+    """
+    square = np.median((above.to_numpy() / below.to_numpy())[:, pick], axis=1)
+    return np.sqrt(np.where(square > 0, square, np.nan))
 
 
 def paired(
@@ -170,7 +179,8 @@ def factors(
 
     def statistic(pick):
         return {
-            f"{name} at d = {dim}": float(r) for dim, r in zip(above.index, root_ratio(above, below, pick), strict=True)
+            f"{name} at d = {dim}": float(r)
+            for dim, r in zip(above.index, typical_ratio(above, below, pick), strict=True)
         }
 
     return intervals(statistic, above.shape[1], name)
@@ -210,7 +220,9 @@ def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, flo
     """Exponent of d in the factor between two series."""
     above, below = paired(cells, series, other, floor=floor)
     formula = law_ratio_slope(cells, series, other, "law_2", above.index)
-    return slope_measure(lambda pick: slope(above.index, root_ratio(above, below, pick)), above.shape[1], name, formula)
+    return slope_measure(
+        lambda pick: slope(above.index, typical_ratio(above, below, pick)), above.shape[1], name, formula
+    )
 
 
 def users_exponent(fits: dict[str, Fit]) -> Measure:
@@ -346,14 +358,33 @@ def setting_fits(one: Setting) -> list[str]:
     return [f"{series} dist2" for series in (one.first, one.second) if series]
 
 
+def lost_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Share of runs that have not learned, by series and dimension."""
+    found = []
+    for series in (*FIRST, *SECOND):
+        rows = cells[(cells["series"] == series) & (cells["noise_multiplier"] != 0)]
+        for dim, part in rows.groupby("dim"):
+            found.append(
+                share(f"runs of {series} beyond {LOST} at d = {dim}", int((part["dist2"] > LOST).sum()), len(part))
+            )
+    return found
+
+
+def tells(one: Fit) -> bool:
+    """Whether a fit has an exponent that is known well enough."""
+    low, high = one.interval
+    return high - low <= 2 * TELLS
+
+
 def range_measures(fits: dict[str, Fit]) -> list[Measure]:
-    """Least and largest exponent of d of either method over the settings whose clip grows with d, with the intervals of those fits."""
+    """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent `tells`, with the
+    intervals of those fits."""
     found = []
     for method, side in (("jain2021", "first"), ("shen2023", "second")):
         # One clip for all d is another law, in which half of the exponent is missing by design.
         among = [one for one in CLIPS + CONDITIONS if getattr(one, side) and one.second != "B-fixed"]
         names = {one.label: f"{getattr(one, side)} dist2" for one in among}
-        known = {label: fits[name] for label, name in names.items() if not math.isnan(fits[name].slope)}
+        known = {label: fits[name] for label, name in names.items() if tells(fits[name])}
         for word, choose in (("least", min), ("largest", max)):
             name = f"{word} exponent of d over settings, {method}"
             if not known:
@@ -399,7 +430,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(
         cells, "A-own", "B", "A over B, clip 1e-4"
     )
-    found += band_measures(pairs(cells, Window().noise_ratio))
+    found += lost_measures(cells) + band_measures(pairs(cells, Window().noise_ratio))
     for one in CONDITIONS:
         if one.paired:
             found += factors(cells, one.first, one.second, f"A over B, {one.label}")

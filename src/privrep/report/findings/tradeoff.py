@@ -55,29 +55,37 @@ def ranges(measures: Measures) -> bool:
     )
 
 
+def lost_runs(measures: Measures, series: str) -> dict[int, str]:
+    """Dimension -> share of runs of a series that did not learn, where there is any."""
+    names = [name for name in measures.rows.index if name.startswith(f"runs of {series} beyond ")]
+    return {int(name.split("= ")[1]): measures.text(name) for name in names if measures.value(name) > 0}
+
+
 def headline(run: Run) -> str:
-    """The comparison in one sentence, for the head of the page; nothing where it was not run."""
+    """The comparison in one paragraph, for the head of the page; nothing where it was not run."""
     if not run.has(STUDY):
         return ""
     measures = run.measures(STUDY)
-    chosen, least, largest = (
-        at(measures, name) for name in ("A over B", "least factor over clips", "largest factor over clips")
+    uncut, least, largest = (
+        at(measures, name) for name in ("A over B, uncut", "least factor over clips", "largest factor over clips")
     )
-    if not (chosen and least and largest and ranges(measures)):
+    if not (uncut and least and largest and ranges(measures)):
         return ""
     exponents = listing(
         f"{low} to {high} for {method}" for method in SIDES for low, high in [ends_of(measures, method)]
     )
-    low, high = min(chosen), max(chosen)
-    noisy = at(measures, "A over B, label noise 1")
     text = (
-        f"**At one exact budget**, in the linear model, the error grows with the dimension $d$ with an exponent of {exponents} over all settings of clips, label "
-        f"noise, rank, condition and $\\varepsilon$ that were run; how many times larger the error of jain2021's Algorithms 1 to 3 is depends on the clips: "
-        f"{chosen[low]} at $d = {low}$ and {chosen[high]} at $d = {high}$ with the clips that public simulation prefers for each method, and between "
-        f"{band_of(measures, 'least', min)} and {band_of(measures, 'largest', max)} over all pairs of clips"
+        f"**At one exact budget**, in the linear model, the error of jain2021's Algorithms 1 to 3 grows faster with the dimension $d$ than that of shen2023's "
+        f"CENTAUR, as shen2023 says: the exponent is {exponents}, over the settings of clips, label noise, rank, condition and $\\varepsilon$ in which it is "
+        f"known well enough to tell. How many times larger the first error is depends on the clips: {told({dim: uncut[dim] for dim in (min(uncut), max(uncut))})} "
+        f"with clips that cut nothing, between {band_of(measures, 'least', min)} and {band_of(measures, 'largest', max)} over all pairs of clips"
     )
+    noisy = at(measures, "A over B, label noise 1")
     if noisy:
-        text += f"; with label noise of sd 1 it is {told({dim: noisy[dim] for dim in (min(noisy), max(noisy))})}"
+        text += f", and {told({dim: noisy[dim] for dim in (min(noisy), max(noisy))})} with label noise of sd 1"
+    lost = lost_runs(measures, "B")
+    if lost:
+        text += f". With the clip that public simulation prefers for shen2023's, a share of {told(lost)} of its runs does not learn at all"
     return f"{text}."
 
 
