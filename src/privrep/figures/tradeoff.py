@@ -77,7 +77,7 @@ def lines(axis: Axes, fits: dict[str, Fit], names: dict[str, tuple[str, str]], s
 def numbered(measures: list[Measure]) -> pd.DataFrame:
     """Measures whose names end in a dimension, as a table."""
     return pd.DataFrame(
-        [(int(m.quantity.split("= ")[1]), m.measured, m.ci_low, m.ci_high) for m in measures],
+        [(int(m.quantity.rsplit("= ", 1)[1]), m.measured, m.ci_low, m.ci_high) for m in measures],
         columns=["dim", "factor", "ci_low", "ci_high"],
     )
 

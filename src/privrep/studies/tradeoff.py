@@ -250,7 +250,7 @@ def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
     for series, other in itertools.product(FIRST, SECOND):
         both = pd.concat([usable(cells, series, limit), usable(cells, other, limit)])
         for found in factors(both, series, other, f"{series} over {other}"):
-            dim = int(found.quantity.split("= ")[1])
+            dim = int(found.quantity.rsplit("= ", 1)[1])
             rows.append((series, other, dim, found.measured, found.ci_low, found.ci_high, found.seeds))
     return pd.DataFrame(rows, columns=["jain2021", "shen2023", "dim", "factor", "ci_low", "ci_high", "seeds"])
 

@@ -26,7 +26,7 @@ def at(measures: Measures, prefix: str) -> dict[int, str]:
     """Dimension -> measured number with its interval where it has one, of the quantities `<prefix> at d = ...`."""
     names = [name for name in measures.rows.index if name.startswith(f"{prefix} at d = ") and known(measures, name)]
     return {
-        int(name.split("= ")[1]): spelled(measures, name) for name in sorted(names, key=lambda n: int(n.split("= ")[1]))
+        int(name.rsplit("= ", 1)[1]): spelled(measures, name) for name in sorted(names, key=lambda n: int(n.rsplit("= ", 1)[1]))
     }
 
 
@@ -58,7 +58,7 @@ def ranges(measures: Measures) -> bool:
 def lost_runs(measures: Measures, series: str) -> dict[int, str]:
     """Dimension -> share of runs of a series that did not learn, where there is any."""
     names = [name for name in measures.rows.index if name.startswith(f"runs of {series} beyond ")]
-    return {int(name.split("= ")[1]): measures.text(name) for name in names if measures.value(name) > 0}
+    return {int(name.rsplit("= ", 1)[1]): measures.text(name) for name in names if measures.value(name) > 0}
 
 
 def headline(run: Run) -> str:
