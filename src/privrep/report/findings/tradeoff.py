@@ -26,7 +26,8 @@ def at(measures: Measures, prefix: str) -> dict[int, str]:
     """Dimension -> measured number with its interval where it has one, of the quantities `<prefix> at d = ...`."""
     names = [name for name in measures.rows.index if name.startswith(f"{prefix} at d = ") and known(measures, name)]
     return {
-        int(name.rsplit("= ", 1)[1]): spelled(measures, name) for name in sorted(names, key=lambda n: int(n.rsplit("= ", 1)[1]))
+        int(name.rsplit("= ", 1)[1]): spelled(measures, name)
+        for name in sorted(names, key=lambda n: int(n.rsplit("= ", 1)[1]))
     }
 
 
@@ -171,7 +172,7 @@ def users(run: Run, measures: Measures) -> str:
     name = "exponent of the ratio of users"
     holds = judged(run, "B-CMP", "RATE-EXACT", "exponent of d in the ratio of the users")
     text = (
-        f"{heading('Users, too, improve by √d', 'In users', holds)} To reach one risk, with the chosen clips, jain2021's method needs {told(found)} users for each one that "
+        f"{heading('Users, too, improve by √d', 'In users', holds)} To reach one risk, with jain2021's clip as chosen and shen2023's at the typical size, jain2021's method needs {told(found)} users for each one that "
         "shen2023's needs"
     )
     return f"{text}, an exponent of {spelled(measures, name)}." if known(measures, name) else f"{text}."
