@@ -9,8 +9,8 @@ import sys
 import pytest
 from workflow_helpers import ROOT
 
+from privrep import intervals, scaling
 from privrep import rules as listing
-from privrep import scaling
 from privrep.rules import COMMAND, REMOVED, RULE_COLUMNS, RulesError, differences, rules, updated
 from privrep.tables import read_rows, write_rows
 
@@ -50,7 +50,7 @@ def test_list_covers_claims_fits_series_and_constants(current):
         ("claim", "kind"),
     }
     constants = {(row["where"], row["name"]) for row in current if row["kind"] == "constant"}
-    assert {("privrep.scaling", "LEVEL"), ("privrep.intervals", "LEVEL")} <= constants
+    assert {("privrep.intervals", "FEWEST"), ("privrep.intervals", "LEVEL")} <= constants
 
 
 def copied_config(tmp_path, file: str, old: str, new: str):
@@ -94,8 +94,8 @@ def test_a_dropped_claim_and_another_grid_are_found(tmp_path, current):
 
 
 def test_a_constant_of_the_code_is_found(monkeypatch, current):
-    monkeypatch.setattr(scaling, "LEVEL", 0.5)
-    assert differences(current, rules()) == ["constant / privrep.scaling / LEVEL: listed 0.95, now 0.5"]
+    monkeypatch.setattr(intervals, "LEVEL", 0.5)
+    assert differences(current, rules()) == ["constant / privrep.intervals / LEVEL: listed 0.95, now 0.5"]
 
 
 def row(name: str, value: str, reason: str = "") -> dict:

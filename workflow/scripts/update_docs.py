@@ -51,7 +51,7 @@ def measured_block(claims: list[dict]) -> str:
         "|---|---|---|---|---|",
     ]
     accused = [row for row in claims if row["verdict"] in NEGATIVE]
-    for row in sorted(accused, key=lambda row: list(SEVERITIES).index(row["severity"])):
+    for row in sorted(accused, key=lambda row: [*SEVERITIES, ""].index(row["severity"])):
         found = f"{row['quantity']}: {interval(row)}, claimed {row['claimed']}; {row['verdict']}"
         lines.append(
             f"| {row['id']} | {row['severity']} | {cell(row['printed'])} | {cell(found)} | {cell(row['advice'])} |"
