@@ -66,16 +66,30 @@ show(outcome.tally(run.claims), sources.papers(run.claims["paper"]), outcome.sca
 # %% [markdown]
 # ## How to read a verdict
 #
-# Each claim names a number and a rule. The verdict follows from the measured number, its 95 % bootstrap interval over
-# repetitions, the rule, and the scale of the run. A verdict of agreement needs the whole interval on the claimed side.
+# Each claim names a number and a rule. The verdict follows from the measured number, its 95 % interval over repetitions
+# (Student's, with a bootstrap standard error; Clopper-Pearson for shares of runs; none below five repetitions), the rule, and the
+# scale of the run. A verdict of agreement needs the whole interval on the claimed side.
 #
 # An exponent is the slope of log(error) against log(parameter). From it is taken what a finite grid adds: the slope of a
-# derived law on the same grid, less that law's exponent. The papers state upper bounds, so an error that grows more slowly
-# than claimed agrees with the paper and makes the bound loose. VIOLATED needs an interval that is simultaneous over all
-# exponents of the run.
+# derived law on the same grid, less that law's exponent. Where that is more than a third of the tolerance there is no verdict.
+# The papers state upper bounds, so an error that grows more slowly than claimed agrees with the paper and makes the bound loose.
+# VIOLATED needs an interval that is simultaneous over all exponents of the run.
+#
+# A row tests a statement of the paper's, our correction of one, or a law or a limit of ours; only the first kind counts as agreement or
+# disagreement. Statements are read as their authors would want them read, under their own assumptions.
 
 # %%
 show(verdicts.verdict_guide())
+say(outcome.equivalence(run.claims))
+
+# %% [markdown]
+# ## What does not hold as printed
+#
+# One line for an error, with what is printed, how much it matters, and what a user of the result should do. Severity: P a privacy
+# guarantee, R a rate, an assumption or a number, G a gap in a proof, C a missing constant, T a typo.
+
+# %%
+show(outcome.accusations(run.claims))
 
 # %% [markdown]
 # ## Figure 2 of jain2021

@@ -38,6 +38,7 @@ SERIES = {
 }
 FACTORS = {
     "chosen clips": ("A", "B", COLOURS[0]),
+    "clips that cut nothing": ("A-uncut", "B-uncut", COLOURS[3]),
     "whole users clipped": ("A-user", "B", COLOURS[1]),
     "label noise 0.5": ("A-half", "B-half", COLOURS[2]),
     "label noise 1": ("A-noisy", "B-noisy", COLOURS[4]),
@@ -133,7 +134,7 @@ def draw_settings(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd
     axis.set_xticks(ticks, [f"{tick}" for tick in ticks])
     axis.minorticks_off()
     plain_ticks(axis.yaxis)
-    axis.legend(fontsize=7.5)
+    axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=2)
     return figure, pd.concat(parts, ignore_index=True)
 
 
