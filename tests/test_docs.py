@@ -17,15 +17,17 @@ spec.loader.exec_module(update_docs)
 def test_readme_table_is_the_measured_one():
     """An edit of the table by hand, or of docs/claims.csv alone, shows here."""
     readme = (ROOT / "README.md").read_text()
-    claims = read_rows(ROOT / "docs" / "claims.csv")
-    measures, tradeoff = (read_rows(ROOT / "docs" / f"{name}_measures.csv") for name in ("figure2", "tradeoff"))
-    assert update_docs.with_block(readme, claims, measures, tradeoff) == readme
-    changed = [dict(row, verdict="VIOLATED") for row in claims]
-    assert update_docs.with_block(readme, changed, measures, tradeoff) != readme
-    for index, table in enumerate((measures, tradeoff)):
-        tables = [measures, tradeoff]
-        tables[index] = [dict(row, measured="0.5") for row in table]
-        assert update_docs.with_block(readme, claims, *tables) != readme
+    tables = [read_rows(ROOT / "docs" / name) for name in update_docs.TABLES]
+    assert update_docs.with_block(readme, *tables) == readme
+    for index, column, other in (
+        (0, "verdict", "VIOLATED"),
+        (1, "measured", "0.5"),
+        (2, "measured", "0.5"),
+        (3, "confirmed_verdict", ""),
+    ):
+        edited = [*tables]
+        edited[index] = [row | {column: other} for row in tables[index]]
+        assert update_docs.with_block(readme, *edited) != readme
 
 
 def figure2_lines(**changes: float) -> str:

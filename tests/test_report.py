@@ -357,7 +357,9 @@ def test_page_has_no_leftovers(content):
     assert "$" not in found.text
     assert "<math" in content
     assert "costs $5 and $6" in content
-    assert not re.search(r"\bnan\b|\bNone\b(?! o[fn] )|jp-|cell-id|Traceback|\*\*", found.text + " ".join(found.values("class")))
+    assert not re.search(
+        r"\bnan\b|\bNone\b(?! o[fn] )|jp-|cell-id|Traceback|\*\*", found.text + " ".join(found.values("class"))
+    )
 
 
 def test_page_marks_a_small_run(content):

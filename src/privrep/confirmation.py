@@ -16,7 +16,7 @@ from privrep.intervals import LEVEL, student
 
 USED_SEEDS = (20211206, 7)
 """Master seeds on which results were seen during development: the default one and that of `make all SEED=7`."""
-AFTER = "Nothing was changed after it was run."
+ALONE = "The two runs differ in their master seed alone."
 CODE = ("src", "workflow", "config", "Snakefile", "requirements.lock")
 """What decides a run: two commits that agree in these have the same code."""
 NO_SAMPLING = ("computed", "definition")
@@ -214,7 +214,7 @@ def document(rows: list[dict]) -> str:
         "Written by `make confirmation` from `docs/confirmation.csv`; not edited by hand.",
         f"The configuration was frozen at commit `{fact['commit']}` of {fact['committed']} (folder `config`: `{fact['config']}`) and run once more, "
         f"with master seed `{fact['confirmed_seed']}`, on which nothing had been run before. The first run has the default master seed "
-        f"`{fact['seed']}`, which was used throughout development. {AFTER}",
+        f"`{fact['seed']}`, which was used throughout development. {ALONE}",
         agreement(rows),
         "## Verdicts",
         _markdown(header, verdict_counts(rows)),

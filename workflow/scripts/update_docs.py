@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from privrep.claims import NEGATIVE, SEVERITIES
+from privrep.confirmation import agreement, changed, spelled
 from privrep.tables import read_rows
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
@@ -15,14 +16,6 @@ BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)",
 def number(text: str) -> str:
     """Three significant digits."""
     return f"{float(text):.3g}" if text else ""
-
-
-def interval(row: dict) -> str:
-    """A measured number with its interval; an exponent without what its finite grid adds."""
-    low, high = (float(row[end] or "nan") for end in ("ci_low", "ci_high"))
-    shift = float(row["corrected"]) - float(row["measured"]) if row["corrected"] else 0.0
-    ends = f" [{number(str(low + shift))}, {number(str(high + shift))}]" if low < high else ""
-    return number(row["corrected"] or row["measured"]) + ends
 
 
 def cell(text: str) -> str:
@@ -52,7 +45,7 @@ def measured_block(claims: list[dict]) -> str:
     ]
     accused = [row for row in claims if row["verdict"] in NEGATIVE]
     for row in sorted(accused, key=lambda row: [*SEVERITIES, ""].index(row["severity"])):
-        found = f"{row['quantity']}: {interval(row)}, claimed {row['claimed']}; {row['verdict']}"
+        found = f"{row['quantity']}: {spelled(row)}, claimed {row['claimed']}; {row['verdict']}"
         lines.append(
             f"| {row['id']} | {row['severity']} | {cell(row['printed'])} | {cell(found)} | {cell(row['advice'])} |"
         )
@@ -99,8 +92,8 @@ def differences(claims: list[dict], measures: list[dict]) -> str:
     return "\n".join(f"- {line}" for line, applies in lines.items() if applies)
 
 
-def spelled(row: dict) -> str:
-    """A measured number with its interval, as it is."""
+def as_measured(row: dict) -> str:
+    """A measured number with its interval, an exponent with what its finite grid adds."""
     low, high = (float(row[end] or "nan") for end in ("ci_low", "ci_high"))
     return number(row["measured"]) + (f" [{number(str(low))}, {number(str(high))}]" if low < high else "")
 
@@ -114,31 +107,42 @@ def comparison(measures: list[dict]) -> str:
     """Both papers at one budget, one line each."""
     rows = {row["quantity"]: row for row in measures if row["measured"] not in ("", "nan")}
 
-    def at(prefix: str, say=spelled) -> str:
+    def at(prefix: str, say=as_measured) -> str:
         found = [name for name in rows if name.startswith(f"{prefix} at d = ")]
         return ", ".join(f"{say(rows[name])} at d = {name.split('= ')[1]}" for name in found)
 
     def between(method: str) -> str:
         ends = [rows[f"{word} exponent of d over settings, {method}"] for word in ("least", "largest")]
-        return " to ".join(f"{spelled(end)} ({end['note']})" for end in ends)
+        return " to ".join(f"{as_measured(end)} ({end['note']})" for end in ends)
 
     lines = [
         f"Error against d over all settings of clips, label noise, rank, condition and epsilon: exponent {between('jain2021')} for jain2021, {between('shen2023')} "
         "for shen2023.",
-        f"With the clips that public simulation prefers for each method: exponent {spelled(rows['exponent A dist2'])} and {spelled(rows['exponent B dist2'])}; "
+        f"With the clips that public simulation prefers for each method: exponent {as_measured(rows['exponent A dist2'])} and {as_measured(rows['exponent B dist2'])}; "
         f"error of jain2021's Algorithms 1 to 3 over that of shen2023, on the same users, {at('A over B')}.",
         f"That factor is a property of the clips. Over all pairs of clips it is at least {at('least factor over clips', plain)} and at most "
         f"{at('largest factor over clips', plain)}.",
         f"With label noise of sd 1, which shen2023's theorem does not have, the factor is {at('A over B, label noise 1')}.",
         f"To reach one risk jain2021's method needs {at('users of A over B')} users for each one of shen2023's, an exponent of "
-        f"{spelled(rows['exponent of the ratio of users'])}.",
-        f"With one clip for all d the exponent of shen2023 is {spelled(rows['exponent B-fixed dist2'])}.",
+        f"{as_measured(rows['exponent of the ratio of users'])}.",
+        f"With one clip for all d the exponent of shen2023 is {as_measured(rows['exponent B-fixed dist2'])}.",
     ]
     return "\n".join(f"- {line}" for line in lines)
 
 
-def with_block(readme: str, claims: list[dict], measures: list[dict], tradeoff: list[dict]) -> str:
-    """The README with its comparison, its table and its differences replaced."""
+def confirmation(rows: list[dict]) -> str:
+    """Whether a second master seed says the same, and each quantity of which it does not."""
+    lines = [
+        f"- {row['id']}, {row['quantity']}: {spelled(row)}, {row['verdict']}; then {spelled(row, 'confirmed_')}, {row['confirmed_verdict']}."
+        for row in changed(rows)
+    ]
+    return "\n".join([agreement(rows), "", *lines]).rstrip()
+
+
+def with_block(
+    readme: str, claims: list[dict], measures: list[dict], tradeoff: list[dict], confirmed: list[dict]
+) -> str:
+    """The README with its comparison, its table, its differences and its confirmation replaced."""
     text = "\n\n".join(
         [
             "Both complete methods on the same users at the same exact budget:",
@@ -147,6 +151,8 @@ def with_block(readme: str, claims: list[dict], measures: list[dict], tradeoff: 
             measured_block(claims),
             "Where the text on Figure 2 and the measurement differ:",
             differences(claims, measures),
+            "The whole once more, on a master seed never used ([docs/confirmation.md](docs/confirmation.md)):",
+            confirmation(confirmed),
         ]
     )
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
@@ -160,8 +166,8 @@ DOCS = {
     "settings.svg": "figures/comparison/settings.svg",
 }
 """File under docs/ -> file of the default run."""
-TABLES = ("claims.csv", "figure2_measures.csv", "tradeoff_measures.csv")
-"""What the README's block is made of."""
+TABLES = ("claims.csv", "figure2_measures.csv", "tradeoff_measures.csv", "confirmation.csv")
+"""What the README's block is made of; the last is written by `make confirmation`."""
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import html
 from pathlib import Path
 
 from privrep.config import ROOT
-from privrep.confirmation import AFTER, agreement, changed, spelled, verdict_counts
+from privrep.confirmation import ALONE, agreement, changed, spelled, verdict_counts
 from privrep.report.markup import command_line, table
 from privrep.report.verdicts import badge, by_mood
 from privrep.report.wording import typeset
@@ -23,7 +23,7 @@ def section(path: Path = ROOT / "docs" / "confirmation.csv") -> list[str]:
     fact, counts = rows[0], {word: numbers for word, *numbers in verdict_counts(rows)}
     parts = [
         f"<p>The configuration was frozen at commit <code>{html.escape(fact['commit'][:10])}</code> and run once more, with master seed "
-        f"<code>{fact['confirmed_seed']}</code> in place of <code>{fact['seed']}</code>. {AFTER}</p>",
+        f"<code>{fact['confirmed_seed']}</code> in place of <code>{fact['seed']}</code>. {ALONE}</p>",
         f"<p>{typeset(agreement(rows))}</p>",
         table(
             ["Verdict", "First run", "Second run"],
