@@ -54,6 +54,10 @@ def _selection(numbers: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({"x": numbers["asked"] * shift, **shown}) for shift in (0.93, 1.07)])
 
 
+def _fallbacks(numbers: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([numbers.assign(x=numbers["x"] * 1.03**place) for place in (-1, 0, 1)])
+
+
 def _samples(numbers: pd.DataFrame) -> pd.DataFrame:
     return (numbers.groupby(["rank", "spare"])["square"].mean() ** 0.5).reset_index()
 
@@ -68,6 +72,7 @@ def _known(numbers: pd.DataFrame) -> pd.DataFrame:
 
 RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "comparison/d_exponent": _scaled_interval,  # error times epsilon and n
+    "jain2021/figure2_fallbacks": _fallbacks,  # marks side by side
     "jain2021/init_collapse": _collapse,  # squares, cut at the lower edge
     "jain2021/init_norms": lambda t: pd.DataFrame({"x": t["rank"], **_ends(t["ratio"], 2 * t["standard_error"])}),
     "jain2021/local_breakdown": _breakdown,  # root of the mean square

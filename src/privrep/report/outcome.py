@@ -103,7 +103,7 @@ def equivalence(claims: pd.DataFrame) -> str:
             f"{count(int((part['farthest'] <= share * tolerance).sum()))} within {number(share * tolerance, 2)}"
             for share in NARROWER
         )
-        parts.append(f"Within {number(tolerance)} lie {plural(len(part), 'exponent')}{risks}, {narrower}.")
+        parts.append(f"Within {number(tolerance, 2)} lie {plural(len(part), 'exponent')}{risks}, {narrower}.")
     changed = int(rows["changed"].sum())
     parts.append(
         f"{sentence(count(changed)) if changed else 'None'} of them would not agree without the correction for the finite grid, which may be a third of the tolerance."
