@@ -100,10 +100,10 @@ def equivalence(claims: pd.DataFrame) -> str:
     for tolerance, part in rows.groupby("tolerance"):
         risks = " for risks" if tolerance > rows["tolerance"].min() else ""
         narrower = listing(
-            f"{count(int((part['farthest'] <= share * tolerance).sum()))} within {number(share * tolerance, 2)}"
+            f"{count(int((part['farthest'] <= share * tolerance).sum()))} within {share * tolerance:.3g}"
             for share in NARROWER
         )
-        parts.append(f"Within {number(tolerance, 2)} lie {plural(len(part), 'exponent')}{risks}, {narrower}.")
+        parts.append(f"Within {tolerance:g} lie {plural(len(part), 'exponent')}{risks}, {narrower}.")
     changed = int(rows["changed"].sum())
     parts.append(
         f"{sentence(count(changed)) if changed else 'None'} of them would not agree without the correction for the finite grid, which may be a third of the tolerance."
