@@ -11,7 +11,7 @@ import pandas as pd
 from privrep.claims import NEGATIVE, SEVERITIES
 from privrep.report.markup import command_line, table
 from privrep.report.verdicts import VERDICTS, badge, by_mood, claim_anchor
-from privrep.report.wording import count, interval, listing, number, plural, sentence, typeset
+from privrep.report.wording import count, interval, listing, plural, sentence, typeset
 
 FULL_SCALES = ("default", "paper")
 """Scales at which every verdict can be reached."""
