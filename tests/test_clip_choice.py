@@ -82,6 +82,14 @@ def test_a_setting_that_is_not_the_best_shows(best):
         assert found[f"half of the budget for the start over a tenth, {series}"] == pytest.approx(1.5)
 
 
+def test_what_rests_on_runs_has_repetitions_and_no_interval():
+    """Two data sets cannot show that a choice stands: a ratio of their errors is no arithmetic."""
+    for one in clip_choice.measure(table()):
+        tried = one.quantity.startswith("settings tried")
+        assert one.seeds == (0 if tried else 2)
+        assert math.isnan(one.ci_low) == math.isnan(one.ci_high) == (not tried)
+
+
 def test_a_setting_that_was_not_run_is_no_number():
     """A file that names a setting off the grid cannot pass."""
     cells = table()
