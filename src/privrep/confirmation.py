@@ -156,6 +156,21 @@ def changed(rows: list[dict]) -> list[dict]:
     return [row for row in rows if row["verdict"] != row["confirmed_verdict"]]
 
 
+def revised_since(rows: list[dict], claims: list[dict]) -> str:
+    """Which claims have another verdict now than in the confirmation's first run, as a sentence; empty where none has.
+
+    Parameters
+    ----------
+    rows : the comparison. claims : rows of the present default claims.csv.
+    """
+    present = {(row["id"], row["quantity"]): row["verdict"] for row in claims}
+    moved = Counter(row["id"] for row in rows if present.get((row["id"], row["quantity"])) != row["verdict"])
+    if not moved:
+        return ""
+    names = ", ".join(f"{name} ({count})" for name, count in moved.items())
+    return f"Quantities revised since, with this comparison known: {names}; the reasons stand among the revisions."
+
+
 def exponents(rows: list[dict]) -> tuple[int, int, float]:
     """How many exponents both runs have, how many of the second lie in the first one's interval, and the share expected."""
     judged = [row for row in rows if row["inside"]]

@@ -38,7 +38,7 @@ rule render_report:
         template="workflow/notebooks/page.html",
         deviations="config/deviations.yaml",
         # There once a confirmation was run
-        confirmation=sorted(str(path) for path in Path("docs").glob("confirmation.csv")),
+        confirmation=sorted(str(path) for path in Path("docs").glob("c*.csv")),
         code=code_of("render_report", "workflow/notebooks/report.py"),
     output:
         f"{REPORTS}/index.html",

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from privrep.claims import NEGATIVE, SEVERITIES
-from privrep.confirmation import agreement, changed, spelled
+from privrep.confirmation import agreement, changed, revised_since, spelled
 from privrep.tables import read_rows
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
@@ -130,13 +130,13 @@ def comparison(measures: list[dict]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def confirmation(rows: list[dict]) -> str:
-    """Whether a second master seed says the same, and each quantity of which it does not."""
+def confirmation(rows: list[dict], claims: list[dict]) -> str:
+    """Whether a second master seed says the same, each quantity of which it does not, and what was revised since."""
     lines = [
         f"- {row['id']}, {row['quantity']}: {spelled(row)}, {row['verdict']}; then {spelled(row, 'confirmed_')}, {row['confirmed_verdict']}."
         for row in changed(rows)
     ]
-    return "\n".join([agreement(rows), "", *lines]).rstrip()
+    return "\n".join([agreement(rows), "", *lines, "", revised_since(rows, claims)]).rstrip()
 
 
 def with_block(
@@ -152,7 +152,7 @@ def with_block(
             "Where the text on Figure 2 and the measurement differ:",
             differences(claims, measures),
             "The whole once more, on a master seed never used ([docs/confirmation.md](docs/confirmation.md)):",
-            confirmation(confirmed),
+            confirmation(confirmed, claims),
         ]
     )
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)

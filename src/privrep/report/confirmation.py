@@ -6,15 +6,21 @@ import html
 from pathlib import Path
 
 from privrep.config import ROOT
-from privrep.confirmation import ALONE, agreement, changed, spelled, verdict_counts
+from privrep.confirmation import ALONE, agreement, changed, revised_since, spelled, verdict_counts
 from privrep.report.markup import command_line, table
 from privrep.report.verdicts import badge, by_mood
 from privrep.report.wording import typeset
 from privrep.tables import read_rows
 
 
-def section(path: Path = ROOT / "docs" / "confirmation.csv") -> list[str]:
-    """Paragraphs and tables of the section, as HTML."""
+def section(docs: Path = ROOT / "docs") -> list[str]:
+    """Paragraphs and tables of the section, as HTML.
+
+    Parameters
+    ----------
+    docs : folder with confirmation.csv, if there is one, and with the claims.csv of the present default run.
+    """
+    path = docs / "confirmation.csv"
     if not path.exists():
         return [
             f"<p>No confirmation was run: the configuration was not yet frozen. {command_line('make confirmation SEED=...')}</p>"
@@ -41,4 +47,7 @@ def section(path: Path = ROOT / "docs" / "confirmation.csv") -> list[str]:
     ]
     if differ:
         parts.append(table(["Quantity", "First run", "Second run"], differ, "Quantities whose verdict differs"))
+    revised = revised_since(rows, read_rows(docs / "claims.csv"))
+    if revised:
+        parts.append(f"<p>{typeset(revised)}</p>")
     return parts

@@ -11,6 +11,7 @@ from privrep.report.wording import plural, sentence, typeset
 
 KINDS = {
     "revised-after-results": "Revised after results existed",
+    "revised-after-confirmation": "Revised after the confirmation on a second master seed",
     "left-open": "Left open by the papers",
     "fallback": "Fallbacks",
     "split": "Which samples serve which step",
@@ -41,7 +42,7 @@ def read_deviations(root: Path = ROOT) -> list[dict]:
 def summary(deviations: list[dict]) -> str:
     """One paragraph: how many there are of each kind, and that rules were revised during development."""
     counts = {kind: sum(entry["kind"] == kind for entry in deviations) for kind in KINDS}
-    revised = counts.pop("revised-after-results")
+    revised = counts.pop("revised-after-results") + counts.pop("revised-after-confirmation")
     others = plural(sum(counts.values()), "entry", "entries")
     return (
         "Rules, windows and grids stand in the configuration before a run, and were revised during development, with results "
