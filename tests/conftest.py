@@ -25,6 +25,7 @@ from workflow_helpers import copy_project, environment
 
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, Truth, Users
 from privrep.rng import stream
 from privrep.task import Task
@@ -131,6 +132,14 @@ class Recorder:
 def make_task(users, budget=None, noise_seed: int = 0) -> Task:
     """A task with a fresh ledger. `noise_seed` changes all streams of the algorithm and leaves the data alone."""
     return Task(users, budget, partial(stream, noise_seed, axes={"test": "task"}), Ledger())
+
+
+def door(users, multiplier: float = 0.0, rng=None, ledger: Ledger | None = None, participants=None) -> Release:
+    """A door for all users, or for so many, whose noise comes from one generator, by default a fixed one."""
+    count = users if isinstance(users, int) else users.problem.users
+    noise = np.random.default_rng(0) if rng is None else rng
+    streams = {"noise": noise, "init_noise": noise, "participants": participants}
+    return Release(multiplier, Ledger() if ledger is None else ledger, range(count), streams)
 
 
 def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:

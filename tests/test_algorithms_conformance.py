@@ -1,4 +1,4 @@
-"""Every file of `privrep.algorithms` that defines `Algorithm`, run on a tiny problem under the same rules.
+"""Every file of `privrep.algorithms` that defines `Options`, run on a tiny problem under the same rules.
 
 A new file must get an entry in CASES. The audit counts privacy from the outside: sds as drawn from the generators,
 sensitivities from the options by formulas of this file, composition user by user. The ledger must say the same.
@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
-import privrep.algorithms
+from privrep.fitting import fit
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Problem, Truth, Users
+from privrep.scoring import SCORES
 from privrep.splits import count, split_samples
 from privrep.subspace import dist_frobenius, random_subspace
-from privrep.task import Outcome, Task, load_algorithm
+from privrep.task import ROOMS, Outcome, Task, load_options
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6
@@ -303,19 +304,22 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_private_case = pytest.mark.parametrize("case", PRIVATE, ids=str)
 
 
-def algorithm_files() -> list[str]:
-    """Names of the files that define `Algorithm`."""
-    names = [module.name for module in pkgutil.iter_modules(privrep.algorithms.__path__)]
-    return [name for name in names if hasattr(importlib.import_module(f"privrep.algorithms.{name}"), "Algorithm")]
+def modules() -> dict[str, object]:
+    """Name -> module of every file that defines `Options`, algorithms and instruments."""
+    found = {
+        name: importlib.import_module(f"privrep.{room}.{name}")
+        for room in ROOMS
+        for _, name, _ in pkgutil.iter_modules(importlib.import_module(f"privrep.{room}").__path__)
+    }
+    return {name: module for name, module in found.items() if hasattr(module, "Options")}
 
 
 def run(case: Case, *, budget: Budget | FixedNoise | None = None, users=None, noise_seed=0) -> tuple[Outcome, Task]:
     if budget is None and case.audit:
         budget = Budget(2.0, DELTA, "exact")
-    algorithm = load_algorithm(case.name, case.options)
+    algorithm = load_options(case.name, case.options)
     task = make_task(Users(PROBLEM) if users is None else users, budget, noise_seed)
-    algorithm.check(task.users.problem)
-    return algorithm.fit(task), task
+    return fit(algorithm, task), task
 
 
 def score(outcome: Outcome, task: Task) -> float:
@@ -331,17 +335,17 @@ SEARCHES = {"smallest_users", "smallest_users_centaur"}
 
 def test_every_file_has_an_entry():
     """A new algorithm is not left untested."""
-    assert set(algorithm_files()) == {case.name for case in CASES} | SEARCHES
+    assert set(modules()) == {case.name for case in CASES} | SEARCHES
 
 
-@pytest.mark.parametrize("name", algorithm_files())
+@pytest.mark.parametrize("name", modules())
 def test_interface(name):
-    """A frozen dataclass of options with `check` and `fit`, and a docstring, or that of its base, that names its options."""
-    algorithm = importlib.import_module(f"privrep.algorithms.{name}").Algorithm
+    """A frozen dataclass of options with `build`, and a docstring, or that of its base, that names its options."""
+    algorithm = modules()[name].Options
     assert is_dataclass(algorithm)
     assert algorithm.__dataclass_params__.frozen
-    assert callable(algorithm.check)
-    assert callable(algorithm.fit)
+    assert callable(algorithm.build)
+    assert set(algorithm.scores if hasattr(algorithm, "scores") else ()) <= set(SCORES)
     for option in fields(algorithm):
         docs = [importlib.import_module(algorithm.__module__).__doc__, *(base.__doc__ for base in algorithm.__mro__)]
         assert any(option.name in doc for doc in docs)
@@ -415,9 +419,9 @@ def test_the_truth_is_for_scoring(case):
 def test_the_noise_reaches_the_result(case):
     """Other draws of one noise alone, with all other streams as they were, change the result: what is used is what was released."""
     task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
-    algorithm = load_algorithm(case.name, case.options)
+    algorithm = load_options(case.name, case.options)
 
-    def fit(changed: str | None) -> tuple[float, set[str]]:
+    def fitted(changed: str | None) -> tuple[float, set[str]]:
         recorders: dict[str, Recorder] = {}
 
         def recording(role):
@@ -425,14 +429,14 @@ def test_the_noise_reaches_the_result(case):
             return recorders.setdefault(role, Recorder(rng))
 
         own = Task(task.users, task.budget, recording, Ledger())
-        return score(algorithm.fit(own), own), {role for role, recorder in recorders.items() if recorder.calls}
+        return score(fit(algorithm, own), own), {role for role, recorder in recorders.items() if recorder.calls}
 
-    plain, roles = fit(None)
+    plain, roles = fitted(None)
     if case.options.get("heads") == "true":
         roles.discard("init_noise")  # one step with true heads forgets where it started
     assert roles
     for role in roles:
-        assert fit(role)[0] != plain, role
+        assert fitted(role)[0] != plain, role
 
 
 @every_case
@@ -476,7 +480,7 @@ def test_the_ledger_is_complete(case):
         recorders[role] = Recorder(task.stream(role))
         return recorders[role]
 
-    load_algorithm(case.name, case.options).fit(Task(task.users, task.budget, recording, task.ledger))
+    fit(load_options(case.name, case.options), Task(task.users, task.budget, recording, task.ledger))
     sds = {role: [sd for sd, _ in recorder.calls] for role, recorder in recorders.items()}
     costs = case.audit(case.options, sds)
     drawn = sum(len(part) for part in sds.values())
@@ -519,4 +523,4 @@ def test_the_promise_scales_with_the_budget(case):
 def test_bad_requests_are_named(name, options, message):
     """An unknown file, a step that cannot run alone, an unknown or missing option, a bad value."""
     with pytest.raises(ValueError, match=message):
-        load_algorithm(name, options)
+        load_options(name, options)

@@ -5,12 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from conftest import Recorder, fake_users, fixed_noise, gather, make_task
+from conftest import Recorder, door, fake_users, fixed_noise, gather, make_task
 
 from privrep.algorithms import nonprivate_altmin
-from privrep.algorithms.altmin import THEOREM_4_2, Algorithm
+from privrep.algorithms.altmin import THEOREM_4_2, Options
+from privrep.fitting import fit, with_truth
 from privrep.privacy.accounting import Budget, Cost
 from privrep.problem import Problem, Users
+from privrep.rng import Streams
 from privrep.splits import PRESETS, count, split_samples
 from privrep.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
 from privrep.thresholds import user_units
@@ -24,9 +26,9 @@ def problem_for(preset: str) -> Problem:
     return TEXT if TEXT.samples % PRESETS[preset][1] == 0 else PROBLEM
 
 
-def algorithm(**options) -> Algorithm:
+def algorithm(**options) -> Options:
     defaults = {"init": "random", "split": "all-samples-reused", "clip_feature": 1e3, "clip_label": 1e3}
-    return Algorithm(**{**defaults, **options})
+    return Options(**{**defaults, **options})
 
 
 def heads_of(features, labels, samples, basis, j):
@@ -59,7 +61,7 @@ def test_without_noise_it_is_plain_alternation(preset, epochs, batches):
     """Each step reads its own range of samples and its own batch of users, in the printed order."""
     users = Users(problem_for(preset))
     task = make_task(users, fixed_noise())
-    outcome = algorithm(split=preset, epochs=epochs, batches=batches).fit(task)
+    outcome = fit(algorithm(split=preset, epochs=epochs, batches=batches), task)
     start = random_subspace(5, 2, task.stream("init"))
     basis, risk = plain_altmin(users, start, split_samples(preset, users.problem.samples), epochs, batches)
     assert dist2(outcome.subspace, basis) < 1e-3
@@ -76,15 +78,15 @@ def test_each_step_reads_its_own_samples(preset):
     arrays = gather(Users(problem))
     truth = Users(problem).truth
 
-    def fit(labels):
+    def fitted(labels):
         users = fake_users(arrays[0], labels, arrays[2], truth=truth)
-        return algorithm(init="spectral", split=preset).fit(make_task(users, fixed_noise(0.01)))
+        return fit(algorithm(init="spectral", split=preset), make_task(users, fixed_noise(0.01)))
 
-    before = fit(arrays[1])
+    before = fitted(arrays[1])
     for i in range(problem.samples):
         labels = arrays[1].copy()
         labels[i] += 1.0
-        after = fit(labels)
+        after = fitted(labels)
         training = any(i in range(part.start, part.stop) for part in (split.init, split.heads, split.subspace))
         assert np.array_equal(after.subspace, before.subspace) != training
         assert (after.excess_risk != before.excess_risk) == (
@@ -96,7 +98,7 @@ def test_each_step_reads_its_own_samples(preset):
 def test_batches_partition_the_users(batches):
     """Contiguous, disjoint, of sizes that differ by one at most; the ledger lists them."""
     task = make_task(Users(PROBLEM), fixed_noise(1.0))
-    algorithm(batches=batches, epochs=2).fit(task)
+    fit(algorithm(batches=batches, epochs=2), task)
     spans = [(entry.start, entry.stop) for entry in task.ledger.entries]
     assert spans[:batches] == spans[batches:]
     assert [user for start, stop in spans[:batches] for user in range(start, stop)] == list(range(60))
@@ -112,18 +114,22 @@ def test_budgets(init, epochs, batches, unit):
     """`exact` spends the target to 1e-9; `paper` spends less and promises the target; batches cost nothing extra."""
     chosen = algorithm(init=init, epochs=epochs, batches=batches, clip_unit=unit)
     joint = 9 / 8 if unit == "sample" else 3 / 2
-    assert chosen.cost == Cost(epochs * joint + (init == "spectral"), epochs + 0.5 * (init == "spectral"))
+    assert chosen.build(PROBLEM).cost == Cost(
+        epochs * joint + (init == "spectral"), epochs + 0.5 * (init == "spectral")
+    )
     users = Users(PROBLEM)
     for epsilon in (0.5, 4.0):
         task = make_task(users, Budget(epsilon, DELTA, "exact"))
-        chosen.fit(task)
+        fit(chosen, task)
         assert task.ledger.epsilon(DELTA) == pytest.approx(epsilon, abs=1e-9)
         task = make_task(users, Budget(epsilon, DELTA, "paper"))
-        outcome = chosen.fit(task)
+        outcome = fit(chosen, task)
         assert task.ledger.epsilon(DELTA) < epsilon
         assert outcome.epsilon_paper == pytest.approx(epsilon, rel=1e-12)
-        assert outcome.theorem == chosen.theorem.id
-        assert task.ledger.mu == pytest.approx(math.sqrt(chosen.cost.mu_squared) / outcome.log["noise_multiplier"])
+        assert outcome.theorem == chosen.build(PROBLEM).theorem.id
+        assert task.ledger.mu == pytest.approx(
+            math.sqrt(chosen.build(PROBLEM).cost.mu_squared) / outcome.log["noise_multiplier"]
+        )
 
 
 @pytest.mark.parametrize("share", [0.1, 0.25, 0.9])
@@ -133,7 +139,7 @@ def test_a_share_of_the_budget_for_the_start(share, unit, epochs):
     chosen = algorithm(init="spectral", epochs=epochs, clip_unit=unit, init_share=share)
     for budget in (Budget(2.0, DELTA, "exact"), fixed_noise(0.7)):
         task = make_task(Users(PROBLEM), budget)
-        chosen.fit(task)
+        fit(chosen, task)
         spent = {}
         for entry in task.ledger.entries:
             spent[entry.name] = spent.get(entry.name, 0) + entry.mu**2
@@ -144,8 +150,11 @@ def test_a_share_of_the_budget_for_the_start(share, unit, epochs):
 
 def test_no_share_is_one_multiplier_for_all():
     """The default is what Algorithm 1 prints, and no part of a cell's key."""
-    assert algorithm(init="spectral").init_multiplier(0.7) == 0.7
-    assert algorithm(init="spectral", init_share=0.5).init_multiplier(0.7) == pytest.approx(0.7 * (1 / (9 / 8)) ** 0.5)
+    for share, expected in ((None, 0.7), (0.5, 0.7 * (1 / (9 / 8)) ** 0.5)):
+        task = make_task(Users(PROBLEM), fixed_noise(0.7))
+        fit(algorithm(init="spectral", init_share=share), task)
+        start = task.ledger.entries[0]
+        assert 1 / start.mu == pytest.approx(expected, rel=1e-12)
 
 
 def test_whole_users_in_units_of_the_data():
@@ -157,12 +166,16 @@ def test_whole_users_in_units_of_the_data():
 
 def test_theorems():
     """Theorem 4.2 for the stated algorithm; otherwise Lemma 4.3 for the summed cost, as Section 6 composes epochs."""
-    assert algorithm(init="spectral", batches=2).theorem == THEOREM_4_2
+
+    def theorem(**options):
+        return algorithm(**options).build(PROBLEM).theorem
+
+    assert theorem(init="spectral", batches=2) == THEOREM_4_2
     assert THEOREM_4_2.constant == 16
-    assert algorithm(epochs=5).theorem.constant == 8 * 5
-    assert algorithm(init="spectral", epochs=2, batches=2).theorem.constant == 8 * 2.5
-    assert algorithm(init="spectral").theorem.constant == 8 * 1.5
-    assert algorithm(batches=3).theorem.constant == 8
+    assert theorem(epochs=5).constant == 8 * 5
+    assert theorem(init="spectral", epochs=2, batches=2).constant == 8 * 2.5
+    assert theorem(init="spectral").constant == 8 * 1.5
+    assert theorem(batches=3).constant == 8
 
 
 def test_noise_of_both_parts_is_sized_by_the_split_in_use():
@@ -174,7 +187,7 @@ def test_noise_of_both_parts_is_sized_by_the_split_in_use():
 
     task = make_task(Users(TEXT), fixed_noise(0.5))
     task = type(task)(task.users, task.budget, recording, task.ledger)
-    algorithm(init="spectral", split="text", clip_feature=3.0, clip_label=1.5, init_label_clip=2.5, epochs=2).fit(task)
+    fit(algorithm(init="spectral", split="text", clip_feature=3.0, clip_label=1.5, init_label_clip=2.5, epochs=2), task)
     q = count(split_samples("text", 16).subspace)
     assert [sd for sd, _ in streams["init_noise"].calls] == pytest.approx([2 * (8 // 2) * 2.5**2 * 0.5])
     expected = [2 * q * 3.0**2 * 0.5, 2 * q * 3.0 * 1.5 * 0.5] * 2
@@ -192,13 +205,13 @@ def test_streams_serve_one_purpose_each():
             asked.append(role)
             return np.random.default_rng(0)
 
-        algorithm(init=init).fit(type(task)(task.users, task.budget, spying, task.ledger))
+        fit(algorithm(init=init), type(task)(task.users, task.budget, spying, task.ledger))
         assert sorted(asked) == sorted(roles)
 
 
 def test_the_reported_eigenvalue_is_the_smallest_of_all_steps():
     """A row shows whether any of its steps had no minimum."""
-    outcome = algorithm(epochs=3, batches=2).fit(make_task(Users(PROBLEM), fixed_noise()))
+    outcome = fit(algorithm(epochs=3, batches=2), make_task(Users(PROBLEM), fixed_noise()))
     assert 0 < outcome.log["min_eigenvalue"] < 1
 
 
@@ -234,19 +247,19 @@ def test_bad_options_are_named(options, name):
 def test_options_that_do_not_fit_the_problem_are_named():
     """Too many batches, an unknown split, or too few samples for the rank."""
     with pytest.raises(ValueError, match=r"^batches is 61; it must not exceed users"):
-        algorithm(batches=61).check(PROBLEM)
+        algorithm(batches=61).build(PROBLEM)
     with pytest.raises(ValueError, match=r"^split is 'none'"):
-        algorithm(split="none").check(PROBLEM)
+        algorithm(split="none").build(PROBLEM)
     with pytest.raises(ValueError, match=r"leaves 2 for heads, which need at least rank = 3"):
-        algorithm(split="text").check(Problem(60, 8, 5, 3))
-    algorithm(split="text").check(Problem(60, 16, 5, 3))
+        algorithm(split="text").build(Problem(60, 8, 5, 3))
+    algorithm(split="text").build(Problem(60, 16, 5, 3))
 
 
 def test_without_privacy_it_converges_to_the_noise_floor():
     """nonprivate_altmin: sF^2 k/(m-k-1) per user, stops by its tolerance, and the ledger says that nothing is protected."""
     users = Users(Problem(300, 16, 6, 2, label_noise_sd=0.1))
     task = make_task(users)
-    outcome = nonprivate_altmin.Algorithm().fit(task)
+    outcome = fit(nonprivate_altmin.Options(), task)
     floor = 0.1**2 * 2 / (16 - 2 - 1)
     assert 0.8 * floor < outcome.excess_risk < 1.6 * floor
     assert 1 < outcome.log["epochs_run"] < 60
@@ -258,8 +271,8 @@ def test_without_privacy_it_converges_to_the_noise_floor():
 def test_without_privacy_it_is_altmin_without_noise():
     """The same subspace as `altmin` with as many epochs, no noise and no clip."""
     users = Users(PROBLEM)
-    outcome = nonprivate_altmin.Algorithm(max_epochs=3, tolerance=0.0).fit(make_task(users))
-    same = algorithm(epochs=3).fit(make_task(users, fixed_noise()))
+    outcome = fit(nonprivate_altmin.Options(max_epochs=3, tolerance=0.0), make_task(users))
+    same = fit(algorithm(epochs=3), make_task(users, fixed_noise()))
     assert dist2(outcome.subspace, same.subspace) < 1e-4
     assert outcome.log["epochs_run"] == 3
 
@@ -267,11 +280,11 @@ def test_without_privacy_it_is_altmin_without_noise():
 def test_with_a_large_budget_it_comes_close_to_no_privacy():
     """At epsilon = 10^6 the noise is negligible; at epsilon = 0.1 with 300 users it is not."""
     users = Users(Problem(300, 16, 6, 2, label_noise_sd=0.1))
-    best = nonprivate_altmin.Algorithm().fit(make_task(users)).excess_risk
+    best = fit(nonprivate_altmin.Options(), make_task(users)).excess_risk
     risks = [
-        algorithm(clip_feature=15.0, clip_label=6.0, epochs=8)
-        .fit(make_task(users, Budget(epsilon, DELTA, "exact")))
-        .excess_risk
+        fit(
+            algorithm(clip_feature=15.0, clip_label=6.0, epochs=8), make_task(users, Budget(epsilon, DELTA, "exact"))
+        ).excess_risk
         for epsilon in (1e6, 0.1)
     ]
     assert risks[0] < 2 * best
@@ -290,7 +303,8 @@ def test_a_planted_start_has_the_given_sine(sine):
     """Read off before the first step; it takes no noise and no release, and comes from the stream of starts."""
     users = Users(WIDE)
     task = make_task(users, fixed_noise(1.0))
-    start = algorithm(init="planted", start_sine=sine).start(task, None, 1.0)
+    method = with_truth(algorithm(init="planted", start_sine=sine).build(WIDE), users.truth.basis, Streams(task.stream))
+    start = next(method.fit(users, door(users, 1.0, ledger=task.ledger))).subspace
     np.testing.assert_allclose(sines(start, users.truth.basis), sine, atol=1e-12)
     np.testing.assert_array_equal(start, planted_subspace(users.truth.basis, sine, task.stream("init")))
     assert not task.ledger.entries
@@ -301,7 +315,7 @@ def test_from_a_planted_start_it_is_plain_alternation(sine):
     """As from any other start; another sine ends elsewhere."""
     users = Users(WIDE)
     task = make_task(users, fixed_noise())
-    outcome = algorithm(init="planted", start_sine=sine, split="text").fit(task)
+    outcome = fit(algorithm(init="planted", start_sine=sine, split="text"), task)
     start, other = (planted_subspace(users.truth.basis, value, task.stream("init")) for value in (sine, sine - 0.2))
     basis, risk = plain_text(users, start)
     assert dist2(outcome.subspace, basis) < 1e-3
@@ -311,9 +325,9 @@ def test_from_a_planted_start_it_is_plain_alternation(sine):
 
 def test_a_planted_start_needs_room():
     with pytest.raises(ValueError, match=r"^dim is 5; a planted start needs at least 2 rank = 6"):
-        algorithm(init="planted").check(Problem(60, 8, 5, 3))
-    algorithm(init="random").check(Problem(60, 8, 5, 3))
-    algorithm(init="planted").check(Problem(60, 8, 6, 3))
+        algorithm(init="planted").build(Problem(60, 8, 5, 3))
+    algorithm(init="random").build(Problem(60, 8, 5, 3))
+    algorithm(init="planted").build(Problem(60, 8, 6, 3))
 
 
 @pytest.mark.parametrize("epochs", [1, 2])
@@ -328,9 +342,9 @@ def test_with_true_heads_it_is_one_regression(preset, epochs):
     expected = orthonormalise(np.linalg.lstsq(rows, targets, rcond=None)[0].reshape(2, 6).T)
     for noise_seed in (0, 1):
         task = make_task(users, fixed_noise(), noise_seed)
-        outcome = algorithm(heads="true", split=preset, epochs=epochs).fit(task)
+        outcome = fit(algorithm(heads="true", split=preset, epochs=epochs), task)
         assert dist2(outcome.subspace, expected) < 1e-5
-        fitted = algorithm(split=preset, epochs=epochs).fit(make_task(users, fixed_noise(), noise_seed))
+        fitted = fit(algorithm(split=preset, epochs=epochs), make_task(users, fixed_noise(), noise_seed))
         assert dist2(fitted.subspace, expected) > 1e-2
 
 
@@ -341,7 +355,7 @@ def test_a_fallback_changes_nothing_without_noise(fallback):
     for multiplier, same in ((0.0, True), (0.5, False)):
         budget = fixed_noise(multiplier)
         outcomes = [
-            algorithm(clip_feature=3.0, clip_label=2.0, fallback=name).fit(make_task(users, budget))
+            fit(algorithm(clip_feature=3.0, clip_label=2.0, fallback=name), make_task(users, budget))
             for name in ("solve", fallback)
         ]
         assert np.array_equal(outcomes[0].subspace, outcomes[1].subspace) == same
@@ -360,7 +374,7 @@ def test_the_data_scale_is_a_unit(init, law):
     plain = algorithm(init=init, clip_feature=0.5 * eta, clip_label=0.4 * zeta, init_label_clip=0.6 * zeta)
     unscaled = algorithm(init=init, clip_feature=0.5, clip_label=0.4, init_label_clip=0.6)
     tasks = [make_task(users, fixed_noise(0.01)) for _ in range(3)]
-    outcomes = [chosen.fit(task) for chosen, task in zip((scaled, plain, unscaled), tasks, strict=True)]
+    outcomes = [fit(chosen, task) for chosen, task in zip((scaled, plain, unscaled), tasks, strict=True)]
     assert dist2(outcomes[0].subspace, outcomes[1].subspace) < 1e-6
     assert dist2(outcomes[0].subspace, outcomes[2].subspace) > 1e-2
     assert outcomes[0].log["eta"] == pytest.approx(0.5 * eta, rel=1e-12)
@@ -372,5 +386,5 @@ def test_the_data_scale_is_a_unit(init, law):
 
 def test_thresholds_of_user_clipping_are_no_eta_and_zeta():
     """They bound whole sums, so the columns of sample thresholds stay empty."""
-    outcome = algorithm(clip_unit="user").fit(make_task(Users(PROBLEM), fixed_noise(0.1)))
+    outcome = fit(algorithm(clip_unit="user"), make_task(Users(PROBLEM), fixed_noise(0.1)))
     assert not {"eta", "zeta"} & set(outcome.log)

@@ -10,10 +10,13 @@ from scipy import stats
 from privrep import formulas
 from privrep.algorithms import gradient_descent, own_data, reference_model, single_model
 from privrep.algorithms.gradient_descent import clipped_gradients
+from privrep.algorithms.starts import GivenStart
+from privrep.fitting import fit
 from privrep.privacy.accounting import Budget
 from privrep.problem import Problem, Users
+from privrep.risk import personal_risk
 from privrep.subspace import dist2, orthonormalise, random_subspace
-from privrep.task import load_algorithm
+from privrep.task import load_options
 
 PROBLEM = Problem(60, 8, 12, 2, label_noise_sd=0.1, head_law="sphere")
 DELTA = 1e-6
@@ -41,7 +44,7 @@ def test_own_data_risk():
     """(1 - m/d) k without label noise, within 5 standard errors over users; m/d alone is rejected. Nothing is released."""
     users = Users(Problem(2000, 6, 18, 2, head_law="sphere"))
     task = make_task(users)
-    risk = own_data.Algorithm().fit(task).excess_risk
+    risk = fit(own_data.Options(), task).excess_risk
     (block,) = users.blocks()
     errors = ((thetas(users) - own_data.own_data_models(block.features, block.labels, 0.0)) ** 2).sum(axis=1)
     assert risk == pytest.approx(errors.mean(), rel=1e-6)
@@ -61,20 +64,20 @@ def test_own_data_with_more_samples_than_dimensions(penalty):
         design, target = features[:, j], labels[:, j]
         expected = np.linalg.solve(design.T @ design + penalty * np.eye(4), design.T @ target)
         np.testing.assert_allclose(models[j], expected, atol=1e-6)
-    assert own_data.Algorithm().fit(make_task(Users(Problem(30, 9, 4, 2)))).excess_risk < 1e-8
+    assert fit(own_data.Options(), make_task(Users(Problem(30, 9, 4, 2)))).excess_risk < 1e-8
 
 
 def test_own_data_limits():
     """A negative penalty is refused."""
     for penalty in (-1.0, math.nan):
         with pytest.raises(ValueError, match=r"^penalty is "):
-            own_data.Algorithm(penalty)
+            own_data.Options(penalty)
 
 
 def test_reference_risks():
     """Zero predicts ||theta||^2 = k exactly on the sphere; random U and v average 2k; fitted heads lie in between."""
     users = Users(Problem(3000, 8, 12, 2, head_law="sphere"))
-    risks = {kind: reference_model.Algorithm(kind).fit(make_task(users)).excess_risk for kind in reference_model.KINDS}
+    risks = {kind: fit(reference_model.Options(kind), make_task(users)).excess_risk for kind in reference_model.KINDS}
     assert risks["zero"] == pytest.approx(2.0, rel=1e-5)
     # ||theta_j - U v||^2 has mean 2k and variance at most 2 * 2k + 4 * 2 * k = 24 for k = 2.
     assert abs(risks["random"] - 4.0) < 5 * math.sqrt(24 / 3000)
@@ -86,11 +89,11 @@ def test_reference_risks():
 def test_reference_models_release_nothing():
     for kind in reference_model.KINDS:
         task = make_task(Users(PROBLEM))
-        outcome = reference_model.Algorithm(kind).fit(task)
+        outcome = fit(reference_model.Options(kind), task)
         assert not task.ledger.entries
         assert (outcome.subspace is None) == (kind == "zero")
     with pytest.raises(ValueError, match=r"^kind is 'best'"):
-        reference_model.Algorithm("best")
+        reference_model.Options("best")
 
 
 @pytest.mark.parametrize("head_law", ["sphere", "gauss"])
@@ -102,7 +105,7 @@ def test_planted_subspace_risk(head_law, sine, sigma):
     """
     problem = Problem(20_000, 32, 8, 2, label_noise_sd=sigma, head_law=head_law)
     users, task = Users(problem), make_task(Users(problem))
-    outcome = reference_model.Algorithm("planted-subspace", start_sine=sine).fit(task)
+    outcome = fit(reference_model.Options("planted-subspace", start_sine=sine), task)
     assert not task.ledger.entries
     assert dist2(outcome.subspace, users.truth.basis) == pytest.approx(sine, abs=1e-9)
     features, labels, _ = gather(users)
@@ -122,15 +125,15 @@ def test_planted_subspace_risk(head_law, sine, sigma):
 
 def test_planted_subspace_limits():
     """Room for the angles, enough samples, a sine."""
-    chosen = reference_model.Algorithm("planted-subspace")
+    chosen = reference_model.Options("planted-subspace")
     with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
-        chosen.check(Problem(10, 8, 3, 2))
+        chosen.build(Problem(10, 8, 3, 2))
     with pytest.raises(ValueError, match=r"^samples is 6; split 'text'"):
-        chosen.check(Problem(10, 6, 8, 2))
-    chosen.check(Problem(10, 8, 8, 2))
+        chosen.build(Problem(10, 6, 8, 2))
+    chosen.build(Problem(10, 8, 8, 2))
     for sine in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match=r"^start_sine is "):
-            reference_model.Algorithm("planted-subspace", start_sine=sine)
+            reference_model.Options("planted-subspace", start_sine=sine)
 
 
 def test_single_model_risk_of_a_given_model():
@@ -138,8 +141,8 @@ def test_single_model_risk_of_a_given_model():
     users = Users(PROBLEM)
     model = np.random.default_rng(0).standard_normal((12, 1))
     expected = ((thetas(users) - model.T) ** 2).sum(axis=1).mean()
-    assert single_model.single_model_risk(users, model) == pytest.approx(expected, rel=1e-5)
-    assert single_model.single_model_risk(users, np.zeros((12, 1))) == pytest.approx(2.0, rel=1e-5)
+    assert personal_risk(users, model, single_model.ones) == pytest.approx(expected, rel=1e-5)
+    assert personal_risk(users, np.zeros((12, 1)), single_model.ones) == pytest.approx(2.0, rel=1e-5)
 
 
 def test_single_model_by_moments_is_pooled_least_squares():
@@ -147,7 +150,7 @@ def test_single_model_by_moments_is_pooled_least_squares():
     users = Users(PROBLEM)
     features, labels, _ = gather(users)
     pooled = np.linalg.lstsq(features.reshape(-1, 12), labels.ravel(), rcond=None)[0]
-    outcome = single_model.Algorithm("moments", 1e3, 1e3).fit(make_task(users, fixed_noise()))
+    outcome = fit(single_model.Options("moments", 1e3, 1e3), make_task(users, fixed_noise()))
     expected = ((thetas(users) - pooled) ** 2).sum(axis=1).mean()
     assert outcome.excess_risk == pytest.approx(expected, rel=1e-4)
     assert outcome.log["min_eigenvalue"] > 0
@@ -164,7 +167,7 @@ def test_single_model_by_gradients_is_clipped_gradient_descent():
             gradient = 2 / 8 * features[:, j].T @ (features[:, j] @ model - labels[:, j])
             total += gradient * min(1, 1.5 / np.linalg.norm(gradient))
         model = model - 0.7 / t * total / (60 * 1.5)
-    outcome = single_model.Algorithm("gradient", 1.5, epochs=2, step=0.7).fit(make_task(users, fixed_noise()))
+    outcome = fit(single_model.Options("gradient", 1.5, epochs=2, step=0.7), make_task(users, fixed_noise()))
     expected = ((thetas(users) - model) ** 2).sum(axis=1).mean()
     assert outcome.excess_risk == pytest.approx(expected, rel=1e-5)
 
@@ -173,7 +176,7 @@ def test_single_model_by_gradients_is_clipped_gradient_descent():
 def test_no_single_model_serves_all_users(options):
     """The users average to zero, so the risk stays near k = 2, the value of theta = 0, even without privacy."""
     users = Users(Problem(2000, 8, 12, 2, head_law="sphere"))
-    risk = single_model.Algorithm(*options).fit(make_task(users, Budget(1e6, DELTA, "exact"))).excess_risk
+    risk = fit(single_model.Options(*options), make_task(users, Budget(1e6, DELTA, "exact"))).excess_risk
     assert 1.95 < risk < 2.1
 
 
@@ -181,16 +184,16 @@ def test_no_single_model_serves_all_users(options):
 def test_budgets_of_the_single_model(epochs):
     """The exact target is met to 1e-9; the paper's noise spends less."""
     users = Users(PROBLEM)
-    variants = [single_model.Algorithm("gradient", 0.5, epochs=epochs)]
+    variants = [single_model.Options("gradient", 0.5, epochs=epochs)]
     if epochs == 1:
-        variants.append(single_model.Algorithm("moments", 5.0, 3.0))
+        variants.append(single_model.Options("moments", 5.0, 3.0))
     for chosen in variants:
         task = make_task(users, Budget(2.0, DELTA, "exact"))
-        chosen.fit(task)
+        fit(chosen, task)
         assert len(task.ledger.entries) == epochs
         assert task.ledger.epsilon(DELTA) == pytest.approx(2.0, abs=1e-9)
         task = make_task(users, Budget(2.0, DELTA, "paper"))
-        assert chosen.fit(task).epsilon_paper == pytest.approx(2.0)
+        assert fit(chosen, task).epsilon_paper == pytest.approx(2.0)
         assert task.ledger.epsilon(DELTA) < 2.0
 
 
@@ -231,7 +234,7 @@ def test_gradient_descent_without_noise_is_plain():
     users = Users(PROBLEM)
     features, labels, _ = gather(users)
     task = make_task(users, fixed_noise())
-    outcome = gradient_descent.Algorithm("random", "halves-then-all", 1.5, 0.7, epochs=3).fit(task)
+    outcome = fit(gradient_descent.Options("random", "halves-then-all", 1.5, 0.7, epochs=3), task)
     basis = random_subspace(12, 2, task.stream("init"))
     for t in (1, 2, 3):
         heads = np.stack([np.linalg.lstsq(features[:4, j] @ basis, labels[:4, j], rcond=None)[0] for j in range(60)])
@@ -245,13 +248,13 @@ def test_noise_of_the_gradient_step(monkeypatch):
     users = Users(PROBLEM)
     monkeypatch.setattr(gradient_descent, "orthonormalise", lambda matrix: matrix)
     for bound in (1.5, 1e-4):
-        chosen = gradient_descent.Algorithm("random", "halves-then-all", bound, 0.7)
+        chosen = gradient_descent.Options("random", "halves-then-all", bound, 0.7)
 
         def released(noise_seed, multiplier, chosen=chosen):
             task = make_task(users, fixed_noise(multiplier), noise_seed)
             start = random_subspace(12, 2, np.random.default_rng(0))
-            monkeypatch.setattr(gradient_descent, "start_subspace", lambda *_: start)
-            return (start - chosen.fit(task).subspace) * 60 * chosen.clip_feature / 0.7
+            monkeypatch.setattr(gradient_descent, "start_of", lambda *_: GivenStart(start))
+            return (start - fit(chosen, task).subspace) * 60 * chosen.clip_feature / 0.7
 
         exact = released(0, 0.0)
         noise = np.stack([released(seed, 0.8) - exact for seed in range(60)])
@@ -266,23 +269,23 @@ def test_noise_of_the_gradient_step(monkeypatch):
 def test_budgets_of_gradient_descent(init, epochs):
     """Initialisation and steps together meet the exact target to 1e-9; the paper's noise spends less."""
     users = Users(PROBLEM)
-    chosen = gradient_descent.Algorithm(init, "halves-then-all", 0.5, 1.0, epochs)
+    chosen = gradient_descent.Options(init, "halves-then-all", 0.5, 1.0, epochs)
     task = make_task(users, Budget(2.0, DELTA, "exact"))
-    chosen.fit(task)
+    fit(chosen, task)
     assert len(task.ledger.entries) == epochs + (init == "spectral")
     assert task.ledger.epsilon(DELTA) == pytest.approx(2.0, abs=1e-9)
     task = make_task(users, Budget(2.0, DELTA, "paper"))
-    assert chosen.fit(task).epsilon_paper == pytest.approx(2.0)
+    assert fit(chosen, task).epsilon_paper == pytest.approx(2.0)
     assert task.ledger.epsilon(DELTA) < 2.0
 
 
 def test_gradient_descent_learns():
     """With a large budget the distance to the truth falls well below that of the random start."""
     users = Users(Problem(400, 8, 6, 2, head_law="sphere"))
-    chosen = gradient_descent.Algorithm("random", "all-samples-reused", 1.0, 5.0, epochs=10)
+    chosen = gradient_descent.Options("random", "all-samples-reused", 1.0, 5.0, epochs=10)
     task = make_task(users, Budget(1e6, DELTA, "exact"))
     start = random_subspace(6, 2, task.stream("init"))
-    assert dist2(chosen.fit(task).subspace, users.truth.basis) < 0.5 * dist2(start, users.truth.basis)
+    assert dist2(fit(chosen, task).subspace, users.truth.basis) < 0.5 * dist2(start, users.truth.basis)
 
 
 VALID = {
@@ -309,21 +312,21 @@ VALID = {
 )
 def test_bad_options_are_named(name, option, value):
     """A value out of range is refused when the algorithm is built, before any release."""
-    load_algorithm(name, VALID[name])
+    load_options(name, VALID[name])
     with pytest.raises(ValueError, match=rf"^{option} is "):
-        load_algorithm(name, {**VALID[name], option: value})
+        load_options(name, {**VALID[name], option: value})
 
 
 def test_moments_of_the_single_model_are_released_once():
     with pytest.raises(ValueError, match=r"^epochs is 2; method moments releases once"):
-        single_model.Algorithm("moments", 1.0, epochs=2)
+        single_model.Options("moments", 1.0, epochs=2)
 
 
 def test_a_misspelt_start_is_not_an_unpaid_release():
     """gradient_descent with an init that is neither random nor spectral must not release anything beyond its budget."""
     task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
     try:
-        gradient_descent.Algorithm("Spectral", "halves-then-all", 0.5, 1.0).fit(task)
+        fit(gradient_descent.Options("Spectral", "halves-then-all", 0.5, 1.0), task)
     except ValueError:
         assert not task.ledger.entries
     else:

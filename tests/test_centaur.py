@@ -10,18 +10,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from conftest import FakeUsers, Recorder, fake_users, fixed_noise, gather, make_task
+from conftest import FakeUsers, Recorder, door, fake_users, fixed_noise, gather, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
 from privrep import formulas
 from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.centaur import Algorithm, client, representation_gradients
-from privrep.algorithms.power_method import power_method, random_starts
+from privrep.algorithms.centaur import Options, client, representation_gradients
+from privrep.algorithms.power_method import RandomStarts, power_method
 from privrep.algorithms.server import Server
+from privrep.fitting import fit, with_truth
 from privrep.privacy.accounting import Budget, gdp_epsilon
-from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, Truth, Users
+from privrep.rng import Streams
 from privrep.splits import SampleDraws
 from privrep.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
 from privrep.task import Task
@@ -30,9 +32,9 @@ PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
 DELTA = 1e-6
 
 
-def algorithm(**options) -> Algorithm:
+def algorithm(**options) -> Options:
     defaults = {"rounds": 3, "clip": 0.8, "batch_samples": 5, "clip_scale": "absolute", "init": "planted"}
-    return Algorithm(**{**defaults, **options})
+    return Options(**{**defaults, **options})
 
 
 # One round, and whole runs, against a slow version
@@ -55,7 +57,8 @@ def slow_centaur(task, start, options, wrong=""):
     features, labels, _ = gather(task.users)
     m, n, _ = features.shape
     q, clip, rate = options.batch_samples, options.clip, options.participation
-    multiplier = task.budget.noise_multiplier(options.cost, options.theorem)
+    method = options.build(task.users.problem)
+    multiplier = task.budget.noise_multiplier(method.cost, method.theorem)
     order, noise, who = (task.stream(role) for role in ("samples", "noise", "participants"))
     basis, fresh = start, iter(range(m))
     for _ in range(options.rounds):
@@ -86,7 +89,7 @@ def slow_centaur(task, start, options, wrong=""):
 def fit_and_slow(options, problem=PROBLEM, multiplier=0.0, wrong=""):
     task = make_task(Users(problem), fixed_noise(multiplier))
     start = planted_subspace(task.users.truth.basis, options.start_sine, task.stream("init"))
-    return options.fit(task), slow_centaur(task, start, options, wrong)
+    return fit(options, task), slow_centaur(task, start, options, wrong)
 
 
 VARIANTS = [
@@ -187,16 +190,16 @@ def touched(problem, options):
     features, labels, heads = gather(Users(problem))
     truth = Users(problem).truth
 
-    def fit(changed):
+    def fitted(changed):
         users = replace(fake_users(features, changed, heads, truth=truth), problem=problem)
-        return options.fit(make_task(users, fixed_noise(0.01))).subspace
+        return fit(options, make_task(users, fixed_noise(0.01))).subspace
 
-    before = fit(labels)
+    before = fitted(labels)
     found = []
     for i in range(problem.samples):
         changed = labels.copy()
         changed[i] += 1.0
-        if not np.array_equal(fit(changed), before):
+        if not np.array_equal(fitted(changed), before):
             found.append(i)
     return found
 
@@ -225,7 +228,7 @@ def test_the_samples_of_a_round_are_disjoint(use, monkeypatch):
     options = algorithm(
         batch_samples=4, sample_use=use, init="power_method", starts=2, iterations=3, init_samples=2, rounds=4
     )
-    options.fit(make_task(Users(Problem(20, 40, 4, 2)), fixed_noise(0.1)))
+    fit(options, make_task(Users(Problem(20, 40, 4, 2)), fixed_noise(0.1)))
     assert [len(each) for each in taken] == [2] * 3 + [8] * 4
     for each in taken:
         assert len(set(each)) == len(each)
@@ -284,7 +287,7 @@ class SteadyLaw:
 def steady(problem, multiplier=0.05, rounds=1500, **options):
     """steady_distF of a run from the truth, with the law for it; sigma_g is twice the multiplier."""
     chosen = algorithm(rounds=rounds, clip=3.0, batch_samples=16, start_sine=0.0, **options)
-    outcome = chosen.fit(make_task(Users(problem), fixed_noise(multiplier)))
+    outcome = fit(chosen, make_task(Users(problem), fixed_noise(multiplier)))
     return outcome.scores["steady_distF"], SteadyLaw.of(problem, chosen.step, 2 * multiplier, 3.0, rounds // 2)
 
 
@@ -342,22 +345,18 @@ def test_the_steady_state_scales():
 
 def path(problem, step_sign=1.0, rounds=16, sine=0.1, step=0.25):
     """Subspaces after each round without noise."""
-    users, seen = Users(problem), []
+    users = Users(problem)
     draws = SampleDraws("reuse", problem.samples, np.random.default_rng(1))
     eta = step_sign * step / problem.head_condition**2
-    Server(rounds, 1e3).run(
+    seen = Server(rounds, 1e3).run(
+        "gradient",
         users,
         planted_subspace(users.truth.basis, sine, np.random.default_rng(2)),
         client_of_round=lambda: client(draws, 16, 1e3),
         aggregate=lambda basis, gradient: orthonormalise(basis - eta * gradient),
-        noise_multiplier=0.0,
-        rng=np.random.default_rng(3),
-        participants=np.random.default_rng(4),
-        ledger=Ledger(),
-        name="gradient",
-        watch=seen.append,
+        release=door(users),
     )
-    return users.truth.basis, seen
+    return users.truth.basis, list(seen)
 
 
 @pytest.mark.parametrize("condition", [1.0, 2.0])
@@ -394,7 +393,7 @@ def test_without_noise_it_recovers_the_truth():
     users = Users(Problem(400, 32, 8, 2))
     for init in ("planted", "random"):
         options = algorithm(rounds=90, clip=100.0, batch_samples=16, init=init, step=0.5)
-        outcome = options.fit(make_task(users, fixed_noise()))
+        outcome = fit(options, make_task(users, fixed_noise()))
         assert dist2(outcome.subspace, users.truth.basis) < 1e-5
         assert outcome.excess_risk < 1e-9
 
@@ -405,7 +404,7 @@ def test_without_noise_it_recovers_the_truth():
 def test_excess_risk_is_that_of_heads_on_all_samples():
     """Mean ||theta_j - B w_j||^2 with w_j by lstsq on all m samples in the final B."""
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    outcome = algorithm().fit(task)
+    outcome = fit(algorithm(), task)
     features, labels, heads = gather(task.users)
     thetas = heads @ task.users.truth.basis.T
     errors = []
@@ -419,7 +418,7 @@ def test_excess_risk_is_that_of_heads_on_all_samples():
 def test_scores_along_the_way(rounds):
     """Root mean square over the second half of the rounds; the largest over all. Shorter runs are the beginnings of longer ones."""
     options = algorithm(rounds=rounds)
-    runs = [replace(options, rounds=t).fit(make_task(Users(PROBLEM), fixed_noise(3.0))) for t in range(1, rounds + 1)]
+    runs = [fit(replace(options, rounds=t), make_task(Users(PROBLEM), fixed_noise(3.0))) for t in range(1, rounds + 1)]
     truth = Users(PROBLEM).truth.basis
     spectral = [dist2(run.subspace, truth) for run in runs]
     frobenius = [dist_frobenius(run.subspace, truth) for run in runs]
@@ -446,15 +445,15 @@ def scaled_users(unit: float, turn: np.ndarray | None = None) -> FakeUsers:
 def test_the_unit_of_the_labels_does_not_matter(unit, init):
     """Labels times c, clips times c^2, step over c^2: the same subspace, for powers of 2 to the last bit; risk times c^2."""
     options = {"init": init, "starts": 3, "iterations": 2, "init_samples": 4, "participation": 0.7}
-    plain = algorithm(**options).fit(make_task(scaled_users(1.0), fixed_noise(0.8)))
+    plain = fit(algorithm(**options), make_task(scaled_users(1.0), fixed_noise(0.8)))
     chosen = algorithm(**options, clip=0.8 * unit**2, init_clip=unit**2, step=0.25 / unit**2)
-    scaled = chosen.fit(make_task(scaled_users(unit), fixed_noise(0.8)))
+    scaled = fit(chosen, make_task(scaled_users(unit), fixed_noise(0.8)))
     if unit == 3.0:
         assert dist2(scaled.subspace, plain.subspace) < 1e-5
     else:
         np.testing.assert_array_equal(scaled.subspace, plain.subspace)
     assert scaled.excess_risk == pytest.approx(plain.excess_risk * unit**2, rel=1e-3)
-    same_step = replace(chosen, step=0.25).fit(make_task(scaled_users(unit), fixed_noise(0.8)))
+    same_step = fit(replace(chosen, step=0.25), make_task(scaled_users(unit), fixed_noise(0.8)))
     assert dist2(same_step.subspace, plain.subspace) > 1e-3
 
 
@@ -467,19 +466,15 @@ def test_turning_the_features_turns_the_subspace():
     for users, begin, draw in zip(
         (scaled_users(1.0), scaled_users(1.0, turn)), (start, turn @ start), draws, strict=True
     ):
-        ends.append(
-            Server(3, 0.8).run(
-                users,
-                begin,
-                client_of_round=lambda draw=draw: client(draw, 5, 0.8),
-                aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
-                noise_multiplier=0.0,
-                rng=np.random.default_rng(0),
-                participants=np.random.default_rng(0),
-                ledger=Ledger(),
-                name="gradient",
-            )
+        *_, end = Server(3, 0.8).run(
+            "gradient",
+            users,
+            begin,
+            client_of_round=lambda draw=draw: client(draw, 5, 0.8),
+            aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
+            release=door(users),
         )
+        ends.append(end)
     assert dist2(ends[1], turn @ ends[0]) < 1e-5
 
 
@@ -499,7 +494,7 @@ def test_the_scale_of_the_clips_is_a_unit(scale):
     runs, tasks = [], []
     for chosen in (scaled, plain):
         tasks.append(make_task(Users(problem), fixed_noise(0.5)))
-        runs.append(chosen.fit(tasks[-1]))
+        runs.append(fit(chosen, tasks[-1]))
     assert dist2(runs[0].subspace, runs[1].subspace) < 1e-6
     assert runs[0].log["zeta"] == pytest.approx(0.1 * units[0], rel=1e-12)
     for one, other in zip(tasks[0].ledger.entries, tasks[1].ledger.entries, strict=True):
@@ -513,12 +508,15 @@ def test_the_scale_of_the_clips_is_a_unit(scale):
 def test_the_share_of_the_start_is_met(rounds, starts, iterations, share, multiplier):
     """T_0 L releases at the multiplier of the start take `init_share` of mu^2, the T rounds the rest, and `cost` is the sum."""
     chosen = algorithm(init="power_method", rounds=rounds, starts=starts, iterations=iterations, init_share=share)
-    start = starts * iterations / chosen.init_multiplier(multiplier) ** 2
+    cost = chosen.build(PROBLEM).cost
     main = rounds / multiplier**2
-    assert start / (start + main) == pytest.approx(share, rel=1e-9)
-    assert chosen.cost.mu_squared / multiplier**2 == pytest.approx(start + main, rel=1e-9)
-    assert chosen.cost.rho == pytest.approx(chosen.cost.mu_squared / 2, rel=1e-12)
-    assert replace(chosen, init="random").cost.mu_squared == rounds
+    start = share * cost.mu_squared / multiplier**2
+    assert start + main == pytest.approx(cost.mu_squared / multiplier**2, rel=1e-9)
+    assert cost.rho == pytest.approx(cost.mu_squared / 2, rel=1e-12)
+    assert replace(chosen, init="random").build(PROBLEM).cost.mu_squared == rounds
+    task = make_task(Users(replace(PROBLEM, users=2)), fixed_noise(multiplier))
+    next(chosen.build(PROBLEM).fit(task.users, Release(multiplier, task.ledger, range(2), Streams(task.stream))))
+    assert sum(entry.mu**2 for entry in task.ledger.entries) == pytest.approx(start, rel=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -527,7 +525,7 @@ def test_the_ledger_of_a_whole_run(share, calibration):
     """Entries by name and number, the start's part of mu^2, and epsilon as targeted where the calibration is exact."""
     options = algorithm(init="power_method", starts=4, iterations=3, init_samples=4, init_share=share, rounds=5)
     task = make_task(Users(PROBLEM), Budget(3.0, DELTA, calibration))
-    outcome = options.fit(task)
+    outcome = fit(options, task)
     entries = task.ledger.entries
     assert [entry.name for entry in entries] == ["power_method"] * 12 + ["gradient"] * 5
     assert all((entry.start, entry.stop, entry.rate) == (0, 60, 1.0) for entry in entries)
@@ -550,7 +548,7 @@ def test_sampling_is_a_gain_over_the_budget():
     spent = []
     for divide_by in ("expected", "realised"):
         task = make_task(Users(PROBLEM), Budget(3.0, DELTA, "exact"))
-        algorithm(participation=0.2, divide_by=divide_by).fit(task)
+        fit(algorithm(participation=0.2, divide_by=divide_by), task)
         spent.append(task.ledger.epsilon(DELTA))
     assert 0 < spent[0] < 1.5
     assert spent[1] == pytest.approx(3.0, abs=1e-9)
@@ -560,7 +558,7 @@ def test_sampling_and_a_start_of_all_users_compose():
     """The start is charged in full, the rounds at their rate: more than the start alone, less than the target."""
     options = algorithm(init="power_method", starts=2, iterations=2, init_samples=4, participation=0.2)
     task = make_task(Users(PROBLEM), Budget(3.0, DELTA, "exact"))
-    options.fit(task)
+    fit(options, task)
     start = math.sqrt(sum(entry.mu**2 for entry in task.ledger.entries if entry.name == "power_method"))
     assert {(entry.name, entry.rate) for entry in task.ledger.entries} == {("power_method", 1.0), ("gradient", 0.2)}
     assert gdp_epsilon(start, DELTA) < task.ledger.epsilon(DELTA) < 3.0
@@ -577,7 +575,7 @@ def test_noise_of_both_parts():
         return recorders[role]
 
     options = algorithm(init="power_method", starts=3, iterations=2, init_samples=4, init_clip=5.0, participation=0.5)
-    options.fit(Task(task.users, task.budget, recording, task.ledger))
+    fit(options, Task(task.users, task.budget, recording, task.ledger))
     assert set(recorders) == {"init", "init_noise", "samples", "participants", "noise"}
     assert recorders["noise"].calls == [(pytest.approx(2 * 0.8 * 0.7), (7, 2))] * 3
     own = 0.7 * math.sqrt(3 * 2 * 0.5 / (0.5 * 3))
@@ -589,27 +587,23 @@ def test_the_start_is_the_candidate_that_was_selected():
     """One of the released candidates, by the rule of Algorithm 3; scores tell its distance and the median one."""
     options = algorithm(init="power_method", starts=5, iterations=4, init_samples=6, init_clip=30.0)
     task = make_task(Users(PROBLEM), fixed_noise(0.05))
-    draws = SampleDraws("reuse", PROBLEM.samples, task.stream("samples"))
-    start, log, scores = options.start(task, draws, 0.05)
+    outcome = fit(options, task)
     own = SampleDraws("reuse", PROBLEM.samples, task.stream("samples"))
     candidates = power_method(
         task.users,
-        random_starts(5, PROBLEM, task.stream("init")),
+        RandomStarts(5, 2).draw(7, task.stream("init")),
+        door(task.users, 1 / task.ledger.entries[0].mu, task.stream("init_noise")),
         iterations=4,
         draw_samples=lambda: own.take(6)[0],
         clip=30.0,
-        noise_multiplier=options.init_multiplier(0.05),
-        rng=task.stream("init_noise"),
-        ledger=Ledger(),
     )
     chosen = select(candidates, 0.01)
-    np.testing.assert_array_equal(start, candidates[chosen.index])
     truth = task.users.truth.basis
-    distances = sorted(dist2(candidate, truth) for candidate in candidates)
-    assert log == {"selection_passed": float(chosen.passed)}
-    assert scores["start_dist2_median"] == distances[2]
-    assert scores["start_dist2"] == dist2(start, truth)
-    assert distances[0] < distances[4]
+    distances = [dist2(candidate, truth) for candidate in candidates]
+    assert outcome.log["selection_passed"] == float(chosen.passed)
+    assert outcome.scores["start_dist2_median"] == pytest.approx(sorted(distances)[2], rel=1e-9)
+    assert outcome.scores["start_dist2"] == pytest.approx(distances[chosen.index], rel=1e-9)
+    assert len(set(distances)) == 5
 
 
 @pytest.mark.parametrize("accuracy", [0.01, 0.3])
@@ -620,9 +614,9 @@ def test_the_selection_has_the_given_accuracy(accuracy, monkeypatch):
         asked.append((candidates.shape, at))
         return select(candidates, at)
 
-    monkeypatch.setattr("privrep.algorithms.centaur.select", spying)
+    monkeypatch.setattr("privrep.algorithms.power_method.select", spying)
     options = algorithm(init="power_method", starts=3, iterations=2, init_samples=4, accuracy=accuracy)
-    options.fit(make_task(Users(PROBLEM), fixed_noise(0.5)))
+    fit(options, make_task(Users(PROBLEM), fixed_noise(0.5)))
     assert asked == [((3, 7, 2), accuracy)]
 
 
@@ -630,11 +624,14 @@ def test_the_selection_has_the_given_accuracy(accuracy, monkeypatch):
 def test_starts_without_the_power_method_cost_nothing(init):
     """No release before the rounds."""
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    start, log, scores = algorithm(init=init, start_sine=0.3).start(task, None, 0.5)
+    streams, truth = Streams(task.stream), task.users.truth.basis
+    method = with_truth(algorithm(init=init, start_sine=0.3).build(PROBLEM), truth, streams)
+    start = next(method.fit(task.users, Release(0.5, task.ledger, range(60), streams)))
     assert not task.ledger.entries
-    assert not log
-    assert not scores
-    assert (dist2(start, task.users.truth.basis) == pytest.approx(0.3)) == (init == "planted")
+    assert not start.log
+    assert start.candidates is None
+    assert (dist2(start.subspace, truth) == pytest.approx(0.3)) == (init == "planted")
+    assert not {"start_dist2", "selection_passed"} & {**fit(algorithm(init=init), task).scores}.keys()
 
 
 # Options
@@ -692,9 +689,9 @@ def test_bad_options_are_named(options, message):
 def test_options_that_do_not_fit_the_problem_are_named(options, problem, message):
     """One sample, or one dimension, more is enough."""
     with pytest.raises(ValueError, match=message):
-        algorithm(**options).check(problem)
+        algorithm(**options).build(problem)
     if message.startswith("^samples"):
-        algorithm(**options).check(replace(problem, samples=problem.samples + 1))
+        algorithm(**options).build(replace(problem, samples=problem.samples + 1))
     if message.startswith("^dim"):
-        algorithm(**options).check(replace(problem, dim=4))
-        algorithm(**options, init="random").check(problem)
+        algorithm(**options).build(replace(problem, dim=4))
+        algorithm(**options, init="random").build(problem)

@@ -12,7 +12,8 @@ from scipy import integrate, stats
 
 from privrep import formulas
 from privrep.algorithms import centaur
-from privrep.algorithms.client_lemmas import Algorithm, clients
+from privrep.fitting import fit
+from privrep.instruments.client_lemmas import Options, clients
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.problem import HEAVY_EVERY, Problem, Users
 from privrep.studies import client_lemmas as study
@@ -22,9 +23,9 @@ PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
 
 
-def algorithm(**options) -> Algorithm:
+def algorithm(**options) -> Options:
     defaults = {"clip": 1.0, "batch_samples": 9, "clip_scale": "absolute", "start_sine": 0.4}
-    return Algorithm(**defaults | options)
+    return Options(**defaults | options)
 
 
 def vec(matrix):
@@ -70,7 +71,8 @@ def by_hand(users, task, options, wrong=""):
     turn = np.kron(start.T @ truth, np.eye(n))
     gap = inner @ turn - cross
     shift = np.linalg.solve(inner, gap @ vec(targets))
-    noise = 2 * task.budget.noise_multiplier(options.cost, options.theorem) * options.clip
+    method = options.build(task.users.problem)
+    noise = 2 * task.budget.noise_multiplier(method.cost, method.theorem) * options.clip
     step = options.step / users.problem.head_condition**2
     iterate = start - step * (clipped + noise * task.stream("noise").standard_normal(start.shape)) / n
     singular = np.linalg.svd(targets, compute_uv=False)
@@ -100,7 +102,7 @@ def by_hand(users, task, options, wrong=""):
 def both(problem, multiplier=0.0, wrong="", **options):
     chosen = algorithm(**options)
     task = make_task(Users(problem), fixed_noise(multiplier))
-    return chosen.fit(task), by_hand(task.users, task, chosen, wrong)
+    return fit(chosen, task), by_hand(task.users, task, chosen, wrong)
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, UNEQUAL, Problem(24, 20, 7, 1)], ids=str)
@@ -148,8 +150,8 @@ def test_it_is_a_round_of_centaur(multiplier):
     """The same subspace, clip and cost as one round of `centaur` from the same start under the same noise."""
     options = {"clip": 0.1, "batch_samples": 9, "start_sine": 0.3, "step": 0.5}
     one, other = (make_task(Users(UNEQUAL), fixed_noise(multiplier)) for _ in range(2))
-    step = Algorithm(**options).fit(one)
-    whole = centaur.Algorithm(rounds=1, init="planted", **options).fit(other)
+    step = fit(Options(**options), one)
+    whole = fit(centaur.Options(rounds=1, init="planted", **options), other)
     assert dist2(step.subspace, whole.subspace) < 1e-9
     assert one.ledger.mu == other.ledger.mu
     assert step.log["zeta"] == whole.log["zeta"] == pytest.approx(0.1 * math.sqrt(7) * 3**1.5)
@@ -160,20 +162,20 @@ def test_only_the_noisy_sum_is_released(monkeypatch):
     """The subspace is a function of the released sum and the start; the one entry is over all users."""
     asked = []
 
-    def release(value, **rest):
-        asked.append(rest)
+    def release(door, name, value, **rest):
+        asked.append(rest | {"users": door.users, "noise_multiplier": door.noise_multiplier})
         return np.ones(value.shape)
 
-    monkeypatch.setattr("privrep.algorithms.client_lemmas.release_vector", release)
+    monkeypatch.setattr("privrep.privacy.mechanisms.Release.vector", release)
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    outcome = algorithm().fit(task)
+    outcome = fit(algorithm(), task)
     start = planted_subspace(task.users.truth.basis, 0.4, task.stream("init"))
     assert dist2(outcome.subspace, orthonormalise(start - 0.25 / 24 * np.ones(start.shape))) < 1e-9
     assert len(asked) == 1
     assert asked[0]["bound"] == 1.0
     assert asked[0]["users"] == range(24)
     assert asked[0]["noise_multiplier"] == 0.5
-    assert algorithm().cost == GAUSSIAN_COST
+    assert algorithm().build(PROBLEM).cost == GAUSSIAN_COST
 
 
 @pytest.mark.parametrize(
@@ -194,12 +196,12 @@ def test_bad_options_are_named(options, name):
 
 def test_limits():
     with pytest.raises(ValueError, match=r"^batch_samples is 1; it must be at least the rank, 2"):
-        algorithm(batch_samples=1).check(PROBLEM)
+        algorithm(batch_samples=1).build(PROBLEM)
     with pytest.raises(ValueError, match=r"^samples is 20; .* needs at least 22"):
-        algorithm(batch_samples=11).check(PROBLEM)
+        algorithm(batch_samples=11).build(PROBLEM)
     with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
-        algorithm().check(Problem(24, 20, 3, 2))
-    algorithm().check(PROBLEM)
+        algorithm().build(Problem(24, 20, 3, 2))
+    algorithm().build(PROBLEM)
 
 
 # The study
@@ -210,7 +212,7 @@ def table(*problems, multiplier=0.0, **options) -> pd.DataFrame:
     chosen = algorithm(**options)
     rows = []
     for problem in problems:
-        outcome = chosen.fit(make_task(Users(problem), fixed_noise(multiplier)))
+        outcome = fit(chosen, make_task(Users(problem), fixed_noise(multiplier)))
         rows.append(vars(problem) | vars(chosen) | outcome.log | outcome.scores)
         rows[-1] |= {
             "algorithm": "client_lemmas",

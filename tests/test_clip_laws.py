@@ -7,8 +7,9 @@ import pytest
 from conftest import fixed_noise, make_task
 
 from privrep import formulas
-from privrep.algorithms.altmin import Algorithm
+from privrep.algorithms.altmin import Options
 from privrep.clip_laws import kept, sample_step, user_step
+from privrep.fitting import fit
 from privrep.problem import Problem, Users
 from privrep.subspace import dist_frobenius
 from privrep.thresholds import user_units
@@ -46,11 +47,11 @@ def test_the_step_leaves_as_much_as_the_law(unit):
     """One step from a near-perfect start, with clips below the data, on the floor's own users."""
     problem = Problem(20_000, 32, 20, 2, head_law="sphere")
     clips = {"clip_feature": 0.5, "clip_label": 0.5, "clip_scale": "data", "clip_unit": unit}
-    algorithm = Algorithm(init="planted", start_sine=0.0, split="halves-then-all", **clips)
+    algorithm = Options(init="planted", start_sine=0.0, split="halves-then-all", **clips)
     users, delta = Users(problem), 1.5
     squares = []
     for noise in (delta, 0.0):
-        outcome = [algorithm.fit(make_task(users, fixed_noise(noise))) for _ in range(1)]
+        outcome = [fit(algorithm, make_task(users, fixed_noise(noise))) for _ in range(1)]
         squares.append(np.mean([dist_frobenius(one.subspace, users.truth.basis) ** 2 for one in outcome]))
     measured = (squares[0] - squares[1]) ** 0.5
     bounds = algorithm.clip(problem)

@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import check_sd, fake_users, fixed_noise, gather, make_task, recut
+from conftest import check_sd, door, fake_users, fixed_noise, gather, make_task, recut
 from scipy import stats
 
-from privrep.algorithms import dp_fedavg, federated, general_centaur, pmtl, ppsgd
+from privrep.algorithms import dp_fedavg, general_centaur, pmtl, ppsgd
 from privrep.algorithms.federated import clipped_sum
+from privrep.algorithms.server import Server
+from privrep.fitting import fit
 from privrep.privacy.accounting import Budget
 from privrep.problem import Problem, Users
 from privrep.subspace import random_subspace
-from privrep.task import load_algorithm
+from privrep.task import load_options
 
 PROBLEM = Problem(20, 8, 6, 2, label_noise_sd=0.2)
 BATCHES = [np.array([0, 2, 5]), np.array([1, 2, 7]), np.array([3, 4, 6])]
@@ -149,18 +151,17 @@ OPTIONS = {
 def learned(name: str, users, noise: float = 0.0, seed: int = 0, **more) -> np.ndarray:
     """The shared model after the rounds."""
     kept = []
-    learn = federated.Federated.learn
+    rounds = Server.run
 
     def watch(self, *args, **kwargs):
-        kept.append(learn(self, *args, **kwargs))
-        return kept[-1]
+        for state in rounds(self, *args, **kwargs):
+            kept.append(state)
+            yield state
 
-    algorithm = load_algorithm(name, OPTIONS[name] | more)
-    federated.Federated.learn = watch
-    try:
-        algorithm.fit(make_task(users, fixed_noise(noise), seed))
-    finally:
-        federated.Federated.learn = learn
+    algorithm = load_options(name, OPTIONS[name] | more)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Server, "run", watch)
+        fit(algorithm, make_task(users, fixed_noise(noise), seed))
     return kept[-1]
 
 
@@ -195,12 +196,12 @@ def test_participation(name):
     epsilons = []
     for rate in (0.2, 1.0):
         task = make_task(users, Budget(2.0, 1e-6, "exact"))
-        load_algorithm(name, OPTIONS[name] | {"rounds": 3, "participation": rate}).fit(task)
+        fit(load_options(name, OPTIONS[name] | {"rounds": 3, "participation": rate}), task)
         assert {entry.rate for entry in task.ledger.entries} == {rate}
         epsilons.append(task.ledger.epsilon(1e-6))
     assert epsilons[0] < epsilons[1] == pytest.approx(2.0, abs=1e-6)
     with pytest.raises(ValueError, match=r"^participation is 1\.5"):
-        load_algorithm(name, OPTIONS[name] | {"participation": 1.5})
+        load_options(name, OPTIONS[name] | {"participation": 1.5})
 
 
 def test_personal_heads_stay_with_those_who_take_part(rng):
@@ -238,7 +239,7 @@ def test_what_is_learned_where_it_can_be():
     users = Users(Problem(400, 8, 16, 2, head_law="sphere"))
     steps = {"rounds": 150, "clip": 5.0, "batch_samples": 4, "local_steps": 4, "local_step": 0.1}
     risks = {
-        name: load_algorithm(name, options).fit(make_task(users, fixed_noise())).excess_risk
+        name: fit(load_options(name, options), make_task(users, fixed_noise())).excess_risk
         for name, options in {
             "general_centaur": steps,
             "ppsgd": steps | {"personal_step": 0.1},
@@ -258,7 +259,7 @@ def test_fedavg_learns_a_common_model():
     for bias in (0.0, 1.0):
         users = Users(Problem(400, 8, 16, 1, head_law="sphere", head_bias=bias))
         options = {"rounds": 80, "clip": 5.0, "batch_samples": 4, "local_step": 0.2}
-        risks[bias] = load_algorithm("dp_fedavg", options).fit(make_task(users, fixed_noise())).excess_risk
+        risks[bias] = fit(load_options("dp_fedavg", options), make_task(users, fixed_noise())).excess_risk
     assert risks[1.0] < 0.01 < 0.5 < risks[0.0]
 
 
@@ -277,22 +278,23 @@ def test_fedavg_learns_a_common_model():
 def test_bad_options_are_named(name, option, message):
     """Each with its value."""
     with pytest.raises(ValueError, match=message):
-        load_algorithm(name, OPTIONS[name] | option)
+        load_options(name, OPTIONS[name] | option)
 
 
 def test_too_few_samples_are_named():
     """For a mini-batch, or for the final heads."""
-    chosen = load_algorithm("dp_fedavg", OPTIONS["dp_fedavg"])
+    chosen = load_options("dp_fedavg", OPTIONS["dp_fedavg"])
     with pytest.raises(ValueError, match=r"^samples is 3; it must be at least batch_samples, 4"):
-        chosen.check(Problem(10, 3, 6, 2))
+        chosen.build(Problem(10, 3, 6, 2))
     with pytest.raises(ValueError, match=r"^samples is 4; it must be at least the rank, 5"):
-        chosen.check(Problem(10, 4, 6, 5))
+        chosen.build(Problem(10, 4, 6, 5))
 
 
 def test_mini_batches_are_drawn_without_replacement():
     """Positions differ within a step and cover all samples over many rounds, each about as often: chi-square test at 1e-6."""
-    algorithm = load_algorithm("dp_fedavg", OPTIONS["dp_fedavg"])
-    draw = algorithm.mini_batches(make_task(Users(PROBLEM)))
+    steps = load_options("dp_fedavg", OPTIONS["dp_fedavg"]).build(PROBLEM).steps
+    users = Users(PROBLEM)
+    draw = steps.draw(users, replace(door(users), streams={"samples": np.random.default_rng(0)}))
     batches = [batch for _ in range(500) for batch in draw()]
     assert all(len(set(batch)) == 4 for batch in batches)
     counts = np.bincount(np.concatenate(batches), minlength=8)

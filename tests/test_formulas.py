@@ -8,14 +8,13 @@ import math
 
 import numpy as np
 import pytest
+from conftest import door
 
-from privrep.algorithms.altmin import alternate
-from privrep.algorithms.moment_step import SampleClip, moment_step
-from privrep.algorithms.spectral_init import spectral_init
-from privrep.privacy.ledger import Ledger
+from privrep.algorithms.moment_step import MomentStep, SampleClip
+from privrep.algorithms.spectral_init import SpectralInit
+from privrep.heads import fitted_heads, true_heads
 from privrep.problem import Problem, Users
 from privrep.risk import personalised_risk
-from privrep.splits import Split
 from privrep.subspace import dist_frobenius, orthonormalise, random_subspace
 
 NO_CLIP = SampleClip(math.inf, math.inf)
@@ -42,14 +41,8 @@ def sphere(n: int, m: int, d: int, k: int, **other) -> Users:
 
 
 def initial_distance(users: Users, zeta: float, multiplier: float, seed: int = 0) -> float:
-    basis = spectral_init(
-        users,
-        samples=slice(0, users.problem.samples),
-        label_clip=zeta,
-        noise_multiplier=multiplier,
-        rng=np.random.default_rng(seed),
-        ledger=Ledger(),
-    )
+    method = SpectralInit(users.problem.rank, slice(0, users.problem.samples), zeta)
+    basis = method.subspace(users, door(users, multiplier, np.random.default_rng(seed)))
     return dist_frobenius(basis, users.truth.basis)
 
 
@@ -100,15 +93,8 @@ def test_f2_sampling_term_of_the_initialisation(k, noise):
 def subspace_steps(users: Users, clip: SampleClip, multiplier: float, draws: int):
     """Subspace steps from the true heads: distances and smallest eigenvalues."""
     steps = [
-        moment_step(
-            users,
-            range(users.problem.users),
-            lambda block: block.heads,
-            samples=slice(0, users.problem.samples),
-            clip=clip,
-            noise_multiplier=multiplier,
-            rng=np.random.default_rng(seed),
-            ledger=Ledger(),
+        MomentStep(slice(0, users.problem.samples), clip)(
+            users, true_heads, door(users, multiplier, np.random.default_rng(seed))
         )
         for seed in range(draws)
     ]
@@ -171,17 +157,7 @@ def test_f3_where_the_minimum_ceases_to_exist():
 def alternation(users: Users, basis: np.ndarray, q_v: int) -> np.ndarray:
     """One exact round: heads on the first q_v samples, subspace on the rest."""
     m = users.problem.samples
-    split = Split(slice(0, 2), slice(0, q_v), slice(q_v, m), slice(0, m))
-    step = alternate(
-        users,
-        range(users.problem.users),
-        basis,
-        split,
-        NO_CLIP,
-        0.0,
-        np.random.default_rng(0),
-        Ledger(),
-    )
+    step = MomentStep(slice(q_v, m), NO_CLIP)(users, fitted_heads(basis, slice(0, q_v)), door(users))
     return orthonormalise(step.minimiser)
 
 

@@ -72,7 +72,7 @@ def test_axes_under_together_vary_as_one(study):
     """Their points are joined, and multiplied with the other axes; options, problem and noise may all stand there."""
     joint = [{"users": 100, "samples": 16}, {"users": 200, "samples": 8, "epochs": 2}]
     cells = cells_of(study, {"together": joint, "noise_multiplier": [0.5, 1], "seed": 3})
-    points = [(c.problem.users, c.problem.samples, c.fitter.epochs, c.budget.multiplier, c.problem.seed) for c in cells]
+    points = [(c.problem.users, c.problem.samples, c.chosen.epochs, c.budget.multiplier, c.problem.seed) for c in cells]
     expected = [
         (*point, noise, seed) for point in ((100, 16, 1), (200, 8, 2)) for noise in (0.5, 1) for seed in range(3)
     ]

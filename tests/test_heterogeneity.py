@@ -8,10 +8,11 @@ import pytest
 from conftest import gather, make_task
 
 from privrep import formulas
-from privrep.algorithms import update_norms
 from privrep.config import ROOT, read_claims, read_config, read_study, read_yaml
 from privrep.figures.heterogeneity import draw
+from privrep.fitting import fit
 from privrep.grids import expand
+from privrep.instruments import update_norms
 from privrep.problem import Problem, Users
 from privrep.results import COLUMNS, run_cell
 from privrep.studies import heterogeneity
@@ -24,9 +25,9 @@ RULE_TOLERANCE = 0.03
 
 
 def scores(problem: Problem, sine: float, samples: int) -> dict[str, float]:
-    algorithm = update_norms.Algorithm(start_sine=sine, batch_samples=samples)
-    algorithm.check(problem)
-    return algorithm.fit(make_task(Users(problem))).scores
+    algorithm = update_norms.Options(start_sine=sine, batch_samples=samples)
+    algorithm.build(problem)
+    return fit(algorithm, make_task(Users(problem))).scores
 
 
 def test_updates_against_a_loop(rng):
@@ -60,9 +61,9 @@ def test_updates_against_a_loop(rng):
 def test_scores_are_quantiles_of_the_norms():
     """Median, 99 %, largest and root mean square; the drift is the mean of clipped rows over the bound."""
     users = Users(Problem(300, 12, 8, 2))
-    algorithm = update_norms.Algorithm(start_sine=0.2, batch_samples=6, drift_bound=0.5)
+    algorithm = update_norms.Options(start_sine=0.2, batch_samples=6, drift_bound=0.5)
     task = make_task(users)
-    told = algorithm.fit(task).scores
+    told = fit(algorithm, task).scores
     found, _ = update_norms.updates(users, 0.2, 6, task.stream("init"))
     norms = np.linalg.norm(found["full"], axis=1)
     assert told["full_median"] == pytest.approx(np.median(norms))
@@ -119,12 +120,12 @@ def test_drift_of_two_models():
 def test_limits_of_the_instrument():
     """Distances, samples, room for the planted subspace."""
     with pytest.raises(ValueError, match=r"^start_sine is 1\.2"):
-        update_norms.Algorithm(start_sine=1.2, batch_samples=4)
-    chosen = update_norms.Algorithm(start_sine=0.1, batch_samples=4)
+        update_norms.Options(start_sine=1.2, batch_samples=4)
+    chosen = update_norms.Options(start_sine=0.1, batch_samples=4)
     with pytest.raises(ValueError, match=r"^samples is 7; it must be at least twice batch_samples, 4"):
-        chosen.check(Problem(10, 7, 8, 2))
+        chosen.build(Problem(10, 7, 8, 2))
     with pytest.raises(ValueError, match=r"^batch_samples is 4; it must be at least the rank, 5"):
-        chosen.check(Problem(10, 8, 12, 5))
+        chosen.build(Problem(10, 8, 12, 5))
 
 
 STUDY = read_yaml(ROOT / "config" / "studies" / "heterogeneity.yaml")

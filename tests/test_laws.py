@@ -15,7 +15,9 @@ from conftest import make_task
 from scipy import integrate, stats
 
 from privrep import formulas
-from privrep.algorithms import altmin, client_lemmas, power_method, spectral_init, step_lemmas
+from privrep.algorithms import altmin, power_method, spectral_init
+from privrep.fitting import fit
+from privrep.instruments import client_lemmas, step_lemmas
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.mechanisms import symmetric_noise
 from privrep.problem import Problem, Users
@@ -47,7 +49,7 @@ def outcome(fitter, users: Users, multiplier: float = 0.0, draw: int = 0):
     """One fit. The start is the same for all draws, the noise is not."""
     task = make_task(users, FixedNoise(multiplier, 1e-6))
     streams = {"init": 1, "init_noise": 2 + draw, "noise": 2 + draw, "samples": 3}
-    return fitter.fit(replace(task, stream=lambda role: np.random.default_rng(streams[role])))
+    return fit(fitter, replace(task, stream=lambda role: np.random.default_rng(streams[role])))
 
 
 def distances(fitter, users: Users, multiplier: float = 0.0, draws: int = 1) -> tuple[list[float], list[float]]:
@@ -177,7 +179,7 @@ def test_edge_is_that_of_gaussian_matrices(d, k, rng):
     assert measured != pytest.approx(math.sqrt(d - k) + math.sqrt(k), rel=0.045)
 
 
-SPECTRAL = spectral_init.Algorithm(init_label_clip=3.0, clip_scale="data")
+SPECTRAL = spectral_init.Options(init_label_clip=3.0, clip_scale="data")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_sampling_of_the_initialisation(law, d, k, sigma):
     """Algorithm 3 without noise or clip on 50 data sets: distF and dist2 within 10 %, at a standard error of 2 to 4 %. The other law of the heads is rejected, and
     at d = 8 the variance without the factors d / (d + 2)."""
     n, m = 5000, 8
-    fitter = spectral_init.Algorithm(init_label_clip=1e6)
+    fitter = spectral_init.Options(init_label_clip=1e6)
     found = [distances(fitter, sphere(n, m, d, k, label_noise_sd=sigma, head_law=law, seed=s)) for s in range(50)]
     gauss = law == "gauss"
     largest, whole = rms([two[0] for two, _ in found]), rms([f[0] for _, f in found])
@@ -254,10 +256,10 @@ def test_x_is_the_norm_of_the_noise_over_the_signal(d, k, rng):
     check(rms(norms) / (n * q * lam), formulas.noise_ratio(n, d, k, delta, eta, lam), 0.06)
 
 
-def local(**options) -> altmin.Algorithm:
+def local(**options) -> altmin.Options:
     """Alternation from a planted start."""
     defaults = {"init": "planted", "split": "text", "clip_scale": "data", "clip_feature": 1.5, "clip_label": 3.5}
-    return altmin.Algorithm(**defaults | options)
+    return altmin.Options(**defaults | options)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +326,7 @@ def test_personal_risk_in_a_planted_subspace(h, sigma, sine, rng):
 )
 def test_errors_of_the_heads(k, m, sine, sigma):
     """`step_lemmas` measures ||v_j - Q^-1 v_j*||: within 5 %."""
-    fitter = step_lemmas.Algorithm(split="text", clip_feature=4.0, clip_label=7.0, start_sine=sine)
+    fitter = step_lemmas.Options(split="text", clip_feature=4.0, clip_label=7.0, start_sine=sine)
     users = sphere(4000, m, 12, k, label_noise_sd=sigma)
     check(outcome(fitter, users).log["head_error_rms"], formulas.head_error(sine, k, m // 4, sigma), 0.05)
 
@@ -332,7 +334,7 @@ def test_errors_of_the_heads(k, m, sine, sigma):
 @pytest.mark.parametrize(("n", "d", "k"), [(8000, 20, 2), (8000, 30, 1), (8000, 12, 4)])
 def test_deviation_of_the_gram(n, d, k):
     """`step_lemmas` measures the operator norm of the whitened Gram minus I over n q samples: within 12 %."""
-    fitter = step_lemmas.Algorithm(split="text", clip_feature=8.0, clip_label=9.0, start_sine=0.05)
+    fitter = step_lemmas.Options(split="text", clip_feature=8.0, clip_label=9.0, start_sine=0.05)
     found = [outcome(fitter, sphere(n, 32, d, k, seed=seed)).log["gram_deviation_2"] for seed in range(2)]
     check(rms(found), formulas.gram_deviation(n * 8, d, k), 0.12)
 
@@ -379,7 +381,7 @@ def test_a_random_subspace_is_as_far_as_the_resolved_step_at_its_end(rng):
 def test_the_median_gradient_of_a_round(k, d, q, sine):
     """`client_lemmas` measures ||G_i||: its median over twice 1000 users within 2.5 %. e k sqrt(1 + d/q), without the scatter of the heads, is 14 %
     off at q = 12, k = 4, and without the cosine 20 % at sine 0.6."""
-    fitter = client_lemmas.Algorithm(clip=1.0, batch_samples=q, start_sine=sine)
+    fitter = client_lemmas.Options(clip=1.0, batch_samples=q, start_sine=sine)
     found = rms([outcome(fitter, sphere(1000, 2 * q, d, k, seed=seed)).log["gradient_median"] for seed in range(2)])
     check(found, formulas.gradient_norm(sine, d, k, q), 0.025)
     if (k, q) == (4, 12) or sine == 0.6:
@@ -391,7 +393,7 @@ def test_the_median_gradient_of_a_round(k, d, q, sine):
 )
 def test_the_deviation_of_the_mean_gradient(k, d, q, sine):
     """||G - Q V|| over 40 data sets of 400 users: within 8 %, at a standard error of 2 to 3 %."""
-    fitter = client_lemmas.Algorithm(clip=1.0, batch_samples=q, start_sine=sine)
+    fitter = client_lemmas.Options(clip=1.0, batch_samples=q, start_sine=sine)
     found = [outcome(fitter, sphere(400, 2 * q, d, k, seed=seed)).scores["deviation_2"] for seed in range(40)]
     check(rms(found), formulas.gradient_deviation(400, d, k, q, sine), 0.08)
 
@@ -432,7 +434,7 @@ def test_the_map_under_the_clip_is_that_of_clipped_products(zeta):
 
 def runs_from_near(users: Users, multiplier: float, **options) -> dict[str, float]:
     """Scores of power-method runs from a planted start."""
-    fitter = power_method.Algorithm(**{"iterations": 9, "starts": 24, "init": "planted"} | options)
+    fitter = power_method.Options(**{"iterations": 9, "starts": 24, "init": "planted"} | options)
     found = outcome(fitter, users, multiplier)
     return found.scores | found.log
 
@@ -482,7 +484,7 @@ def test_contraction_of_the_power_method(k):
     """Tangents without noise or clip fall by k / (k + 2) in an iteration, within 6 %, from the same random starts."""
     users = sphere(20_000, 8, 20, k)
     logs = [
-        outcome(power_method.Algorithm(iterations=steps, init_clip=32.0, starts=6), users).scores["runs_log_tangent"]
+        outcome(power_method.Options(iterations=steps, init_clip=32.0, starts=6), users).scores["runs_log_tangent"]
         for steps in (1, 1 + k)
     ]
     factor = math.exp((logs[1] - logs[0]) / k)

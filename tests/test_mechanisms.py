@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, check_sd, sd_matches, uncorrelated
+from conftest import FALSE_ALARM, check_sd, door, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -16,50 +16,30 @@ from scipy import stats
 
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
 from privrep.privacy.ledger import Entry, Ledger
-from privrep.privacy.mechanisms import (
-    DOMINATED,
-    INDEPENDENT,
-    release_moments,
-    release_symmetric,
-    release_vector,
-    symmetric_noise,
-)
+from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, Release, symmetric_noise
 
 MULTIPLIER = 1.7
 DRAWS = 300
 
 
+def opened(rng, ledger, multiplier) -> Release:
+    """A door for the users 3 to 8."""
+    return door(9, multiplier, rng, ledger).of(range(3, 9))
+
+
 def vector(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
     value = np.zeros((5, 2)) if value is None else value
-    ledger = Ledger() if ledger is None else ledger
-    return release_vector(
-        value, bound=bound, noise_multiplier=multiplier, rng=rng, ledger=ledger, users=range(3, 9), name="v"
-    )
+    return opened(rng, ledger, multiplier).vector("v", value, bound=bound)
 
 
 def symmetric(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
     value = np.zeros((5, 5)) if value is None else value
-    ledger = Ledger() if ledger is None else ledger
-    return release_symmetric(
-        value, bound=bound, noise_multiplier=multiplier, rng=rng, ledger=ledger, users=range(3, 9), name="s"
-    )
+    return opened(rng, ledger, multiplier).symmetric("s", value, bound=bound)
 
 
 def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED):
     second, first = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
-    ledger = Ledger() if ledger is None else ledger
-    return release_moments(
-        second,
-        first,
-        second_bound=bounds[0],
-        first_bound=bounds[1],
-        joint=joint,
-        noise_multiplier=multiplier,
-        rng=rng,
-        ledger=ledger,
-        users=range(3, 9),
-        name="m",
-    )
+    return opened(rng, ledger, multiplier).moments("m", second, first, bounds=bounds, joint=joint)
 
 
 def triangles(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

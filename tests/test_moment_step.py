@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from conftest import check_sd, fake_users, gather, recut, uncorrelated
+from conftest import check_sd, door, fake_users, gather, recut, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.moment_step import FALLBACKS, SampleClip, UserClip, moment_step, moments
+from privrep.algorithms.moment_step import FALLBACKS, MomentStep, SampleClip, UserClip, moments
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Block, Problem, Users
 from privrep.subspace import dist2, orthonormalise
@@ -110,16 +110,7 @@ def released(users, batch, samples, rule, multiplier, draws, monkeypatch):
     spy, ledger, rng = Spy(monkeypatch), Ledger(), np.random.default_rng(5)
     firsts = []
     for _ in range(draws):
-        step = moment_step(
-            users,
-            batch,
-            own_heads,
-            samples=samples,
-            clip=rule,
-            noise_multiplier=multiplier,
-            rng=rng,
-            ledger=ledger,
-        )
+        step = MomentStep(samples, rule)(users, own_heads, door(users, multiplier, rng, ledger).of(batch))
         firsts.append(spy.seen[-1] @ step.minimiser.ravel(order="F"))
     return np.stack(spy.seen) - exact_second, np.stack(firsts) - exact_first, ledger
 
@@ -160,16 +151,8 @@ def test_noise_is_the_printed_one_at_a_quarter_of_the_samples():
 
 
 def exact_step(users, rule=None, batch=None, samples=None):
-    return moment_step(
-        users,
-        batch or range(users.problem.users),
-        own_heads,
-        samples=samples or slice(0, users.problem.samples),
-        clip=rule or SampleClip(math.inf, math.inf),
-        noise_multiplier=0.0,
-        rng=np.random.default_rng(0),
-        ledger=Ledger(),
-    )
+    step = MomentStep(samples or slice(0, users.problem.samples), rule or SampleClip(math.inf, math.inf))
+    return step(users, own_heads, door(users).of(batch or range(users.problem.users)))
 
 
 def test_the_minimiser_solves_the_least_squares_problem():
@@ -207,15 +190,8 @@ def test_only_the_batch_and_the_samples_are_read():
 def test_small_clips_only_normalise(multiplier):
     """When everything is clipped, eta = zeta = 1e-4 and 1e-2 give the same minimiser from the same noise stream."""
     steps = [
-        moment_step(
-            Users(PROBLEM),
-            range(40),
-            own_heads,
-            samples=slice(0, 8),
-            clip=SampleClip(size, size),
-            noise_multiplier=multiplier,
-            rng=np.random.default_rng(3),
-            ledger=Ledger(),
+        MomentStep(slice(0, 8), SampleClip(size, size))(
+            Users(PROBLEM), own_heads, door(40, multiplier, np.random.default_rng(3))
         )
         for size in (1e-4, 1e-2)
     ]
@@ -236,16 +212,8 @@ def test_min_eigenvalue_is_negative_whenever_the_minimum_does_not_exist(monkeypa
     """The sign tells whether A is positive definite, also when noise dominates its trace (E21)."""
     spy = Spy(monkeypatch)
     for seed in range(30):
-        step = moment_step(
-            Users(PROBLEM),
-            range(40),
-            own_heads,
-            samples=slice(0, 8),
-            clip=SampleClip(1.0, 1.0),
-            noise_multiplier=[0.01, 1.0, 100.0][seed % 3],
-            rng=np.random.default_rng(seed),
-            ledger=Ledger(),
-        )
+        release = door(40, [0.01, 1.0, 100.0][seed % 3], np.random.default_rng(seed))
+        step = MomentStep(slice(0, 8), SampleClip(1.0, 1.0))(Users(PROBLEM), own_heads, release)
         smallest = np.linalg.eigvalsh(spy.seen[-1])[0]
         assert (step.min_eigenvalue < 0) == (smallest < 0), f"smallest {smallest}, reported {step.min_eigenvalue}"
 
@@ -264,16 +232,7 @@ def test_noise_without_a_clip_is_refused(rule):
     """An unbounded user has no finite sensitivity."""
     ledger = Ledger()
     with pytest.raises(ValueError, match="positive and finite"):
-        moment_step(
-            Users(PROBLEM),
-            range(40),
-            own_heads,
-            samples=slice(0, 8),
-            clip=rule,
-            noise_multiplier=1.0,
-            rng=np.random.default_rng(0),
-            ledger=ledger,
-        )
+        MomentStep(slice(0, 8), rule)(Users(PROBLEM), own_heads, door(40, 1.0, ledger=ledger))
     assert not ledger.entries
 
 
@@ -318,17 +277,8 @@ def test_fallbacks_are_positive_and_keep_the_order(values, norm):
 
 
 def fallen_back(fallback, users, multiplier=1.0, seed=0, rule=None):
-    return moment_step(
-        users,
-        range(users.problem.users),
-        own_heads,
-        samples=slice(0, 8),
-        clip=rule or SampleClip(3.0, 1.0),
-        noise_multiplier=multiplier,
-        rng=np.random.default_rng(seed),
-        ledger=Ledger(),
-        fallback=fallback,
-    )
+    step = MomentStep(slice(0, 8), rule or SampleClip(3.0, 1.0), fallback)
+    return step(users, own_heads, door(users, multiplier, np.random.default_rng(seed)))
 
 
 @pytest.mark.parametrize("rule", [SampleClip(3.0, 1.0), UserClip(20.0, 8.0)], ids=repr)
@@ -360,7 +310,7 @@ def test_fallbacks_read_released_and_public_numbers_only(fallback, monkeypatch):
     rng = np.random.default_rng(8)
     second = rng.standard_normal((10, 10))
     pair = second + second.T, rng.standard_normal(10)
-    monkeypatch.setattr("privrep.algorithms.moment_step.release_moments", lambda *_, **__: pair)
+    monkeypatch.setattr("privrep.privacy.mechanisms.Release.moments", lambda *_, **__: pair)
     one, other = (Users(Problem(40, 8, 5, 2, seed=seed)) for seed in (0, 1))
     minimiser = fallen_back(fallback, one, 1e-3).minimiser
     np.testing.assert_array_equal(fallen_back(fallback, other, 1e-3).minimiser, minimiser)

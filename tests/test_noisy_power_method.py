@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from privrep.algorithms.noisy_power_method import noisy_power_method
+from privrep.instruments.noisy_power_method import noisy_power_method
 from privrep.studies import power_method as study
 from privrep.subspace import dist2, random_subspace
 

@@ -1,26 +1,28 @@
 """shen2023, Algorithm 5: the users' products, their clip, the noise, and what the runs of a cell share."""
 
 import math
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pytest
-from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
+from conftest import Recorder, door, fake_users, fixed_noise, gather, make_task, recut
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privrep import scoring
 from privrep.algorithms.power_method import (
     LARGEST,
     ROUNDING,
-    Algorithm,
+    Options,
+    RandomStarts,
     clipped_products,
     power_method,
-    random_starts,
-    run_scores,
 )
-from privrep.privacy.ledger import Ledger
+from privrep.fitting import fit, with_truth
 from privrep.problem import Problem, Users
 from privrep.subspace import dist2, planted_subspace, random_subspace
+from privrep.task import Candidates, Iterate
 
 PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)
 SAMPLES = np.array([0, 2, 3, 5])
@@ -43,7 +45,7 @@ def by_hand(users, samples, basis, bound) -> tuple[np.ndarray, np.ndarray]:
 def test_products_are_those_of_the_print(bound, block, rng):
     """Sum and norms of three runs against the loop, in whole and cut blocks; the bound is honoured from below."""
     users = Users(PROBLEM)
-    bases = random_starts(3, PROBLEM, rng)
+    bases = RandomStarts(3, PROBLEM.rank).draw(PROBLEM.dim, rng)
     total, lengths = np.zeros(bases.shape), []
     for part in recut(users, block).blocks():
         added, norms = clipped_products(part, SAMPLES, bases, bound)
@@ -75,7 +77,7 @@ SCALES = st.sampled_from([0.0, 1e-30, 1e-12, 1e-4, 1.0, 37.0, 1e4, 1e12, 1e25, 3
 def test_no_user_adds_more_than_the_bound(scale, label, bound, seed, tilt):
     """Whatever its data: huge, tiny, no numbers at all, or features that all but cancel against the subspace."""
     rng = np.random.default_rng(seed)
-    bases = random_starts(3, PROBLEM, rng)
+    bases = RandomStarts(3, PROBLEM.rank).draw(PROBLEM.dim, rng)
     features = rng.standard_normal((6, 1, 7))
     outside = features - features @ bases[0] @ bases[0].T
     with np.errstate(all="ignore"):
@@ -89,7 +91,7 @@ def test_no_user_adds_more_than_the_bound(scale, label, bound, seed, tilt):
 
 def test_a_user_far_beyond_the_bound_adds_nothing(rng):
     """Documented limit: ||F||^2 / q over LARGEST bounds; just below it the user is clipped to the bound."""
-    bases = random_starts(1, PROBLEM, rng)
+    bases = RandomStarts(1, PROBLEM.rank).draw(PROBLEM.dim, rng)
     features = rng.standard_normal((6, 1, 7))
     size = (features[SAMPLES] ** 2).sum() / len(SAMPLES)
     for factor, expected in ((0.9, 1.0), (1.1, 0.0)):
@@ -101,7 +103,7 @@ def test_a_user_far_beyond_the_bound_adds_nothing(rng):
 
 def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
     """The sum with a user less that without it is the user's own product: in float32 sums, one would round the others."""
-    bases, bound = random_starts(3, PROBLEM, rng), 5.0
+    bases, bound = RandomStarts(3, PROBLEM.rank).draw(PROBLEM.dim, rng), 5.0
     features = rng.standard_normal((6, 64, 7))
 
     def total(present: np.ndarray) -> np.ndarray:
@@ -112,24 +114,22 @@ def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
     np.testing.assert_allclose(total(np.ones(64)) - total(~first), total(first), rtol=0, atol=1e-11 * bound)
 
 
-def run(users, starts, multiplier, *, iterations=3, seed=0, recorder=None, bound=5.0, watch=lambda lengths: None):
+def run(users, starts, multiplier, *, iterations=3, seed=0, recorder=None, bound=5.0, watch=None):
     generator = np.random.default_rng(seed)
+    release = door(users, multiplier, generator if recorder is None else recorder(generator))
     return power_method(
         users,
         starts,
+        release if watch is None else replace(release, watch=watch),
         iterations=iterations,
         draw_samples=lambda: SAMPLES,
         clip=bound,
-        noise_multiplier=multiplier,
-        rng=generator if recorder is None else recorder(generator),
-        ledger=Ledger(),
-        watch=watch,
     )
 
 
 def test_one_step_is_qr_of_the_noisy_sum(rng):
     """X = QR(sum + noise), with noise of sd 2 bound Delta from the given stream, one draw for each run in turn."""
-    users, bases = Users(PROBLEM), random_starts(2, PROBLEM, rng)
+    users, bases = Users(PROBLEM), RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, rng)
     got = run(users, bases, 0.7, iterations=1, seed=4)
     noise = np.random.default_rng(4)
     for run_basis, basis in zip(got, bases, strict=True):
@@ -147,7 +147,7 @@ def test_every_run_has_noise_of_its_own(rng):
         recorders.append(Recorder(generator))
         return recorders[-1]
 
-    starts = np.repeat(random_starts(1, PROBLEM, rng), 3, axis=0)
+    starts = np.repeat(RandomStarts(1, PROBLEM.rank).draw(PROBLEM.dim, rng), 3, axis=0)
     alike = run(users, starts, 0.0)
     apart = run(users, starts, 0.2, recorder=recorder)
     assert dist2(alike[0], alike[1]) < 1e-6
@@ -157,27 +157,38 @@ def test_every_run_has_noise_of_its_own(rng):
 
 def test_runs_do_not_meet(rng):
     """Together or alone, a run without noise is the same up to rounding."""
-    users, starts = Users(PROBLEM), random_starts(4, PROBLEM, rng)
+    users, starts = Users(PROBLEM), RandomStarts(4, PROBLEM.rank).draw(PROBLEM.dim, rng)
     together = run(users, starts, 0.0, iterations=2)
     for start, basis in zip(starts, together, strict=True):
         assert dist2(run(users, start[None], 0.0, iterations=2)[0], basis) < 1e-4
 
 
+@dataclass(frozen=True)
+class Watching:
+    """Keeps the norms that it is shown."""
+
+    seen: list
+
+    def lengths(self, norms, bound):
+        self.seen.append(norms)
+
+
 def test_the_norms_are_seen_before_the_clip(rng):
     """`watch` gets (users, runs) in every iteration; the row's largest norm and share of clipped users are theirs."""
     seen = []
-    run(Users(PROBLEM), random_starts(2, PROBLEM, rng), 0.0, watch=seen.append)
+    run(Users(PROBLEM), RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, rng), 0.0, watch=Watching(seen))
     assert sum(part.shape[0] for part in seen) == 3 * PROBLEM.users
     assert np.concatenate(seen).min() > 0
-    fitter = Algorithm(iterations=2, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6)
+    fitter = Options(iterations=2, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6)
     task = make_task(Users(PROBLEM), fixed_noise())
-    log = fitter.fit(task).log
+    log = fit(fitter, task).scores
     norms = [
-        by_hand(task.users, np.arange(6), start, 6.0)[1] for start in random_starts(2, PROBLEM, task.stream("init"))
+        by_hand(task.users, np.arange(6), start, 6.0)[1]
+        for start in RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, task.stream("init"))
     ]
     assert 0.1 < log["clipped_share"] < 0.9
     assert log["product_norm_max"] >= np.max(norms) * (1 - 1e-4)
-    once = Algorithm(iterations=1, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6).fit(task).log
+    once = fit(Options(iterations=1, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6), task).scores
     assert once["product_norm_max"] == pytest.approx(np.max(norms), rel=1e-4)
     assert once["clipped_share"] == pytest.approx(np.mean(np.array(norms) > 6.0))
 
@@ -185,26 +196,32 @@ def test_the_norms_are_seen_before_the_clip(rng):
 def test_clipping_turns_no_direction():
     """A clip at a twentieth of the mean norm, which shortens all users, leaves the truth where it is: no more than sampling turns it."""
     users = Users(Problem(6000, 8, 10, 2, head_law="sphere"))
-    fitter = partial(Algorithm, iterations=14, init_clip=0.05)
-    outcome = fitter().fit(make_task(users, fixed_noise()))
-    assert outcome.log["clipped_share"] > 0.97
+    fitter = partial(Options, iterations=14, init_clip=0.05)
+    outcome = fit(fitter(), make_task(users, fixed_noise()))
+    assert outcome.scores["clipped_share"] > 0.97
     assert dist2(outcome.subspace, users.truth.basis) < 0.08
+
+
+def path_of(bases, truth, chosen, accuracy):
+    """A fit that chose among candidates."""
+    start = Iterate(bases[chosen], candidates=Candidates(bases, chosen, accuracy))
+    return scoring.Path([start], truth, scoring.NormWatch())
 
 
 def test_scores_of_the_runs(rng):
     """Distances at known sines, and the share within the accuracy."""
     truth = random_subspace(12, 2, rng)
     bases = np.array([planted_subspace(truth, sine, rng) for sine in (0.0, 0.1, 0.2, 0.4)])
-    scores = run_scores(bases, truth, chosen=2, accuracy=0.15)
+    names = ("runs_dist2", "runs_distF", "runs_dist2_median", "runs_dist2_max", "runs_within", "start_dist2")
+    scores = scoring.scores(names, path_of(bases, truth, 2, 0.15))
     assert scores["runs_dist2"] == pytest.approx(math.sqrt((0.01 + 0.04 + 0.16) / 4))
     assert scores["runs_distF"] == pytest.approx(math.sqrt(2 * (0.01 + 0.04 + 0.16) / 4))
     assert scores["runs_dist2_median"] == pytest.approx(0.15)
     assert scores["runs_dist2_max"] == pytest.approx(0.4)
     assert scores["runs_within"] == 0.5
     assert scores["start_dist2"] == pytest.approx(0.2)
-    assert run_scores(bases[1:2], truth, 0, 0.1)["runs_log_tangent"] == pytest.approx(
-        math.log(math.tan(math.asin(0.1)))
-    )
+    (tangent,) = scoring.scores(("runs_log_tangent",), path_of(bases[1:2], truth, 0, 0.1)).values()
+    assert tangent == pytest.approx(math.log(math.tan(math.asin(0.1))))
 
 
 @pytest.mark.parametrize(
@@ -219,12 +236,13 @@ def test_scores_of_the_runs(rng):
 )
 def test_options_out_of_range_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        Algorithm(**{"iterations": 2, "init_clip": 1.0} | options)
+        Options(**{"iterations": 2, "init_clip": 1.0} | options)
 
 
 def test_planted_starts_are_planted(rng):
     """All angles at the given sine, in directions of each run's own."""
     users = Users(Problem(50, 4, 10, 2))
-    starts = Algorithm(2, 1.0, starts=3, init="planted", start_sine=0.3).start(make_task(users, fixed_noise()))
+    method = Options(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(users.problem)
+    starts = with_truth(method, users.truth.basis, {"init": rng}).start.bases
     assert [dist2(start, users.truth.basis) for start in starts] == pytest.approx([0.3] * 3)
     assert dist2(starts[0], starts[1]) > 0.1

@@ -32,10 +32,11 @@ TOO_FAR = {
 
 def planned(cell: Cell) -> dict:
     """A row of the results table as far as it is known before the run; errors are placeholders."""
-    fitter, problem = cell.fitter, cell.problem
+    fitter, problem = cell.chosen, cell.problem
+    method = fitter.build(problem)
     row = dict.fromkeys(COLUMNS, np.nan) | cell_row(cell) | {"distF": 0.001, "dist2": 0.001, "excess_risk": 0.001}
     if row["noise_multiplier"] is np.nan and cell.budget is not None:
-        row["noise_multiplier"] = cell.budget.noise_multiplier(fitter.cost, fitter.theorem)
+        row["noise_multiplier"] = cell.budget.noise_multiplier(method.cost, method.theorem)
     if hasattr(fitter, "clip_feature"):
         row["eta"] = feature_threshold(fitter.clip_scale, fitter.clip_feature, problem)
         row["zeta"] = label_threshold(fitter.clip_scale, fitter.clip_label, problem)

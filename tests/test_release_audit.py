@@ -7,20 +7,22 @@ part. Its score is the log-likelihood ratio, so its means differ by mu standard 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, fake_users, fixed_noise, make_task
+from conftest import FALSE_ALARM, door, fake_users, fixed_noise, make_task
 from scipy import stats
 
-from privrep.algorithms import centaur, server
-from privrep.algorithms.centaur import Algorithm, representation_gradients
+from privrep.algorithms import centaur
+from privrep.algorithms.centaur import Options, representation_gradients
 from privrep.algorithms.server import Server, clip_outer
+from privrep.fitting import fit
+from privrep.instruments.worst_users import MadeUpUsers, largest
 from privrep.privacy.accounting import sampled_epsilon
-from privrep.privacy.audit import MadeUpUsers, largest
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.subspace import orthonormalise, random_subspace
 
 BOUND = 0.4
@@ -80,7 +82,7 @@ def test_the_bound_is_attained_by_opposite_labels(rng):
 # Telling two users apart from all rounds of a run
 
 DIM, RANK, BATCH, ROUNDS, MULTIPLIER, RUNS = 4, 2, 2, 4, 0.7, 200
-CENTAUR = Algorithm(
+CENTAUR = Options(
     rounds=ROUNDS, clip=BOUND, batch_samples=BATCH, clip_scale="absolute", init="random", sample_use="fresh"
 )
 CLAIMED = math.sqrt(ROUNDS) / MULTIPLIER
@@ -133,7 +135,7 @@ class Game:
         return stats.norm.isf(FALSE_ALARM) * math.sqrt(2 / len(self.first) * (1 + self.separation**2 / 8))
 
 
-def play(monkeypatch, release=server.release_vector) -> Game:
+def play(monkeypatch, release=Release.vector) -> Game:
     """Run CENTAUR many times in each world and score the released sums, given all data but the world.
 
     The subspaces of the rounds are computed from the releases: the start is public, and the rest is post-processing.
@@ -144,12 +146,12 @@ def play(monkeypatch, release=server.release_vector) -> Game:
         released.append(release(*arguments, **options))
         return released[-1]
 
-    monkeypatch.setattr(server, "release_vector", spying)
+    monkeypatch.setattr(Release, "vector", spying)
     for world, found in zip(worlds, scores, strict=True):
         for run in range(RUNS):
             released.clear()
             task = make_task(world, fixed_noise(MULTIPLIER), noise_seed=run)
-            CENTAUR.fit(task)
+            fit(CENTAUR, task)
             assert task.ledger.mu == pytest.approx(CLAIMED, rel=1e-12)
             basis, score = random_subspace(DIM, RANK, task.stream("init")), 0.0
             for t, total in enumerate(released):
@@ -173,14 +175,15 @@ def test_the_adversary_gains_what_the_ledger_says(monkeypatch):
         assert abs(game.separation - wrong) > game.error
 
 
-def noise_over_root_two(value, *, noise_multiplier, ledger, **options):
+def noise_over_root_two(door, *arguments, **options):
     """A mechanism that adds less noise than it reports."""
-    real = server_release(value, noise_multiplier=noise_multiplier / 2**0.5, ledger=Ledger(), **options)
-    server_release(value, noise_multiplier=noise_multiplier, ledger=ledger, **options)
+    quiet = replace(door, noise_multiplier=door.noise_multiplier / 2**0.5, ledger=Ledger())
+    real = released_vector(quiet, *arguments, **options)
+    released_vector(door, *arguments, **options)
     return real
 
 
-server_release = server.release_vector
+released_vector = Release.vector
 
 
 def test_too_little_noise_is_flagged(monkeypatch):
@@ -204,17 +207,21 @@ RATE, SAMPLED_ROUNDS = 0.4, 20_000
 def sampled_sums(sign: float, taking_part: float = RATE) -> np.ndarray:
     """Released sums of many rounds in which one user holds sign * BOUND with probability `taking_part`."""
     ledger, sums = Ledger(), []
-    Server(SAMPLED_ROUNDS, BOUND, taking_part).run(
+    rounds = Server(SAMPLED_ROUNDS, BOUND, taking_part).run(
+        "update",
         fake_users(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1))),
         np.zeros((1, 1)),
         client_of_round=lambda: lambda block, state, who: np.full((1, 1), sign * BOUND * who.sum()),
         aggregate=lambda state, mean: sums.append(mean[0, 0] * taking_part) or state,
-        noise_multiplier=MULTIPLIER,
-        rng=np.random.default_rng([5, int(sign > 0)]),
-        participants=np.random.default_rng([6, int(sign > 0)]),
-        ledger=ledger,
-        name="update",
+        release=door(
+            1,
+            MULTIPLIER,
+            np.random.default_rng([5, int(sign > 0)]),
+            ledger,
+            np.random.default_rng([6, int(sign > 0)]),
+        ),
     )
+    assert len(list(rounds)) == SAMPLED_ROUNDS
     ((mu, rate),) = {(entry.mu, entry.rate) for entry in ledger.entries}
     assert mu == pytest.approx(1 / MULTIPLIER, rel=1e-12)
     assert rate == taking_part

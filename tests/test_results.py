@@ -51,7 +51,7 @@ def test_a_row_holds_listed_columns_and_both_epsilons():
 
 def test_a_numerical_failure_is_a_row(monkeypatch):
     """Status and reason, with the ledger of what was released before."""
-    monkeypatch.setattr("privrep.algorithms.altmin.personalised_risk", lambda *_: float("nan"))
+    monkeypatch.setattr("privrep.fitting.excess_risk", lambda *_: float("nan"))
     row, _, _ = run_cell(cell(), Users(PROBLEM))
     assert row["status"] == "failed"
     assert row["reason"] == "the excess risk is nan"

@@ -406,7 +406,7 @@ def test_fits_of_the_studies_name_series_and_axes_that_vary(study):
     for spec in specs:
         rows = [cell for cell in cells if cell.series == spec.series]
         options = [
-            {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.fitter)} for cell in rows
+            {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.chosen)} for cell in rows
         ]
         values = {row[spec.axis] for row in options if row[spec.axis] > 0}
         assert len(values) >= windows[spec.name].points, spec.name

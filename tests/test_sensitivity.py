@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from conftest import Recorder, fake_users
+from conftest import Recorder, door, fake_users
 
 from privrep.algorithms.gradient_descent import clipped_gradients
-from privrep.algorithms.moment_step import SampleClip, UserClip, moment_step, moments
-from privrep.algorithms.spectral_init import pair_moments, spectral_init
+from privrep.algorithms.moment_step import MomentStep, SampleClip, UserClip, moments
+from privrep.algorithms.spectral_init import SpectralInit, pair_moments
 from privrep.heads import fit_heads
-from privrep.privacy.audit import MadeUpUsers
+from privrep.instruments.worst_users import MadeUpUsers
 from privrep.privacy.ledger import Entry, Ledger
-from privrep.privacy.mechanisms import release_vector
 from privrep.problem import Block, Problem
 from privrep.splits import PRESETS, count, split_samples
 from privrep.subspace import random_subspace
@@ -73,16 +72,7 @@ def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1) ->
         return [np.triu(second), first]
 
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    moment_step(
-        someone(m, dim, rank).alone,
-        range(1),
-        own_heads,
-        samples=samples,
-        clip=clip,
-        noise_multiplier=DELTA,
-        rng=recorder,
-        ledger=ledger,
-    )
+    MomentStep(samples, clip)(someone(m, dim, rank).alone, own_heads, door(1, DELTA, recorder, ledger))
     (entry,) = ledger.entries
     return Release(statistic, [sd for sd, _ in recorder.calls], entry)
 
@@ -90,14 +80,7 @@ def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1) ->
 def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3) -> Release:
     """M of Algorithm 3."""
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    spectral_init(
-        someone(m, dim).alone,
-        samples=samples,
-        label_clip=label_clip,
-        noise_multiplier=DELTA,
-        rng=recorder,
-        ledger=ledger,
-    )
+    SpectralInit(1, samples, label_clip).subspace(someone(m, dim).alone, door(1, DELTA, recorder, ledger))
     (entry,) = ledger.entries
     return Release(
         lambda person: [np.triu(pair_moments(person.alone, samples, label_clip))],
@@ -114,15 +97,7 @@ def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release
         return [clipped_gradients(block, samples, basis, block.heads, bound)]
 
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    release_vector(
-        np.zeros_like(basis),
-        bound=bound,
-        noise_multiplier=DELTA,
-        rng=recorder,
-        ledger=ledger,
-        users=range(1),
-        name="gradient",
-    )
+    door(1, DELTA, recorder, ledger).vector("gradient", np.zeros_like(basis), bound=bound)
     return Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
 
 

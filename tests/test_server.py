@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, check_sd, fake_users, recut, sd_matches, uncorrelated
+from conftest import FALSE_ALARM, check_sd, door, fake_users, recut, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -53,21 +53,17 @@ def run(server: Server, updates=None, *, users=None, multiplier=MULTIPLIER, seed
     """All noisy means of a run (rounds, d, k), its ledger, and the generator of participants after it."""
     users = blank_users() if users is None else users
     updates = np.zeros((users.problem.users, DIM, RANK)) if updates is None else updates
-    ledger, means = Ledger(), []
+    ledger = Ledger()
     participants = np.random.default_rng([seed, 1])
-    server.run(
+    means = server.run(
+        "update",
         users,
         np.zeros((DIM, RANK)),
         client_of_round=lambda: summing(updates, seen),
         aggregate=aggregate or (lambda state, mean: mean),
-        noise_multiplier=multiplier,
-        rng=np.random.default_rng([seed, 0]),
-        participants=participants,
-        ledger=ledger,
-        name="update",
-        watch=lambda state: means.append(state.copy()),
+        release=door(users, multiplier, np.random.default_rng([seed, 0]), ledger, participants),
     )
-    return np.array(means), ledger, participants
+    return np.array([mean.copy() for mean in means]), ledger, participants
 
 
 def drawn(rounds: int, rate: float, users: int = USERS, seed: int = 0) -> np.ndarray:
@@ -191,16 +187,15 @@ def test_an_empty_round_has_no_mean():
     server = Server(5, CLIP, 1e-12, "realised")
     ledger = Ledger()
     with pytest.raises(ArithmeticError, match=r"^nobody takes part in a round"):
-        server.run(
-            blank_users(),
-            np.zeros((DIM, RANK)),
-            client_of_round=lambda: summing(np.zeros((USERS, DIM, RANK))),
-            aggregate=lambda state, mean: mean,
-            noise_multiplier=MULTIPLIER,
-            rng=np.random.default_rng(0),
-            participants=np.random.default_rng(0),
-            ledger=ledger,
-            name="update",
+        next(
+            server.run(
+                "update",
+                blank_users(),
+                np.zeros((DIM, RANK)),
+                client_of_round=lambda: summing(np.zeros((USERS, DIM, RANK))),
+                aggregate=lambda state, mean: mean,
+                release=door(USERS, MULTIPLIER, ledger=ledger, participants=np.random.default_rng(0)),
+            )
         )
     assert not ledger.entries
     means, ledger, _ = run(Server(5, CLIP, 1e-3))
@@ -221,16 +216,13 @@ def test_rounds_follow_each_other(rng):
 
         return client
 
-    final = Server(4, CLIP).run(
+    *_, final = Server(4, CLIP).run(
+        "update",
         blank_users(),
         np.zeros((DIM, RANK)),
         client_of_round=client_of_round,
         aggregate=lambda state, mean: 2 * state + mean,
-        noise_multiplier=0.0,
-        rng=rng,
-        participants=rng,
-        ledger=Ledger(),
-        name="update",
+        release=door(USERS),
     )
     assert made == [0, 1, 2, 3]
     np.testing.assert_allclose([state[0, 0] for state in states], np.array([0, 1, 3, 7]) / USERS)

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from conftest import check_sd, fake_users, fixed_noise, gather, make_task, recut, sd_matches, uncorrelated
+from conftest import check_sd, door, fake_users, fixed_noise, gather, make_task, recut, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.spectral_init import LEMMA_4_5, Algorithm, pair_moments, spectral_init
+from privrep.algorithms.spectral_init import LEMMA_4_5, Options, SpectralInit, pair_moments
+from privrep.fitting import fit
+from privrep.instruments.worst_users import MadeUpUsers
 from privrep.privacy.accounting import Budget
-from privrep.privacy.audit import MadeUpUsers
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.problem import Block, Problem, Users
@@ -37,14 +38,7 @@ def by_hand(users, samples, label_clip):
 
 
 def start(users, samples, label_clip=2.0, multiplier=0.0, rng=None, ledger=None):
-    return spectral_init(
-        users,
-        samples=samples,
-        label_clip=label_clip,
-        noise_multiplier=multiplier,
-        rng=np.random.default_rng(0) if rng is None else rng,
-        ledger=Ledger() if ledger is None else ledger,
-    )
+    return SpectralInit(users.problem.rank, samples, label_clip).subspace(users, door(users, multiplier, rng, ledger))
 
 
 @pytest.mark.parametrize("label_clip", [0.8, 1e-4, math.inf])
@@ -180,7 +174,7 @@ def test_the_algorithm_is_the_step_alone(preset, multiplier):
     """The same subspace and entry as `spectral_init` on the range of the split for the initialisation; no risk."""
     users = Users(WIDE)
     task = make_task(users, fixed_noise(multiplier))
-    outcome = Algorithm(1.5, preset).fit(task)
+    outcome = fit(Options(1.5, preset), task)
     ledger = Ledger()
     samples = split_samples(preset, 20).init
     np.testing.assert_array_equal(
@@ -198,17 +192,17 @@ def test_the_algorithm_is_the_step_alone(preset, multiplier):
 
 def test_the_promise_is_that_of_lemma_4_5():
     """epsilon = sqrt(8 ln(1/delta)) / Delta, printed for one release of M; the exact epsilon is below it."""
-    assert Algorithm(1.5).cost == GAUSSIAN_COST
+    assert Options(1.5).build(PROBLEM).cost == GAUSSIAN_COST
     assert (LEMMA_4_5.id, LEMMA_4_5.constant) == ("A-L4.5", 8)
-    outcome = Algorithm(1.5).fit(make_task(Users(PROBLEM), fixed_noise(3.0)))
+    outcome = fit(Options(1.5), make_task(Users(PROBLEM), fixed_noise(3.0)))
     assert outcome.theorem == "A-L4.5"
     assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / 3, rel=1e-12)
     for epsilon in (0.5, 4.0):
         task = make_task(Users(PROBLEM), Budget(epsilon, 1e-6, "paper"))
-        assert Algorithm(1.5).fit(task).epsilon_paper == pytest.approx(epsilon, rel=1e-12)
+        assert fit(Options(1.5), task).epsilon_paper == pytest.approx(epsilon, rel=1e-12)
         assert task.ledger.epsilon(1e-6) < epsilon
         task = make_task(Users(PROBLEM), Budget(epsilon, 1e-6, "exact"))
-        Algorithm(1.5).fit(task)
+        fit(Options(1.5), task)
         assert task.ledger.epsilon(1e-6) == pytest.approx(epsilon, abs=1e-9)
 
 
@@ -216,19 +210,19 @@ def test_the_threshold_of_the_algorithm_is_scaled():
     """`data` is sqrt(k) + sigma_F at condition number 1."""
     zeta = 0.7 * (2**0.5 + 0.2)
     one, other = (make_task(Users(PROBLEM), fixed_noise(0.05)) for _ in range(2))
-    scaled = Algorithm(0.7, clip_scale="data").fit(one)
+    scaled = fit(Options(0.7, clip_scale="data"), one)
     assert scaled.log["zeta"] == pytest.approx(zeta, rel=1e-12)
-    assert dist2(scaled.subspace, Algorithm(zeta).fit(other).subspace) < 1e-6
+    assert dist2(scaled.subspace, fit(Options(zeta), other).subspace) < 1e-6
     assert one.ledger.entries[0].sensitivity == pytest.approx(other.ledger.entries[0].sensitivity, rel=1e-12)
 
 
 def test_bad_options_are_named():
     with pytest.raises(ValueError, match=r"^init_label_clip is 0\.0"):
-        Algorithm(0.0)
+        Options(0.0)
     with pytest.raises(ValueError, match=r"^clip_scale is 'big'"):
-        Algorithm(1.0, clip_scale="big")
+        Options(1.0, clip_scale="big")
     with pytest.raises(ValueError, match=r"^split is 'thirds'"):
-        Algorithm(1.0, "thirds").check(PROBLEM)
+        Options(1.0, "thirds").build(PROBLEM)
     with pytest.raises(ValueError, match=r"^samples is 7; split"):
-        Algorithm(1.0).check(Problem(30, 7, 5, 2))
-    Algorithm(1.0).check(PROBLEM)
+        Options(1.0).build(Problem(30, 7, 5, 2))
+    Options(1.0).build(PROBLEM)

@@ -8,8 +8,9 @@ import scipy.linalg
 from conftest import fixed_noise, gather, make_task
 
 from privrep.algorithms import altmin
-from privrep.algorithms.altmin import fitted_heads
-from privrep.algorithms.step_lemmas import Algorithm, head_errors, whitened
+from privrep.fitting import fit
+from privrep.heads import fitted_heads
+from privrep.instruments.step_lemmas import Options, head_errors, whitened
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import MOMENTS_COST
@@ -22,8 +23,8 @@ PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
 QUIET = Problem(60, 24, 7, 3)
 
 
-def algorithm(**options) -> Algorithm:
-    return Algorithm(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
+def algorithm(**options) -> Options:
+    return Options(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
 
 
 def clip(vector, bound):
@@ -96,7 +97,7 @@ def test_the_parts_of_the_iterate(problem, eta, multiplier):
     users = Users(problem)
     task = make_task(users, fixed_noise(multiplier))
     chosen = algorithm(clip_scale="absolute", clip_feature=eta, clip_label=0.5 * eta)
-    outcome = chosen.fit(task)
+    outcome = fit(chosen, task)
     parts = ByHand(users, task, 0.4, multiplier, eta, 0.5 * eta)
     np.testing.assert_allclose(parts.target + parts.along + parts.rest + parts.private, parts.iterate, atol=1e-9)
     assert set(outcome.log) == set(parts.log)
@@ -157,9 +158,9 @@ def test_head_errors(problem, sine):
 @pytest.mark.parametrize("multiplier", [0.3, 2.0])
 def test_one_release_is_paid_for(multiplier):
     """One entry over all users, of the cost of (A, b); both calibrations keep their target."""
-    assert algorithm().cost == MOMENTS_COST
+    assert algorithm().build(PROBLEM).cost == MOMENTS_COST
     task = make_task(Users(PROBLEM), fixed_noise(multiplier))
-    outcome = algorithm().fit(task)
+    outcome = fit(algorithm(), task)
     (entry,) = task.ledger.entries
     assert (entry.name, entry.start, entry.stop) == ("step_lemmas", 0, 60)
     assert task.ledger.mu**2 == pytest.approx(MOMENTS_COST.mu_squared / multiplier**2, rel=1e-12)
@@ -167,7 +168,7 @@ def test_one_release_is_paid_for(multiplier):
     assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / multiplier, rel=1e-12)
     assert outcome.excess_risk is None
     task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
-    algorithm().fit(task)
+    fit(algorithm(), task)
     assert task.ledger.epsilon(DELTA) == pytest.approx(2.0, abs=1e-9)
 
 
@@ -178,16 +179,16 @@ def test_only_the_noisy_pair_is_released(monkeypatch):
     pair = rows.T @ rows, rng.standard_normal(21)
     asked = []
 
-    def release(second, first, *, ledger, **rest):
-        asked.append((second, first, rest))
+    def release(door, name, second, first, **rest):
+        asked.append((second, first, rest | {"users": door.users, "noise_multiplier": door.noise_multiplier}))
         return pair
 
-    monkeypatch.setattr("privrep.algorithms.step_lemmas.release_moments", release)
+    monkeypatch.setattr("privrep.privacy.mechanisms.Release.moments", release)
     expected = orthonormalise(np.linalg.solve(*pair).reshape(3, 7).T)
     logs = []
     for seed in (0, 1):
         task = make_task(Users(Problem(60, 24, 7, 3, seed=seed)), fixed_noise(0.5))
-        outcome = algorithm().fit(task)
+        outcome = fit(algorithm(), task)
         np.testing.assert_allclose(outcome.subspace, expected, atol=1e-12)
         logs.append(outcome.log)
     assert len(asked) == 2
@@ -200,7 +201,7 @@ def test_it_is_the_step_of_alternating_minimisation():
     """The same subspace and privacy as one pass of `altmin` from the same planted start under the same noise."""
     options = {"split": "text", "clip_feature": 1.5, "clip_label": 2.0, "clip_scale": "data", "start_sine": 0.4}
     one, other = (make_task(Users(PROBLEM), fixed_noise(0.01)) for _ in range(2))
-    step, whole = Algorithm(**options).fit(one), altmin.Algorithm(init="planted", **options).fit(other)
+    step, whole = fit(Options(**options), one), fit(altmin.Options(init="planted", **options), other)
     assert dist2(step.subspace, whole.subspace) < 1e-9
     assert one.ledger.mu == other.ledger.mu
     assert step.log["eta"] == whole.log["eta"] == pytest.approx(1.5 * math.sqrt(3 * 7))
@@ -227,7 +228,7 @@ def test_bad_options_are_named(options, name):
 
 def test_limits():
     with pytest.raises(ValueError, match=r"^dim is 5; a planted start"):
-        algorithm().check(Problem(60, 24, 5, 3))
+        algorithm().build(Problem(60, 24, 5, 3))
     with pytest.raises(ValueError, match=r"leaves 2 for heads"):
-        algorithm().check(Problem(60, 8, 7, 3))
-    algorithm().check(PROBLEM)
+        algorithm().build(Problem(60, 8, 7, 3))
+    algorithm().build(PROBLEM)

@@ -8,9 +8,10 @@ import pytest
 from conftest import fixed_noise, make_task
 
 from privrep import formulas
-from privrep.algorithms import altmin, centaur, power_method, server, spectral_init
-from privrep.algorithms import moment_step as moment_module
+from privrep.algorithms import altmin, centaur
 from privrep.config import ROOT, read_yaml
+from privrep.fitting import fit
+from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, Users
 from privrep.studies import tradeoff
 
@@ -26,34 +27,29 @@ def counted(monkeypatch, algorithm) -> int:
     seen = []
 
     def counting(function, count):
-        def wrapped(*arrays, **options):
+        def wrapped(release, name, *arrays, **options):
             seen.append(sum(count(index, array) for index, array in enumerate(arrays)))
-            return function(*arrays, **options)
+            return function(release, name, *arrays, **options)
 
         return wrapped
 
-    for module in (power_method, server):
-        monkeypatch.setattr(module, "release_vector", counting(module.release_vector, lambda _, array: array.size))
-    monkeypatch.setattr(
-        spectral_init,
-        "release_symmetric",
-        counting(spectral_init.release_symmetric, lambda _, array: upper(len(array))),
-    )
-    monkeypatch.setattr(
-        moment_module,
-        "release_moments",
-        counting(moment_module.release_moments, lambda index, array: array.size if index else upper(len(array))),
-    )
-    algorithm.fit(make_task(Users(PROBLEM), fixed_noise(0.1)))
+    sizes = {
+        "vector": lambda _, array: array.size,
+        "symmetric": lambda _, array: upper(len(array)),
+        "moments": lambda index, array: array.size if index else upper(len(array)),
+    }
+    for door, count in sizes.items():
+        monkeypatch.setattr(Release, door, counting(getattr(Release, door), count))
+    fit(algorithm, make_task(Users(PROBLEM), fixed_noise(0.1)))
     return sum(seen)
 
 
 def test_what_a_user_sends_is_what_is_released(monkeypatch):
     """The counts of the figure against the sizes of all releases."""
-    first = altmin.Algorithm(init="spectral", split="text", clip_feature=1.0, clip_label=1.0)
+    first = altmin.Options(init="spectral", split="text", clip_feature=1.0, clip_label=1.0)
     assert counted(monkeypatch, first) == tradeoff.MomentPlan(32).numbers_sent(PROBLEM.dim, PROBLEM.rank)
     sizes = {"starts": 3, "iterations": 2, "rounds": 4, "batch_samples": 8, "init_samples": 4}
-    second = centaur.Algorithm(**sizes, clip=0.5)
+    second = centaur.Options(**sizes, clip=0.5)
     plan = tradeoff.Plan(**sizes, samples=32)
     assert counted(monkeypatch, second) == plan.numbers_sent(PROBLEM.dim, PROBLEM.rank)
 

@@ -32,7 +32,7 @@ LOOKUPS = (
 )
 """Functions whose arguments are names in tables and no prose."""
 
-PLACES = "Theorem|Lemma|Remark|Section|Assumption|Definition|Corollary|Appendix|Algorithm|Table|Figure|Condition"
+PLACES = "Theorem|Lemma|Remark|Section|Assumption|Definition|Corollary|Appendix|Options|Table|Figure|Condition"
 LABEL = r"[A-Z]?\.?\d+(?:\.\d+)?(?:\s?\([a-z]+\))?"
 DEFINITIONS = (
     rf"(?:{PLACES})s? {LABEL}(?:(?:,| and| to|, and) {LABEL})*",

@@ -15,7 +15,7 @@ from privrep.config import ConfigError
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.problem import Problem
 from privrep.rng import digest
-from privrep.task import Algorithm, load_algorithm
+from privrep.task import MethodOptions, load_options
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
 
@@ -35,7 +35,7 @@ class Cell:
     def axes(self) -> dict:
         """All values that define the cell, by name. Options at their default value are left out: adding an option to an
         algorithm moves no existing cell."""
-        defaults = {field.name: field.default for field in fields(self.fitter)}
+        defaults = {field.name: field.default for field in fields(self.chosen)}
         chosen = {f"option.{name}": value for name, value in self.options if value != defaults[name]}
         budget = self.budget.axes if self.budget else {}
         return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
@@ -46,9 +46,9 @@ class Cell:
         return digest(self.axes)[:12]
 
     @cached_property
-    def fitter(self) -> Algorithm:
-        """The algorithm with its options."""
-        return load_algorithm(self.algorithm, dict(self.options))
+    def chosen(self) -> MethodOptions:
+        """The algorithm's options, checked."""
+        return load_options(self.algorithm, dict(self.options))
 
     def __str__(self) -> str:
         options = " ".join(f"{name}={value}" for name, value in self.options)
@@ -99,12 +99,12 @@ def _series_cells(study: dict, name: str) -> Iterator[Cell]:
         budget = _budget(point, study, spec)
         options = {**spec.get("options", {}), **point}
         cell = Cell(study["study"], name, spec["algorithm"], tuple(options.items()), Problem(**problem), budget)
-        cell.fitter.check(cell.problem)
-        if hasattr(cell.fitter, "cost") and budget is None:
+        private = hasattr(cell.chosen.build(cell.problem), "cost")
+        if private and budget is None:
             raise ValueError(
                 f"grid {grid_name!r} has no epsilon or noise_multiplier; {cell.algorithm} is private and needs one"
             )
-        if budget is not None and not hasattr(cell.fitter, "cost"):
+        if budget is not None and not private:
             raise ValueError(f"grid {grid_name!r} has an epsilon or noise_multiplier; {cell.algorithm} takes none")
         yield cell
 

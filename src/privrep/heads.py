@@ -5,7 +5,24 @@ The heads are the users' own: they are never released. Only statistics that pass
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+
+from privrep.problem import Block
+
+HeadRule = Callable[[Block], np.ndarray]
+"""Block -> heads (B, k) of its users, on the users' side."""
+
+
+def fitted_heads(basis: np.ndarray, samples: slice) -> HeadRule:
+    """The head step of Algorithm 1 of jain2021: least squares in the current subspace, on a range of samples."""
+    return lambda block: fit_heads(block.features[samples], block.labels[samples], basis)
+
+
+def true_heads(block: Block) -> np.ndarray:
+    """The heads behind the labels, in the coordinates of the true subspace; of simulated users alone, for theory that is given them."""
+    return block.heads
 
 
 def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -153,6 +154,23 @@ def draw_truth(problem: Problem, master_seed: int) -> Truth:
     return Truth(basis, basis.T @ columns)
 
 
+class Sizes(Protocol):
+    """What a method may know of the data beforehand: n, m and d."""
+
+    users: int
+    samples: int
+    dim: int
+
+
+class UserData(Protocol):
+    """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a method."""
+
+    @property
+    def problem(self) -> Sizes: ...
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]: ...
+
+
 @dataclass
 class Block:
     """Users `start` to `start + B - 1`.
@@ -161,13 +179,13 @@ class Block:
     ----------
     features : (m, B, d) float32; samples first, so that any range of samples is one contiguous matrix.
     labels : (m, B) float32
-    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`. For scoring only, never for fitting.
+    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users. For scoring only, never for fitting.
     """
 
     start: int
     features: np.ndarray
     labels: np.ndarray
-    heads: np.ndarray
+    heads: np.ndarray | None = None
 
     @property
     def users(self) -> int:
@@ -186,9 +204,8 @@ class Block:
         first, last = max(start - self.start, 0), min(stop - self.start, self.users)
         if (first, last) == (0, self.users):
             return self
-        return Block(
-            self.start + first, self.features[:, first:last], self.labels[:, first:last], self.heads[first:last]
-        )
+        heads = None if self.heads is None else self.heads[first:last]
+        return Block(self.start + first, self.features[:, first:last], self.labels[:, first:last], heads)
 
 
 def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from privrep.fitting import fit
 from privrep.grids import Cell
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Users
@@ -20,7 +21,7 @@ COLUMNS = {
     "study": "study that the cell belongs to",
     "series": "label of the reading or method within the study",
     "key": "name of the cell: the first 12 hexadecimal digits of the sha256 of its parameters",
-    "algorithm": "file under src/privrep/algorithms",
+    "algorithm": "file under src/privrep/algorithms, or under src/privrep/instruments",
     "users": "number of users, n",
     "samples": "samples per user, m",
     "dim": "ambient dimension, d",
@@ -165,7 +166,7 @@ def cell_row(cell: Cell) -> dict:
         "algorithm": cell.algorithm,
         **vars(cell.problem),
         **(cell.budget.axes if cell.budget else {}),
-        **vars(cell.fitter),
+        **vars(cell.chosen),
     }
 
 
@@ -192,7 +193,7 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     row = cell_row(cell)
     cpu, wall = time.process_time(), time.perf_counter()
     try:
-        outcome = cell.fitter.fit(task)
+        outcome = fit(cell.chosen, task)
         if outcome.excess_risk is not None and not np.isfinite(outcome.excess_risk):
             raise ArithmeticError(f"the excess risk is {outcome.excess_risk}")
     except (np.linalg.LinAlgError, ArithmeticError) as error:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from privrep.heads import fit_heads
+from privrep.heads import HeadRule, fitted_heads
+from privrep.passes import total
 from privrep.problem import Block, Truth, Users
 
 
@@ -27,19 +28,22 @@ def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarra
     return np.einsum("bi,bi->b", error, error) + np.einsum("bi,ij,bj->b", heads, outside.T @ outside, heads)
 
 
+def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
+    """Mean excess risk of the models basis @ v_j. basis : (d, k'). heads : the rule for v_j."""
+    excess = total(users, lambda block: block_excess(block, users.truth, basis, heads(block)).sum())
+    return float(excess / users.problem.users)
+
+
 def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
     """Mean excess risk after each user fits a head in `basis` to the given samples (jain2021 Theorem 4.2)."""
-    total = 0.0
-    for block in users.blocks():
-        heads = fit_heads(block.features[samples], block.labels[samples], basis)
-        total += block_excess(block, users.truth, basis, heads).sum()
-    return float(total / users.problem.users)
+    return personal_risk(users, basis, fitted_heads(basis, samples))
 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
     """Mean excess risk of models theta_j, (B, d) for the users of a block."""
-    total = 0.0
-    for block in users.blocks():
+
+    def excess(block: Block) -> float:
         error = block.heads @ users.truth.basis.T - models_of(block)
-        total += float((error**2).sum())
-    return total / users.problem.users
+        return float((error**2).sum())
+
+    return total(users, excess) / users.problem.users

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 
 import numpy as np
@@ -61,3 +61,14 @@ class BlockStreams:
     def __getitem__(self, block: int) -> Generator:
         """The generator of block `block`; the block number is the top word of the 256-bit counter."""
         return Generator(Philox(key=self._key, counter=[0, 0, 0, block]))
+
+
+class Streams(dict[str, Generator]):
+    """Named streams of one fit, each started when it is first asked for, and once: starting again would repeat its numbers."""
+
+    def __init__(self, start: Callable[[str], Generator]):
+        super().__init__()
+        self._start = start
+
+    def __missing__(self, role: str) -> Generator:
+        return self.setdefault(role, self._start(role))

@@ -97,11 +97,11 @@ class SampleDraws:
 
     Parameters
     ----------
-    use : one of `SAMPLE_USES`. rng : draws the subsets; used by `reuse` alone.
+    use : one of `SAMPLE_USES`. rng : draws the subsets; used by `reuse` alone. used : samples that served before, for `fresh`.
     """
 
-    def __init__(self, use: str, samples: int, rng: np.random.Generator):
-        self._use, self._samples, self._rng, self._next = use, samples, rng, 0
+    def __init__(self, use: str, samples: int, rng: np.random.Generator, used: int = 0):
+        self._use, self._samples, self._rng, self._next = use, samples, rng, used
 
     def take(self, *sizes: int) -> list[np.ndarray]:
         """Positions of the subsets of one round, in ascending order within each.
@@ -121,3 +121,10 @@ class SampleDraws:
         if self._use == "fresh":
             self._next = int(ends[-1])
         return [np.sort(order[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
+
+
+def check_draws(use: str, samples: int, rounds: list[int]) -> None:
+    """Raise ValueError unless there are samples for all rounds, which take so many each."""
+    needed = sum(rounds) if use == "fresh" else max(rounds)
+    if needed > samples:
+        raise ValueError(f"samples is {samples}; sample_use {use!r} needs at least {needed}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from privrep import grids
+from privrep.task import ROOMS
 from privrep.config import ConfigError, check_config, read_study, run_name
 
 try:
@@ -130,6 +131,12 @@ def code_of(script, *modules):
     return sorted(seen)
 
 
+def code_of_algorithm(name):
+    """The file of an algorithm or an instrument."""
+    rooms = (f"src/privrep/{room}/{name}.py" for room in ROOMS)
+    return next(path for path in rooms if Path(path).exists())
+
+
 def simulation_code(wildcards):
     """Input function: the code behind the cells of a study, its algorithms included."""
     algorithms = {
@@ -137,5 +144,5 @@ def simulation_code(wildcards):
     }
     return code_of(
         "run_shard",
-        *(f"src/privrep/algorithms/{name}.py" for name in sorted(algorithms)),
+        *(code_of_algorithm(name) for name in sorted(algorithms)),
     )

@@ -26,14 +26,16 @@ from pathlib import Path
 import numpy as np
 import threadpoolctl
 
-from privrep.algorithms.altmin import Algorithm
+from privrep.algorithms.altmin import Options
 from privrep.algorithms.centaur import client
 from privrep.algorithms.moment_step import SampleClip, moments
-from privrep.algorithms.power_method import power_method, random_starts
+from privrep.algorithms.power_method import RandomStarts, power_method
 from privrep.algorithms.server import Server
+from privrep.fitting import fit
 from privrep.heads import fit_heads
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, Users
 from privrep.rng import stream
 from privrep.splits import SampleDraws
@@ -43,7 +45,7 @@ from privrep.task import Task
 CLIP = SampleClip(feature=10.0, label=2.0)
 """Near the medians of ||x|| ||v|| and |y|, so that about half of the samples are clipped."""
 
-ALTMIN = Algorithm(
+ALTMIN = Options(
     init="spectral",
     split="all-samples-reused",
     clip_feature=CLIP.feature,
@@ -146,7 +148,7 @@ def draw(users: Users) -> None:
 
 
 def statistics(users: Users, batch: range) -> tuple[np.ndarray, np.ndarray]:
-    """Algorithm 2's statistics from drawn users: feature norms, head step, sums of moments; all samples in each step."""
+    """Options 2's statistics from drawn users: feature norms, head step, sums of moments; all samples in each step."""
     for block in users.blocks():
         block.__dict__.pop("feature_norms", None)
     basis = users.truth.basis
@@ -200,12 +202,12 @@ def check_same(found: tuple[np.ndarray, np.ndarray], expected: tuple[np.ndarray,
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4 * np.abs(b).max())
 
 
-def fit(users: int, memory_budget: int | None = None) -> None:
+def whole_fit(users: int, memory_budget: int | None = None) -> None:
     """One fit at d = 50, k = 2, m = 10: draw, spectral initialisation, one epoch, personalise, score."""
     problem = Problem(users=users, samples=10, dim=50, rank=2, label_noise_sd=0.1)
     drawn = Users(problem) if memory_budget is None else Users(problem, memory_budget=memory_budget)
     budget = Budget(epsilon=1.0, delta=1e-6)
-    ALTMIN.fit(Task(drawn, budget, lambda role: stream(0, role, problem.axes), Ledger()))
+    fit(ALTMIN, Task(drawn, budget, lambda role: stream(0, role, problem.axes), Ledger()))
 
 
 def peak_rss() -> int:
@@ -231,7 +233,7 @@ def peak_rss_of_fit(users: int, memory_budget: int | None = None) -> int:
 
 
 def bench_statistics(bench: Bench, sizes: Sizes) -> None:
-    """Algorithm 2's statistics against drawing the users and against loops, at d = 50, k = 2, m = 10."""
+    """Options 2's statistics against drawing the users and against loops, at d = 50, k = 2, m = 10."""
     n = sizes.paper
     problem = Problem(users=n, samples=10, dim=50, rank=2, label_noise_sd=0.1)
     users, redrawn = kept_users(problem), Users(problem, memory_budget=0)
@@ -249,7 +251,7 @@ def bench_statistics(bench: Bench, sizes: Sizes) -> None:
         "statistics_over_drawing",
         seconds["statistics"] / seconds["draw"],
         "ratio of times",
-        f"One pass of Algorithm 2's statistics, head step included, over kept users, against drawing them block by block; "
+        f"One pass of Options 2's statistics, head step included, over kept users, against drawing them block by block; "
         f"n={n}, m=10, d=50, k=2, all samples in each step.",
         most=0.75,
     )
@@ -314,7 +316,7 @@ def bench_fit(bench: Bench, sizes: Sizes) -> None:
     """One whole fit: time against drawing its data, and peak memory of a new process."""
     n = sizes.paper
     redrawn = Users(Problem(users=n, samples=10, dim=50, rank=2, label_noise_sd=0.1), memory_budget=0)
-    seconds = bench.best(sizes.repeats, fit_draw=lambda: draw(redrawn), fit=lambda: fit(n))
+    seconds = bench.best(sizes.repeats, fit_draw=lambda: draw(redrawn), fit=lambda: whole_fit(n))
     what = "draw, spectral initialisation, one epoch, personalise, score"
     bench.record(
         "fit_over_drawing",
@@ -344,7 +346,7 @@ def bench_slope(bench: Bench, sizes: Sizes) -> None:
     """Growth of the fit time with the number of users, in each mode."""
     modes = {"kept": 10**10, "redrawn": 0}
     works = {f"fit_{mode}_{n}": (n, modes[mode]) for mode in modes for n in sizes.slope}
-    seconds = bench.best(sizes.slope_repeats, **{name: lambda a=a: fit(*a) for name, a in works.items()})
+    seconds = bench.best(sizes.slope_repeats, **{name: lambda a=a: whole_fit(*a) for name, a in works.items()})
     for mode in modes:
         times = [seconds[f"fit_{mode}_{n}"] for n in sizes.slope]
         bench.record(
@@ -361,16 +363,15 @@ def bench_slope(bench: Bench, sizes: Sizes) -> None:
 def centaur_round(users: Users) -> None:
     """One round of CENTAUR: 16 samples for the heads, 16 for the gradients, clipped sum, noise, step."""
     draws = SampleDraws("reuse", users.problem.samples, np.random.default_rng(0))
-    Server(rounds=1, clip=10.0).run(
-        users,
-        users.truth.basis,
-        client_of_round=lambda: client(draws, 16, 10.0),
-        aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
-        noise_multiplier=1.0,
-        rng=np.random.default_rng(0),
-        participants=np.random.default_rng(0),
-        ledger=Ledger(),
-        name="gradient",
+    list(
+        Server(rounds=1, clip=10.0).run(
+            "gradient",
+            users,
+            users.truth.basis,
+            client_of_round=lambda: client(draws, 16, 10.0),
+            aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
+            release=Release.from_one(1.0, np.random.default_rng(0), users.problem.users, Ledger()),
+        )
     )
 
 
@@ -379,13 +380,11 @@ def power_step(users: Users, runs: int) -> None:
     draws = SampleDraws("reuse", users.problem.samples, np.random.default_rng(0))
     power_method(
         users,
-        random_starts(runs, users.problem, np.random.default_rng(0)),
+        RandomStarts(runs, users.problem.rank).draw(users.problem.dim, np.random.default_rng(0)),
+        Release.from_one(1.0, np.random.default_rng(0), users.problem.users, Ledger()),
         iterations=1,
         draw_samples=lambda: draws.take(8)[0],
         clip=20.0,
-        noise_multiplier=1.0,
-        rng=np.random.default_rng(0),
-        ledger=Ledger(),
     )
 
 
@@ -462,7 +461,7 @@ def main() -> None:
     args = parser.parse_args()
     facts = host()
     if args.peak_rss_of_fit is not None:
-        fit(args.peak_rss_of_fit, args.memory_budget)
+        whole_fit(args.peak_rss_of_fit, args.memory_budget)
         print(peak_rss())
         return
     started = time.perf_counter()

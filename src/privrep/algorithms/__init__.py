@@ -1,5 +1,4 @@
-"""One file per algorithm. A file that can be named in a study defines `Algorithm`, a frozen dataclass of its options
+"""One file per algorithm. A file that can be named in a study has two classes: the method as its paper prints it, with `fit(users, release)`
 
-with two methods: `check(problem)` raises ValueError when the options do not fit the problem, and `fit(task)` returns an
-`Outcome`. The study names the file; nothing has to be registered.
+that yields an iterate after each step, and `Options`, what a study's file says of it, with `build(problem)`. Nothing has to be registered.
 """

@@ -12,19 +12,23 @@ contiguous ranges of users, who are drawn independently, in place of the printed
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from privrep.algorithms.moment_step import FALLBACKS, Clip, HeadRule, SampleClip, Step, UserClip, moment_step
-from privrep.algorithms.spectral_init import spectral_init
-from privrep.heads import fit_heads
+import numpy as np
+
+from privrep.algorithms.moment_step import FALLBACKS, Clip, MomentStep, SampleClip, UserClip
+from privrep.algorithms.spectral_init import SpectralInit
+from privrep.algorithms.starts import RandomStart, Start, planted_start
+from privrep.heads import HeadRule, fitted_heads, true_heads
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.problem import Problem, Users
-from privrep.risk import personalised_risk
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Problem, UserData
 from privrep.splits import Split, count, split_samples
-from privrep.subspace import check_planted, orthonormalise, planted_subspace, random_subspace
-from privrep.task import Outcome, Task, check_choice, check_count
+from privrep.subspace import orthonormalise
+from privrep.task import Iterate, LowRank, check_choice, check_count, check_sine
 from privrep.thresholds import USER_SCALES, check_scale, feature_threshold, label_threshold, user_units
 
 STARTS = ("random", "spectral")
@@ -34,48 +38,57 @@ THEOREM_4_2 = Theorem("A-T4.2", 16)
 """Delta = sqrt(16 L)/eps for Algorithm 3 and one pass of Algorithm 1 over disjoint batches."""
 
 
-def start_subspace(init: str, users: Users, split: Split, label_clip: float, noise_multiplier: float, task: Task):
-    """U_init, (d, k) orthonormal: `random` costs nothing, `spectral` is Algorithm 3."""
-    if init == "random":
-        return random_subspace(users.problem.dim, users.problem.rank, task.stream("init"))
-    return spectral_init(
-        users,
-        samples=split.init,
-        label_clip=label_clip,
-        noise_multiplier=noise_multiplier,
-        rng=task.stream("init_noise"),
-        ledger=task.ledger,
-    )
+def disjoint_batches(users: int, count: int) -> list[range]:
+    """Contiguous ranges of users that differ by one user at most."""
+    return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
 
 
-def fitted_heads(basis, samples: slice) -> HeadRule:
-    """The head step of Algorithm 1, on the users' side."""
-    return lambda block: fit_heads(block.features[samples], block.labels[samples], basis)
+@dataclass(frozen=True)
+class PrivAltMin:
+    """Algorithm 1.
 
+    Attributes
+    ----------
+    start : U_init. head_step : U -> the rule for the v_j of a batch. subspace_step : Algorithm 2. final : samples of the last head step.
+    epochs : passes over all users, E. batches : disjoint batches of users per epoch, T.
+    """
 
-def alternate(
-    users: Users,
-    batch: range,
-    basis,
-    split: Split,
-    clip: Clip,
-    noise_multiplier: float,
-    rng,
-    ledger,
-    fallback: str = "solve",
-) -> Step:
-    """One head step on the users' side and one private subspace step."""
-    return moment_step(
-        users,
-        batch,
-        fitted_heads(basis, split.heads),
-        samples=split.subspace,
-        clip=clip,
-        noise_multiplier=noise_multiplier,
-        rng=rng,
-        ledger=ledger,
-        fallback=fallback,
-    )
+    start: Start
+    head_step: Callable[[np.ndarray], HeadRule]
+    subspace_step: MomentStep
+    final: slice
+    epochs: int = 1
+    batches: int = 1
+
+    @property
+    def steps_cost(self) -> Cost:
+        """Of one user, in each epoch the one batch that the user is in."""
+        return self.epochs * self.subspace_step.clip.cost
+
+    @property
+    def cost(self) -> Cost:
+        """The same, and the initialisation."""
+        return self.start.cost_with(self.steps_cost)
+
+    @property
+    def theorem(self) -> Theorem:
+        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3); Lemma 4.3, composed, for the rest."""
+        as_stated = isinstance(self.start, SpectralInit) and self.start.share is None
+        if as_stated and self.epochs == 1 and self.batches > 1:
+            return THEOREM_4_2
+        return sequential_theorem(self.cost)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = self.start.first(users, release, self.steps_cost)
+        yield start
+        basis, smallest = start.subspace, math.inf
+        for _ in range(self.epochs):
+            for batch in disjoint_batches(users.problem.users, self.batches):
+                step = self.subspace_step(users, self.head_step(basis), release.of(batch))
+                basis = orthonormalise(step.minimiser)
+                smallest = min(smallest, step.min_eigenvalue)
+                log = {"min_eigenvalue": smallest, **self.subspace_step.clip.log}
+                yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.final)), log)
 
 
 def check_split(preset: str, problem: Problem) -> Split:
@@ -90,8 +103,13 @@ def check_split(preset: str, problem: Problem) -> Split:
     return split
 
 
+def start_of(init: str, problem: Problem, split: Split, label_clip: float, share: float | None = None) -> Start:
+    """U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3."""
+    return RandomStart(problem.rank) if init == "random" else SpectralInit(problem.rank, split.init, label_clip, share)
+
+
 @dataclass(frozen=True)
-class Algorithm:
+class Options:
     """Options of private alternating minimisation.
 
     Parameters
@@ -124,6 +142,7 @@ class Algorithm:
     start_sine: float = 0.1
     heads: str = "fitted"
     fallback: str = "solve"
+    scores = ()
 
     def __post_init__(self):
         check_choice("init", self.init, (*STARTS, "planted"))
@@ -140,14 +159,9 @@ class Algorithm:
             raise ValueError(
                 f"init_share is {self.init_share!r}; it must lie strictly between 0 and 1, and init must be spectral"
             )
-        if not 0 <= self.start_sine <= 1:
-            raise ValueError(f"start_sine is {self.start_sine!r}; it must lie between 0 and 1")
+        check_sine(self.start_sine, one=True)
         check_choice("heads", self.heads, HEADS)
         check_choice("fallback", self.fallback, tuple(FALLBACKS))
-
-    @property
-    def clip_kind(self) -> type[SampleClip] | type[UserClip]:
-        return SampleClip if self.clip_unit == "sample" else UserClip
 
     def clip(self, problem: Problem) -> Clip:
         """The thresholds in absolute terms."""
@@ -159,73 +173,23 @@ class Algorithm:
             label_threshold(self.clip_scale, self.clip_label, problem),
         )
 
-    @property
-    def cost(self) -> Cost:
-        """Of one user: the initialisation, and in each epoch the one batch that the user is in."""
-        steps = self.epochs * self.clip_kind.cost
-        if self.init != "spectral":
-            return steps
-        return GAUSSIAN_COST + steps if self.init_share is None else (1 / (1 - self.init_share)) * steps
+    def start(self, problem: Problem, split: Split) -> Start:
+        """U_init."""
+        if self.init == "planted":
+            return planted_start(self.start_sine, problem)
+        label_clip = label_threshold(self.clip_scale, self.init_label_clip, problem)
+        return start_of(self.init, problem, split, label_clip, self.init_share)
 
-    def init_multiplier(self, noise_multiplier: float) -> float:
-        """Noise multiplier of Algorithm 3: its release takes `init_share` of the cost, the steps the rest."""
-        if self.init_share is None:
-            return noise_multiplier
-        steps = self.epochs * self.clip_kind.cost.mu_squared
-        return noise_multiplier * (GAUSSIAN_COST.mu_squared / steps * (1 - self.init_share) / self.init_share) ** 0.5
-
-    @property
-    def theorem(self) -> Theorem:
-        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3); Lemma 4.3, composed, for the rest."""
-        if self.init == "spectral" and self.init_share is None and self.epochs == 1 and self.batches > 1:
-            return THEOREM_4_2
-        return sequential_theorem(self.cost)
-
-    def check(self, problem: Problem) -> None:
-        check_split(self.split, problem)
+    def build(self, problem: Problem) -> PrivAltMin:
+        """The method for a problem."""
+        split = check_split(self.split, problem)
         if self.batches > problem.users:
             raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {problem.users}")
-        if self.init == "planted":
-            check_planted(problem.dim, problem.rank)
-
-    def start(self, task: Task, split: Split, noise_multiplier: float):
-        """U_init, (d, k) orthonormal."""
-        users = task.users
-        if self.init == "planted":
-            return planted_subspace(users.truth.basis, self.start_sine, task.stream("init"))
-        label_clip = label_threshold(self.clip_scale, self.init_label_clip, users.problem)
-        return start_subspace(self.init, users, split, label_clip, self.init_multiplier(noise_multiplier), task)
-
-    def fit(self, task: Task) -> Outcome:
-        users, split = task.users, check_split(self.split, task.users.problem)
-        n, clip = users.problem.users, self.clip(users.problem)
-        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        basis = self.start(task, split, noise_multiplier)
-        noise = task.stream("noise")
-        smallest = float("inf")
-        for _ in range(self.epochs):
-            for t in range(self.batches):
-                batch = range(t * n // self.batches, (t + 1) * n // self.batches)
-                step = moment_step(
-                    users,
-                    batch,
-                    fitted_heads(basis, split.heads) if self.heads == "fitted" else lambda block: block.heads,
-                    samples=split.subspace,
-                    clip=clip,
-                    noise_multiplier=noise_multiplier,
-                    rng=noise,
-                    ledger=task.ledger,
-                    fallback=self.fallback,
-                )
-                basis = orthonormalise(step.minimiser)
-                smallest = min(smallest, step.min_eigenvalue)
-        log = {"noise_multiplier": noise_multiplier, "min_eigenvalue": smallest}
-        if self.clip_unit == "sample":
-            log |= {"eta": clip.feature, "zeta": clip.label}
-        return Outcome(
-            excess_risk=personalised_risk(users, basis, split.final),
-            subspace=basis,
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
-            log=log,
+        return PrivAltMin(
+            start=self.start(problem, split),
+            head_step=lambda basis: fitted_heads(basis, split.heads) if self.heads == "fitted" else true_heads,
+            subspace_step=MomentStep(split.subspace, self.clip(problem), self.fallback),
+            final=split.final,
+            epochs=self.epochs,
+            batches=self.batches,
         )

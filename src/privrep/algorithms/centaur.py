@@ -16,22 +16,22 @@ serve which round is left open by the paper (E52); `sample_use` decides.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.power_method import check_draws, power_method, random_starts
+from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
 from privrep.algorithms.server import ClippedSum, Server, clip_outer
-from privrep.heads import fit_heads
+from privrep.algorithms.starts import RandomStart, Start, planted_start
+from privrep.heads import fit_heads, fitted_heads
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.problem import Block, Problem
-from privrep.risk import personalised_risk
-from privrep.splits import SAMPLE_USES, SampleDraws
-from privrep.subspace import check_planted, dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
-from privrep.task import Outcome, Task, check_choice, check_count
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Block, Problem, UserData
+from privrep.splits import SAMPLE_USES, SampleDraws, check_draws
+from privrep.subspace import orthonormalise
+from privrep.task import Iterate, LowRank, check_choice, check_count, check_share, check_sine
 from privrep.thresholds import check_update_scale, gradient_threshold, moment_threshold
 
 STARTS = ("planted", "power_method", "random")
@@ -66,7 +66,50 @@ def client(draws: SampleDraws, samples: int, bound: float) -> ClippedSum:
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class Centaur:
+    """Algorithms 1, 3 and 4.
+
+    Attributes
+    ----------
+    start : B_0. server : the rounds, with zeta_g. batch_samples : q, for each of head and gradient in a round. step : eta.
+    sample_use : see `privrep.splits.SAMPLE_USES`.
+    """
+
+    start: Start
+    server: Server
+    batch_samples: int
+    step: float
+    sample_use: str
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user at multiplier 1 of the main rounds; a start's noise follows from its share. Takes no gain from sampling."""
+        return self.start.cost_with(self.server.cost)
+
+    @property
+    def theorem(self) -> Theorem:
+        """Theorem 5.2: eps = 2 sqrt(T ln(1/delta)) / sigma_g, in which its proof charges the start as much as the rounds."""
+        return Theorem("B-T5.2", self.server.rounds)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = self.start.first(users, release, self.server.cost)
+        yield start
+        samples = users.problem.samples
+        draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start.samples_used)
+        for basis in self.server.run(
+            "gradient",
+            users,
+            start.subspace,
+            client_of_round=lambda: client(draws, self.batch_samples, self.server.clip),
+            aggregate=lambda basis, gradient: orthonormalise(basis - self.step * gradient),
+            release=release,
+        ):
+            personal = LowRank(basis, fitted_heads(basis, slice(0, samples)))
+            yield Iterate(basis, personal, {"zeta": self.server.clip, **start.log})
+
+
+@dataclass(frozen=True)
+class Options:
     """Options of CENTAUR.
 
     Parameters
@@ -97,9 +140,10 @@ class Algorithm:
     init_clip: float = 1.0
     init_share: float = 0.5
     accuracy: float = 0.01
+    scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
 
     def __post_init__(self):
-        Server(self.rounds, self.clip, self.participation, self.divide_by)  # checks these four
+        self.server(self.clip)  # checks four of them
         for name in ("batch_samples", "starts", "iterations", "init_samples"):
             check_count(name, getattr(self, name))
         check_bound("init_clip", self.init_clip)
@@ -108,93 +152,35 @@ class Algorithm:
         check_update_scale(self.clip_scale)
         check_choice("sample_use", self.sample_use, SAMPLE_USES)
         check_choice("init", self.init, STARTS)
-        if not 0 <= self.start_sine < 1:
-            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
-        for name in ("init_share", "accuracy"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must lie strictly between 0 and 1")
+        check_sine(self.start_sine)
+        check_share("init_share", self.init_share)
+        check_share("accuracy", self.accuracy)
 
-    @property
-    def cost(self) -> Cost:
-        """Of one user at multiplier 1 of the main rounds; the power method's noise follows from its share. Takes no gain from sampling."""
-        main = self.rounds * GAUSSIAN_COST
-        if self.init != "power_method":
-            return main
-        return Cost(main.mu_squared / (1 - self.init_share), main.rho / (1 - self.init_share))
+    def server(self, clip: float) -> Server:
+        """The rounds, with a clipping bound in absolute terms."""
+        return Server(self.rounds, clip, self.participation, self.divide_by)
 
-    @property
-    def theorem(self) -> Theorem:
-        """Theorem 5.2: eps = 2 sqrt(T ln(1/delta)) / sigma_g, in which its proof charges the start as much as the rounds."""
-        return Theorem("B-T5.2", self.rounds)
+    def start(self, problem: Problem) -> Start:
+        """B_0."""
+        if self.init == "planted":
+            return planted_start(self.start_sine, problem)
+        if self.init == "random":
+            return RandomStart(problem.rank)
+        clip = moment_threshold(self.clip_scale, self.init_clip, problem)
+        runs = RandomStarts(self.starts, problem.rank)
+        method = PowerMethod(runs, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)
+        return PowerMethodStart(method, self.init_share)
 
-    def init_multiplier(self, noise_multiplier: float) -> float:
-        """Noise multiplier of a release of the power method: its T_0 L releases take `init_share` of the cost, the T rounds the rest."""
-        releases = self.starts * self.iterations
-        return noise_multiplier * (releases * (1 - self.init_share) / (self.init_share * self.rounds)) ** 0.5
-
-    def check(self, problem: Problem) -> None:
+    def build(self, problem: Problem) -> Centaur:
+        """The method for a problem."""
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
         before = [self.init_samples] * self.iterations if self.init == "power_method" else []
-        check_draws(self.sample_use, problem, before + [2 * self.batch_samples] * self.rounds)
-        if self.init == "planted":
-            check_planted(problem.dim, problem.rank)
-
-    def start(self, task: Task, draws: SampleDraws, noise_multiplier: float) -> tuple[np.ndarray, dict, dict]:
-        """B_0 (d, k) orthonormal, with what the row logs and what it scores."""
-        problem, rng, truth = task.users.problem, task.stream("init"), task.users.truth.basis
-        if self.init == "planted":
-            return planted_subspace(truth, self.start_sine, rng), {}, {}
-        if self.init == "random":
-            return random_subspace(problem.dim, problem.rank, rng), {}, {}
-        candidates = power_method(
-            task.users,
-            random_starts(self.starts, problem, rng),
-            iterations=self.iterations,
-            draw_samples=lambda: draws.take(self.init_samples)[0],
-            clip=moment_threshold(self.clip_scale, self.init_clip, problem),
-            noise_multiplier=self.init_multiplier(noise_multiplier),
-            rng=task.stream("init_noise"),
-            ledger=task.ledger,
-        )
-        chosen = select(candidates, self.accuracy)
-        distances = [dist2(candidate, truth) for candidate in candidates]
-        log = {"selection_passed": float(chosen.passed)}
-        scores = {"start_dist2": distances[chosen.index], "start_dist2_median": float(np.median(distances))}
-        return candidates[chosen.index], log, scores
-
-    def fit(self, task: Task) -> Outcome:
-        users, problem = task.users, task.users.problem
-        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        clip = gradient_threshold(self.clip_scale, self.clip, problem)
-        draws = SampleDraws(self.sample_use, problem.samples, task.stream("samples"))
-        start, log, scores = self.start(task, draws, noise_multiplier)
-        step = self.step / problem.head_condition**2
-        path: list[np.ndarray] = []
-        basis = Server(self.rounds, clip, self.participation, self.divide_by).run(
-            users,
-            start,
-            client_of_round=lambda: client(draws, self.batch_samples, clip),
-            aggregate=lambda basis, gradient: orthonormalise(basis - step * gradient),
-            noise_multiplier=noise_multiplier,
-            rng=task.stream("noise"),
-            participants=task.stream("participants"),
-            ledger=task.ledger,
-            name="gradient",
-            watch=path.append,
-        )
-        late = path[self.rounds // 2 :]
-        truth = users.truth.basis
-        scores |= {
-            "steady_dist2": float(np.sqrt(np.mean([dist2(each, truth) ** 2 for each in late]))),
-            "steady_distF": float(np.sqrt(np.mean([dist_frobenius(each, truth) ** 2 for each in late]))),
-            "largest_dist2": max(dist2(each, truth) for each in path),
-        }
-        return Outcome(
-            excess_risk=personalised_risk(users, basis, slice(0, problem.samples)),
-            subspace=basis,
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={"noise_multiplier": noise_multiplier, "zeta": clip, **log},
-            scores=scores,
+        check_draws(self.sample_use, problem.samples, before + [2 * self.batch_samples] * self.rounds)
+        return Centaur(
+            start=self.start(problem),
+            server=self.server(gradient_threshold(self.clip_scale, self.clip, problem)),
+            batch_samples=self.batch_samples,
+            step=self.step / problem.head_condition**2,
+            sample_use=self.sample_use,
         )

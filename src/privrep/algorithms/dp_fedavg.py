@@ -12,16 +12,18 @@ for all, the whole displacement clipped, and a head of the user's own at the end
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.federated import LocalSteps, clipped_sum, gradient
+from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, clipped_sum, gradient
 from privrep.algorithms.server import ClippedSum
-from privrep.problem import Block
-from privrep.risk import personalised_risk
-from privrep.subspace import random_subspace
-from privrep.task import Outcome, Task
+from privrep.heads import fitted_heads
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Block, Problem, UserData
+from privrep.subspace import orthonormalise, random_subspace
+from privrep.task import Iterate, LowRank
 
 
 def start_model(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
@@ -73,11 +75,32 @@ def client(batches: list[np.ndarray], step: float, bound: float) -> ClippedSum:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm(LocalSteps):
-    """Options of `privrep.algorithms.federated.LocalSteps`."""
+class DPFedAvg(Federated):
+    """Rounds on (B, w), and heads of the users' own at the end."""
 
-    def fit(self, task: Task) -> Outcome:
-        problem, batches = task.users.problem, self.mini_batches(task)
-        start = start_model(problem.dim, problem.rank, task.stream("init"))
-        basis = self.learn(task, start, lambda bound: client(batches(), self.local_step, bound))[:-1]
-        return self.outcome(task, personalised_risk(task.users, basis, slice(0, problem.samples)), basis)
+    rank: int
+    steps: LocalSteps
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = start_model(users.problem.dim, self.rank, release.streams["init"])
+        batches = self.steps.draw(users, release)
+        for model in self.server.run(
+            "displacement",
+            users,
+            start,
+            client_of_round=lambda: client(batches(), self.steps.size, self.server.clip),
+            aggregate=np.add,
+            release=release,
+        ):
+            basis = model[:-1]
+            everything = fitted_heads(basis, slice(0, users.problem.samples))
+            yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LocalOptions):
+    """Options of `privrep.algorithms.federated.LocalOptions`."""
+
+    def build(self, problem: Problem) -> DPFedAvg:
+        """The method for a problem."""
+        return DPFedAvg(server=self.server(problem), rank=problem.rank, steps=self.steps(problem))

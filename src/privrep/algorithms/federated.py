@@ -11,19 +11,56 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.server import ClippedSum, Server
+from privrep.algorithms.server import Server
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
-from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.problem import Problem
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Problem, UserData
 from privrep.splits import SampleDraws
-from privrep.subspace import orthonormalise
-from privrep.task import Outcome, Task, check_count
+from privrep.task import check_count
 from privrep.thresholds import check_update_scale, gradient_threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class Federated:
+    """What a method of Section 6 has: its rounds."""
+
+    server: Server
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user; takes no gain from sampling users."""
+        return self.server.cost
+
+    @property
+    def theorem(self) -> Theorem:
+        """Remark 4.1: (alpha, alpha T / (2 sigma^2))-Renyi DP, turned into eps = 2 sqrt(rho ln(1/delta)) as the paper does in
+        Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user; replacing one costs
+        four times as much (E10)."""
+        return Theorem("B-R4.1", self.server.rounds / 2)
+
+    @property
+    def log(self) -> dict[str, float]:
+        """The clipping bound as a row has it."""
+        return {"zeta": self.server.clip}
+
+
+@dataclass(frozen=True)
+class LocalSteps:
+    """Gradient steps of a user in a round. samples : q of a mini-batch. count : T_l. size : eta_l."""
+
+    samples: int
+    count: int
+    size: float
+
+    def draw(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
+        """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in each."""
+        draws = SampleDraws("reuse", users.problem.samples, release.streams["samples"])
+        return lambda: [draws.take(self.samples)[0] for _ in range(self.count)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederatedOptions:
     """Options of every method.
 
     Parameters
@@ -37,78 +74,21 @@ class Federated:
     clip_scale: str = "absolute"
     participation: float = 1.0
     divide_by: str = "expected"
+    scores = ()
 
     def __post_init__(self):
         check_update_scale(self.clip_scale)
-        _ = self.server(self.clip)  # checks the others
+        Server(self.rounds, self.clip, self.participation, self.divide_by)  # checks the others
 
-    def server(self, bound: float) -> Server:
+    def server(self, problem: Problem) -> Server:
         """The rounds, with the clipping bound in absolute terms."""
-        return Server(self.rounds, bound, self.participation, self.divide_by)
-
-    @property
-    def cost(self) -> Cost:
-        """Of one user; takes no gain from sampling users."""
-        return self.rounds * GAUSSIAN_COST
-
-    @property
-    def theorem(self) -> Theorem:
-        """Remark 4.1: (alpha, alpha T / (2 sigma^2))-Renyi DP, turned into eps = 2 sqrt(rho ln(1/delta)) as the paper does in
-        Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user; replacing one costs
-        four times as much (E10)."""
-        return Theorem("B-R4.1", self.rounds / 2)
-
-    def check(self, problem: Problem) -> None:
-        """Any problem will do."""
-
-    def noise_multiplier(self, task: Task) -> float:
-        """Half of sigma."""
-        return task.budget.noise_multiplier(self.cost, self.theorem)
-
-    def learn(
-        self,
-        task: Task,
-        start: np.ndarray,
-        client_of_round: Callable[[float], ClippedSum],
-        aggregate: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.add,
-    ) -> np.ndarray:
-        """The shared model after all rounds.
-
-        Parameters
-        ----------
-        client_of_round : the clipping bound -> what the users of a round send.
-        """
-        bound = gradient_threshold(self.clip_scale, self.clip, task.users.problem)
-        return self.server(bound).run(
-            task.users,
-            start,
-            client_of_round=lambda: client_of_round(bound),
-            aggregate=aggregate,
-            noise_multiplier=self.noise_multiplier(task),
-            rng=task.stream("noise"),
-            participants=task.stream("participants"),
-            ledger=task.ledger,
-            name="displacement",
-        )
-
-    def outcome(self, task: Task, excess_risk: float, basis: np.ndarray | None = None) -> Outcome:
-        """The scored model; `basis` (d, k) is the representation before it is made orthonormal."""
-        noise_multiplier = self.noise_multiplier(task)
-        return Outcome(
-            excess_risk=float(excess_risk),
-            subspace=None if basis is None else orthonormalise(basis),
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={
-                "noise_multiplier": noise_multiplier,
-                "zeta": gradient_threshold(self.clip_scale, self.clip, task.users.problem),
-            },
-        )
+        clip = gradient_threshold(self.clip_scale, self.clip, problem)
+        return Server(self.rounds, clip, self.participation, self.divide_by)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalSteps(Federated):
-    """Options of the methods whose users take gradient steps, and those of `Federated`.
+class LocalOptions(FederatedOptions):
+    """Options of the methods whose users take gradient steps, and those of `FederatedOptions`.
 
     Parameters
     ----------
@@ -125,16 +105,12 @@ class LocalSteps(Federated):
         check_count("local_steps", self.local_steps)
         check_bound("local_step", self.local_step)
 
-    def check(self, problem: Problem) -> None:
-        """Mini-batches and the final heads need samples."""
+    def steps(self, problem: Problem) -> LocalSteps:
+        """The local steps, after checking that mini-batches and the final heads have samples."""
         for name, needed in (("batch_samples", self.batch_samples), ("the rank", problem.rank)):
             if problem.samples < needed:
                 raise ValueError(f"samples is {problem.samples}; it must be at least {name}, {needed}")
-
-    def mini_batches(self, task: Task) -> Callable[[], list[np.ndarray]]:
-        """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in each."""
-        draws = SampleDraws("reuse", task.users.problem.samples, task.stream("samples"))
-        return lambda: [draws.take(self.batch_samples)[0] for _ in range(self.local_steps)]
+        return LocalSteps(self.batch_samples, self.local_steps, self.local_step)
 
 
 def gradient(features: np.ndarray, labels: np.ndarray, models: np.ndarray) -> np.ndarray:

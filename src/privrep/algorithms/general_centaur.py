@@ -13,17 +13,18 @@ orthonormal after each round. sigma_g is twice the noise multiplier.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.federated import LocalSteps, gradient
+from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, gradient
 from privrep.algorithms.server import ClippedSum, clip_outer
-from privrep.heads import fit_heads
-from privrep.problem import Block
-from privrep.risk import personalised_risk
+from privrep.heads import fit_heads, fitted_heads
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Block, Problem, UserData
 from privrep.subspace import orthonormalise, random_subspace
-from privrep.task import Outcome, Task, check_choice
+from privrep.task import Iterate, LowRank, check_choice
 
 FEASIBLE = ("free", "orthonormal")
 
@@ -54,8 +55,36 @@ def client(batches: list[np.ndarray], step: float, bound: float) -> ClippedSum:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm(LocalSteps):
-    """Options of `privrep.algorithms.federated.LocalSteps`, and the feasible set.
+class GeneralCentaur(Federated):
+    """Algorithms 1 and 2. orthonormal : whether B is made so after each round."""
+
+    rank: int
+    steps: LocalSteps
+    orthonormal: bool
+
+    def aggregate(self, basis: np.ndarray, displacement: np.ndarray) -> np.ndarray:
+        """B after a round."""
+        moved = basis + displacement
+        return orthonormalise(moved) if self.orthonormal else moved
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = random_subspace(users.problem.dim, self.rank, release.streams["init"])
+        batches = self.steps.draw(users, release)
+        for basis in self.server.run(
+            "displacement",
+            users,
+            start,
+            client_of_round=lambda: client(batches(), self.steps.size, self.server.clip),
+            aggregate=self.aggregate,
+            release=release,
+        ):
+            everything = fitted_heads(basis, slice(0, users.problem.samples))
+            yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LocalOptions):
+    """Options of `privrep.algorithms.federated.LocalOptions`, and the feasible set.
 
     Parameters
     ----------
@@ -68,15 +97,11 @@ class Algorithm(LocalSteps):
         super().__post_init__()
         check_choice("feasible", self.feasible, FEASIBLE)
 
-    def aggregate(self, basis: np.ndarray, displacement: np.ndarray) -> np.ndarray:
-        """B after a round."""
-        moved = basis + displacement
-        return orthonormalise(moved) if self.feasible == "orthonormal" else moved
-
-    def fit(self, task: Task) -> Outcome:
-        problem, batches = task.users.problem, self.mini_batches(task)
-        start = random_subspace(problem.dim, problem.rank, task.stream("init"))
-        basis = self.learn(
-            task, start, lambda bound: client(batches(), self.local_step, bound), aggregate=self.aggregate
+    def build(self, problem: Problem) -> GeneralCentaur:
+        """The method for a problem."""
+        return GeneralCentaur(
+            server=self.server(problem),
+            rank=problem.rank,
+            steps=self.steps(problem),
+            orthonormal=self.feasible == "orthonormal",
         )
-        return self.outcome(task, personalised_risk(task.users, basis, slice(0, problem.samples)), basis)

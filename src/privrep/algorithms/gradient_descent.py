@@ -10,19 +10,22 @@ The paper names DP-SGD as an option and gives no step size; `alpha / t`, in unit
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.altmin import STARTS, check_split, start_subspace
-from privrep.heads import fit_heads
-from privrep.privacy.accounting import Cost, sequential_theorem
+from privrep.algorithms.altmin import STARTS, check_split, start_of
+from privrep.algorithms.starts import Start
+from privrep.heads import HeadRule, fitted_heads
+from privrep.passes import total
+from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound, clip_factor
-from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
-from privrep.problem import Block, Problem
-from privrep.risk import personalised_risk
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.problem import Block, Problem, UserData
+from privrep.splits import Split
 from privrep.subspace import orthonormalise
-from privrep.task import Outcome, Task, check_choice, check_count
+from privrep.task import Iterate, LowRank, check_choice, check_count
 
 
 def clipped_gradients(block: Block, samples: slice, basis: np.ndarray, heads: np.ndarray, bound: float) -> np.ndarray:
@@ -36,8 +39,52 @@ def clipped_gradients(block: Block, samples: slice, basis: np.ndarray, heads: np
     return direction.T @ (heads * clip_factor(norms, bound)[:, None])
 
 
+def private_gradient(
+    users: UserData, basis: np.ndarray, heads: HeadRule, samples: slice, bound: float, release: Release
+) -> np.ndarray:
+    """n G: the released sum of the users' clipped gradients, (d, k)."""
+    gradients = total(users, lambda block: clipped_gradients(block, samples, basis, heads(block), bound))
+    return release.vector("gradient", gradients, bound=bound)
+
+
 @dataclass(frozen=True)
-class Algorithm:
+class GradientAltMin:
+    """Alternation with one gradient step per epoch. clip : c, the bound on a user's gradient. step : alpha."""
+
+    start: Start
+    split: Split
+    clip: float
+    step: float
+    epochs: int
+
+    @property
+    def steps_cost(self) -> Cost:
+        """Of one user, without the start."""
+        return self.epochs * GAUSSIAN_COST
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user."""
+        return self.start.cost_with(self.steps_cost)
+
+    @property
+    def theorem(self) -> Theorem:
+        """Lemma 4.3, composed."""
+        return sequential_theorem(self.cost)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = self.start.first(users, release, self.steps_cost)
+        yield start
+        basis, unit = start.subspace, users.problem.users * self.clip
+        for t in range(1, self.epochs + 1):
+            heads = fitted_heads(basis, self.split.heads)
+            gradient = private_gradient(users, basis, heads, self.split.subspace, self.clip, release)
+            basis = orthonormalise(basis - self.step / t * gradient / unit)
+            yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.split.final)))
+
+
+@dataclass(frozen=True)
+class Options:
     """Options: `init`, `split`, `epochs` and `init_label_clip` as in `altmin`; `clip_feature` the clip c of a user's gradient; `step` alpha."""
 
     init: str
@@ -46,6 +93,7 @@ class Algorithm:
     step: float
     epochs: int = 1
     init_label_clip: float = 2.0
+    scores = ()
 
     def __post_init__(self):
         check_choice("init", self.init, STARTS)
@@ -54,40 +102,8 @@ class Algorithm:
         check_bound("step", self.step)
         check_bound("init_label_clip", self.init_label_clip)
 
-    @property
-    def cost(self) -> Cost:
-        steps = self.epochs * GAUSSIAN_COST
-        return GAUSSIAN_COST + steps if self.init == "spectral" else steps
-
-    def check(self, problem: Problem) -> None:
-        check_split(self.split, problem)
-
-    def fit(self, task: Task) -> Outcome:
-        users, split = task.users, check_split(self.split, task.users.problem)
-        n = users.problem.users
-        theorem = sequential_theorem(self.cost)
-        noise_multiplier = task.budget.noise_multiplier(self.cost, theorem)
-        basis = start_subspace(self.init, users, split, self.init_label_clip, noise_multiplier, task)
-        noise = task.stream("noise")
-        for t in range(1, self.epochs + 1):
-            total = np.zeros_like(basis)
-            for block in users.blocks():
-                heads = fit_heads(block.features[split.heads], block.labels[split.heads], basis)
-                total += clipped_gradients(block, split.subspace, basis, heads, self.clip_feature)
-            gradient = release_vector(
-                total,
-                bound=self.clip_feature,
-                noise_multiplier=noise_multiplier,
-                rng=noise,
-                ledger=task.ledger,
-                users=range(n),
-                name="gradient",
-            )
-            basis = orthonormalise(basis - self.step / t * gradient / (n * self.clip_feature))
-        return Outcome(
-            excess_risk=personalised_risk(users, basis, split.final),
-            subspace=basis,
-            theorem=theorem.id,
-            epsilon_paper=theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={"noise_multiplier": noise_multiplier},
-        )
+    def build(self, problem: Problem) -> GradientAltMin:
+        """The method for a problem."""
+        split = check_split(self.split, problem)
+        start = start_of(self.init, problem, split, self.init_label_clip)
+        return GradientAltMin(start, split, self.clip_feature, self.step, self.epochs)

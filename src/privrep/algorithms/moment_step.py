@@ -12,21 +12,18 @@ case, and the smallest eigenvalue of A is returned so that the row shows when it
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from privrep.heads import HeadRule
+from privrep.passes import total
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
-from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, MOMENTS_COST, USER_MOMENTS_COST, release_moments
-from privrep.problem import Block, Users
+from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, MOMENTS_COST, USER_MOMENTS_COST, Release
+from privrep.problem import Block, UserData
 from privrep.splits import count
-
-HeadRule = Callable[[Block], np.ndarray]
-"""Block -> heads (B, k) of its users, for instance the least-squares fit in the current subspace."""
 
 
 class Clip(Protocol):
@@ -34,6 +31,7 @@ class Clip(Protocol):
 
     joint: float
     cost: Cost
+    log: dict[str, float]
 
     def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Row factors s and labels c, both (q, B): A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
@@ -55,6 +53,11 @@ class SampleClip:
         check_bound("clip_feature", self.feature)
         check_bound("clip_label", self.label)
 
+    @property
+    def log(self) -> dict[str, float]:
+        """The thresholds as a row has them."""
+        return {"eta": self.feature, "zeta": self.label}
+
     def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # ||vec(x v^T)|| = ||x|| ||v||
         norms = block.feature_norms[samples].astype(np.float64) * np.linalg.norm(heads, axis=1)
@@ -72,6 +75,11 @@ class UserClip:
     first: float
     joint = INDEPENDENT
     cost = USER_MOMENTS_COST
+
+    @property
+    def log(self) -> dict[str, float]:
+        """The bounds stand among the options alone: a row's eta and zeta are those of samples."""
+        return {}
 
     def __post_init__(self):
         check_bound("clip_feature", self.second)
@@ -96,11 +104,11 @@ class UserClip:
 
 
 def moments(
-    users: Users, batch: range, head_rule: HeadRule, samples: slice, clip: Clip
+    users: UserData, batch: range, head_rule: HeadRule, samples: slice, clip: Clip
 ) -> tuple[np.ndarray, np.ndarray]:
     """A (dk, dk) and b (dk,) of a batch of users before noise, float64. Entry c*d + r of w is x_r v_c."""
-    second = first = np.float64(0.0)
-    for block in users.blocks(batch.start, batch.stop):
+
+    def statistics(block: Block) -> tuple[np.ndarray, np.ndarray]:
         heads = head_rule(block)
         scale, labels = clip.scale(block, samples, heads)
         features = block.features[samples]
@@ -108,9 +116,9 @@ def moments(
         weights = (scale[:, :, None] * heads).astype(np.float32)
         rows = np.multiply(weights[:, :, :, None], features[:, :, None, :])
         rows = rows.reshape(-1, heads.shape[1] * features.shape[2])
-        second = second + (rows.T @ rows).astype(np.float64)
-        first = first + (labels.reshape(-1) @ rows).astype(np.float64)
-    return second, first
+        return (rows.T @ rows).astype(np.float64), (labels.reshape(-1) @ rows).astype(np.float64)
+
+    return total(users, statistics, batch)
 
 
 def _solve(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
@@ -143,35 +151,26 @@ class Step:
     min_eigenvalue: float
 
 
-def moment_step(
-    users: Users,
-    batch: range,
-    head_rule: HeadRule,
-    *,
-    samples: slice,
-    clip: Clip,
-    noise_multiplier: float,
-    rng: np.random.Generator,
-    ledger: Ledger,
-    fallback: str = "solve",
-) -> Step:
-    """One private minimisation over the batch."""
-    second, first = moments(users, batch, head_rule, samples, clip)
-    second_bound, first_bound = clip.bounds(count(samples))
-    second, first = release_moments(
-        second,
-        first,
-        second_bound=second_bound,
-        first_bound=first_bound,
-        joint=clip.joint,
-        noise_multiplier=noise_multiplier,
-        rng=rng,
-        ledger=ledger,
-        users=batch,
-        name="moment_step",
-    )
-    eigenvalues, vectors = np.linalg.eigh(second)
-    noise_norm = 2 * (2 * second_bound * noise_multiplier) * len(first) ** 0.5 if noise_multiplier else 0.0
-    solution = vectors @ ((vectors.T @ first) / FALLBACKS[fallback](eigenvalues, noise_norm))
-    minimiser = solution.reshape(-1, users.problem.dim).T
-    return Step(minimiser, float(eigenvalues[0] / np.abs(eigenvalues).mean()))
+@dataclass(frozen=True)
+class MomentStep:
+    """Algorithm 2: one private minimisation over the users of a release, whose heads are given by a rule.
+
+    Attributes
+    ----------
+    samples : range of samples that are used. fallback : name in `FALLBACKS`.
+    """
+
+    samples: slice
+    clip: Clip
+    fallback: str = "solve"
+
+    def __call__(self, users: UserData, head_rule: HeadRule, release: Release) -> Step:
+        second, first = moments(users, release.users, head_rule, self.samples, self.clip)
+        bounds = self.clip.bounds(count(self.samples))
+        second, first = release.moments("moment_step", second, first, bounds=bounds, joint=self.clip.joint)
+        eigenvalues, vectors = np.linalg.eigh(second)
+        noise = release.noise_multiplier
+        noise_norm = 2 * (2 * bounds[0] * noise) * len(first) ** 0.5 if noise else 0.0
+        solution = vectors @ ((vectors.T @ first) / FALLBACKS[self.fallback](eigenvalues, noise_norm))
+        minimiser = solution.reshape(-1, users.problem.dim).T
+        return Step(minimiser, float(eigenvalues[0] / np.abs(eigenvalues).mean()))

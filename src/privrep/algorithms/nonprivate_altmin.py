@@ -6,45 +6,58 @@ The same steps as `altmin`, with noise multiplier 0 and no clipping. The ledger 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from privrep.algorithms.altmin import STARTS, alternate, check_split, start_subspace
-from privrep.algorithms.moment_step import SampleClip
-from privrep.problem import Problem
-from privrep.risk import personalised_risk
+from privrep.algorithms.altmin import STARTS, check_split, start_of
+from privrep.algorithms.moment_step import MomentStep, SampleClip
+from privrep.algorithms.starts import Start
+from privrep.heads import fitted_heads
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Problem, UserData
+from privrep.splits import Split
 from privrep.subspace import dist2, orthonormalise
-from privrep.task import Outcome, Task, check_choice, check_count
+from privrep.task import Iterate, LowRank, check_choice, check_count
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class AltMin:
+    """Alternation until two successive subspaces are closer than `tolerance` in dist2, at most `max_epochs` times."""
+
+    start: Start
+    split: Split
+    tolerance: float
+    max_epochs: int
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        subspace_step = MomentStep(self.split.subspace, SampleClip(math.inf, math.inf))
+        start = self.start.first(users, release, subspace_step.clip.cost)
+        yield start
+        basis = start.subspace
+        for epoch in range(1, self.max_epochs + 1):
+            step = subspace_step(users, fitted_heads(basis, self.split.heads), release)
+            previous, basis = basis, orthonormalise(step.minimiser)
+            log = {"min_eigenvalue": step.min_eigenvalue, "epochs_run": epoch}
+            yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.split.final)), log)
+            if dist2(basis, previous) < self.tolerance:
+                return
+
+
+@dataclass(frozen=True)
+class Options:
     """Options: `init` ("random" or "spectral"), `split`, `tolerance` on dist2 between successive subspaces, `max_epochs`."""
 
     init: str = "random"
     split: str = "all-samples-reused"
     tolerance: float = 1.0e-5
     max_epochs: int = 200
+    scores = ()
 
     def __post_init__(self):
         check_choice("init", self.init, STARTS)
         check_count("max_epochs", self.max_epochs)
 
-    def check(self, problem: Problem) -> None:
-        check_split(self.split, problem)
-
-    def fit(self, task: Task) -> Outcome:
-        users, split = task.users, check_split(self.split, task.users.problem)
-        everyone = range(users.problem.users)
-        noise = task.stream("noise")
-        basis = start_subspace(self.init, users, split, math.inf, 0.0, task)
-        for epoch in range(1, self.max_epochs + 1):
-            step = alternate(users, everyone, basis, split, SampleClip(math.inf, math.inf), 0.0, noise, task.ledger)
-            previous, basis = basis, orthonormalise(step.minimiser)
-            if dist2(basis, previous) < self.tolerance:
-                break
-        return Outcome(
-            excess_risk=personalised_risk(users, basis, split.final),
-            subspace=basis,
-            epsilon_paper=math.inf,
-            log={"noise_multiplier": 0.0, "min_eigenvalue": step.min_eigenvalue, "epochs_run": epoch},
-        )
+    def build(self, problem: Problem) -> AltMin:
+        """The method for a problem."""
+        split = check_split(self.split, problem)
+        return AltMin(start_of(self.init, problem, split, math.inf), split, self.tolerance, self.max_epochs)

@@ -7,13 +7,14 @@ penalty 0 is ordinary least squares.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.problem import Problem
-from privrep.risk import model_risk
-from privrep.task import Outcome, Task
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Problem, UserData
+from privrep.task import FullRank, Iterate
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
@@ -30,21 +31,26 @@ def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) ->
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class OwnData:
+    """Every user by itself. penalty : lambda of the ridge."""
+
+    penalty: float
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        yield Iterate(None, FullRank(lambda block: own_data_models(block.features, block.labels, self.penalty)))
+
+
+@dataclass(frozen=True)
+class Options:
     """Option: `penalty`, lambda of the ridge in units of one squared feature; 0 for minimum norm or ordinary least squares."""
 
     penalty: float = 0.0
+    scores = ()
 
     def __post_init__(self):
         if not self.penalty >= 0:
             raise ValueError(f"penalty is {self.penalty!r}; it must be at least 0")
 
-    def check(self, problem: Problem) -> None:
-        """Any problem will do."""
-
-    def fit(self, task: Task) -> Outcome:
-        return Outcome(
-            excess_risk=model_risk(
-                task.users, lambda block: own_data_models(block.features, block.labels, self.penalty)
-            )
-        )
+    def build(self, problem: Problem) -> OwnData:
+        """The method for any problem."""
+        return OwnData(self.penalty)

@@ -13,17 +13,18 @@ multiplier.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.federated import Federated, clipped_sum
+from privrep.algorithms.federated import Federated, FederatedOptions, clipped_sum
 from privrep.algorithms.server import ClippedSum
 from privrep.heads import solve_positive_definite
 from privrep.privacy.clipping import check_bound
-from privrep.problem import Block
-from privrep.risk import model_risk
-from privrep.task import Outcome, Task
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Block, Problem, UserData
+from privrep.task import FullRank, Iterate
 
 
 def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarray:
@@ -57,8 +58,27 @@ def client(penalty: float, bound: float) -> ClippedSum:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm(Federated):
-    """Options of `privrep.algorithms.federated.Federated`, and the pull towards the centre.
+class PMTL(Federated):
+    """Rounds on theta_bar. penalty : lambda."""
+
+    penalty: float
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        for centre in self.server.run(
+            "displacement",
+            users,
+            np.zeros(users.problem.dim),
+            client_of_round=lambda: client(self.penalty, self.server.clip),
+            aggregate=np.add,
+            release=release,
+        ):
+            models = FullRank(lambda block, centre=centre: centre + displacements(block, centre, self.penalty))
+            yield Iterate(None, models, self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(FederatedOptions):
+    """Options of `privrep.algorithms.federated.FederatedOptions`, and the pull towards the centre.
 
     Parameters
     ----------
@@ -71,7 +91,6 @@ class Algorithm(Federated):
         super().__post_init__()
         check_bound("penalty", self.penalty)
 
-    def fit(self, task: Task) -> Outcome:
-        users = task.users
-        centre = self.learn(task, np.zeros(users.problem.dim), lambda bound: client(self.penalty, bound))
-        return self.outcome(task, model_risk(users, lambda block: centre + displacements(block, centre, self.penalty)))
+    def build(self, problem: Problem) -> PMTL:
+        """The method for any problem."""
+        return PMTL(server=self.server(problem), penalty=self.penalty)

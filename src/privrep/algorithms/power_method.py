@@ -15,20 +15,20 @@ positions of samples in an iteration, and have noise of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privrep.algorithms.candidate_selection import average, select
+from privrep.algorithms.candidate_selection import select
+from privrep.passes import total
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
-from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
-from privrep.problem import Block, Problem, Users
-from privrep.splits import SAMPLE_USES, SampleDraws
-from privrep.subspace import check_planted, dist2, dist_frobenius, planted_subspace, random_subspace
-from privrep.task import Outcome, Task, check_choice, check_count
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.problem import Block, Problem, UserData
+from privrep.splits import SAMPLE_USES, SampleDraws, check_draws
+from privrep.subspace import check_planted, planted_subspace, random_subspace
+from privrep.task import Candidates, Iterate, check_choice, check_count, check_share, check_sine
 from privrep.thresholds import check_update_scale, moment_threshold
 
 STARTS = ("planted", "random")
@@ -78,16 +78,13 @@ def clipped_products(
 
 
 def power_method(
-    users: Users,
+    users: UserData,
     starts: np.ndarray,
+    release: Release,
     *,
     iterations: int,
     draw_samples: Callable[[], np.ndarray],
     clip: float,
-    noise_multiplier: float,
-    rng: np.random.Generator,
-    ledger: Ledger,
-    watch: Callable[[np.ndarray], None] = lambda lengths: None,
 ) -> np.ndarray:
     """The released subspaces of all runs, (c, d, k), each orthonormal.
 
@@ -97,43 +94,135 @@ def power_method(
     Parameters
     ----------
     starts : (c, d, k). draw_samples : positions of the samples of one iteration.
-    watch : sees ||Y_i||_F of the users of each block before the clip, (B, c); for analysis alone, nothing of it is released.
     """
     bases = starts
-    everyone = range(users.problem.users)
     for _ in range(iterations):
         samples = draw_samples()
-        total = np.zeros(bases.shape)
-        for block in users.blocks():
-            part, lengths = clipped_products(block, samples, bases, clip)
-            total += part
-            watch(lengths)
-        released = [
-            release_vector(
-                one,
-                bound=clip,
-                noise_multiplier=noise_multiplier,
-                rng=rng,
-                ledger=ledger,
-                users=everyone,
-                name="power_method",
-            )
-            for one in total
-        ]
-        bases = np.linalg.qr(np.array(released))[0]
+
+        def products(block: Block, samples=samples, bases=bases) -> np.ndarray:
+            clipped, lengths = clipped_products(block, samples, bases, clip)
+            release.watch.lengths(lengths, clip)
+            return clipped
+
+        sums = total(users, products)
+        bases = np.linalg.qr(np.array([release.vector("power_method", one, bound=clip) for one in sums]))[0]
     return bases
 
 
-def random_starts(count: int, problem: Problem, rng: np.random.Generator) -> np.ndarray:
-    """Independent uniform subspaces, (count, d, k)."""
-    return np.array([random_subspace(problem.dim, problem.rank, rng) for _ in range(count)])
+@dataclass(frozen=True)
+class RandomStarts:
+    """Independent uniform subspaces: X_0 of all runs."""
+
+    count: int
+    rank: int
+
+    def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
+        """(count, d, k)."""
+        return np.array([random_subspace(dim, self.rank, rng) for _ in range(self.count)])
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """INITIALIZATION (Algorithm 3) alone, for the laws of Appendices F and G; the subspace of the first run is returned.
+class GivenStarts:
+    """X_0 of all runs, (c, d, k), that somebody else has chosen."""
 
-    The row also has the norms of the users' products, which are not released, and what selection and averaging make of the runs.
+    bases: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.bases)
+
+    def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
+        """(count, d, k)."""
+        return self.bases
+
+
+@dataclass(frozen=True)
+class PlantedStarts:
+    """Starts at one distance from the truth, which reach the steady state in fewer iterations. No method can make them, see
+    `privrep.algorithms.starts.PlantedStart`."""
+
+    count: int
+    sine: float
+
+    def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStarts:
+        """The starts, in random directions from the truth (d, k)."""
+        return GivenStarts(np.array([planted_subspace(truth, self.sine, rng) for _ in range(self.count)]))
+
+
+@dataclass(frozen=True)
+class PowerMethod:
+    """INITIALIZATION (Algorithm 3): runs of PPM and the choice among them.
+
+    Attributes
+    ----------
+    start : X_0 of each run, each charged. iterations : L. samples : q, per user and iteration. clip : zeta_0.
+    sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice. accuracy : eps_i of the selection.
+    """
+
+    start: RandomStarts | PlantedStarts | GivenStarts
+    iterations: int
+    samples: int
+    clip: float
+    sample_use: str
+    accuracy: float
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user: L releases in each run."""
+        return self.start.count * self.iterations * GAUSSIAN_COST
+
+    @property
+    def theorem(self) -> Theorem:
+        """Eq. (67) by way of eps = 2 sqrt(rho ln(1/delta)), as Theorem 5.2 converts: L / sigma_0^2 for each run, half of what the
+        releases cost (E13)."""
+        return Theorem("B-LF.2", self.start.count * self.iterations)
+
+    def choose(self, users: UserData, release: Release) -> Iterate:
+        """The chosen subspace, with all candidates."""
+        draws = SampleDraws(self.sample_use, users.problem.samples, release.streams["samples"])
+        bases = power_method(
+            users,
+            self.start.draw(users.problem.dim, release.streams["init"]),
+            release,
+            iterations=self.iterations,
+            draw_samples=lambda: draws.take(self.samples)[0],
+            clip=self.clip,
+        )
+        chosen = select(bases, self.accuracy)
+        log = {"selection_passed": float(chosen.passed)}
+        return Iterate(bases[chosen.index], log=log, candidates=Candidates(bases, chosen.index, self.accuracy))
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned."""
+        chosen = self.choose(users, release)
+        yield replace(chosen, subspace=chosen.candidates.bases[0], log={"zeta": self.clip, **chosen.log})
+
+
+@dataclass(frozen=True)
+class PowerMethodStart:
+    """INITIALIZATION as the start of CENTAUR. share : of the whole cost mu^2."""
+
+    method: PowerMethod
+    share: float
+
+    @property
+    def samples_used(self) -> int:
+        return self.method.samples * self.method.iterations
+
+    def cost_with(self, steps: Cost) -> Cost:
+        """Of one user, start and steps together, at noise multiplier 1 of the steps."""
+        return Cost(steps.mu_squared / (1 - self.share), steps.rho / (1 - self.share))
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        """B_0. The noise multiplier of its T_0 L releases is such that they take `share` of the cost."""
+        releases = self.method.cost.mu_squared
+        relative = (releases * (1 - self.share) / (self.share * steps.mu_squared)) ** 0.5
+        return self.method.choose(users, release.start(relative))
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of INITIALIZATION alone.
 
     Parameters
     ----------
@@ -154,6 +243,18 @@ class Algorithm:
     accuracy: float = 0.01
     init: str = "random"
     start_sine: float = 0.2
+    scores = (
+        "product_norm_max",
+        "clipped_share",
+        "runs_dist2",
+        "runs_distF",
+        "runs_dist2_median",
+        "runs_dist2_max",
+        "runs_log_tangent",
+        "runs_within",
+        "start_dist2",
+        "average_dist2",
+    )
 
     def __post_init__(self):
         check_count("iterations", self.iterations)
@@ -162,92 +263,16 @@ class Algorithm:
         check_bound("init_clip", self.init_clip)
         check_update_scale(self.clip_scale)
         check_choice("sample_use", self.sample_use, SAMPLE_USES)
-        if not 0 < self.accuracy < 1:
-            raise ValueError(f"accuracy is {self.accuracy!r}; it must lie strictly between 0 and 1")
+        check_share("accuracy", self.accuracy)
         check_choice("init", self.init, STARTS)
-        if not 0 <= self.start_sine < 1:
-            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
+        check_sine(self.start_sine)
 
-    @property
-    def cost(self) -> Cost:
-        """Of one user: L releases in each run."""
-        return self.starts * self.iterations * GAUSSIAN_COST
-
-    @property
-    def theorem(self) -> Theorem:
-        """Eq. (67) by way of eps = 2 sqrt(rho ln(1/delta)), as Theorem 5.2 converts: L / sigma_0^2 for each run, half of what the
-        releases cost (E13)."""
-        return Theorem("B-LF.2", self.starts * self.iterations)
-
-    def check(self, problem: Problem) -> None:
-        check_draws(self.sample_use, problem, [self.init_samples] * self.iterations)
+    def build(self, problem: Problem) -> PowerMethod:
+        """The method for a problem."""
+        check_draws(self.sample_use, problem.samples, [self.init_samples] * self.iterations)
+        start = RandomStarts(self.starts, problem.rank)
         if self.init == "planted":
             check_planted(problem.dim, problem.rank)
-
-    def start(self, task: Task) -> np.ndarray:
-        """X_0 of all runs, (c, d, k)."""
-        rng = task.stream("init")
-        if self.init == "random":
-            return random_starts(self.starts, task.users.problem, rng)
-        truth = task.users.truth.basis
-        return np.array([planted_subspace(truth, self.start_sine, rng) for _ in range(self.starts)])
-
-    def fit(self, task: Task) -> Outcome:
-        users, problem = task.users, task.users.problem
-        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+            start = PlantedStarts(self.starts, self.start_sine)
         clip = moment_threshold(self.clip_scale, self.init_clip, problem)
-        draws = SampleDraws(self.sample_use, problem.samples, task.stream("samples"))
-        longest, clipped = 0.0, 0
-
-        def watch(lengths: np.ndarray) -> None:
-            nonlocal longest, clipped
-            longest, clipped = max(longest, float(lengths.max())), clipped + int((lengths > clip).sum())
-
-        bases = power_method(
-            users,
-            self.start(task),
-            iterations=self.iterations,
-            draw_samples=lambda: draws.take(self.init_samples)[0],
-            clip=clip,
-            noise_multiplier=noise_multiplier,
-            rng=task.stream("noise"),
-            ledger=task.ledger,
-            watch=watch,
-        )
-        chosen = select(bases, self.accuracy)
-        return Outcome(
-            subspace=bases[0],
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={
-                "noise_multiplier": noise_multiplier,
-                "zeta": clip,
-                "product_norm_max": longest,
-                "clipped_share": clipped / (self.starts * self.iterations * problem.users),
-                "selection_passed": float(chosen.passed),
-            },
-            scores=run_scores(bases, users.truth.basis, chosen.index, self.accuracy),
-        )
-
-
-def run_scores(bases: np.ndarray, truth: np.ndarray, chosen: int, accuracy: float) -> dict[str, float]:
-    """Distances of all runs (c, d, k) from the truth (d, k), of the chosen one and of the average."""
-    spectral = np.array([dist2(basis, truth) for basis in bases])
-    frobenius = np.array([dist_frobenius(basis, truth) for basis in bases])
-    return {
-        "runs_dist2": float(np.sqrt((spectral**2).mean())),
-        "runs_distF": float(np.sqrt((frobenius**2).mean())),
-        "runs_dist2_median": float(np.median(spectral)),
-        "runs_dist2_max": float(spectral.max()),
-        "runs_log_tangent": float(np.mean(np.log(np.tan(np.arcsin(spectral))))),
-        "runs_within": float((spectral <= accuracy).mean()),
-        "start_dist2": float(spectral[chosen]),
-        "average_dist2": dist2(average(bases), truth),
-    }
-
-
-def check_draws(use: str, problem: Problem, rounds: list[int]) -> None:
-    """Raise ValueError unless there are samples for all rounds, which take so many each."""
-    needed = sum(rounds) if use == "fresh" else max(rounds)
-    if needed > problem.samples:
-        raise ValueError(f"samples is {problem.samples}; sample_use {use!r} needs at least {needed}")
+        return PowerMethod(start, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)

@@ -13,17 +13,19 @@ user's own samples and on released models alone, and never leaves. sigma is twic
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from privrep.algorithms.dp_fedavg import model_steps, start_model
-from privrep.algorithms.federated import LocalSteps, clipped_sum
+from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, clipped_sum
 from privrep.algorithms.server import ClippedSum
 from privrep.privacy.clipping import check_bound
-from privrep.problem import Block
-from privrep.risk import block_excess
-from privrep.task import Outcome, Task
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Block, Problem, UserData
+from privrep.subspace import orthonormalise
+from privrep.task import Iterate, LowRank
 
 
 def client(
@@ -42,8 +44,33 @@ def client(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm(LocalSteps):
-    """Options of `privrep.algorithms.federated.LocalSteps`, and the step of the personal part.
+class PPSGD(Federated):
+    """Rounds on (B, w), with a head of the user's own beside w. personal_step : step size of v_i."""
+
+    rank: int
+    steps: LocalSteps
+    personal_step: float
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        personal = np.zeros((users.problem.users, self.rank))
+        start = start_model(users.problem.dim, self.rank, release.streams["init"])
+        batches = self.steps.draw(users, release)
+        for model in self.server.run(
+            "displacement",
+            users,
+            start,
+            client_of_round=lambda: client(batches(), personal, self.steps.size, self.personal_step, self.server.clip),
+            aggregate=np.add,
+            release=release,
+        ):
+            basis, heads = model[:-1], model[-1] + personal
+            own = LowRank(basis, lambda block, heads=heads: heads[block.start : block.start + block.users])
+            yield Iterate(orthonormalise(basis), own, self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(LocalOptions):
+    """Options of `privrep.algorithms.federated.LocalOptions`, and the step of the personal part.
 
     Parameters
     ----------
@@ -56,17 +83,11 @@ class Algorithm(LocalSteps):
         super().__post_init__()
         check_bound("personal_step", self.personal_step)
 
-    def fit(self, task: Task) -> Outcome:
-        users, problem, batches = task.users, task.users.problem, self.mini_batches(task)
-        personal = np.zeros((problem.users, problem.rank))
-        model = self.learn(
-            task,
-            start_model(problem.dim, problem.rank, task.stream("init")),
-            lambda bound: client(batches(), personal, self.local_step, self.personal_step, bound),
+    def build(self, problem: Problem) -> PPSGD:
+        """The method for a problem."""
+        return PPSGD(
+            server=self.server(problem),
+            rank=problem.rank,
+            steps=self.steps(problem),
+            personal_step=self.personal_step,
         )
-        basis, heads = model[:-1], model[-1] + personal
-        parts = (
-            block_excess(block, users.truth, basis, heads[block.start : block.start + block.users])
-            for block in users.blocks()
-        )
-        return self.outcome(task, sum(part.sum() for part in parts) / problem.users, basis)

@@ -7,49 +7,64 @@ given distance from the truth, heads fitted on the second half of the samples, a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privrep.algorithms.altmin import check_split
-from privrep.problem import Problem
-from privrep.risk import block_excess, personalised_risk
-from privrep.splits import split_samples
-from privrep.subspace import check_planted, planted_subspace, random_subspace
-from privrep.task import Outcome, Task, check_choice
+from privrep.algorithms.starts import RandomStart, Start, planted_start
+from privrep.heads import fitted_heads
+from privrep.privacy.accounting import Cost
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Problem, UserData
+from privrep.task import Iterate, LowRank, check_choice, check_sine
 
 KINDS = ("random", "random-subspace", "zero", "planted-subspace")
+NOTHING = Cost(0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class FittedInStart:
+    """Heads that the users fit in the subspace of a start, on the samples `final`."""
+
+    start: Start
+    final: slice
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        basis = self.start.first(users, release, NOTHING).subspace
+        yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.final)))
+
+
+@dataclass(frozen=True)
+class RandomModel:
+    """A random subspace with heads drawn from N(0, scale^2 I); scale 0 predicts zero and has no subspace."""
+
+    rank: int
+    scale: float
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        basis = RandomStart(self.rank).first(users, release, NOTHING).subspace
+        heads = self.scale * release.streams["init"].standard_normal((users.problem.users, self.rank))
+        personal = LowRank(basis, lambda block: heads[block.start : block.start + block.users])
+        yield Iterate(basis if self.scale else None, personal)
+
+
+@dataclass(frozen=True)
+class Options:
     """Options: `kind`, one of KINDS; `start_sine`, the sine of every angle between a planted subspace and the truth."""
 
     kind: str
     start_sine: float = 0.0
+    scores = ()
 
     def __post_init__(self):
         check_choice("kind", self.kind, KINDS)
-        if not 0 <= self.start_sine <= 1:
-            raise ValueError(f"start_sine is {self.start_sine!r}; it must lie between 0 and 1")
+        check_sine(self.start_sine, one=True)
 
-    def check(self, problem: Problem) -> None:
+    def build(self, problem: Problem) -> FittedInStart | RandomModel:
+        """The model for a problem."""
         if self.kind == "planted-subspace":
-            check_planted(problem.dim, problem.rank)
-            check_split("text", problem)
+            start = planted_start(self.start_sine, problem)
+            return FittedInStart(start, check_split("text", problem).final)
         if self.kind == "random-subspace":
-            check_split("all-samples-reused", problem)
-
-    def fit(self, task: Task) -> Outcome:
-        users, problem = task.users, task.users.problem
-        rng = task.stream("init")
-        if self.kind == "planted-subspace":
-            basis = planted_subspace(users.truth.basis, self.start_sine, rng)
-            return Outcome(personalised_risk(users, basis, split_samples("text", problem.samples).final), basis)
-        basis = random_subspace(problem.dim, problem.rank, rng)
-        if self.kind == "random-subspace":
-            return Outcome(personalised_risk(users, basis, slice(0, problem.samples)), basis)
-        scale = 1.0 if self.kind == "random" else 0.0
-        total = 0.0
-        for block in users.blocks():
-            heads = scale * rng.standard_normal((block.users, problem.rank))
-            total += block_excess(block, users.truth, basis, heads).sum()
-        return Outcome(float(total / problem.users), basis if self.kind == "random" else None)
+            return FittedInStart(RandomStart(problem.rank), check_split("all-samples-reused", problem).final)
+        return RandomModel(problem.rank, 1.0 if self.kind == "random" else 0.0)

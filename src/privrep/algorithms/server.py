@@ -12,15 +12,16 @@ from sampling is then claimed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.passes import total
+from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound, clip_factor
-from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import release_vector
-from privrep.problem import Block, Users
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.problem import Block, UserData
 from privrep.task import check_choice, check_count
 
 ClippedSum = Callable[[Block, np.ndarray, np.ndarray], np.ndarray]
@@ -45,26 +46,25 @@ class Server:
             raise ValueError(f"participation is {self.participation!r}; it must be greater than 0 and at most 1")
         check_choice("divide_by", self.divide_by, DIVISORS)
 
+    @property
+    def cost(self) -> Cost:
+        """Of one user; takes no gain from sampling users."""
+        return self.rounds * GAUSSIAN_COST
+
     def run(
         self,
-        users: Users,
+        name: str,
+        users: UserData,
         state: np.ndarray,
         client_of_round: Callable[[], ClippedSum],
         aggregate: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        *,
-        noise_multiplier: float,
-        rng: np.random.Generator,
-        participants: np.random.Generator,
-        ledger: Ledger,
-        name: str,
-        watch: Callable[[np.ndarray], None] = lambda state: None,
-    ) -> np.ndarray:
-        """The state after all rounds.
+        release: Release,
+    ) -> Iterator[np.ndarray]:
+        """The state after each round.
 
         Parameters
         ----------
-        client_of_round : called at the start of a round, for clients that use other samples each time.
-        participants : draws who takes part; never looks at data. watch : sees the state after each round, for scoring.
+        name : of the releases. client_of_round : called at the start of a round, for clients that use other samples each time.
 
         Raises
         ------
@@ -72,28 +72,23 @@ class Server:
             When nobody takes part in a round and the mean is divided by |C_t|.
         """
         n, everyone = users.problem.users, self.participation == 1
+        rate = self.participation if self.divide_by == "expected" else 1.0
         for _ in range(self.rounds):
-            taking_part = np.ones(n, bool) if everyone else participants.random(n) < self.participation
+            # Who takes part is drawn without a look at data.
+            taking_part = (
+                np.ones(n, bool) if everyone else release.streams["participants"].random(n) < self.participation
+            )
             client = client_of_round()
-            total = np.zeros(state.shape)
-            for block in users.blocks():
-                total += client(block, state, taking_part[block.start : block.start + block.users])
+
+            def updates(block: Block, client=client, state=state, taking_part=taking_part) -> np.ndarray:
+                return client(block, state, taking_part[block.start : block.start + block.users])
+
+            clipped = total(users, updates)
             divisor = self.participation * n if self.divide_by == "expected" else int(taking_part.sum())
             if divisor == 0:
                 raise ArithmeticError("nobody takes part in a round, and the mean over nobody is not defined")
-            released = release_vector(
-                total,
-                bound=self.clip,
-                noise_multiplier=noise_multiplier,
-                rng=rng,
-                ledger=ledger,
-                users=range(n),
-                name=name,
-                rate=self.participation if self.divide_by == "expected" else 1.0,
-            )
-            state = aggregate(state, released / divisor)
-            watch(state)
-        return state
+            state = aggregate(state, release.vector(name, clipped, bound=self.clip, rate=rate) / divisor)
+            yield state
 
 
 def clip_outer(left: np.ndarray, right: np.ndarray, bound: float, taking_part: np.ndarray) -> np.ndarray:

@@ -7,18 +7,18 @@ model is theta = 0 with excess risk E||theta_j||^2, whatever the privacy.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.gradient_descent import clipped_gradients
-from privrep.algorithms.moment_step import SampleClip, moment_step
-from privrep.privacy.accounting import Cost, sequential_theorem
+from privrep.algorithms.gradient_descent import private_gradient
+from privrep.algorithms.moment_step import MomentStep, SampleClip
+from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
-from privrep.problem import Block, Problem, Users
-from privrep.risk import block_excess
-from privrep.task import Outcome, Task, check_choice, check_count
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.problem import Block, Problem, UserData
+from privrep.task import Iterate, LowRank, check_choice, check_count
 
 
 def ones(block: Block) -> np.ndarray:
@@ -26,14 +26,56 @@ def ones(block: Block) -> np.ndarray:
     return np.ones((block.users, 1))
 
 
-def single_model_risk(users: Users, model: np.ndarray) -> float:
-    """Mean excess risk of one theta (d, 1) for all users."""
-    total = sum(block_excess(block, users.truth, model, ones(block)).sum() for block in users.blocks())
-    return float(total / users.problem.users)
+@dataclass(frozen=True)
+class SingleByMoments:
+    """Algorithm 2 once, with the head 1 for every user."""
+
+    step: MomentStep
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user."""
+        return self.step.clip.cost
+
+    @property
+    def theorem(self) -> Theorem:
+        """Lemma 4.3."""
+        return sequential_theorem(self.cost)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        step = self.step(users, ones, release)
+        yield Iterate(None, LowRank(step.minimiser, ones), {"min_eigenvalue": step.min_eigenvalue})
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class SingleByGradients:
+    """Full-batch gradient descent. samples : all that a user has. clip : of a user's gradient."""
+
+    samples: slice
+    clip: float
+    step: float
+    epochs: int
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user."""
+        return self.epochs * GAUSSIAN_COST
+
+    @property
+    def theorem(self) -> Theorem:
+        """Lemma 4.3, composed."""
+        return sequential_theorem(self.cost)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        model, unit = np.zeros((users.problem.dim, 1)), users.problem.users * self.clip
+        for t in range(1, self.epochs + 1):
+            gradient = private_gradient(users, model, ones, self.samples, self.clip, release)
+            model = model - self.step / t * gradient / unit
+            yield Iterate(None, LowRank(model, ones))
+
+
+@dataclass(frozen=True)
+class Options:
     """Options.
 
     Parameters
@@ -49,6 +91,7 @@ class Algorithm:
     clip_label: float = 1.0
     epochs: int = 1
     step: float = 1.0
+    scores = ()
 
     def __post_init__(self):
         check_choice("method", self.method, ("moments", "gradient"))
@@ -56,60 +99,11 @@ class Algorithm:
         check_bound("step", self.step)
         if self.method == "moments" and self.epochs != 1:
             raise ValueError(f"epochs is {self.epochs!r}; method moments releases once, so it must be 1")
-        _ = self.clip
+        SampleClip(self.clip_feature, self.clip_label)  # checks both
 
-    @property
-    def clip(self) -> SampleClip:
-        return SampleClip(self.clip_feature, self.clip_label)
-
-    @property
-    def cost(self) -> Cost:
-        return self.clip.cost if self.method == "moments" else self.epochs * GAUSSIAN_COST
-
-    def check(self, problem: Problem) -> None:
-        """Any problem will do."""
-
-    def fit(self, task: Task) -> Outcome:
-        users = task.users
-        theorem = sequential_theorem(self.cost)
-        noise_multiplier = task.budget.noise_multiplier(self.cost, theorem)
-        run = self._moments if self.method == "moments" else self._gradient
-        model, log = run(task, noise_multiplier)
-        return Outcome(
-            excess_risk=single_model_risk(users, model),
-            theorem=theorem.id,
-            epsilon_paper=theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={"noise_multiplier": noise_multiplier, **log},
-        )
-
-    def _moments(self, task: Task, noise_multiplier: float) -> tuple[np.ndarray, dict]:
-        step = moment_step(
-            task.users,
-            range(task.users.problem.users),
-            ones,
-            samples=slice(0, task.users.problem.samples),
-            clip=self.clip,
-            noise_multiplier=noise_multiplier,
-            rng=task.stream("noise"),
-            ledger=task.ledger,
-        )
-        return step.minimiser, {"min_eigenvalue": step.min_eigenvalue}
-
-    def _gradient(self, task: Task, noise_multiplier: float) -> tuple[np.ndarray, dict]:
-        problem, noise = task.users.problem, task.stream("noise")
-        model = np.zeros((problem.dim, 1))
-        for t in range(1, self.epochs + 1):
-            total = np.zeros_like(model)
-            for block in task.users.blocks():
-                total += clipped_gradients(block, slice(0, problem.samples), model, ones(block), self.clip_feature)
-            gradient = release_vector(
-                total,
-                bound=self.clip_feature,
-                noise_multiplier=noise_multiplier,
-                rng=noise,
-                ledger=task.ledger,
-                users=range(problem.users),
-                name="gradient",
-            )
-            model = model - self.step / t * gradient / (problem.users * self.clip_feature)
-        return model, {}
+    def build(self, problem: Problem) -> SingleByMoments | SingleByGradients:
+        """The method for any problem."""
+        samples = slice(0, problem.samples)
+        if self.method == "moments":
+            return SingleByMoments(MomentStep(samples, SampleClip(self.clip_feature, self.clip_label)))
+        return SingleByGradients(samples, self.clip_feature, self.step, self.epochs)

@@ -12,70 +12,95 @@ Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.passes import total
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_scalar
-from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import GAUSSIAN_COST, release_symmetric
-from privrep.problem import Problem, Users
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.problem import Block, Problem, UserData
 from privrep.splits import count, split_samples
-from privrep.task import Outcome, Task
+from privrep.task import Iterate
 from privrep.thresholds import check_scale, label_threshold
 
 LEMMA_4_5 = Theorem("A-L4.5", 8)
 """Delta = sqrt(8 L)/eps for one release of M."""
 
 
-def pair_moments(users: Users, samples: slice, label_clip: float) -> np.ndarray:
+def pair_moments(users: UserData, samples: slice, label_clip: float) -> np.ndarray:
     """sum_jp W_jp over all users and pairs, (d, d) float64; sym() copies the upper triangle, it does not average."""
     dim = users.problem.dim
     firsts = slice(samples.start, samples.stop, 2)
     seconds = slice(samples.start + 1, samples.stop, 2)
-    total = np.zeros((dim, dim))
-    for block in users.blocks():
+
+    def products(block: Block) -> np.ndarray:
         labels, norms = clip_scalar(block.labels, label_clip), block.feature_norms
         weights = np.divide(labels, norms, out=np.zeros_like(labels), where=np.isfinite(norms))
         left = (block.features[firsts] * weights[firsts, :, None]).reshape(-1, dim)
         right = (block.features[seconds] * weights[seconds, :, None]).reshape(-1, dim)
-        total += left.T @ right
-    return np.triu(total) + np.triu(total, 1).T
+        return (left.T @ right).astype(np.float64)
 
-
-def spectral_init(
-    users: Users,
-    *,
-    samples: slice,
-    label_clip: float,
-    noise_multiplier: float,
-    rng: np.random.Generator,
-    ledger: Ledger,
-) -> np.ndarray:
-    """The released subspace, (d, k) orthonormal.
-
-    Sensitivity: ||W_jp|| has an upper triangle of norm at most zeta^2, so a user adds at most P zeta^2 and replacing one
-    moves the sum by at most 2 P zeta^2 (Lemma 4.5), attained by flipping the sign of one label in each pair.
-    """
-    check_bound("init_label_clip", label_clip)
-    pairs = count(samples) // 2
-    moments = release_symmetric(
-        pair_moments(users, samples, label_clip),
-        bound=pairs * label_clip**2,
-        noise_multiplier=noise_multiplier,
-        rng=rng,
-        ledger=ledger,
-        users=range(users.problem.users),
-        name="spectral_init",
-    )
-    vectors = np.linalg.eigh(moments)[1]
-    return np.ascontiguousarray(vectors[:, ::-1][:, : users.problem.rank])
+    moments = total(users, products)
+    return np.triu(moments) + np.triu(moments, 1).T
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """Algorithm 3 alone, for the laws of Lemma 4.6: it releases a subspace and personalises nothing.
+class SpectralInit:
+    """Algorithm 3, alone or as the start of other methods.
+
+    Sensitivity: ||W_jp|| has an upper triangle of norm at most zeta^2, so a user adds at most P zeta^2 and replacing one
+    moves the sum by at most 2 P zeta^2 (Lemma 4.5), attained by flipping the sign of one label in each pair.
+
+    Attributes
+    ----------
+    rank : k. samples : whose pairs are used. label_clip : zeta.
+    share : of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps, as printed.
+    """
+
+    rank: int
+    samples: slice
+    label_clip: float
+    share: float | None = None
+    samples_used = 0
+
+    def __post_init__(self):
+        check_bound("init_label_clip", self.label_clip)
+
+    cost = GAUSSIAN_COST
+    theorem = LEMMA_4_5
+
+    def subspace(self, users: UserData, release: Release) -> np.ndarray:
+        """U, (d, k) orthonormal."""
+        pairs = count(self.samples) // 2
+        moments = pair_moments(users, self.samples, self.label_clip)
+        noisy = release.symmetric("spectral_init", moments, bound=pairs * self.label_clip**2)
+        vectors = np.linalg.eigh(noisy)[1]
+        return np.ascontiguousarray(vectors[:, ::-1][:, : self.rank])
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """Algorithm 3 alone: it releases a subspace and personalises nothing."""
+        yield Iterate(self.subspace(users, release.start()), log={"zeta": self.label_clip})
+
+    # As the start of another method
+
+    def cost_with(self, steps: Cost) -> Cost:
+        """Of one user, start and steps together, at noise multiplier 1 of the steps."""
+        return self.cost + steps if self.share is None else (1 / (1 - self.share)) * steps
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        """U_init. Its noise multiplier is such that the release takes `share` of the cost."""
+        relative = 1.0
+        if self.share is not None:
+            relative = (self.cost.mu_squared / steps.mu_squared * (1 - self.share) / self.share) ** 0.5
+        return Iterate(self.subspace(users, release.start(relative)))
+
+
+@dataclass(frozen=True)
+class Options:
+    """Algorithm 3 alone, for the laws of Lemma 4.6.
 
     Parameters
     ----------
@@ -86,34 +111,14 @@ class Algorithm:
     init_label_clip: float
     split: str = "all-samples-reused"
     clip_scale: str = "absolute"
+    scores = ()
 
     def __post_init__(self):
         check_bound("init_label_clip", self.init_label_clip)
         check_scale(self.clip_scale)
 
-    @property
-    def cost(self) -> Cost:
-        """Of one user: one Gaussian release."""
-        return GAUSSIAN_COST
-
-    def check(self, problem: Problem) -> None:
-        split_samples(self.split, problem.samples)
-
-    def fit(self, task: Task) -> Outcome:
-        problem = task.users.problem
-        noise_multiplier = task.budget.noise_multiplier(self.cost, LEMMA_4_5)
+    def build(self, problem: Problem) -> SpectralInit:
+        """The method for a problem."""
+        samples = split_samples(self.split, problem.samples).init
         label_clip = label_threshold(self.clip_scale, self.init_label_clip, problem)
-        basis = spectral_init(
-            task.users,
-            samples=split_samples(self.split, problem.samples).init,
-            label_clip=label_clip,
-            noise_multiplier=noise_multiplier,
-            rng=task.stream("init_noise"),
-            ledger=task.ledger,
-        )
-        return Outcome(
-            subspace=basis,
-            theorem=LEMMA_4_5.id,
-            epsilon_paper=LEMMA_4_5.epsilon(noise_multiplier, task.budget.delta),
-            log={"noise_multiplier": noise_multiplier, "zeta": label_clip},
-        )
+        return SpectralInit(problem.rank, samples, label_clip)

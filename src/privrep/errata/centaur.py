@@ -12,6 +12,7 @@ from privrep.algorithms.server import Server
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, slope
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, Users
 from privrep.rng import stream
 from privrep.splits import SampleDraws
@@ -33,25 +34,20 @@ def distances(
     ----------
     noise : g = eta_g sigma_g zeta_g / n, what a round adds to an entry of B. direction : sign of the gradient in the update.
     """
-    users, path = Users(problem), []
-    streams = {
-        name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples", "none")
-    }
+    users = Users(problem)
+    streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
     step = 0.25 / problem.head_condition**2
-    Server(rounds, WIDE).run(
+    release = Release(noise * problem.users / (step * 2 * WIDE), Ledger(), range(problem.users), streams)
+    path = Server(rounds, WIDE).run(
+        "erratum",
         users,
         planted_subspace(users.truth.basis, sine, streams["init"]),
         client_of_round=lambda: client(draws, batch, WIDE),
         aggregate=lambda basis, gradient: orthonormalise(basis + direction * step * gradient),
-        noise_multiplier=noise * problem.users / (step * 2 * WIDE),
-        rng=streams["noise"],
-        participants=streams["none"],
-        ledger=Ledger(),
-        name="erratum",
-        watch=lambda basis: path.append(dist2(basis, users.truth.basis)),
+        release=release,
     )
-    return np.array(path)
+    return np.array([dist2(basis, users.truth.basis) for basis in path])
 
 
 def steady(problem: Problem, rounds: int, **options) -> float:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 
-from privrep.algorithms.altmin import fitted_heads
-from privrep.algorithms.moment_step import SampleClip, moment_step, moments
+from privrep.algorithms.altmin import disjoint_batches
+from privrep.algorithms.moment_step import MomentStep, SampleClip, moments
 from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds, true_heads
+from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
 from privrep.formulas import noise_ratio
-from privrep.heads import fit_heads
+from privrep.heads import fit_heads, fitted_heads, true_heads
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import MOMENTS_COST, symmetric_noise
+from privrep.privacy.mechanisms import MOMENTS_COST, Release, symmetric_noise
 from privrep.problem import Problem, Users
 from privrep.rng import stream
 from privrep.subspace import dist_frobenius, orthonormalise, planted_subspace
@@ -84,11 +83,10 @@ def e24() -> Finding:
 
     def distance(rounds: int) -> float:
         basis = planted_subspace(users.truth.basis, 1 / 32, rng)
-        bounds = [t * problem.users // rounds for t in range(rounds + 1)]
-        for start, stop in pairwise(bounds):
-            batch, heads = range(start, stop), fitted_heads(basis, slice(0, 8))
-            noise = {"noise_multiplier": 0.2, "rng": rng, "ledger": Ledger()}
-            basis = orthonormalise(moment_step(users, batch, heads, samples=slice(8, 16), clip=clip, **noise).minimiser)
+        for batch in disjoint_batches(problem.users, rounds):
+            heads = fitted_heads(basis, slice(0, 8))
+            release = Release.from_one(0.2, rng, problem.users, Ledger()).of(batch)
+            basis = orthonormalise(MomentStep(slice(8, 16), clip)(users, heads, release).minimiser)
         return dist_frobenius(basis, users.truth.basis)
 
     passes = [1, 2, 4, 8]

@@ -12,9 +12,10 @@ from privrep.errata.finding import Finding, decides, spell
 from privrep.prescriptions import least_epsilon, power, privacy_cap, utility, utility_cap
 from privrep.privacy.accounting import gdp_delta
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.privacy.renyi import Mixture, renyi_divergence
 from privrep.problem import Problem, Users
-from privrep.rng import stream
+from privrep.rng import Streams, stream
 from privrep.studies.accounting_shen2023 import (
     DELTA,
     EPSILONS,
@@ -109,17 +110,17 @@ def empty_round_fails() -> bool:
     """Whether SERVER as printed stops when nobody takes part."""
     users = Users(Problem(users=3, samples=1, dim=2, rank=1))
     server = Server(rounds=1, clip=1.0, participation=1e-6, divide_by="realised")
-    common = {"rng": stream(0, "erratum", {"erratum": 51}), "participants": stream(0, "erratum", {"erratum": 51})}
+    release = Release(1.0, Ledger(), range(3), Streams(lambda role: stream(0, "erratum", {"erratum": 51})))
     try:
-        server.run(
-            users,
-            np.zeros((2, 1)),
-            lambda: lambda block, state, taking_part: np.zeros((2, 1)),
-            lambda state, released: released,
-            noise_multiplier=1.0,
-            ledger=Ledger(),
-            name="erratum",
-            **common,
+        list(
+            server.run(
+                "erratum",
+                users,
+                np.zeros((2, 1)),
+                lambda: lambda block, state, taking_part: np.zeros((2, 1)),
+                lambda state, released: released,
+                release,
+            )
         )
     except ArithmeticError:
         return True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from privrep.algorithms import nonprivate_altmin
 from privrep.algorithms.moment_step import moments
-from privrep.algorithms.nonprivate_altmin import Algorithm as NonprivateAltMin
 from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import noisy_moments, slope, subspace_of, subspace_risk, thresholds, true_heads
+from privrep.errata.tools import noisy_moments, slope, subspace_of, subspace_risk, thresholds
+from privrep.fitting import fit
 from privrep.formulas import personal_risk
-from privrep.heads import fit_heads
+from privrep.heads import fit_heads, true_heads
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Problem, Users
 from privrep.risk import personalised_risk
@@ -49,7 +50,7 @@ def e2() -> Finding:
 def e3() -> Finding:
     problem = Problem(users=4000, samples=128, dim=10, rank=2, label_noise_sd=1.0)
     task = Task(Users(problem), None, lambda role: stream(0, role, problem.axes), Ledger())
-    outcome = NonprivateAltMin(init="spectral", split="proof-halves").fit(task)
+    outcome = fit(nonprivate_altmin.Options(init="spectral", split="proof-halves"), task)
     per_sample = problem.rank / (problem.samples // 2)
     return Finding(
         f"excess risk {outcome.excess_risk:.3f} sigma_F^2; k over the m/2 samples of the final fit is {per_sample:.3f}",

@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 
-from privrep.algorithms.altmin import fitted_heads
-from privrep.algorithms.moment_step import moment_step
-from privrep.algorithms.nonprivate_altmin import Algorithm as NonprivateAltMin
-from privrep.algorithms.spectral_init import spectral_init
+from privrep.algorithms import nonprivate_altmin
+from privrep.algorithms.moment_step import MomentStep
+from privrep.algorithms.spectral_init import SpectralInit
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.risk import noisy_risks
 from privrep.errata.tools import Rescaled, slope, thresholds
+from privrep.fitting import fit
+from privrep.heads import fitted_heads
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, Users
 from privrep.rng import stream
 from privrep.subspace import dist2, dist_frobenius, orthonormalise
@@ -33,13 +35,12 @@ def second_term_camera_ready(noise: float, lam_1: float, lam_k: float, mu: float
 def subspace_in_units(users: Users, factor: float) -> np.ndarray:
     """Algorithm 3 and one step of Algorithm 1 with labels and thresholds in other units, from the same noise."""
     problem, rescaled = users.problem, Rescaled(users, factor)
-    common = {"noise_multiplier": 0.05, "rng": stream(0, "erratum", {"erratum": 4}), "ledger": Ledger()}
+    release = Release.from_one(0.05, stream(0, "erratum", {"erratum": 4}), problem.users, Ledger())
     clip = thresholds(problem, 2.0)
     in_units = type(clip)(factor * clip.feature, factor * clip.label)
-    basis = spectral_init(rescaled, samples=slice(0, 16), label_clip=in_units.label, **common)
-    everyone, heads = range(problem.users), fitted_heads(basis, slice(0, 8))
+    basis = SpectralInit(problem.rank, slice(0, 16), in_units.label).subspace(rescaled, release)
     return orthonormalise(
-        moment_step(rescaled, everyone, heads, samples=slice(8, 16), clip=in_units, **common).minimiser
+        MomentStep(slice(8, 16), in_units)(rescaled, fitted_heads(basis, slice(0, 8)), release).minimiser
     )
 
 
@@ -100,7 +101,9 @@ def e37() -> Finding:
     for k in (4, 6):
         users = Users(Problem(users=2 * d, samples=k**2, dim=d, rank=k, head_law="sphere"))
         task = Task(users, None, lambda role, users=users: stream(0, role, users.problem.axes), Ledger())
-        distances.append(dist_frobenius(NonprivateAltMin(tolerance=1e-4).fit(task).subspace, users.truth.basis))
+        distances.append(
+            dist_frobenius(fit(nonprivate_altmin.Options(tolerance=1e-4), task).subspace, users.truth.basis)
+        )
     return Finding(
         f"Assumption 4.1 over d {spell(over_dim)}, exponent of k {power:.2f}; Frobenius distance without privacy at n = 2d, m = k^2: "
         f"{spell(distances)}",

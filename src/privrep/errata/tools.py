@@ -9,7 +9,7 @@ import numpy as np
 
 from privrep.algorithms.moment_step import SampleClip
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import release_moments
+from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, Users
 from privrep.subspace import orthonormalise
 
@@ -17,11 +17,6 @@ from privrep.subspace import orthonormalise
 def slope(sizes, values) -> float:
     """Exponent of a power law, by least squares of logarithm on logarithm."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
-
-
-def true_heads(block: Block) -> np.ndarray:
-    """The heads behind the labels, in the coordinates of the true subspace."""
-    return block.heads
 
 
 def head_moments(users: Users) -> np.ndarray:
@@ -43,18 +38,8 @@ def thresholds(problem: Problem, slack: float) -> SampleClip:
 
 def noisy_moments(statistics, clip: SampleClip, samples: int, noise_multiplier: float, rng: np.random.Generator):
     """A and b of Algorithm 2 as released, from the same sums with the noise drawn anew."""
-    second_bound, first_bound = clip.bounds(samples)
-    return release_moments(
-        *statistics,
-        second_bound=second_bound,
-        first_bound=first_bound,
-        joint=clip.joint,
-        noise_multiplier=noise_multiplier,
-        rng=rng,
-        ledger=Ledger(),
-        users=range(1),
-        name="erratum",
-    )
+    release = Release.from_one(noise_multiplier, rng, 1, Ledger())
+    return release.moments("erratum", *statistics, bounds=clip.bounds(samples), joint=clip.joint)
 
 
 def subspace_of(second: np.ndarray, first: np.ndarray, dim: int) -> np.ndarray:

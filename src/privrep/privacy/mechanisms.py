@@ -7,6 +7,8 @@ sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu =
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from privrep.privacy.accounting import Cost
 from privrep.privacy.ledger import Entry, Ledger
 
 DOMINATED = 9 / 8
-"""(||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2) is at most this for w-moments, see `release_moments`."""
+"""(||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2) is at most this for w-moments, see `Release.moments`."""
 INDEPENDENT = 3 / 2
 """The same when A_j and b_j are clipped separately."""
 
@@ -29,86 +31,101 @@ def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarra
     return noise + np.triu(noise, 1).T
 
 
-def _check(noise_multiplier: float, *bounds: float) -> None:
-    if not noise_multiplier >= 0:
-        raise ValueError(f"noise_multiplier is {noise_multiplier!r}; it must be at least 0")
-    if noise_multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
-        raise ValueError(f"clipping bounds are {bounds}; a private release needs them positive and finite")
+class NotRecorded:
+    """Where no measurement past the mechanisms is asked for."""
+
+    def lengths(self, norms: np.ndarray, bound: float) -> None:
+        """Norms of users' contributions before a clip."""
 
 
-def release_vector(
-    value: np.ndarray,
-    *,
-    bound: float,
-    noise_multiplier: float,
-    rng: np.random.Generator,
-    ledger: Ledger,
-    users: range,
-    name: str,
-    rate: float = 1.0,
-) -> np.ndarray:
-    """Gaussian mechanism for a sum over users of arrays of norm at most `bound`; sensitivity 2 * bound.
+@dataclass(frozen=True)
+class Release:
+    """The only door through which data leave the users.
 
-    With `rate` below 1 the caller has drawn who takes part, each user with that probability and without looking at data.
+    Attributes
+    ----------
+    noise_multiplier : noise sd over sensitivity, in all releases. ledger : where each release is written.
+    users : the users whose data the next release holds, and nobody else's.
+    streams : named random streams, each started once. Noise comes from `role`; the others are public.
+    watch : sees norms before a clip, exact, for analysis; nothing of it is released.
     """
-    _check(noise_multiplier, bound)
-    sensitivity = 2 * bound
-    sd = noise_multiplier * sensitivity if noise_multiplier else 0.0
-    ledger.record(Entry(name, sensitivity, sd, users.start, users.stop, rate))
-    return value + rng.normal(0.0, sd, value.shape) if sd else value
 
+    noise_multiplier: float
+    ledger: Ledger
+    users: range
+    streams: Mapping[str, np.random.Generator]
+    role: str = "noise"
+    watch: NotRecorded = field(default_factory=NotRecorded)
 
-def release_symmetric(
-    value: np.ndarray,
-    *,
-    bound: float,
-    noise_multiplier: float,
-    rng: np.random.Generator,
-    ledger: Ledger,
-    users: range,
-    name: str,
-) -> np.ndarray:
-    """Gaussian mechanism for a symmetric sum over users whose upper triangles have norm at most `bound`.
+    def __post_init__(self):
+        if not self.noise_multiplier >= 0:
+            raise ValueError(f"noise_multiplier is {self.noise_multiplier!r}; it must be at least 0")
 
-    Only the upper triangle, diagonal included, is released; the lower one is a copy. Its sensitivity is 2 * bound,
-    attained by two users with opposite contributions (jain2021 Lemma 4.5).
-    """
-    _check(noise_multiplier, bound)
-    sensitivity = 2 * bound
-    sd = noise_multiplier * sensitivity if noise_multiplier else 0.0
-    ledger.record(Entry(name, sensitivity, sd, users.start, users.stop))
-    return value + symmetric_noise(len(value), sd, rng) if sd else value
+    @classmethod
+    def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
+        """A door for all of `users` users whose noise comes from one generator, wherever it is released."""
+        return cls(noise_multiplier, ledger, range(users), {"noise": rng, "init_noise": rng})
 
+    def of(self, users: range) -> Release:
+        """The same door for a part of the users."""
+        return replace(self, users=users)
 
-def release_moments(
-    second: np.ndarray,
-    first: np.ndarray,
-    *,
-    second_bound: float,
-    first_bound: float,
-    joint: float,
-    noise_multiplier: float,
-    rng: np.random.Generator,
-    ledger: Ledger,
-    users: range,
-    name: str,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Joint Gaussian release of A = sum_j A_j and b = sum_j b_j (jain2021 Algorithm 2).
+    def start(self, relative: float = 1.0) -> Release:
+        """The door of an initialisation: a stream of its own, and `relative` times the noise multiplier."""
+        return replace(self, role="init_noise", noise_multiplier=self.noise_multiplier * relative)
 
-    With ||A_j||_F <= a = `second_bound` and ||b_j|| <= b = `first_bound`, the noise is N_sym(0, (2 a Delta)^2) on A and
-    N(0, (2 b Delta)^2) on b, as printed. The ledger gets *one* entry, in units in which both noises have sd Delta:
-    its sensitivity is the square root of `joint`, a bound on ||A_j - A_j'||^2 / (2a)^2 + ||b_j - b_j'||^2 / (2b)^2.
+    @property
+    def noise(self) -> np.random.Generator:
+        """The generator of the noise."""
+        return self.streams[self.role]
 
-    * `DOMINATED` = 9/8, when A_j = sum_i w_i w_i^T, b_j = sum_i y_i w_i with ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2,
-      b = q eta zeta. The pair (A_j / a, b_j / b) is then in the convex hull of {(u u^T, c u): ||u|| <= 1, |c| <= 1}, and a
-      convex function of two such points is largest at extreme points, where with s = |<u, u'>| it is
-      (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle inequalities: 2 (claim E61).
-    * `INDEPENDENT` = 3/2, when A_j is only positive semidefinite: ||A - A'||^2 <= ||A||^2 + ||A'||^2 <= 2 a^2.
-    """
-    _check(noise_multiplier, second_bound, first_bound)
-    ledger.record(Entry(name, math.sqrt(joint), noise_multiplier, users.start, users.stop))
-    if noise_multiplier == 0:
-        return second, first
-    noisy_second = second + symmetric_noise(len(second), 2 * second_bound * noise_multiplier, rng)
-    noisy_first = first + rng.normal(0.0, 2 * first_bound * noise_multiplier, first.shape)
-    return noisy_second, noisy_first
+    def _record(self, name: str, sensitivity: float, sd: float, bounds: tuple[float, ...], rate: float = 1.0) -> bool:
+        """Write an entry; whether there is noise to add."""
+        if self.noise_multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
+            raise ValueError(f"clipping bounds are {bounds}; a private release needs them positive and finite")
+        self.ledger.record(Entry(name, sensitivity, sd, self.users.start, self.users.stop, rate))
+        return self.noise_multiplier > 0
+
+    def vector(self, name: str, total: np.ndarray, *, bound: float, rate: float = 1.0) -> np.ndarray:
+        """Gaussian mechanism for a sum over users, each of which adds at most `bound` in L2 norm.
+
+        Replacing a user moves the sum by at most 2 * bound: its contribution is clipped, the new one too.
+
+        Parameters
+        ----------
+        total : array of any shape. rate : probability with which each user took part, on its own.
+        """
+        sd = 2 * bound * self.noise_multiplier if self.noise_multiplier else 0.0
+        noisy = self._record(name, 2 * bound, sd, (bound,), rate)
+        return total + self.noise.normal(0.0, sd, total.shape) if noisy else total
+
+    def symmetric(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
+        """Gaussian mechanism for a symmetric sum over users whose upper triangles have norm at most `bound`.
+
+        Only the upper triangle, diagonal included, is released; the lower one is a copy. Its sensitivity is 2 * bound,
+        attained by two users with opposite contributions (jain2021 Lemma 4.5).
+        """
+        sd = self.noise_multiplier * (2 * bound) if self.noise_multiplier else 0.0
+        noisy = self._record(name, 2 * bound, sd, (bound,))
+        return total + symmetric_noise(len(total), sd, self.noise) if noisy else total
+
+    def moments(
+        self, name: str, second: np.ndarray, first: np.ndarray, *, bounds: tuple[float, float], joint: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Joint Gaussian release of A = sum_j A_j and b = sum_j b_j (jain2021 Algorithm 2).
+
+        With ||A_j||_F <= a and ||b_j|| <= b, the two `bounds`, the noise is N_sym(0, (2 a Delta)^2) on A and
+        N(0, (2 b Delta)^2) on b, as printed. The ledger gets *one* entry, in units in which both noises have sd Delta:
+        its sensitivity is the square root of `joint`, a bound on ||A_j - A_j'||^2 / (2a)^2 + ||b_j - b_j'||^2 / (2b)^2.
+
+        * `DOMINATED` = 9/8, when A_j = sum_i w_i w_i^T, b_j = sum_i y_i w_i with ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2,
+          b = q eta zeta. The pair (A_j / a, b_j / b) is then in the convex hull of {(u u^T, c u): ||u|| <= 1, |c| <= 1}, and a
+          convex function of two such points is largest at extreme points, where with s = |<u, u'>| it is
+          (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle inequalities: 2 (claim E61).
+        * `INDEPENDENT` = 3/2, when A_j is only positive semidefinite: ||A - A'||^2 <= ||A||^2 + ||A'||^2 <= 2 a^2.
+        """
+        if not self._record(name, math.sqrt(joint), self.noise_multiplier, bounds):
+            return second, first
+        second_sd, first_sd = (2 * bound * self.noise_multiplier for bound in bounds)
+        noisy_second = second + symmetric_noise(len(second), second_sd, self.noise)
+        return noisy_second, first + self.noise.normal(0.0, first_sd, first.shape)

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from privrep.algorithms.moment_step import SampleClip
+from privrep.instruments.worst_users import largest, moment_change, spectral_change
 from privrep.measure import Measure, exact
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
-from privrep.privacy.audit import largest, moment_change, spectral_change
 from privrep.privacy.mechanisms import GAUSSIAN_COST, MOMENTS_COST
 from privrep.rng import stream
 

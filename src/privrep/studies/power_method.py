@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 from privrep import formulas
 from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.noisy_power_method import noisy_power_method
+from privrep.instruments.noisy_power_method import noisy_power_method
 from privrep.intervals import bootstrap_measures, student
 from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream

@@ -19,14 +19,20 @@ import numpy as np
 from privrep.algorithms.centaur import representation_gradients
 from privrep.algorithms.dp_fedavg import model_steps
 from privrep.algorithms.federated import gradient
+from privrep.passes import rows
 from privrep.privacy.clipping import check_bound, clip_factor
-from privrep.problem import Problem, Users
+from privrep.problem import Block, Problem, Users
 from privrep.subspace import check_planted, planted_subspace
-from privrep.task import Outcome, Task, check_count
+from privrep.task import Outcome, Task, check_count, check_sine
 
 WHAT = ("representation", "full", "shared")
 QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
 """Share of the users below each mark."""
+
+
+def all_heads(users: Users) -> np.ndarray:
+    """The true heads, (n, k) float32."""
+    return rows(users, lambda block: (block.heads,))[0]
 
 
 def updates(
@@ -35,28 +41,48 @@ def updates(
     """The updates of all users as rows, for each of `WHAT`, and the planted B (d, k)."""
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, rng)
-    centre = truth @ np.concatenate([block.heads for block in users.blocks()]).mean(axis=0, dtype=np.float64)
+    centre = truth @ all_heads(users).mean(axis=0, dtype=np.float64)
     aside = rng.standard_normal(len(truth))
     model = centre + sine * np.sqrt(truth.shape[1]) * aside / np.linalg.norm(aside)
     both = np.concatenate([basis, (basis.T @ centre)[None]])
     first, second = np.arange(samples), np.arange(samples, 2 * samples)
-    found = {name: [] for name in WHAT}
-    for block in users.blocks():
+
+    def of_block(block: Block) -> tuple[np.ndarray, ...]:
         left, heads = representation_gradients(block, first, second, basis)
         moved, _ = model_steps(block, [second], both, np.zeros_like(heads), 1.0, 0.0)
-        models = np.broadcast_to(model, left.shape)
-        parts = (
-            left[:, :, None] * heads[:, None, :],
-            gradient(block.features[second], block.labels[second], models),
-            moved,
-        )
-        for name, part in zip(WHAT, parts, strict=True):
-            found[name].append(part.reshape(block.users, -1))
-    return {name: np.concatenate(parts) for name, parts in found.items()}, basis
+        full = gradient(block.features[second], block.labels[second], np.broadcast_to(model, left.shape))
+        found = (left[:, :, None] * heads[:, None, :], full, moved)
+        return tuple(part.reshape(block.users, -1) for part in found)
+
+    return dict(zip(WHAT, rows(users, of_block), strict=True)), basis
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class UpdateNorms:
+    """The measurement at distance `sine` from the optimum, on q = `samples`; `drift_bound` in medians."""
+
+    sine: float
+    samples: int
+    drift_bound: float
+
+    def run(self, task: Task) -> Outcome:
+        """Norms and drifts."""
+        users = task.users
+        found, basis = updates(users, self.sine, self.samples, task.stream("init"))
+        norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
+        bound = self.drift_bound * np.median(norms["full"])
+        heads = all_heads(users).astype(np.float64)
+        scores = {"heterogeneity": float(1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean())}
+        for name in WHAT:
+            scores[f"{name}_rms"] = float(np.sqrt((norms[name] ** 2).mean()))
+            scores |= {f"{name}_{mark}": float(np.quantile(norms[name], at)) for mark, at in QUANTILES.items()}
+            drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
+            scores[f"{name}_drift"] = float(np.linalg.norm(drift) / bound)
+        return Outcome(subspace=basis, scores=scores)
+
+
+@dataclass(frozen=True)
+class Options:
     """Options.
 
     Parameters
@@ -71,10 +97,10 @@ class Algorithm:
     def __post_init__(self):
         check_count("batch_samples", self.batch_samples)
         check_bound("drift_bound", self.drift_bound)
-        if not 0 <= self.start_sine <= 1:
-            raise ValueError(f"start_sine is {self.start_sine!r}; it must lie between 0 and 1")
+        check_sine(self.start_sine, one=True)
 
-    def check(self, problem: Problem) -> None:
+    def build(self, problem: Problem) -> UpdateNorms:
+        """The measurement for a problem."""
         check_planted(problem.dim, problem.rank)
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
@@ -82,17 +108,4 @@ class Algorithm:
             raise ValueError(
                 f"samples is {problem.samples}; it must be at least twice batch_samples, {self.batch_samples}"
             )
-
-    def fit(self, task: Task) -> Outcome:
-        users = task.users
-        found, basis = updates(users, self.start_sine, self.batch_samples, task.stream("init"))
-        norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
-        bound = self.drift_bound * np.median(norms["full"])
-        heads = np.concatenate([block.heads for block in users.blocks()]).astype(np.float64)
-        scores = {"heterogeneity": float(1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean())}
-        for name in WHAT:
-            scores[f"{name}_rms"] = float(np.sqrt((norms[name] ** 2).mean()))
-            scores |= {f"{name}_{mark}": float(np.quantile(norms[name], at)) for mark, at in QUANTILES.items()}
-            drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
-            scores[f"{name}_drift"] = float(np.linalg.norm(drift) / bound)
-        return Outcome(subspace=basis, scores=scores)
+        return UpdateNorms(self.start_sine, self.batch_samples, self.drift_bound)

@@ -16,15 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.altmin import check_split, fitted_heads
+from privrep.algorithms.altmin import check_split
 from privrep.algorithms.moment_step import SampleClip, moments
-from privrep.privacy.accounting import Cost, sequential_theorem
+from privrep.heads import HeadRule, fitted_heads
+from privrep.passes import parts
+from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import MOMENTS_COST, release_moments
-from privrep.problem import Problem, Users
-from privrep.splits import count
+from privrep.privacy.mechanisms import MOMENTS_COST, Release
+from privrep.problem import Block, Problem, Users
+from privrep.rng import Streams
+from privrep.splits import Split, count
 from privrep.subspace import check_planted, orthonormalise, planted_subspace
-from privrep.task import Outcome, Task
+from privrep.task import Outcome, Task, check_sine
 from privrep.thresholds import check_scale, feature_threshold, label_threshold
 
 
@@ -39,20 +42,18 @@ class Heads:
     norm_max: float
 
 
-def head_errors(users: Users, rule, overlap: np.ndarray) -> Heads:
+def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> Heads:
     """The errors Delta_j = v_j - Q^{-1} v_j* of the fitted heads (Lemma B.4)."""
-    rank = len(overlap)
-    second, cross, squares = np.zeros((rank, rank)), np.zeros((rank, rank)), []
-    longest = 0.0
-    for block in users.blocks():
+
+    def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)
         errors = heads - np.linalg.solve(overlap, block.heads.T.astype(np.float64)).T
-        second += heads.T @ heads
-        cross += errors.T @ heads
-        squares.append(np.einsum("bk,bk->b", errors, errors))
-        longest = max(longest, float(np.einsum("bk,bk->b", heads, heads).max()))
-    together = np.concatenate(squares)
-    return Heads(second, cross, float(np.sqrt(together.mean())), float(np.sqrt(together.max())), longest**0.5)
+        squares = (np.einsum("bk,bk->b", one, one) for one in (errors, heads))
+        return (heads.T @ heads, errors.T @ heads, *squares)
+
+    second, cross, errors, lengths = parts(users, statistics)
+    squares, longest = np.concatenate(errors), float(max(map(np.max, lengths)))
+    return Heads(sum(second), sum(cross), float(np.sqrt(squares.mean())), float(np.sqrt(squares.max())), longest**0.5)
 
 
 def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -64,58 +65,27 @@ def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`, `start_sine`."""
+class StepLemmas:
+    """One step of Algorithm 1 from a planted start at the given sine, with the thresholds in absolute terms."""
 
-    split: str
-    clip_feature: float
-    clip_label: float
-    clip_scale: str = "data"
-    start_sine: float = 0.1
+    split: Split
+    clip: SampleClip
+    sine: float
+    cost = MOMENTS_COST
+    theorem = sequential_theorem(MOMENTS_COST)
 
-    def __post_init__(self):
-        check_bound("clip_feature", self.clip_feature)
-        check_bound("clip_label", self.clip_label)
-        check_scale(self.clip_scale)
-        if not 0 <= self.start_sine < 1:
-            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
-
-    @property
-    def cost(self) -> Cost:
-        """Of one user: one release of (A, b)."""
-        return MOMENTS_COST
-
-    def check(self, problem: Problem) -> None:
-        check_split(self.split, problem)
-        check_planted(problem.dim, problem.rank)
-
-    def fit(self, task: Task) -> Outcome:
-        users, problem = task.users, task.users.problem
-        split = check_split(self.split, problem)
-        theorem = sequential_theorem(self.cost)
-        noise_multiplier = task.budget.noise_multiplier(self.cost, theorem)
-        clip = SampleClip(
-            feature_threshold(self.clip_scale, self.clip_feature, problem),
-            label_threshold(self.clip_scale, self.clip_label, problem),
-        )
-        truth = users.truth.basis
-        start = planted_subspace(truth, self.start_sine, task.stream("init"))
+    def run(self, task: Task) -> Outcome:
+        """The released iterate, and the parts of eq. (27)."""
+        users, problem, split, truth = task.users, task.users.problem, self.split, task.users.truth.basis
+        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        release = Release(noise_multiplier, task.ledger, range(problem.users), Streams(task.stream))
+        start = planted_subspace(truth, self.sine, release.streams["init"])
         overlap = truth.T @ start
-        rule, everyone, used = fitted_heads(start, split.heads), range(problem.users), count(split.subspace)
+        rule, used = fitted_heads(start, split.heads), count(split.subspace)
         heads = head_errors(users, rule, overlap)
-        second, first = moments(users, everyone, rule, split.subspace, clip)
-        bounds = clip.bounds(used)
-        noisy_second, noisy_first = release_moments(
-            second,
-            first,
-            second_bound=bounds[0],
-            first_bound=bounds[1],
-            joint=clip.joint,
-            noise_multiplier=noise_multiplier,
-            rng=task.stream("noise"),
-            ledger=task.ledger,
-            users=everyone,
-            name="step_lemmas",
+        second, first = moments(users, release.users, rule, split.subspace, self.clip)
+        noisy_second, noisy_first = release.moments(
+            "step_lemmas", second, first, bounds=self.clip.bounds(used), joint=self.clip.joint
         )
         identity = np.eye(len(second))
         weight = used * heads.second
@@ -127,12 +97,11 @@ class Algorithm:
         iterate = np.linalg.solve(noisy_second, noisy_first)
         return Outcome(
             subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
-            theorem=theorem.id,
-            epsilon_paper=theorem.epsilon(noise_multiplier, task.budget.delta),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
             log={
                 "noise_multiplier": noise_multiplier,
-                "eta": clip.feature,
-                "zeta": clip.label,
+                **self.clip.log,
                 "head_error_rms": heads.error_rms,
                 "head_error_max": heads.error_max,
                 "head_norm_max": heads.norm_max,
@@ -145,3 +114,29 @@ class Algorithm:
                 "private_F": float(np.linalg.norm(private)),
             },
         )
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`, `start_sine`."""
+
+    split: str
+    clip_feature: float
+    clip_label: float
+    clip_scale: str = "data"
+    start_sine: float = 0.1
+
+    def __post_init__(self):
+        check_bound("clip_feature", self.clip_feature)
+        check_bound("clip_label", self.clip_label)
+        check_scale(self.clip_scale)
+        check_sine(self.start_sine)
+
+    def build(self, problem: Problem) -> StepLemmas:
+        """The step for a problem."""
+        check_planted(problem.dim, problem.rank)
+        clip = SampleClip(
+            feature_threshold(self.clip_scale, self.clip_feature, problem),
+            label_threshold(self.clip_scale, self.clip_label, problem),
+        )
+        return StepLemmas(check_split(self.split, problem), clip, self.start_sine)

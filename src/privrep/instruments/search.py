@@ -8,12 +8,14 @@ privacy statement covers it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from privrep.fitting import fit
+from privrep.privacy.accounting import Cost
 from privrep.problem import FirstUsers
-from privrep.task import Outcome, Task, check_choice
+from privrep.task import MethodOptions, Outcome, Task, check_choice
 
 PRECISION = 1.03
 """Bisection stops when the bracket's ends are within this ratio."""
@@ -39,21 +41,41 @@ class Target:
             raise ValueError(f"target is {self.target!r}; it must be positive")
         check_choice("target_unit", self.target_unit, ("absolute", "rank"))
 
-    def search(self, task: Task, fit: Callable[[Task], Outcome], fewest: int) -> Outcome:
-        """The outcome of `fit` at the smallest number of users that reaches the target, at least `fewest`."""
-        problem = task.users.problem
-        target = self.target * (problem.rank if self.target_unit == "rank" else 1)
+    def risk(self, rank: int) -> float:
+        """The target in absolute terms."""
+        return self.target * (rank if self.target_unit == "rank" else 1)
+
+
+def without_target(options: Target, kind: type[MethodOptions]) -> MethodOptions:
+    """The options of the method alone."""
+    return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
+
+
+@dataclass(frozen=True)
+class Search:
+    """The smallest number of users, at least `fewest`, at which a method's excess risk is at most `risk`.
+
+    cost : of the method, which says that it needs a budget.
+    """
+
+    options: MethodOptions
+    risk: float
+    fewest: int
+    cost: Cost
+
+    def run(self, task: Task) -> Outcome:
+        """The outcome of the method at that number of users."""
         tried: dict[int, Outcome | None] = {}
 
         def reached(users: int) -> bool:
             try:
-                outcome = fit(replace(task, users=FirstUsers(task.users, users)))
+                outcome = fit(self.options, replace(task, users=FirstUsers(task.users, users)))
             except np.linalg.LinAlgError:
                 outcome = None
-            tried[users] = outcome if outcome is not None and outcome.excess_risk <= target else None
+            tried[users] = outcome if outcome is not None and outcome.excess_risk <= self.risk else None
             return tried[users] is not None
 
-        failed, enough = bracket(reached, fewest, problem.users)
+        failed, enough = bracket(reached, self.fewest, task.users.problem.users)
         while enough > failed + 1 and enough > failed * PRECISION:
             middle = max(failed + 1, int((failed * enough) ** 0.5))
             failed, enough = (failed, middle) if reached(middle) else (middle, enough)

@@ -20,15 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.algorithms.centaur import representation_gradients
-from privrep.algorithms.power_method import check_draws
 from privrep.algorithms.server import clip_outer
-from privrep.privacy.accounting import Cost, Theorem
+from privrep.passes import rows
+from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import GAUSSIAN_COST, release_vector
-from privrep.problem import Problem, Users
-from privrep.splits import SampleDraws
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.problem import Block, Problem, Users
+from privrep.rng import Streams
+from privrep.splits import SampleDraws, check_draws
 from privrep.subspace import check_planted, orthonormalise, planted_subspace
-from privrep.task import Outcome, Task, check_count
+from privrep.task import Outcome, Task, check_count, check_sine
 from privrep.thresholds import check_update_scale, gradient_threshold
 
 
@@ -69,17 +70,73 @@ def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarr
     truth = users.truth.basis
     outside = basis @ (basis.T @ truth) - truth
     sides = np.hstack([basis, outside]).astype(np.float32)
-    rank, parts = basis.shape[1], []
-    for block in users.blocks():
+    rank = basis.shape[1]
+
+    def statistics(block: Block) -> tuple[np.ndarray, ...]:
         left, heads = representation_gradients(block, first, second, basis)
         seen = (block.features[first] @ sides).transpose(1, 0, 2).astype(np.float64)
         moments = seen[:, :, :rank].transpose(0, 2, 1) @ seen / len(first)
-        parts.append((left, heads, block.heads, moments[:, :, :rank], moments[:, :, rank:]))
-    return Clients(*(np.concatenate(part).astype(np.float64) for part in zip(*parts, strict=True)))
+        return left, heads, block.heads, moments[:, :, :rank], moments[:, :, rank:]
+
+    return Clients(*(part.astype(np.float64) for part in rows(users, statistics)))
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class ClientLemmas:
+    """One round from a planted start. clip : zeta_g. samples : q for each of head and gradient. step : eta."""
+
+    clip: float
+    samples: int
+    step: float
+    sine: float
+    cost = GAUSSIAN_COST
+    theorem = Theorem("B-T5.2", 1)
+    """Theorem 5.2 with T = 1."""
+
+    def run(self, task: Task) -> Outcome:
+        """The released iterate, and what the lemmas bound."""
+        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+        n = problem.users
+        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        release = Release(noise_multiplier, task.ledger, range(n), Streams(task.stream))
+        start = planted_subspace(truth, self.sine, release.streams["init"])
+        draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
+        found = clients(users, start, *draws.take(self.samples, self.samples))
+        clipped = clip_outer(found.left, found.heads, self.clip, np.ones(n, bool))
+        iterate = start - self.step * release.vector("client_lemmas", clipped, bound=self.clip) / n
+        second = found.heads.T @ found.heads / n
+        mean = start @ second - truth @ (found.true.T @ found.heads) / n
+        singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
+        return Outcome(
+            subspace=orthonormalise(iterate),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": noise_multiplier,
+                "zeta": self.clip,
+                "gradient_median": float(np.median(found.norms)),
+                "gradient_max": float(found.norms.max()),
+                "clipped_share": float((found.norms > self.clip).mean()),
+                "gradient_2": float(np.linalg.norm(found.gradient, 2)),
+                "isometry_2": float(np.abs(np.linalg.eigvalsh(found.grams) - 1).max()),
+                "gram_least": float(np.linalg.eigvalsh(found.grams).min()),
+                "heads_F": float(np.linalg.norm(found.heads) / np.sqrt(n)),
+                "descent_2": float(np.linalg.norm(np.eye(problem.rank) - self.step * second, 2)),
+                "inverse_2": float(1 / np.linalg.svd(iterate, compute_uv=False).min()),
+            },
+            scores={
+                "cross_2": float(np.linalg.norm(found.crosses, 2, axis=(1, 2)).max()),
+                "deviation_2": float(np.linalg.norm(found.gradient - mean, 2)),
+                "head_errors_F": float(np.linalg.norm(found.head_errors) / np.sqrt(n)),
+                "signal_max": float(singular.max()),
+                "signal_min": float(singular.min()),
+                "true_head_max": float(np.linalg.norm(found.true, axis=1).max()),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Options:
     """Options of one round, as in `privrep.algorithms.centaur`: `clip`, `batch_samples`, `clip_scale`, `step`, `start_sine`."""
 
     clip: float
@@ -93,70 +150,13 @@ class Algorithm:
         check_count("batch_samples", self.batch_samples)
         check_update_scale(self.clip_scale)
         check_bound("step", self.step)
-        if not 0 <= self.start_sine < 1:
-            raise ValueError(f"start_sine is {self.start_sine!r}; it must be at least 0 and less than 1")
+        check_sine(self.start_sine)
 
-    @property
-    def cost(self) -> Cost:
-        """Of one user: one release of a sum."""
-        return GAUSSIAN_COST
-
-    @property
-    def theorem(self) -> Theorem:
-        """Theorem 5.2 with T = 1."""
-        return Theorem("B-T5.2", 1)
-
-    def check(self, problem: Problem) -> None:
+    def build(self, problem: Problem) -> ClientLemmas:
+        """The round for a problem."""
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
-        check_draws("reuse", problem, [2 * self.batch_samples])
+        check_draws("reuse", problem.samples, [2 * self.batch_samples])
         check_planted(problem.dim, problem.rank)
-
-    def fit(self, task: Task) -> Outcome:
-        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
-        n = problem.users
-        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
         clip = gradient_threshold(self.clip_scale, self.clip, problem)
-        start = planted_subspace(truth, self.start_sine, task.stream("init"))
-        draws = SampleDraws("reuse", problem.samples, task.stream("samples"))
-        found = clients(users, start, *draws.take(self.batch_samples, self.batch_samples))
-        released = release_vector(
-            clip_outer(found.left, found.heads, clip, np.ones(n, bool)),
-            bound=clip,
-            noise_multiplier=noise_multiplier,
-            rng=task.stream("noise"),
-            ledger=task.ledger,
-            users=range(n),
-            name="client_lemmas",
-        )
-        step = self.step / problem.head_condition**2
-        iterate = start - step * released / n
-        second = found.heads.T @ found.heads / n
-        mean = start @ second - truth @ (found.true.T @ found.heads) / n
-        singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
-        return Outcome(
-            subspace=orthonormalise(iterate),
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
-            log={
-                "noise_multiplier": noise_multiplier,
-                "zeta": clip,
-                "gradient_median": float(np.median(found.norms)),
-                "gradient_max": float(found.norms.max()),
-                "clipped_share": float((found.norms > clip).mean()),
-                "gradient_2": float(np.linalg.norm(found.gradient, 2)),
-                "isometry_2": float(np.abs(np.linalg.eigvalsh(found.grams) - 1).max()),
-                "gram_least": float(np.linalg.eigvalsh(found.grams).min()),
-                "heads_F": float(np.linalg.norm(found.heads) / np.sqrt(n)),
-                "descent_2": float(np.linalg.norm(np.eye(problem.rank) - step * second, 2)),
-                "inverse_2": float(1 / np.linalg.svd(iterate, compute_uv=False).min()),
-            },
-            scores={
-                "cross_2": float(np.linalg.norm(found.crosses, 2, axis=(1, 2)).max()),
-                "deviation_2": float(np.linalg.norm(found.gradient - mean, 2)),
-                "head_errors_F": float(np.linalg.norm(found.head_errors) / np.sqrt(n)),
-                "signal_max": float(singular.max()),
-                "signal_min": float(singular.min()),
-                "true_head_max": float(np.linalg.norm(found.true, axis=1).max()),
-            },
-        )
+        return ClientLemmas(clip, self.batch_samples, self.step / problem.head_condition**2, self.start_sine)

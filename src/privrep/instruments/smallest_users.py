@@ -1,0 +1,23 @@
+"""The smallest number of users at which private alternating minimisation reaches a target risk, see `privrep.instruments.search`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privrep.algorithms import altmin
+from privrep.instruments.search import Search, Target, without_target
+from privrep.problem import Problem
+
+
+@dataclass(frozen=True)
+class Options(Target, altmin.Options):
+    """Options of `privrep.algorithms.altmin`, and the target."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.check_target()
+
+    def build(self, problem: Problem) -> Search:
+        """The search among the users of a problem."""
+        plain = without_target(self, altmin.Options)
+        return Search(plain, self.risk(problem.rank), fewest=self.batches, cost=plain.build(problem).cost)
