@@ -56,8 +56,9 @@ class SampleClip:
         check_bound("clip_label", self.label)
 
     def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # ||vec(x v^T)|| = ||x|| ||v||
-        norms = block.feature_norms[samples].astype(np.float64) * np.linalg.norm(heads, axis=1)
+        # ||vec(x v^T)|| = ||x|| ||v||; for a sample that is zero inf times whatever the head is, and a factor of 0.
+        with np.errstate(invalid="ignore"):
+            norms = block.feature_norms[samples].astype(np.float64) * np.linalg.norm(heads, axis=1)
         return clip_factor(norms, self.feature), clip_scalar(block.labels[samples], self.label)
 
     def bounds(self, samples: int) -> tuple[float, float]:
@@ -84,9 +85,8 @@ class UserClip:
         # A_j = (X_j^T X_j) kron (v v^T), and X X^T has the norm of X^T X.
         second = np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * squared
         first = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) * np.sqrt(squared)
-        in_domain = np.isfinite(block.feature_norms[samples]).all(axis=0)
-        root = np.where(in_domain, np.sqrt(clip_factor(second, self.second)), 0.0)
-        # A user outside the domain is clipped to nothing, in both statistics.
+        root = np.sqrt(clip_factor(second, self.second))
+        # A user whose sums overflow is clipped to nothing, in both statistics.
         label_factor = np.divide(clip_factor(first, self.first), root, out=np.zeros_like(root), where=root > 0)
         shape = labels.shape
         return np.broadcast_to(root, shape), (labels * label_factor).astype(np.float32)
