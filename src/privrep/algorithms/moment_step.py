@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from privrep.privacy.accounting import Cost
-from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
+from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar, within_float32
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, MOMENTS_COST, USER_MOMENTS_COST, release_moments
 from privrep.problem import Block, Users
@@ -27,6 +27,10 @@ from privrep.splits import count
 
 HeadRule = Callable[[Block], np.ndarray]
 """Block -> heads (B, k) of its users, for instance the least-squares fit in the current subspace."""
+
+
+SMALLEST_FACTOR = 1e-20
+"""A user whose A_j would have to be clipped by more than the square of this adds nothing."""
 
 
 class Clip(Protocol):
@@ -59,7 +63,10 @@ class SampleClip:
         # ||vec(x v^T)|| = ||x|| ||v||; for a sample that is zero inf times whatever the head is, and a factor of 0.
         with np.errstate(invalid="ignore"):
             norms = block.feature_norms[samples].astype(np.float64) * np.linalg.norm(heads, axis=1)
-        return clip_factor(norms, self.feature), clip_scalar(block.labels[samples], self.label)
+        # d squares under a norm; q terms in A_j and q in b_j, which share one sensitivity.
+        additions = block.features.shape[2] + 2 * len(norms)
+        feature, label = (within_float32(bound, additions) for bound in (self.feature, self.label))
+        return clip_factor(norms, feature), clip_scalar(block.labels[samples], label)
 
     def bounds(self, samples: int) -> tuple[float, float]:
         return samples * self.feature**2, samples * self.feature * self.label
@@ -67,7 +74,11 @@ class SampleClip:
 
 @dataclass(frozen=True)
 class UserClip:
-    """Not in the paper: each user's A_j and b_j are clipped as a whole, to `second` and `first`."""
+    """Not in the paper: each user's A_j and b_j are clipped as a whole, to `second` and `first`.
+
+    The norms that are clipped include what float32 can add to the sums. Terms of b_j may cancel in exact arithmetic and not when
+    each is rounded.
+    """
 
     second: float
     first: float
@@ -83,10 +94,18 @@ class UserClip:
         labels = block.labels[samples]
         squared = np.einsum("bk,bk->b", heads, heads)
         # A_j = (X_j^T X_j) kron (v v^T), and X X^T has the norm of X^T X.
-        second = np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * squared
-        first = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) * np.sqrt(squared)
+        kernel = features @ features.transpose(0, 2, 1)
+        squares = np.einsum("bqq->bq", kernel)
+        # What rounding of the terms and of their sum can add, however far the terms of b_j cancel.
+        rounding = (2 * len(labels) + 16) * 2.0**-24
+        terms = np.einsum("bq,qb->b", np.sqrt(squares), np.abs(labels))
+        second = (np.linalg.norm(kernel, axis=(1, 2)) + rounding * squares.sum(axis=1)) * squared
+        first = (np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) + rounding * terms) * np.sqrt(
+            squared
+        )
         root = np.sqrt(clip_factor(second, self.second))
-        # A user whose sums overflow is clipped to nothing, in both statistics.
+        # A user far beyond the bound is clipped to nothing, in both statistics: its factors would not fit into float32.
+        root[~(root > SMALLEST_FACTOR)] = 0
         label_factor = np.divide(clip_factor(first, self.first), root, out=np.zeros_like(root), where=root > 0)
         shape = labels.shape
         return np.broadcast_to(root, shape), (labels * label_factor).astype(np.float32)
@@ -98,7 +117,11 @@ class UserClip:
 def moments(
     users: Users, batch: range, head_rule: HeadRule, samples: slice, clip: Clip
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A (dk, dk) and b (dk,) of a batch of users before noise, float64. Entry c*d + r of w is x_r v_c."""
+    """A (dk, dk) and b (dk,) of a batch of users before noise, float64. Entry c*d + r of w is x_r v_c.
+
+    What a user adds keeps its bounds in float32. That the float32 sum over a block rounds otherwise with another user in it is
+    not counted.
+    """
     second = first = np.float64(0.0)
     for block in users.blocks(batch.start, batch.stop):
         heads = head_rule(block)

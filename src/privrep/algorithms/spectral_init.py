@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.privacy.accounting import Cost, Theorem
-from privrep.privacy.clipping import check_bound, clip_scalar
+from privrep.privacy.clipping import check_bound, clip_scalar, within_float32
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST, release_symmetric
 from privrep.problem import Problem, Users
@@ -35,8 +35,10 @@ def pair_moments(users: Users, samples: slice, label_clip: float) -> np.ndarray:
     firsts = slice(samples.start, samples.stop, 2)
     seconds = slice(samples.start + 1, samples.stop, 2)
     total = np.zeros((dim, dim))
+    # d squares under a norm, and P pairs in a sum.
+    bound = within_float32(label_clip, dim + count(samples) // 2)
     for block in users.blocks():
-        labels, norms = clip_scalar(block.labels, label_clip), block.feature_norms
+        labels, norms = clip_scalar(block.labels, bound), block.feature_norms
         weights = np.divide(labels, norms, out=np.zeros_like(labels), where=np.isfinite(norms))
         left = (block.features[firsts] * weights[firsts, :, None]).reshape(-1, dim)
         right = (block.features[seconds] * weights[seconds, :, None]).reshape(-1, dim)
