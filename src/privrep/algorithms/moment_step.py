@@ -12,6 +12,7 @@ case, and the smallest eigenvalue of A is returned so that the row shows when it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -122,17 +123,25 @@ def moments(
     What a user adds keeps its bounds in float32. That the float32 sum over a block rounds otherwise with another user in it is
     not counted.
     """
-    second = first = np.float64(0.0)
+    second = first = None
+    store = np.empty(0, np.float32)
     for block in users.blocks(batch.start, batch.stop):
         heads = head_rule(block)
         scale, labels = clip.scale(block, samples, heads)
         features = block.features[samples]
         # Heads of near-singular fits can be huge: clip in float64, where the norms are exact, before rounding.
         weights = (scale[:, :, None] * heads).astype(np.float32)
-        rows = np.multiply(weights[:, :, :, None], features[:, :, None, :])
-        rows = rows.reshape(-1, heads.shape[1] * features.shape[2])
-        second = second + (rows.T @ rows).astype(np.float64)
-        first = first + (labels.reshape(-1) @ rows).astype(np.float64)
+        shape = (*weights.shape, features.shape[2])
+        # One piece of memory for the rows of all blocks, and sums in place: fresh memory for each costs as much as the arithmetic.
+        if store.size < math.prod(shape):
+            store = np.empty(math.prod(shape), np.float32)
+        rows = store[: math.prod(shape)].reshape(shape)
+        np.multiply(weights[:, :, :, None], features[:, :, None, :], out=rows)
+        rows = rows.reshape(-1, shape[2] * shape[3])
+        if second is None:
+            second, first = np.zeros((rows.shape[1],) * 2), np.zeros(rows.shape[1])
+        first += labels.reshape(-1) @ rows
+        second += rows.T @ rows
     return second, first
 
 
