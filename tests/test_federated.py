@@ -216,7 +216,8 @@ def test_personal_heads_stay_with_those_who_take_part(rng):
     np.testing.assert_allclose(personal[:12], heads[:12])
     np.testing.assert_allclose(total, clipped_sum(moved, 0.5, here))
     assert (personal[:12] != 0).all()
-    wild = fake_users(1e30 * np.ones((8, 1, 6)), np.ones((8, 1)), np.ones((1, 2)))
+    # In the domain, and the steps overflow.
+    wild = fake_users(1e11 * np.ones((8, 1, 6)), np.ones((8, 1)), np.ones((1, 2)))
     kept = np.full((1, 2), 0.25)
     (block,) = wild.blocks()
     ppsgd.client(BATCHES * 20, kept, 1.0, 1.0, 0.5)(block, 1e30 * model, np.ones(1, bool))

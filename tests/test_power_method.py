@@ -86,7 +86,28 @@ def test_no_user_adds_more_than_the_bound(scale, label, bound, seed, tilt):
         (block,) = fake_users(data, labels, np.ones((1, 2))).blocks()
         total, _ = clipped_products(block, SAMPLES, bases, bound)
     assert np.isfinite(total).all()
-    assert (np.linalg.norm(total, axis=(1, 2)) <= bound * (1 + 1e-9)).all()
+    assert (np.linalg.norm(total, axis=(1, 2)) <= bound).all()
+
+
+def longest_clipped(rng, tries: int = 150) -> float:
+    """The longest clipped product of one user over the bound, near `LARGEST` and nearly orthogonal to the start."""
+    longest = 0.0
+    for _ in range(tries):
+        (basis,), bound = RandomStarts(1, PROBLEM.rank).draw(PROBLEM.dim, rng), 10 ** rng.uniform(-3, 3)
+        features = rng.standard_normal((6, 1, 7))
+        features -= (1 - 10 ** rng.uniform(-3, 0)) * (features @ basis @ basis.T)
+        label = np.sqrt(0.99 * LARGEST * bound / (features[SAMPLES] ** 2).sum() * len(SAMPLES))
+        (block,) = fake_users(features, np.full((6, 1), label), np.ones((1, 2))).blocks()
+        total, _ = clipped_products(block, SAMPLES, basis[None], bound)
+        longest = max(longest, float(np.linalg.norm(total)) / bound)
+    return longest
+
+
+def test_the_room_for_rounding_keeps_the_bound(rng, monkeypatch):
+    """To the last bit; without it rounding exceeds the bound."""
+    assert 1 - 2 * ROUNDING < longest_clipped(rng) <= 1
+    monkeypatch.setattr("privrep.algorithms.power_method.ROUNDING", 0.0)
+    assert longest_clipped(rng) > 1
 
 
 def test_a_user_far_beyond_the_bound_adds_nothing(rng):

@@ -5,12 +5,15 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
+from privrep.studies import power_method
 from privrep.studies.power_method import (
     DIMS,
     TARGET,
     beyond,
     costs,
+    failure_points,
     interpolate,
     iterations_needed,
     largest,
@@ -18,9 +21,11 @@ from privrep.studies.power_method import (
     log_ratio,
     noise_of_half,
     picked,
+    selection_measures,
     shared_points,
     success_points,
     successes_left,
+    tau_points,
     with_predictions,
 )
 
@@ -66,6 +71,58 @@ def test_success_counts_runs_and_data_sets():
     points = success_points(runs([1.0], [[1.0, 1.0, 0.4, 0.6]]), "noise", "noise_multiplier").iloc[0]
     assert (points["runs"], points["draws"], points["share"]) == (100, 4, 0.75)
     assert points["ci_low"] == pytest.approx(0.6534, abs=1e-3) and points["ci_high"] == pytest.approx(0.8312, abs=1e-3)
+
+
+def clopper_pearson(hits: int, runs: int) -> list[float]:
+    """Both ends of the exact interval, by quantiles of the beta law."""
+    low = stats.beta.ppf(0.025, hits, runs - hits + 1) if hits else 0.0
+    return [low, stats.beta.isf(0.025, hits + 1, runs - hits) if hits < runs else 1.0]
+
+
+@pytest.mark.parametrize("good", [0, 1, 10, 19, 20])
+def test_success_has_exact_ends(good):
+    points = success_points(runs([1.0], [[good / 20]]).assign(starts=20), "noise", "noise_multiplier")
+    np.testing.assert_allclose(points[["ci_low", "ci_high"]].iloc[0], clopper_pearson(good, 20), rtol=1e-9)
+
+
+def test_failures_against_tau_have_exact_ends(monkeypatch):
+    """Few runs fail, so that a normal interval would end below 0, or have no width where none fails."""
+    failed = [0, 1, 3, 50]
+
+    def distances(dim, gap, tau, limit, count, stream):
+        # The last iteration alone counts.
+        last = np.where(np.arange(count) < failed[power_method.TAUS.index(tau)], 1.0, 0.0)
+        return np.stack([np.ones(count), last])
+
+    monkeypatch.setattr(power_method, "TAUS", (2, 4, 8, 16))
+    monkeypatch.setattr(power_method, "npm_distances", distances)
+    points = tau_points()
+    assert list(points["failed"]) == [one / power_method.TAU_RUNS for one in failed]
+    expected = [clopper_pearson(one, power_method.TAU_RUNS) for one in failed]
+    np.testing.assert_allclose(points[["ci_low", "ci_high"]], expected, rtol=1e-9)
+    assert points["ci_low"].min() == 0
+
+
+def test_failures_of_the_selection_have_exact_ends(monkeypatch):
+    """Of 15 trials."""
+    for name, value in (("TRIALS", 15), ("PROBABILITIES", (0.6, 0.99)), ("FAILURES", (0.1,))):
+        monkeypatch.setattr(power_method, name, value)
+    for _, point in failure_points().iterrows():
+        ends = clopper_pearson(round(point["failed"] * 15), 15)
+        np.testing.assert_allclose([point["ci_low"], point["ci_high"]], ends, rtol=1e-9)
+
+
+def test_starts_that_pass_have_exact_ends(monkeypatch):
+    """All eight pass: the lower end is 0.025^(1/8). Runs without noise do not count."""
+    point = {"probability": 0.9, "asked": 0.1, "bad": "alike", "candidates": 3, "tau": 2}
+    point |= {"failed": 0.1, "ci_low": 0.0, "ci_high": 0.2}
+    for name in ("failure_points", "tau_points"):
+        monkeypatch.setattr(power_method, name, lambda: pd.DataFrame([point]))
+    noise = np.array([0.0, 0.0, *[3.0] * 8])
+    cells = table("select", noise_multiplier=noise, seed=range(10), selection_passed=(noise > 0).astype(float))
+    (found,) = [one for one in selection_measures(cells) if one.quantity == "real starts that pass"]
+    assert found.measured == 1
+    assert [found.ci_low, found.ci_high] == pytest.approx(clopper_pearson(8, 8))
 
 
 def test_noise_of_half():

@@ -59,6 +59,40 @@ def test_a_numerical_failure_is_a_row(monkeypatch):
     assert row["releases"] == 1
 
 
+@pytest.mark.parametrize("risk", [math.nan, math.inf])
+def test_a_risk_that_is_not_finite_fails_the_row(risk, monkeypatch):
+    monkeypatch.setattr("privrep.fitting.excess_risk", lambda *_: risk)
+    assert run_cell(cell(), Users(PROBLEM))[0]["status"] == "failed"
+
+
+def raising(error: Exception):
+    """A risk that cannot be had."""
+
+    def risk(*_):
+        raise error
+
+    return risk
+
+
+@pytest.mark.parametrize(
+    "error", [np.linalg.LinAlgError("singular"), ZeroDivisionError("nobody"), OverflowError("too large")], ids=repr
+)
+def test_both_kinds_of_numerical_errors_are_rows(error, monkeypatch):
+    monkeypatch.setattr("privrep.fitting.excess_risk", raising(error))
+    row, _, _ = run_cell(cell(), Users(PROBLEM))
+    assert (row["status"], row["reason"]) == ("failed", str(error))
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("a bug"), TypeError("a bug"), KeyError("a bug"), IndexError("a bug"), MemoryError()], ids=repr
+)
+def test_an_error_in_the_code_stops_the_run(error, monkeypatch):
+    """It is no result: a row that says `failed` would pass for one."""
+    monkeypatch.setattr("privrep.fitting.excess_risk", raising(error))
+    with pytest.raises(type(error)):
+        run_cell(cell(), Users(PROBLEM))
+
+
 def test_tables_keep_every_bit(tmp_path):
     """Numbers read back are the numbers written; an unlisted column is refused."""
     values = [0.1 + 0.2, 1e-300, float(np.float64(1) / 3)]

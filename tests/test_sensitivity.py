@@ -3,7 +3,7 @@
 The distance of a pair is measured in the units of the noise that is really added: mu_pair^2 = sum over released arrays of
 ||difference||^2 / sd^2, with the sd of each call of `rng.normal` recorded. It must not exceed `Entry.mu`. Of a symmetric array
 only the upper triangle, diagonal included, is released. The statistics come from the library's own functions, so a fault in
-clipping shows up here. Float32 rounding is allowed for with 1e-5.
+clipping shows up here. Users are float32; their rounding is in the clips, so that only that of float64 is allowed for.
 """
 
 import math
@@ -24,7 +24,7 @@ from privrep.problem import Block, Problem
 from privrep.splits import PRESETS, count, split_samples
 from privrep.subspace import random_subspace
 
-SLACK = 1e-5
+SLACK = 1e-13
 DELTA = 1.3
 
 
@@ -163,7 +163,7 @@ def test_the_joint_bound_is_attained(clip, rank):
     one, other = slanted(q, 75, 99.0, 3, rank), slanted(q, 15, -99.0, 3, rank)
     difference = release.statistic(one)[0] - release.statistic(other)[0]
     assert np.abs(difference - np.diag(np.diag(difference))).max() < 1e-6 * np.abs(difference).max()
-    assert release.distance(one, other) == pytest.approx(release.entry.mu, rel=1e-6)
+    assert release.distance(one, other) == pytest.approx(release.entry.mu, rel=1e-5)
     assert release.entry.mu == pytest.approx(math.sqrt(9 / 8) / DELTA, rel=1e-12)
 
 
@@ -175,11 +175,11 @@ def test_each_preset_is_protected_at_its_own_sample_count(preset):
     clip = SampleClip(0.7, 1.9)
     release = moment_release(clip, split.subspace, m)
     pair = slanted(m, 75, 99.0, 3, 1), slanted(m, 15, -99.0, 3, 1)
-    assert release.distance(*pair) == pytest.approx(release.entry.mu, rel=1e-6)
+    assert release.distance(*pair) == pytest.approx(release.entry.mu, rel=1e-5)
     q = count(split.subspace)
     np.testing.assert_allclose(release.sds, [2 * q * 0.7**2 * DELTA, 2 * q * 0.7 * 1.9 * DELTA], rtol=1e-12)
     release = spectral_release(split.init, m, 1.9)
-    assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-6)
+    assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-5)
     pairs = count(split.init) // 2
     np.testing.assert_allclose(release.sds, [2 * pairs * 1.9**2 * DELTA], rtol=1e-12)
 
@@ -199,9 +199,9 @@ def test_separate_bounds_of_sample_clipping(q, rng):
         assert np.linalg.norm(second - other_second) <= math.sqrt(2) * q * eta**2 * (1 + SLACK)
         assert np.linalg.norm(first - other_first) <= 2 * q * eta * zeta * (1 + SLACK)
     first, other_first = (both(slanted(q, 0, label, 3, 2))[1] for label in (99.0, -99.0))
-    assert np.linalg.norm(first - other_first) == pytest.approx(2 * q * eta * zeta, rel=1e-6)
+    assert np.linalg.norm(first - other_first) == pytest.approx(2 * q * eta * zeta, rel=1e-5)
     second, other_second = (both(slanted(q, degrees, 1.0, 3, 2))[0] for degrees in (0, 90))
-    assert np.linalg.norm(second - other_second) == pytest.approx(math.sqrt(2) * q * eta**2, rel=1e-6)
+    assert np.linalg.norm(second - other_second) == pytest.approx(math.sqrt(2) * q * eta**2, rel=1e-5)
 
 
 def test_one_user_moves_a_sum_by_her_own_change_only(rng):
@@ -277,7 +277,7 @@ def test_sensitivity_of_the_initialisation(pairs, rng):
     release = spectral_release(slice(0, m), m, zeta)
     assert release.entry.sensitivity == pytest.approx(2 * pairs * zeta**2, rel=1e-12)
     assert release.entry.mu == pytest.approx(1 / DELTA, rel=1e-12)
-    assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-6)
+    assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-5)
     worst = worst_found(release, rng, m)
     assert worst <= release.entry.mu * (1 + SLACK)
     assert worst >= release.entry.mu * 0.7
@@ -345,7 +345,102 @@ def test_no_size_of_features_gets_past_a_clip(size, labels):
             for clip in (SampleClip(bound, bound), UserClip(bound, bound)):
                 second, first = moments(users, range(1), lambda _, heads=heads: heads, slice(4, 8), clip)
                 second_bound, first_bound = clip.bounds(4)
-                assert np.linalg.norm(second) <= second_bound * (1 + 1e-5)
-                assert np.linalg.norm(first) <= first_bound * (1 + 1e-5)
-        assert np.linalg.norm(gradient) <= bound * (1 + 1e-5)
-        assert np.linalg.norm(np.triu(pairs)) <= 4 * (1 + 1e-5)
+                assert np.linalg.norm(second) <= second_bound * (1 + SLACK)
+                assert np.linalg.norm(first) <= first_bound * (1 + SLACK)
+        assert np.linalg.norm(gradient) <= bound * (1 + SLACK)
+        assert np.linalg.norm(np.triu(pairs)) <= 4 * (1 + SLACK)
+
+
+# What rounding to float32 adds
+
+
+def rough_person(rng, kind: str, samples: int, dim: int, rank: int) -> Person:
+    """A user far beyond every clip. With `equal` entries the squares under a norm all round the same way."""
+    features = {
+        "equal": np.full((samples, dim), rng.uniform(0.5, 2)),
+        "axis": np.eye(1, dim).repeat(samples, axis=0) * rng.uniform(0.5, 2),
+        "parallel": rng.standard_normal((1, dim)).repeat(samples, axis=0),
+    }[kind]
+    return Person(50 * features, np.full(samples, 99.0), np.eye(1, rank)[0] * rng.uniform(0.5, 2))
+
+
+SHARES = {
+    "samples, A": lambda person, q, eta, zeta: (
+        np.linalg.norm(moments(person.alone, range(1), own_heads, slice(0, q), SampleClip(eta, zeta))[0]) / (q * eta**2)
+    ),
+    "samples, b": lambda person, q, eta, zeta: (
+        np.linalg.norm(moments(person.alone, range(1), own_heads, slice(0, q), SampleClip(eta, zeta))[1])
+        / (q * eta * zeta)
+    ),
+    "users, A": lambda person, q, eta, zeta: (
+        np.linalg.norm(moments(person.alone, range(1), own_heads, slice(0, q), UserClip(eta, zeta))[0]) / eta
+    ),
+    "users, b": lambda person, q, eta, zeta: (
+        np.linalg.norm(moments(person.alone, range(1), own_heads, slice(0, q), UserClip(eta, zeta))[1]) / zeta
+    ),
+    "pairs": lambda person, q, eta, zeta: (
+        np.linalg.norm(np.triu(pair_moments(person.alone, slice(0, q), zeta))) / (q // 2 * zeta**2)
+    ),
+}
+"""Name -> size of what a user adds over its bound."""
+
+
+def largest_share(name: str, rng, tries: int = 40) -> float:
+    """Over users of some shapes and clips of any size."""
+    found = []
+    for samples, dim, rank in ((2, 2, 1), (4, 3, 2), (6, 500, 1)):
+        for kind in ("equal", "axis", "parallel"):
+            for _ in range(tries):
+                person = rough_person(rng, kind, samples, dim, rank)
+                found.append(SHARES[name](person, samples, *map(float, rng.uniform(0.1, 10, 2))))
+    return max(found)
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_rounding_lets_nobody_past_a_clip(name, rng, monkeypatch):
+    """Every bound holds in float32, by a share of 1e-5 or so; without the allowance rounding exceeds some."""
+    assert 1 - 2e-5 < largest_share(name, rng) <= 1
+    if not name.startswith("users"):
+        for module in ("moment_step", "spectral_init"):
+            monkeypatch.setattr(f"privrep.algorithms.{module}.within_float32", lambda bound, additions: bound)
+        assert largest_share(name, rng) > 1 + 5e-8
+
+
+def test_the_joint_bound_holds_in_float32(rng):
+    """Pairs at s = 1/2 with opposite labels, as in the proof of 9/8, at many lengths."""
+    worst = 0.0
+    for _ in range(300):
+        q = int(rng.integers(1, 5))
+        release = moment_release(SampleClip(*map(float, rng.uniform(0.1, 10, 2))), slice(0, q), q, 2)
+        pair = (slanted(q, angle, label, 2, 1, rng.uniform(1, 99)) for angle, label in ((75, 999.0), (15, -999.0)))
+        worst = max(worst, release.distance(*pair) / release.entry.mu)
+    assert 1 - 1e-5 < worst <= 1
+
+
+@pytest.mark.parametrize("power", range(0, 13, 2))
+def test_terms_that_cancel_hide_nothing(power, rng):
+    """y_1 x_1 + y_2 x_2 = 0 before rounding: the norm of b_j is that of what float32 leaves."""
+    clip, shares = UserClip(1.0, 1.0), []
+    for _ in range(50):
+        direction = rng.integers(2**20, 2**21, 3) / 2**21
+        person = Person(
+            np.stack([3 * direction, direction]), np.array([1.0, -3.0]) * 10.0**power, rng.standard_normal(2)
+        )
+        first = moments(person.alone, range(1), own_heads, slice(0, 2), clip)[1]
+        shares.append(np.linalg.norm(first))
+    assert max(shares) <= 1
+
+
+@pytest.mark.parametrize("length", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("bound", [1e-8, 1.0, 1e8])
+def test_factors_of_a_whole_user_fit_into_float32(length, bound, rng):
+    """Samples of very different lengths and the largest labels and heads: the sums are finite and within both bounds."""
+    features = rng.standard_normal((3, 3))
+    features[0] *= length / np.linalg.norm(features[0])
+    clip = UserClip(bound, 1.0)
+    for head in (1e-20, 1.0, 1e12, 1e30):
+        for label in (1.0, 9e11):
+            person = Person(features, np.array([label, -1.0, 1.0]), np.full(2, head))
+            second, first = moments(person.alone, range(1), own_heads, slice(0, 3), clip)
+            assert np.linalg.norm(second) <= bound
+            assert np.linalg.norm(first) <= 1

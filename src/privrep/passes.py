@@ -17,22 +17,21 @@ Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
 
 
 def total(users: UserData, statistic: Callable[[Block], Sums], over: range | None = None) -> Sums:
-    """Sum of a statistic over users.
+    """Sum of a statistic over users, in float64.
 
     Parameters
     ----------
-    statistic : block -> an array, or a tuple of arrays that are summed each, which nobody else writes to.
+    statistic : block -> an array or a number, or a tuple of them, which are summed each.
     over : the users numbered start, ..., stop - 1; all by default.
     """
-    sums = None
+    sums: list[np.ndarray] = []
     for block in users.blocks() if over is None else users.blocks(over.start, over.stop):
-        part = statistic(block)
-        sums = part if sums is None else _added(sums, part)
-    return sums
-
-
-def _added(sums: Sums, part: Sums) -> Sums:
-    return tuple(map(np.add, sums, part)) if isinstance(part, tuple) else sums + part
+        found = statistic(block)
+        terms = found if isinstance(found, tuple) else (found,)
+        sums = sums or [np.zeros(np.shape(term)) for term in terms]
+        for sum_, term in zip(sums, terms, strict=True):
+            sum_ += term
+    return tuple(sums) if isinstance(found, tuple) else sums[0]
 
 
 def parts(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> list[tuple[np.ndarray, ...]]:

@@ -8,7 +8,7 @@ the block and not by the number of users: a block is either kept or drawn again,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import InitVar, asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -29,7 +29,7 @@ FLOATS_PER_BLOCK = 2**18
 
 NORMS = (1e-12, 1e12)
 """Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
-would let a user through a clip; samples outside count as zero."""
+would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
 
 
 @dataclass(frozen=True)
@@ -171,21 +171,42 @@ class UserData(Protocol):
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]: ...
 
 
+def norms_in_domain(features: np.ndarray) -> np.ndarray:
+    """||x_ij||, (m, B) in the dtype of the features; inf outside `NORMS` and where an entry is no number."""
+    with np.errstate(over="ignore"):
+        squared = np.einsum("mbd,mbd->mb", features, features)
+    low, high = NORMS
+    return np.sqrt(np.where((squared >= low**2) & (squared <= high**2), squared, np.float32(np.inf)))
+
+
 @dataclass
 class Block:
     """Users `start` to `start + B - 1`.
+
+    A sample whose feature norm lies outside `NORMS`, or whose label is larger or no number, has features and label zero: it counts
+    as nothing in every statistic, and no sum meets an infinite number.
 
     Attributes
     ----------
     features : (m, B, d) float32; samples first, so that any range of samples is one contiguous matrix.
     labels : (m, B) float32
     heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users. For scoring only, never for fitting.
+    in_domain : the samples are known to lie in the domain, as drawn ones do, and are not looked at.
     """
 
     start: int
     features: np.ndarray
     labels: np.ndarray
     heads: np.ndarray | None = None
+    in_domain: InitVar[bool] = False
+
+    def __post_init__(self, in_domain: bool):
+        if in_domain:
+            return
+        sound = np.isfinite(norms_in_domain(self.features)) & (np.abs(self.labels) <= NORMS[1])
+        if not sound.all():
+            self.features = np.where(sound[:, :, None], self.features, np.zeros_like(self.features))
+            self.labels = np.where(sound, self.labels, np.zeros_like(self.labels))
 
     @property
     def users(self) -> int:
@@ -193,11 +214,8 @@ class Block:
 
     @cached_property
     def feature_norms(self) -> np.ndarray:
-        """||x_ij||, (m, B) float32; inf outside `NORMS`, so that every clip reduces such a sample to nothing."""
-        with np.errstate(over="ignore"):
-            squared = np.einsum("mbd,mbd->mb", self.features, self.features)
-        low, high = NORMS
-        return np.sqrt(np.where((squared >= low**2) & (squared <= high**2), squared, np.float32(np.inf)))
+        """||x_ij||, (m, B) float32; inf for a sample that is zero, so that every clip reduces it to nothing."""
+        return norms_in_domain(self.features)
 
     def take(self, start: int, stop: int) -> Block:
         """The users of this block whose number lies in [start, stop)."""
@@ -205,7 +223,8 @@ class Block:
         if (first, last) == (0, self.users):
             return self
         heads = None if self.heads is None else self.heads[first:last]
-        return Block(self.start + first, self.features[:, first:last], self.labels[:, first:last], heads)
+        part = slice(first, last)
+        return Block(self.start + first, self.features[:, part], self.labels[:, part], heads, in_domain=True)
 
 
 def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
@@ -233,7 +252,7 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
     if problem.label_noise_sd > 0:
         noise = rng.standard_normal(labels.shape, dtype=np.float32)
         labels += np.float32(problem.label_noise_sd) * noise
-    return Block(start, features, labels, heads)
+    return Block(start, features, labels, heads, in_domain=True)
 
 
 @dataclass

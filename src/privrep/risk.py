@@ -46,4 +46,4 @@ def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
         error = block.heads @ users.truth.basis.T - models_of(block)
         return float((error**2).sum())
 
-    return total(users, excess) / users.problem.users
+    return float(total(users, excess) / users.problem.users)

@@ -12,6 +12,7 @@ case, and the smallest eigenvalue of A is returned so that the row shows when it
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,10 +21,13 @@ import numpy as np
 from privrep.heads import HeadRule
 from privrep.passes import total
 from privrep.privacy.accounting import Cost
-from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
+from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar, within_float32
 from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, MOMENTS_COST, USER_MOMENTS_COST, Release
 from privrep.problem import Block, UserData
 from privrep.splits import count
+
+SMALLEST_FACTOR = 1e-20
+"""A user whose A_j would have to be clipped by more than the square of this adds nothing."""
 
 
 class Clip(Protocol):
@@ -59,9 +63,13 @@ class SampleClip:
         return {"eta": self.feature, "zeta": self.label}
 
     def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # ||vec(x v^T)|| = ||x|| ||v||
-        norms = block.feature_norms[samples].astype(np.float64) * np.linalg.norm(heads, axis=1)
-        return clip_factor(norms, self.feature), clip_scalar(block.labels[samples], self.label)
+        # ||vec(x v^T)|| = ||x|| ||v||; for a sample that is zero inf times whatever the head is, and a factor of 0.
+        with np.errstate(invalid="ignore"):
+            norms = block.feature_norms[samples].astype(np.float64) * np.linalg.norm(heads, axis=1)
+        # d squares under a norm; q terms in A_j and q in b_j, which share one sensitivity.
+        additions = block.features.shape[2] + 2 * len(norms)
+        feature, label = (within_float32(bound, additions) for bound in (self.feature, self.label))
+        return clip_factor(norms, feature), clip_scalar(block.labels[samples], label)
 
     def bounds(self, samples: int) -> tuple[float, float]:
         return samples * self.feature**2, samples * self.feature * self.label
@@ -69,7 +77,11 @@ class SampleClip:
 
 @dataclass(frozen=True)
 class UserClip:
-    """Not in the paper: each user's A_j and b_j are clipped as a whole, to `second` and `first`."""
+    """Not in the paper: each user's A_j and b_j are clipped as a whole, to `second` and `first`.
+
+    The norms that are clipped include what float32 can add to the sums. Terms of b_j may cancel in exact arithmetic and not when
+    each is rounded.
+    """
 
     second: float
     first: float
@@ -90,11 +102,18 @@ class UserClip:
         labels = block.labels[samples]
         squared = np.einsum("bk,bk->b", heads, heads)
         # A_j = (X_j^T X_j) kron (v v^T), and X X^T has the norm of X^T X.
-        second = np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * squared
-        first = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) * np.sqrt(squared)
-        in_domain = np.isfinite(block.feature_norms[samples]).all(axis=0)
-        root = np.where(in_domain, np.sqrt(clip_factor(second, self.second)), 0.0)
-        # A user outside the domain is clipped to nothing, in both statistics.
+        kernel = features @ features.transpose(0, 2, 1)
+        squares = np.einsum("bqq->bq", kernel)
+        # What rounding of the terms and of their sum can add, however far the terms of b_j cancel.
+        rounding = (2 * len(labels) + 16) * 2.0**-24
+        terms = np.einsum("bq,qb->b", np.sqrt(squares), np.abs(labels))
+        second = (np.linalg.norm(kernel, axis=(1, 2)) + rounding * squares.sum(axis=1)) * squared
+        first = (np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) + rounding * terms) * np.sqrt(
+            squared
+        )
+        root = np.sqrt(clip_factor(second, self.second))
+        # A user far beyond the bound is clipped to nothing, in both statistics: its factors would not fit into float32.
+        root[~(root > SMALLEST_FACTOR)] = 0
         label_factor = np.divide(clip_factor(first, self.first), root, out=np.zeros_like(root), where=root > 0)
         shape = labels.shape
         return np.broadcast_to(root, shape), (labels * label_factor).astype(np.float32)
@@ -106,17 +125,28 @@ class UserClip:
 def moments(
     users: UserData, batch: range, head_rule: HeadRule, samples: slice, clip: Clip
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A (dk, dk) and b (dk,) of a batch of users before noise, float64. Entry c*d + r of w is x_r v_c."""
+    """A (dk, dk) and b (dk,) of a batch of users before noise, float64. Entry c*d + r of w is x_r v_c.
+
+    What a user adds keeps its bounds in float32. That the float32 sum over a block rounds otherwise with another user in it is
+    not counted.
+    """
+    store = np.empty(0, np.float32)
 
     def statistics(block: Block) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal store
         heads = head_rule(block)
         scale, labels = clip.scale(block, samples, heads)
         features = block.features[samples]
         # Heads of near-singular fits can be huge: clip in float64, where the norms are exact, before rounding.
         weights = (scale[:, :, None] * heads).astype(np.float32)
-        rows = np.multiply(weights[:, :, :, None], features[:, :, None, :])
-        rows = rows.reshape(-1, heads.shape[1] * features.shape[2])
-        return (rows.T @ rows).astype(np.float64), (labels.reshape(-1) @ rows).astype(np.float64)
+        shape = (*weights.shape, features.shape[2])
+        # One piece of memory for the rows of all blocks: fresh memory for each costs as much as the arithmetic.
+        if store.size < math.prod(shape):
+            store = np.empty(math.prod(shape), np.float32)
+        rows = store[: math.prod(shape)].reshape(shape)
+        np.multiply(weights[:, :, :, None], features[:, :, None, :], out=rows)
+        rows = rows.reshape(-1, shape[2] * shape[3])
+        return rows.T @ rows, labels.reshape(-1) @ rows
 
     return total(users, statistics, batch)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from privrep.passes import total
 from privrep.privacy.accounting import Cost, Theorem
-from privrep.privacy.clipping import check_bound, clip_scalar
+from privrep.privacy.clipping import check_bound, clip_scalar, within_float32
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.problem import Block, Problem, UserData
 from privrep.splits import count, split_samples
@@ -35,13 +35,15 @@ def pair_moments(users: UserData, samples: slice, label_clip: float) -> np.ndarr
     dim = users.problem.dim
     firsts = slice(samples.start, samples.stop, 2)
     seconds = slice(samples.start + 1, samples.stop, 2)
+    # d squares under a norm, and P pairs in a sum.
+    bound = within_float32(label_clip, dim + count(samples) // 2)
 
     def products(block: Block) -> np.ndarray:
-        labels, norms = clip_scalar(block.labels, label_clip), block.feature_norms
+        labels, norms = clip_scalar(block.labels, bound), block.feature_norms
         weights = np.divide(labels, norms, out=np.zeros_like(labels), where=np.isfinite(norms))
         left = (block.features[firsts] * weights[firsts, :, None]).reshape(-1, dim)
         right = (block.features[seconds] * weights[seconds, :, None]).reshape(-1, dim)
-        return (left.T @ right).astype(np.float64)
+        return left.T @ right
 
     moments = total(users, products)
     return np.triu(moments) + np.triu(moments, 1).T

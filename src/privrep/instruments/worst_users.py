@@ -29,8 +29,8 @@ class MadeUpUsers:
 
 
 def made_up_user(vector: np.ndarray, samples: int, dim: int, rank: int) -> MadeUpUsers:
-    """A user from samples * (dim + 1) + rank free numbers: features, labels, head."""
-    features, labels, head = np.split(vector, [samples * dim, samples * (dim + 1)])
+    """A user from samples * (dim + 1) + rank free numbers: features, labels, head; in float32, as all users are."""
+    features, labels, head = np.split(vector.astype(np.float32), [samples * dim, samples * (dim + 1)])
     block = Block(0, features.reshape(samples, 1, dim), labels.reshape(samples, 1), head.reshape(1, rank))
     return MadeUpUsers(Problem(1, samples, dim, rank), block)
 

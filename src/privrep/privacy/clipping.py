@@ -14,6 +14,20 @@ def clip_factor(norm: np.ndarray, bound: float) -> np.ndarray:
     return np.where(np.isfinite(norm), np.minimum(factor, 1), 0).astype(factor.dtype)
 
 
+def within_float32(bound: float, additions: int) -> float:
+    """The bound to clip to, so that what is clipped and added in float32 stays within `bound`; less by (additions + 16) 2^-25.
+
+    Rounding a number moves it by at most 2^-24 of itself, and so does each addition to a sum of terms of one sign. A norm is the root of
+    such a sum, and a product of two clipped parts is bounded by both their shares: half counts. The 16 stand for at most 8 more
+    roundings: of the root, the label, the factor and the products.
+
+    Parameters
+    ----------
+    additions : terms under the root, and those that a user's sum has, as often as the statistic needs.
+    """
+    return bound * (1 - (additions + 16) * 2.0**-25)
+
+
 def clip_scalar(value: np.ndarray, bound: float) -> np.ndarray:
     """Clip each entry to [-bound, bound]."""
     return np.clip(value, -bound, bound)
