@@ -11,8 +11,8 @@ from privrep.algorithms.altmin import fitted_heads
 from privrep.algorithms.moment_step import SampleClip, moment_step, moments
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds, true_heads
-from privrep.formulas import noise_ratio
 from privrep.heads import fit_heads
+from privrep.laws.jain2021 import noise_ratio
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import MOMENTS_COST, symmetric_noise

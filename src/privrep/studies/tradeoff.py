@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep import formulas
 from privrep.clip_laws import CutStep, sample_step, user_step
 from privrep.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.laws import jain2021
 from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream
 from privrep.scaling import Fit, Window, fit_all, fit_measures
@@ -108,7 +108,7 @@ def first_laws(row: pd.Series) -> dict[str, float]:
     def excess(log_users: float) -> float:
         scale = row["users"] / math.exp(log_users)
         moved = CutStep(step.second * scale, step.first * scale)
-        return formulas.personal_risk(moved.frobenius(d, k) ** 2, k, final, 0) - row["target"]
+        return jain2021.personal_risk(moved.frobenius(d, k) ** 2, k, final, 0) - row["target"]
 
     return {
         "noise_ratio": 0.0 if row["algorithm"] == "smallest_users" else ratio,
@@ -122,7 +122,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range, F9) and users_law, the n at which the
     laws reach the target."""
     frobenius, spectral = centaur_floors(cells)
-    risk = formulas.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
+    risk = jain2021.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
     plain = (cells["head_condition"] == 1) & (cells["label_noise_sd"] == 0)
     table = cells.assign(
         noise_ratio=0.0,
