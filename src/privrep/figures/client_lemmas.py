@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from privrep.figures.sweeps import claimed_exponents, draw_fits
 from privrep.laws import shen2023
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all
 from privrep.studies.client_lemmas import (
     BALL,
@@ -48,7 +49,7 @@ LEMMAS = {
 }
 CONSTANTS = (1, 0.1, 0.01)
 """c_zeta of the lines beside the largest gradients."""
-HEADS = {"sphere": "one length", "aniso": "condition 1 to 3", "gauss": "Gaussian", "heavy": "one in 100 long"}
+HEADS = {"sphere": "one length", "aniso": "unequal", "gauss": "Gaussian", "heavy": f"one in {HEAVY_EVERY} long"}
 """Law of the heads -> label."""
 
 

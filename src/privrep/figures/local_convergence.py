@@ -25,7 +25,7 @@ LABEL_NOISE = {
     f"label-noise {name}": sign for name, sign in {"n": "n", "d": "d", "k": "k", "Delta": "Δ", "NSR": "NSR"}.items()
 }
 FLOOR = {f"floor {name}": name for name in ("n", "m", "d", "k", "NSR", "T")}
-LAWS = {"gauss n": "Gaussian heads", "aniso n": "condition 1.5", "printed n": "thresholds over logarithms"}
+LAWS = {"gauss n": "Gaussian heads", "aniso n": "unequal heads", "printed n": "thresholds over logarithms"}
 LEMMAS = {
     "B.3 n": "B.3, noise on A: n",
     "B.3 d": "B.3, noise on A: d",

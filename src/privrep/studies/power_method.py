@@ -42,8 +42,8 @@ BOOTSTRAP = 200
 """Bootstrap draws for the measures that are no exponents."""
 OUTSIDE = "not reached within the values that were run"
 """Why an interpolated number is NaN."""
-TAUS, TAU_RUNS, TAU_GAP = (2, 4, 8, 16), 1000, 0.5
-"""For its failures: tau of Theorem G.1, runs for each, and the gap."""
+TAUS, TAU_RUNS, TAU_GAP, TAU_DIM = (2, 4, 8, 16), 1000, 0.5, 20
+"""For its failures: tau of Theorem G.1, runs for each, the gap and the dimension."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -368,8 +368,8 @@ def tau_points() -> pd.DataFrame:
     """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d tau / eps) iterations, against tau."""
     points = []
     for tau in TAUS:
-        limit = int(4 / TAU_GAP * np.log(RANK * 20 * tau / NEAR))
-        failed = int((npm_distances(20, TAU_GAP, tau, limit, TAU_RUNS, 0)[-1] > NEAR).sum())
+        limit = int(4 / TAU_GAP * np.log(RANK * TAU_DIM * tau / NEAR))
+        failed = int((npm_distances(TAU_DIM, TAU_GAP, tau, limit, TAU_RUNS, 0)[-1] > NEAR).sum())
         ends = stats.binomtest(failed, TAU_RUNS).proportion_ci()
         points.append({"tau": tau, "failed": failed / TAU_RUNS, "ci_low": ends.low, "ci_high": ends.high})
     return pd.DataFrame(points)

@@ -30,6 +30,8 @@ LOST = 0.2
 """A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
 TELLS = 0.25
 """An exponent whose interval reaches farther than this to either side cannot tell 1.5 from 1."""
+COUNTED_DIM = 80
+"""Dimension at which numbers sent and multiplications are counted."""
 WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
 FIRST_ALGORITHMS = ("altmin", "smallest_users")
@@ -459,5 +461,5 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     for name in ("numbers_sent", "multiplications"):
         counts, label = {who: getattr(one, name) for who, one in does.items()}, name.replace("_", " ")
         found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
-        found += [exact(f"{label}, {who}, d = 80", needed(80, 2)) for who, needed in counts.items()]
+        found += [exact(f"{label}, {who}, d = {COUNTED_DIM}", needed(COUNTED_DIM, 2)) for who, needed in counts.items()]
     return found
