@@ -81,9 +81,11 @@ def end(processes: list[psutil.Process]) -> None:
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
-    for process in psutil.wait_procs(processes, timeout=10)[1]:
+    _, left = psutil.wait_procs(processes, timeout=10)
+    for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
+    psutil.wait_procs(left, timeout=10)
 
 
 def unlock(folder: Path) -> bool:
