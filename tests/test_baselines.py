@@ -7,11 +7,11 @@ import pytest
 from conftest import FALSE_ALARM, check_sd, fixed_noise, gather, make_task, sd_matches, uncorrelated
 from scipy import stats
 
-from privrep import formulas
 from privrep.algorithms import gradient_descent, own_data, reference_model, single_model
 from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.algorithms.starts import GivenStart
 from privrep.fitting import fit
+from privrep.laws import jain2021
 from privrep.privacy.accounting import Budget
 from privrep.problem import Problem, Users
 from privrep.risk import personal_risk
@@ -116,9 +116,9 @@ def test_planted_subspace_risk(head_law, sine, sigma):
     errors = ((thetas(users) - heads[:, :, 0] @ outcome.subspace.T) ** 2).sum(axis=1)
     assert outcome.excess_risk == pytest.approx(errors.mean(), rel=1e-5)
     limit = stats.norm.isf(FALSE_ALARM / 2) * stats.sem(errors)
-    expected = formulas.personal_risk(2 * sine**2, 2, 16, sigma)
+    expected = jain2021.personal_risk(2 * sine**2, 2, 16, sigma)
     assert abs(outcome.excess_risk - expected) < limit
-    wrong = [2 * sine**2, 1.1 * expected] + [formulas.personal_risk(2 * sine**2, 2, h, sigma) for h in (8, 32)]
+    wrong = [2 * sine**2, 1.1 * expected] + [jain2021.personal_risk(2 * sine**2, 2, h, sigma) for h in (8, 32)]
     for value in wrong:
         assert abs(outcome.excess_risk - value) > limit
 

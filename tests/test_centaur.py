@@ -14,12 +14,12 @@ from conftest import FakeUsers, Recorder, door, fake_users, fixed_noise, gather,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep import formulas
 from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.centaur import Options, client, representation_gradients
 from privrep.algorithms.power_method import RandomStarts, power_method
 from privrep.algorithms.server import Server
 from privrep.fitting import fit, with_truth
+from privrep.laws import shen2023
 from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, Truth, Users
@@ -307,8 +307,8 @@ def test_the_steady_state_follows_its_law(change, options):
     measured, law = steady(problem, **options)
     assert law.fits(measured)
     step, lam = options.get("step", 0.25), problem.head_scales**2
-    noise = formulas.centaur_noise(problem.users, 0.05, 3.0, step, lam[0])
-    assert formulas.centaur_frobenius(noise, problem.dim, lam / lam[0], step) == pytest.approx(law.value, rel=1e-12)
+    noise = shen2023.centaur_noise(problem.users, 0.05, 3.0, step, lam[0])
+    assert shen2023.centaur_frobenius(noise, problem.dim, lam / lam[0], step) == pytest.approx(law.value, rel=1e-12)
     for factor in (2**-0.5, 2**0.5):
         assert not law.fits(measured, factor)
 

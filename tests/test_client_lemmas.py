@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from privrep import formulas
 from privrep.algorithms import centaur
 from privrep.fitting import fit
 from privrep.instruments.client_lemmas import Options, clients
+from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.problem import HEAVY_EVERY, Problem, Users
 from privrep.studies import client_lemmas as study
@@ -294,7 +294,7 @@ def test_long_heads_raise_the_deviation(factor):
     heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
     squares = (heads**2).sum(axis=1)
     assert row["incoherence"] == pytest.approx(problem.longest_head, rel=1e-12)
-    plain = formulas.gradient_deviation(HEAVY_EVERY, 7, 2, 9, 0.4)
+    plain = shen2023.gradient_deviation(HEAVY_EVERY, 7, 2, 9, 0.4)
     assert row["deviation"] / plain == pytest.approx(math.sqrt((squares**2).mean()) / squares.mean(), rel=1e-5)
 
 

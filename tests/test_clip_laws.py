@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from conftest import fixed_noise, make_task
 
-from privrep import formulas
 from privrep.algorithms.altmin import Options
 from privrep.clip_laws import kept, sample_step, user_step
 from privrep.fitting import fit
+from privrep.laws import jain2021
 from privrep.problem import Problem, Users
 from privrep.subspace import dist_frobenius
 from privrep.thresholds import user_units
@@ -19,8 +19,8 @@ def test_no_clip_keeps_all():
     """alpha = beta = 1 far above the data, and the law is F3."""
     assert kept(20, 2, 1e9, 1e9) == (pytest.approx(1, abs=1e-3), pytest.approx(1, abs=1e-3))
     step = sample_step(10**7, 20, 2, 0.8, 30.0, 12.0)
-    assert step.ratio(20, 2) == pytest.approx(formulas.noise_ratio(10**7, 20, 2, 0.8, 30.0), rel=1e-3)
-    assert step.frobenius(20, 2) == pytest.approx(formulas.step_privacy(10**7, 20, 2, 0.8, 30.0, 12.0), rel=1e-3)
+    assert step.ratio(20, 2) == pytest.approx(jain2021.noise_ratio(10**7, 20, 2, 0.8, 30.0), rel=1e-3)
+    assert step.frobenius(20, 2) == pytest.approx(jain2021.step_privacy(10**7, 20, 2, 0.8, 30.0, 12.0), rel=1e-3)
 
 
 @pytest.mark.parametrize(("feature", "label"), [(3.0, 1.0), (7.0, 0.2), (1e-4, 1e-4)])

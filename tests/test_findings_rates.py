@@ -10,8 +10,8 @@ import pytest
 
 from privrep.config import read_claims
 from privrep.measure import MEASURE_COLUMNS
-from privrep.report.findings.sizes import sizes
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.scaling import read_fits
 
 STUDIES = (
@@ -259,9 +259,26 @@ SIZES = {
     "rounds": 60,
     "epsilon": 5.0,
 }
-SIZES |= {"start_sine": 0.7, "label_noise_sd": 1.0, "clip": 0.4, "init_clip": 0.125}
+SIZES |= {
+    "start_sine": 0.7,
+    "label_noise_sd": 1.0,
+    "clip": 0.4,
+    "init_clip": 0.125,
+    "clip_feature": 1.5,
+    "head_condition": 3.0,
+}
 NAMED = ("start-printed", "theory", "printed", "noise", "clip", "select", "main", "rank-far", "general_centaur")
-NAMED += ("general_centaur-clips", "dp_fedavg-long")
+NAMED += (
+    "general_centaur-clips",
+    "dp_fedavg-long",
+    "n-gauss",
+    "n-aniso",
+    "n-printed",
+    "A-rank",
+    "A-condition",
+    "A-tight",
+)
+NAMED += ("B", "B-random")
 CELLS = pd.concat([CELLS, pd.DataFrame([{"series": name} | SIZES for name in NAMED])], ignore_index=True)
 """The rows whose sizes the prose names."""
 
@@ -300,6 +317,7 @@ def test_a_size_that_differs_is_not_named():
     """Prose names the one value of a series; a sweep or no series at all is an error, not a wrong number."""
     cells = pd.DataFrame({"series": ["a", "a", "b"], "users": [100, 100, 7], "rank": [1, 2, 3]})
     assert sizes(cells, "a", "users") == ("100",)
-    for series, column in (("a", "rank"), ("c", "users")):
-        with pytest.raises(ValueError, match="can name only one"):
-            sizes(cells, series, column)
+    with pytest.raises(ValueError, match="can name only one"):
+        sizes(cells, "a", "rank")
+    with pytest.raises(ValueError, match="no series 'c'"):
+        sizes(cells, "c", "users")

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from conftest import gather, make_task
 
-from privrep import formulas
 from privrep.config import ROOT, read_claims, read_config, read_study, read_yaml
 from privrep.figures.heterogeneity import draw
 from privrep.fitting import fit
 from privrep.grids import expand
 from privrep.instruments import update_norms
+from privrep.laws import shen2023
 from privrep.problem import Problem, Users
 from privrep.results import COLUMNS, run_cell
 from privrep.studies import heterogeneity
@@ -88,8 +88,8 @@ def test_laws_of_the_norms(sine, rank, samples, sigma):
     """
     problem = Problem(8000, 2 * samples, 24, rank, head_law="sphere", label_noise_sd=sigma)
     told = scores(problem, sine, samples)
-    full = formulas.model_update(rank * (1 + sine**2), 24, samples, sigma)
-    representation = formulas.representation_update(sine, 24, rank, samples, sigma)
+    full = shen2023.model_update(rank * (1 + sine**2), 24, samples, sigma)
+    representation = shen2023.representation_update(sine, 24, rank, samples, sigma)
     assert told["full_rms"] == pytest.approx(full, rel=0.04)
     assert told["representation_rms"] == pytest.approx(representation, rel=0.04)
     assert told["full_rms"] != pytest.approx(np.sqrt(rank * (1 + sine**2) + sigma**2), rel=0.04)

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep import formulas
 from privrep.config import read_claims, read_config, read_study
 from privrep.grids import Cell, expand
+from privrep.laws import jain2021
 from privrep.measure import share
 from privrep.results import COLUMNS, cell_row
 from privrep.scaling import Spec, read_fits, slope_weights
@@ -92,12 +92,12 @@ def test_the_logarithms_are_divided_out_and_nothing_else():
     row = steps[steps["series"] == "n-printed"].query("noise_multiplier > 0").iloc[0]
     n, d, k = row["users"] / row["batches"], row["dim"], row["rank"]
     eta, zeta = row["clip_feature"] * np.sqrt(d * k), row["clip_label"] * np.sqrt(k)
-    plain = formulas.step_privacy(n, d, k, row["noise_multiplier"], eta, zeta)
+    plain = jain2021.step_privacy(n, d, k, row["noise_multiplier"], eta, zeta)
     assert row["privacy_over_log"] == pytest.approx(plain)
     row = starts[starts["series"] == "n-printed"].query("noise_multiplier > 0").iloc[0]
     n, d, k = row["users"], row["dim"], row["rank"]
     zeta = row["init_label_clip"] * np.sqrt(k)
-    plain = formulas.init_privacy_frobenius(n, d, k, row["noise_multiplier"], zeta)
+    plain = jain2021.init_privacy_frobenius(n, d, k, row["noise_multiplier"], zeta)
     assert row["privacy_F_over_log"] == pytest.approx(plain)
 
 
@@ -118,7 +118,7 @@ def test_a_share_has_the_ends_of_clopper_and_pearson():
 def test_equation_22_counts_the_samples_of_the_fit():
     """Its m is the number of columns of X, half of a user's samples in Theorem 4.2; the last term of the theorem has all of them."""
     k, m, sigma = 2, 16, 1.0
-    risk_of = formulas.personal_risk(0.0, k, m / 2, sigma)
+    risk_of = jain2021.personal_risk(0.0, k, m / 2, sigma)
     rows = [
         {"series": "heads", "samples": m, "start_sine": 0.0, "label_noise_sd": sigma, "rank": k, "seed": seed}
         | {"excess_risk": risk_of, "subspace_risk": 0.0}

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from conftest import fixed_noise, make_task
 
-from privrep import formulas
 from privrep.algorithms import altmin, centaur
 from privrep.config import ROOT, read_yaml
 from privrep.fitting import fit
+from privrep.laws import jain2021, shared
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, Users
 from privrep.studies import tradeoff
@@ -199,19 +199,19 @@ def test_laws_of_both_methods():
     }
     noisy, silent = first | {"label_noise_sd": 1.0}, first | {"noise_multiplier": 0.0}
     table = tradeoff.with_predictions(pd.DataFrame([first, second, noisy, silent]))
-    x = formulas.noise_ratio(50_000, 40, 2, 0.8, 40.0)
+    x = jain2021.noise_ratio(50_000, 40, 2, 0.8, 40.0)
     assert table["noise_ratio"].tolist() == [pytest.approx(x, rel=1e-3), 0, pytest.approx(x, rel=1e-3), 0]
     labels = (1 + 144 / (2 * 1600)) ** 0.5
-    assert table["law_F"][0] == pytest.approx(formulas.step_privacy_resolved(x, 40, 2) * labels, rel=1e-3)
-    assert table["law_2"][0] == pytest.approx(table["law_F"][0] * formulas.edge(40, 2) / 76**0.5)
+    assert table["law_F"][0] == pytest.approx(jain2021.step_privacy_resolved(x, 40, 2) * labels, rel=1e-3)
+    assert table["law_2"][0] == pytest.approx(table["law_F"][0] * shared.edge(40, 2) / 76**0.5)
     assert table[["law_F", "law_2", "users_law"]].loc[2:].isna().all(axis=None)
     noise = 0.25 * 2 * 3.7 * 9 / 50_000
     assert table["law_F"][1] == pytest.approx(noise * (2 * 38 / (1 - 0.75**2)) ** 0.5)
-    assert table["law_2"][1] == pytest.approx(noise * formulas.edge(40, 2) / (1 - 0.75**2) ** 0.5)
+    assert table["law_2"][1] == pytest.approx(noise * shared.edge(40, 2) / (1 - 0.75**2) ** 0.5)
     risk = table["law_F"][1] ** 2 * (1 + 2 / 29)
     assert table["users_law"][1] == pytest.approx(50_000 * (risk / 0.02) ** 0.5)
     again = tradeoff.with_predictions(pd.DataFrame([first | {"users": table["users_law"][0]}, second]))
-    assert formulas.personal_risk(again["law_F"][0] ** 2, 2, 32, 0) == pytest.approx(0.02, rel=1e-6)
+    assert jain2021.personal_risk(again["law_F"][0] ** 2, 2, 32, 0) == pytest.approx(0.02, rel=1e-6)
 
 
 def test_x_of_heads_of_several_lengths_is_that_of_the_shortest():
@@ -219,7 +219,7 @@ def test_x_of_heads_of_several_lengths_is_that_of_the_shortest():
     row = {"users": 50_000, "samples": 32, "dim": 40, "rank": 2, "noise_multiplier": 0.8, "eta": 200.0, "zeta": 60.0}
     row |= {"head_condition": 3.0, "label_noise_sd": 0.0, "clip_unit": "sample", "split": "text"}
     assert tradeoff.first_step(pd.Series(row))[1] == pytest.approx(
-        formulas.noise_ratio(50_000, 40, 2, 0.8, 200.0), rel=1e-3
+        jain2021.noise_ratio(50_000, 40, 2, 0.8, 200.0), rel=1e-3
     )
 
 

@@ -1,4 +1,13 @@
-"""Numbers typed into prose are found: findings read what was measured from the tables, captions name settings alone."""
+"""Numbers typed into prose are found: what was measured comes from the tables, sizes of what was run from the cells.
+
+Looked at are the findings, the captions, the labels of the figures and the report's notebook. Found are decimals, percentages, counts of
+rounds, runs, users and the like (in digits, or in words from two on), and sizes: numbers after n, m, d, k, q, T or L and an equals sign,
+after epsilon, kappa, condition, noise, sine or distance. It does not matter whether a study has the number as a setting: at another scale it
+may have another one. What may be typed is in DEFINITIONS and ALLOWED. Not found are other whole numbers, fractions such as 1/2, and
+relations in words, such as "a quarter" or "twice".
+
+Claims name sizes as part of what is claimed. There a size has to be a setting of the study at every scale at which the claim is judged.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +18,20 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
 
+import pandas as pd
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.config import read_config, read_study, read_yaml
+from privrep.config import ConfigError, read_claims, read_config, read_study, read_yaml
+from privrep.grids import expand
+from privrep.report.captions import PLACEHOLDER, Caption, read_captions
+from privrep.report.sizes import found
+from privrep.results import cell_row
 from privrep.scaling import Window
+from privrep.studies.tradeoff import CONDITIONS
 
 FINDINGS = sorted((ROOT / "src" / "privrep" / "report" / "findings").glob("*.py"))
+FIGURES = sorted((ROOT / "src" / "privrep" / "figures").glob("*.py"))
 
 LOOKUPS = (
     "judged",
@@ -24,6 +40,7 @@ LOOKUPS = (
     "text",
     "seeds",
     "numbered",
+    "of_law",
     "exponent",
     "isin",
     "startswith",
@@ -45,27 +62,38 @@ DEFINITIONS = (
 """What may be typed anywhere: places in the papers, equations, names of laws and errata, powers, the level of intervals."""
 
 COUNTED = "rounds|runs|times|users|seeds|repetitions|starts|samples|epochs|draws|iterations|candidates"
-NUMBER = r"\d[\d,]*(?:\.\d+)?"
-TYPED = re.compile(
-    rf"\d[\d,]*\.\d+|{NUMBER}(?=\s?\\?%)|\b{NUMBER}(?=\s(?:{COUNTED})\b)|(?<=[nmdkTL]\s=\s){NUMBER}|(?:(?<=\\approx )|(?<=\\simeq )){NUMBER}"
-)
-"""Decimals, percentages, counts and sizes."""
+WORDS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eighteen|twenty|forty|fifty|sixty|hundred"
+NUMBER = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
+SIGNS = r"(?<![\w\\])(?:[nmdkqTL]|epsilon|kappa|ε|κ|\\varepsilon|\\kappa)\s?=\s?|\\(?:approx|simeq) "
+WORDED = r"\b(?:condition(?: number)?|noise(?: of sd)?|sine|distance) "
+COEFFICIENT = r"\s?(?:[nmdk]\b|kappa|\\)"
+SIZE = rf"(?:{SIGNS}|{WORDED})({NUMBER})(?!{COEFFICIENT})"
+COUNT = rf"\b({NUMBER}|{WORDS})(?=\s(?:{COUNTED})\b)"
+TYPED = re.compile(rf"{SIZE}|({NUMBER})(?=\s?\\?%)|{COUNT}|(\d[\d,]*\.\d+)")
+"""Sizes, percentages, counts and decimals."""
+SIZES = re.compile(rf"{SIZE}|{COUNT}")
 
 ALLOWED = {
-    ("power_method", "3.5"): "half the exponent of k in eq. (67) at the prescribed clip, by arithmetic",
+    ("findings/accounting", "1"): "the claimed epsilon at which the measures are taken, part of their names",
+    ("findings/power_method", "99"): "the probability that Lemma F.1 states, in per cent",
+    ("findings/power_method", "3.5"): "half the exponent of k in eq. (67) at the prescribed clip, by arithmetic",
+    ("findings/tradeoff", "1.5"): "the exponent that shen2023 states for jain2021",
+    ("figures/figure2", "5"): "the epsilon that the paper states",
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
     ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
-    ("comparison/cost", "36"): "default of privrep.algorithms.centaur, T_0",
-    ("comparison/cost", "14"): "default of privrep.algorithms.centaur, L",
-    ("shen2023/gradient_norms", "0.01"): "values of c_zeta that are drawn, CONSTANTS of privrep.figures.client_lemmas",
+    ("comparison/settings", "1.5"): "the exponent that shen2023 states for jain2021",
+    ("shen2023/gradient_norms", "0.1"): "value of c_zeta that is drawn, CONSTANTS of privrep.figures.client_lemmas",
+    ("shen2023/gradient_norms", "0.01"): "value of c_zeta that is drawn, CONSTANTS of privrep.figures.client_lemmas",
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
+    ("shen2023/update_norms", "1"): "the rank that the law is for",
     ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
+    ("notebook", "five"): "repetitions below which privrep gives no interval",
 }
-"""File of findings or id of a figure, number -> why it is no measured one."""
+"""File or id of a figure, number -> why it may be typed."""
 
 
 def numbers(value: object) -> Iterator[float]:
-    """All numbers inside a configuration, those inside texts included."""
+    """All numbers inside a configuration, those inside texts excepted."""
     if isinstance(value, dict):
         for inner in value.values():
             yield from numbers(inner)
@@ -77,11 +105,17 @@ def numbers(value: object) -> Iterator[float]:
 
 
 @cache
-def settings(study: str) -> frozenset[float]:
-    """The numbers that were fixed for a study: in its file, as constants of its module, and by the window of all fits."""
+def config_of(scale: str) -> dict:
+    overlays = [] if scale == "default" else [ROOT / "config" / "scales" / f"{scale}.yaml"]
+    return read_config(overlays)
+
+
+@cache
+def settings(study: str, scale: str) -> frozenset[float]:
+    """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of all fits."""
     module = vars(importlib.import_module(f"privrep.studies.{study}"))
     constants = [value for name, value in module.items() if name.isupper()]
-    return frozenset(numbers([read_study(read_config(), study), constants, asdict(Window())]))
+    return frozenset(numbers([read_study(config_of(scale), study), constants, asdict(Window())]))
 
 
 def docstrings(tree: ast.AST) -> set[ast.AST]:
@@ -122,49 +156,154 @@ def prose(source: str) -> Iterator[str]:
             yield node.value
 
 
-def typed(text: str, study: str, where: str) -> list[str]:
-    """Numbers in a text that look measured: no definition, no setting of the study, and not allowed."""
-    for pattern in DEFINITIONS:
-        text = re.sub(pattern, "", text)
-    found = [match.replace(",", "").rstrip(".") for match in TYPED.findall(text)]
-    fixed = settings(study)
-    return [
-        number
-        for number in found
-        if not {float(number), float(number) / 100} & fixed and (where, number) not in ALLOWED
-    ]
+def named_in(text: str, pattern: re.Pattern) -> list[str]:
+    """Numbers that a pattern finds in a text, definitions and placeholders left out."""
+    for known in (*DEFINITIONS, PLACEHOLDER.pattern):
+        text = re.sub(known, "", text)
+    found = [next(filter(None, match.groups())) for match in pattern.finditer(text)]
+    return [number.replace(",", "").rstrip(".") for number in found]
 
 
-@cache
-def studies_of_figures() -> dict[str, str]:
-    """Id of a figure -> its study."""
-    studies = [read_yaml(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))]
-    return {figure: study["study"] for study in studies for figure in study["figures"]}
+def typed(text: str, where: str) -> list[str]:
+    """Numbers in a text that are no definition and not allowed."""
+    return [number for number in named_in(text, TYPED) if (where, number) not in ALLOWED]
 
 
-def is_study(name: str) -> bool:
-    return (ROOT / "config" / "studies" / f"{name}.yaml").exists()
-
-
-@pytest.mark.parametrize("path", [path for path in FINDINGS if is_study(path.stem)], ids=lambda path: path.stem)
-def test_findings_type_no_measured_number(path):
-    """Each number in prose is put in from a table, or is a setting."""
-    found = [(number, text) for text in prose(path.read_text()) for number in typed(text, path.stem, path.stem)]
-    assert not found, f"read these from the tables of the run, or name them in ALLOWED with a reason: {found}"
-
-
+STATED = [claim for paper in ("jain2021", "shen2023") for claim in read_claims(paper)]
+QUANTITIES = {quantity["quantity"] for claim in STATED for quantity in claim.get("quantities", [])}
 CAPTIONS = {
     figure: caption
     for path in sorted((ROOT / "config" / "claims").glob("*.yaml"))
-    for figure, caption in read_yaml(path).get("captions", {}).items()
+    for figure, caption in read_captions(path).items()
 }
 
 
+def found_in(path) -> list[tuple[str, str]]:
+    """Typed numbers in the prose of a module, each with its text; names of claims' quantities and bare numbers are no prose."""
+    texts = [text for text in prose(path.read_text()) if text not in QUANTITIES and re.search(r"[A-Za-z]", text)]
+    where = f"{path.parent.name}/{path.stem}"
+    return [(number, text) for text in texts for number in typed(text, where)]
+
+
+@pytest.mark.parametrize("path", FINDINGS + FIGURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_number_is_typed_into_prose_and_labels(path):
+    """Each number is put in from a table, the cells or a constant."""
+    found = found_in(path)
+    assert not found, f"read these from the tables of the run, or name them in ALLOWED with a reason: {found}"
+
+
 @pytest.mark.parametrize("figure", CAPTIONS)
-def test_captions_name_settings_alone(figure):
-    """A size that the study no longer has, or a result, shows here."""
-    study = studies_of_figures()[figure]
-    assert typed(CAPTIONS[figure], study, figure) == []
+def test_no_number_is_typed_into_captions(figure):
+    """Sizes are placeholders; results stand in the findings."""
+    assert typed(CAPTIONS[figure].text, figure) == []
+
+
+def test_no_number_is_typed_into_the_notebook():
+    """The text between the sections says nothing about a run."""
+    lines = (ROOT / "workflow" / "notebooks" / "report.py").read_text().splitlines()
+    text = "\n".join(line[2:] for line in lines if line.startswith("# "))
+    assert typed(text, "notebook") == []
+
+
+def test_every_exception_is_needed():
+    """An entry of ALLOWED whose text is gone goes, too."""
+    texts = {f"{path.parent.name}/{path.stem}": " ".join(prose(path.read_text())) for path in FINDINGS + FIGURES}
+    texts |= {figure: caption.text for figure, caption in CAPTIONS.items()}
+    texts["notebook"] = (ROOT / "workflow" / "notebooks" / "report.py").read_text()
+    assert [key for key in ALLOWED if key[1] not in named_in(texts[key[0]], TYPED)] == []
+
+
+STUDIES = {
+    study["study"]: study
+    for study in (read_yaml(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))
+}
+SCALES = ("tiny", "quick", "default", "paper")
+
+
+@cache
+def planned(study: str, scale: str) -> pd.DataFrame | None:
+    """The cells of a study as they are known before the run; none for a study of arithmetic."""
+    rows = [cell_row(cell) for cell in expand(read_study(config_of(scale), study))]
+    return pd.DataFrame(rows) if rows else None
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_captions_can_be_filled_at_every_scale(scale):
+    """Each placeholder names a series and a column of the figure's study, or a constant of its module."""
+    for name in config_of(scale)["studies"]:
+        for figure in STUDIES[name]["figures"]:
+            assert "{" not in CAPTIONS[figure].filled(name, planned(name, scale))
+
+
+def test_captions_follow_the_scale():
+    """The same caption names the users of the run that is shown."""
+    caption = CAPTIONS["shen2023/baselines"]
+    for scale in ("quick", "default"):
+        users = read_study(config_of(scale), "heterogeneity")["problem"]["users"]
+        assert f"n = {users:,}, d" in caption.filled("heterogeneity", planned("heterogeneity", scale))
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("n = {a.users}", "n = 2,000 to 24,000"),
+        ("k = {a.rank}", "k = 2"),
+        ("{b.rank} runs at {b.epsilon}", "3 and 4 runs at 0.5"),
+        ("within {TARGET}", "within 0.2"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_placeholder_is_filled(text, filled):
+    """One value, a list, a range of many, a constant; missing numbers are left out."""
+    users = [2000, 3000, 6000, 12_000, 24_000]
+    cells = pd.DataFrame({"series": ["a"] * 5 + ["b"] * 2, "users": [*users, 1, 1], "rank": [2] * 5 + [4, 3]})
+    cells["epsilon"] = [1.0] * 5 + [float("nan"), 0.5]
+    assert Caption("shen2023/x", text, "config/claims/x.yaml").filled("power_method", cells) == filled
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("c.users", "no series 'c'"),
+        ("a.rounds", "has no 'rounds'"),
+        ("a.dim", "has no 'dim'"),
+        ("users", "no constant"),
+    ],
+)
+def test_a_placeholder_that_cannot_be_filled_is_named(name, reason):
+    """The message has the file, the caption, the placeholder and the reason."""
+    cells = pd.DataFrame({"series": ["a"], "users": [7], "dim": [float("nan")]})
+    caption = Caption("shen2023/x", f"n = {{{name}}}", "config/claims/shen2023.yaml")
+    with pytest.raises(ConfigError) as error:
+        caption.filled("power_method", cells)
+    message = str(error.value)
+    assert message.startswith(f"config/claims/shen2023.yaml: captions.shen2023/x: {{{name}}}: ") and reason in message
+    with pytest.raises(ConfigError, match=r"accounting has no cells"):
+        Caption("x", "{a.users}", "x.yaml").filled("accounting", None)
+
+
+@pytest.mark.parametrize("claim", [claim for claim in STATED if "quantities" in claim], ids=lambda claim: claim["id"])
+def test_claims_name_sizes_that_are_run(claim):
+    """A size in a claim is a setting of its study at every scale at which it is judged."""
+    texts = [claim["statement"], *(quantity["quantity"] for quantity in claim["quantities"])]
+    for scale in claim["scales"]:
+        if claim["study"] not in config_of(scale)["studies"]:
+            continue
+        known = settings(claim["study"], scale)
+        for text in texts:
+            sizes = [number for number in named_in(text, SIZES) if number[0].isdigit()]
+            assert [number for number in sizes if float(number) not in known] == [], (scale, text)
+
+
+@pytest.mark.parametrize("scale", [scale for scale in SCALES if scale != "tiny"])
+def test_settings_of_the_comparison_are_what_their_names_say(scale):
+    """Label noise, k, kappa and epsilon in the names of the settings, which are also names of measures."""
+    columns = {"label noise ": "label_noise_sd", "k = ": "rank", "kappa = ": "head_condition", "epsilon = ": "epsilon"}
+    cells = planned("tradeoff", scale)
+    for setting in CONDITIONS:
+        prefix = next(prefix for prefix in columns if setting.label.startswith(prefix))
+        for series in (setting.first, setting.second):
+            assert found(cells, series, columns[prefix]) == [float(setting.label.removeprefix(prefix))]
 
 
 def test_prose_is_found_and_names_are_not():
@@ -187,20 +326,28 @@ def finding(run):
         ("It holds in 87 % of the runs.", ["87"]),
         ("It holds in $87\\%$ of the runs.", ["87"]),
         ("After 1,234 rounds it is over.", ["1234"]),
-        ("All 777 users agree.", ["777"]),
+        ("All 777 users agree, over two seeds each.", ["777", "two"]),
         ("At $d \\approx 771$ they meet.", ["771"]),
         ("Drawn at n = 12,345 and $k = 77$.", ["12345", "77"]),
+        (
+            "With n = 50,000, m = 10, q = 8 and L = 20 at epsilon = 4 and $\\varepsilon = 1$.",
+            ["50000", "10", "8", "20", "4", "1"],
+        ),
+        ("Heads of condition 3, label noise of sd 2, at distance 0.2 from sine 1.", ["3", "2", "0.2", "1"]),
+        ("With $m = 4k$ samples, n = 80 k d^1.5 Delta, T = 24 kappa^2.", []),
         ("With $d^{1.5}$, law F3, Lemma 4.6, Theorems 1.1 and 4.2, eq. (22) and (24), E42 and 95 % intervals.", []),
-        ("From $x = 1.15$ on; $\\kappa^{{-3}} k^{3/2}$, k^1.5.", []),
+        ("n = {a.users}, {b.rounds} rounds, $\\kappa^{{-3}} k^{3/2}$, k^1.5, one run.", []),
     ],
 )
 def test_a_typed_number_is_found(text, found):
-    """Results and sizes that no study has are found; definitions and settings are not."""
-    assert typed(text, "local_convergence", "local_convergence") == found
+    """Sizes, counts and results are found, whether a study has them or not; definitions, coefficients and placeholders are not."""
+    assert typed(text, "local_convergence") == found
 
 
-def test_a_number_typed_into_a_finding_is_found():
-    """3.21 in place of what a table says."""
-    path = next(path for path in FINDINGS if path.stem == "risk")
-    changed = path.read_text() + "\n\ndef more(run):\n    return f'{run.scale}: the risk is 3.21 times as large.'\n"
-    assert [number for text in prose(changed) for number in typed(text, "risk", "risk")] == ["3.21"]
+def test_a_number_typed_into_a_finding_or_label_is_found(tmp_path):
+    """3.21 in place of what a table says, and a size in a label."""
+    path = tmp_path / "risk.py"
+    path.write_text(
+        "def more(run, axis):\n    axis.set(xlabel='n = 8000')\n    return f'{run.scale}: 3.21 times as large.'\n"
+    )
+    assert sorted(number for number, _ in found_in(path)) == ["3.21", "8000"]

@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from workflow_helpers import copy_project, environment, snakemake
+from workflow_helpers import copy_project, environment, snakemake, unlock_folder
 
 CELLS = "results/tiny/figure2/cells.csv"
 
@@ -19,13 +19,6 @@ def run_cells(folder, *words: str) -> bytes:
     copy_project(folder)
     snakemake(folder, CELLS, *words)
     return (folder / CELLS).read_bytes()
-
-
-def unlock_folder(folder, check: bool = False) -> subprocess.CompletedProcess:
-    """What `make all` does before it runs."""
-    code = "import pathlib, privrep.unlock as u; u.unlock(pathlib.Path.cwd())"
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=check)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from privrep.formulas import edge, step_privacy_resolved
+from privrep.laws.jain2021 import step_privacy_resolved
+from privrep.laws.shared import edge
 
 POINTS = 400
 """Points of each of the two laws in the expectations under the clip."""
@@ -62,17 +63,20 @@ class CutStep:
         return self.frobenius(dim, rank) * float(edge(dim, rank)) / math.sqrt((dim - rank) * rank)
 
 
-def sample_step(users: int, dim: int, rank: int, delta: float, feature: float, label: float) -> CutStep:
+def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, feature: float, label: float) -> CutStep:
     """Samples clipped one by one, as printed."""
     alpha, beta = kept(dim, rank, feature, label)
-    return CutStep(2 * delta * feature**2 / (users * alpha), 2 * delta * feature * label / (users * beta))
+    return CutStep(
+        2 * noise_multiplier * feature**2 / (users * alpha), 2 * noise_multiplier * feature * label / (users * beta)
+    )
 
 
 def user_step(
-    users: int, samples: int, delta: float, factors: tuple[float, float], units: tuple[float, float]
+    users: int, samples: int, noise_multiplier: float, factors: tuple[float, float], units: tuple[float, float]
 ) -> CutStep:
     """Whole users clipped to `factors` times `units`, the typical norms of A_j and b_j from `samples` samples; norms of users are taken as equal."""
     second, first = (
-        2 * delta * unit * max(1.0, one) / (users * samples) for one, unit in zip(factors, units, strict=True)
+        2 * noise_multiplier * unit * max(1.0, one) / (users * samples)
+        for one, unit in zip(factors, units, strict=True)
     )
     return CutStep(second, first)

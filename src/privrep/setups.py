@@ -1,4 +1,4 @@
-"""The results table as studies read it, and what the laws of `privrep.formulas` need from its rows: sizes of a step of alternating
+"""The results table as studies read it, and what the laws of `privrep.laws` need from its rows: sizes of a step of alternating
 minimisation, noise of CENTAUR."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
+from privrep.laws import jain2021, shen2023
 from privrep.splits import count, split_samples
 
 
@@ -68,7 +68,7 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
 
 def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
     """distF of the last step by privacy noise (F3); with power 1 the square is weighted by lam_i, as the risk weighs it."""
-    return formulas.step_privacy(
+    return jain2021.step_privacy(
         sizes.batch,
         *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
         sizes.inverse_lams(power),
@@ -105,7 +105,7 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
     """distF that label noise leaves (F5)."""
-    return formulas.step_floor(
+    return jain2021.step_floor(
         sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
     )
 
@@ -116,15 +116,15 @@ def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     Of rows of other algorithms, without `step`, both are NaN.
     """
     condition, d, k = (cells[name] for name in ("head_condition", "dim", "rank"))
-    noise = formulas.centaur_noise(
+    noise = shen2023.centaur_noise(
         cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2
     )
     # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
     ratios = [np.geomspace(1, one**-2.0, rank) for one, rank in zip(condition, k, strict=True)]
     steps = cells["step"].to_numpy()
     frobenius = [
-        formulas.centaur_frobenius(g, dim, ratio, step)
+        shen2023.centaur_frobenius(g, dim, ratio, step)
         for g, dim, ratio, step in zip(noise, d, ratios, steps, strict=True)
     ]
-    spectral = formulas.centaur_spectral(noise, d, k, cells["step"])
+    spectral = shen2023.centaur_spectral(noise, d, k, cells["step"])
     return np.array(frobenius), np.where(condition == 1, spectral, np.nan)

@@ -55,7 +55,7 @@ def section(study: str, findings, figures: dict[str, str]) -> None:
     if run.has(study):
         show(run.section_claims(*run.claims_of(study)))
         for figure, label in figures.items():
-            show(run.section_figure(figure, label))
+            show(run.section_figure(study, figure, label))
 
 
 # %%
@@ -114,7 +114,7 @@ show(outcome.accusations(run.claims))
 if run.has("figure2"):
     cells = run.cells("figure2")
     say(figure2.set_up(cells))
-    show(run.section_figure("jain2021/figure2", "Figure 2, again", figure2.size(cells)))
+    show(run.section_figure("figure2", "jain2021/figure2", "Figure 2, again", figure2.size(cells)))
     show(run.section_claims(figure2.CLAIM))
 
 # %% [markdown]
@@ -129,14 +129,14 @@ if run.has("figure2"):
 
 # %%
 if run.has("figure2"):
-    show(run.section_figure("jain2021/figure2_fallbacks", "Where no minimum exists"))
+    show(run.section_figure("figure2", "jain2021/figure2_fallbacks", "Where no minimum exists"))
 
 # %% [markdown]
 # ### All readings of the set-up
 
 # %%
 if run.has("figure2"):
-    show(run.section_figure("jain2021/figure2_readings", "Readings"))
+    show(run.section_figure("figure2", "jain2021/figure2_readings", "Readings"))
     show(figure2.readings_table(run.numbers("jain2021/figure2_readings"), cells))
 
 # %% [markdown]
@@ -146,7 +146,7 @@ if run.has("figure2"):
 # satisfy $\varepsilon = \rho + 2\sqrt{\rho\, \ln(1/\delta)}$. Neighbouring data sets differ in all samples of one user.
 
 # %%
-show(run.section_figure("jain2021/privacy_accounting", "Privacy accounting"))
+show(run.section_figure("accounting", "jain2021/privacy_accounting", "Privacy accounting"))
 say(run.findings("accounting", accounting.findings))
 
 # %% [markdown]

@@ -7,8 +7,8 @@ import numpy as np
 from privrep.algorithms.spectral_init import pair_moments
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import Rescaled, head_moments, slope
-from privrep.formulas import signal_scale
 from privrep.instruments.worst_users import MadeUpUsers, made_up_user
+from privrep.laws.jain2021 import signal_scale
 from privrep.privacy.mechanisms import symmetric_noise
 from privrep.problem import Problem, Users
 from privrep.rng import stream

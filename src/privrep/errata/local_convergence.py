@@ -10,8 +10,8 @@ from privrep.algorithms.altmin import disjoint_batches
 from privrep.algorithms.moment_step import MomentStep, SampleClip, moments
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
-from privrep.formulas import noise_ratio
 from privrep.heads import fit_heads, fitted_heads, true_heads
+from privrep.laws.jain2021 import noise_ratio
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import MOMENTS_COST, Release, symmetric_noise

@@ -9,8 +9,8 @@ from privrep.algorithms.moment_step import moments
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import noisy_moments, slope, subspace_of, subspace_risk, thresholds
 from privrep.fitting import fit
-from privrep.formulas import personal_risk
 from privrep.heads import fit_heads, true_heads
+from privrep.laws.jain2021 import personal_risk
 from privrep.privacy.ledger import Ledger
 from privrep.problem import Problem, Users
 from privrep.risk import personalised_risk

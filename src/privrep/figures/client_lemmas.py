@@ -8,9 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep import formulas
 from privrep.figures.sweeps import claimed_exponents, draw_fits
+from privrep.laws import shen2023
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all
 from privrep.studies.client_lemmas import (
     BALL,
@@ -48,7 +49,7 @@ LEMMAS = {
 }
 CONSTANTS = (1, 0.1, 0.01)
 """c_zeta of the lines beside the largest gradients."""
-HEADS = {"sphere": "one length", "aniso": "condition 1 to 3", "gauss": "Gaussian", "heavy": "one in 100 long"}
+HEADS = {"sphere": "one length", "aniso": "unequal", "gauss": "Gaussian", "heavy": f"one in {HEAVY_EVERY} long"}
 """Law of the heads -> label."""
 
 
@@ -97,8 +98,8 @@ def draw_step(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         spread = [part["mean"] - part["min"], part["max"] - part["mean"]]
         axis.errorbar(part["kappa"], part["mean"], spread, fmt="o", color=colour, markersize=4, label=f"start {sine:g}")
     grid = np.linspace(points["kappa"].min(), points["kappa"].max(), 60)
-    axis.plot(grid, formulas.centaur_contraction(grid), color="0.25", linestyle=":", linewidth=1.4, label="law F8")
-    axis.plot(grid, formulas.centaur_bound(grid, BALL), color=COLOURS[3], linestyle="--", label="bound (19)")
+    axis.plot(grid, shen2023.centaur_contraction(grid), color="0.25", linestyle=":", linewidth=1.4, label="law F8")
+    axis.plot(grid, shen2023.centaur_bound(grid, BALL), color=COLOURS[3], linestyle="--", label="bound (19)")
     axis.set(xlabel="κ", ylabel="dist2 after over before one round", ylim=(0.7, 1.01))
     axis.legend(loc="lower right")
     axis = axes[1]

@@ -64,8 +64,9 @@ def draw_distance(axis: Axes, rows: pd.DataFrame) -> None:
 
 def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
     """Median norms against the rank, at two distances."""
-    for series, mark, where in (("rank-near", "o-", "0.2"), ("rank-far", "s--", "0.7")):
+    for series, mark in (("rank-near", "o-"), ("rank-far", "s--")):
         part = rows[rows["series"] == series]
+        where = part["start_sine"].iloc[0]
         for kind in ("representation", "full"):
             label, colour = KINDS[kind]
             axis.plot(
@@ -74,7 +75,7 @@ def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
                 mark,
                 color=COLOURS[colour],
                 markersize=4,
-                label=f"{label}, at {where}",
+                label=f"{label}, at {where:g}",
             )
     axis.set(xscale="log", yscale="log", xlabel="k", ylabel="median norm of an update", title="Against the rank")
     axis.set_xticks(part["rank"], [str(rank) for rank in part["rank"]])

@@ -29,7 +29,7 @@ SAMPLING = {
 }
 LAWS = {
     "gauss n distF": "Gaussian heads",
-    "aniso n distF": "condition 1.5",
+    "aniso n distF": "unequal heads",
     "printed n distF": "threshold over its logarithm",
 }
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep import formulas
 from privrep.figures.sweeps import claimed_exponents, draw_fits
+from privrep.laws import jain2021
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import fit_all
 from privrep.studies.local_convergence import (
@@ -25,7 +25,7 @@ LABEL_NOISE = {
     f"label-noise {name}": sign for name, sign in {"n": "n", "d": "d", "k": "k", "Delta": "Δ", "NSR": "NSR"}.items()
 }
 FLOOR = {f"floor {name}": name for name in ("n", "m", "d", "k", "NSR", "T")}
-LAWS = {"gauss n": "Gaussian heads", "aniso n": "condition 1.5", "printed n": "thresholds over logarithms"}
+LAWS = {"gauss n": "Gaussian heads", "aniso n": "unequal heads", "printed n": "thresholds over logarithms"}
 LEMMAS = {
     "B.3 n": "B.3, noise on A: n",
     "B.3 d": "B.3, noise on A: d",
@@ -111,7 +111,7 @@ def draw_breakdown(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     rank = numbers["rank"].iloc[0]
     grid = np.linspace(numbers["noise_ratio"].min(), 1, 100)
     for dim in marks:
-        law = formulas.step_privacy_resolved(grid, dim, rank) / rank**0.5
+        law = jain2021.step_privacy_resolved(grid, dim, rank) / rank**0.5
         axes[0].plot(grid, law, color="0.25", linestyle=":", linewidth=1.4)
     for axis in axes:
         axis.axvline(1, color="0.6", linewidth=0.8)

@@ -28,11 +28,12 @@ ACCURACY = {
     "privacy n": "n, random starts",
     "privacy Delta": "Δ",
     "prescribed n": "n, prescribed clip, over its logs",
-    "privacy d": "d, clip 2 √d k^1.5",
+    "privacy d": "d, clip {d} √d k^1.5",
     "privacy d fixed": "d, one clip for all",
-    "privacy k": "√k · distF: clip 2 √d k^1.5, Δ ~ 1/k",
+    "privacy k": "√k · distF: clip {k} √d k^1.5, Δ ~ 1/k",
     "privacy k fixed": "k, one clip for all",
 }
+"""Fit -> title, with the clips of the sweeps in d and k."""
 SAMPLING = {"sampling n": "n", "sampling m": "q", "sampling d": "d", "sampling k": "k"}
 COST = {"cost n": "n", "cost d": "d", "cost k": "k"}
 CLAIMED = {"color": COLOURS[3], "linestyle": "--", "linewidth": 1.2}
@@ -90,7 +91,7 @@ def draw_cost(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, floa
         axis.plot(value, -place, "o", color=colour, markersize=8)
         axis.annotate(f"{value:.2g}", (value, -place), xytext=(8, -3), **NOTE)
     axis.set_yticks([-place for place in range(len(found))], list(found))
-    axis.set(xscale="log", xlabel=f"μ² at which dist2 = {TARGET:g}; n = 10 000, d = 20, k = 2")
+    axis.set(xscale="log", xlabel=f"μ² at which dist2 = {TARGET:g}")
     axis.set(ylim=(0.6 - len(found), 0.4), xlim=(min(found.values()) / 2, max(found.values()) * 2))
     few_ticks(axis.xaxis)
     shown = pd.DataFrame({"fit": found.keys(), "error": found.values()})
@@ -167,8 +168,10 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
     fits, claimed = with_npm_fits(fit_all(STUDY, cells)), claimed_exponents("shen2023", STUDY)
+    clips = {series: f"{cells.loc[cells['series'] == series, 'init_clip'].iloc[0]:g}" for series in ("d", "k")}
+    accuracy = {fit: title.format(**clips) for fit, title in ACCURACY.items()}
     return {
-        "shen2023/power_accuracy": draw_fits(fits, ACCURACY, claimed, "dist2 by noise"),
+        "shen2023/power_accuracy": draw_fits(fits, accuracy, claimed, "dist2 by noise"),
         "shen2023/power_sampling": draw_fits(fits, SAMPLING, claimed, "dist2 without noise"),
         "shen2023/power_clip": draw_clip(cells),
         "shen2023/power_success": draw_success(cells),

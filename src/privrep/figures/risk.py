@@ -27,7 +27,7 @@ LAWS = {
     "gauss n": "Gaussian heads: n",
     "gauss d": "Gaussian heads: d, wide thresholds",
     "gauss k": "Gaussian heads: k, wide thresholds",
-    "aniso n": "condition 1.5",
+    "aniso n": "unequal heads",
     "printed n": "thresholds over logarithms",
 }
 

@@ -44,7 +44,7 @@ FACTORS = {
     "label noise 1": ("A-noisy", "B-noisy", COLOURS[4]),
 }
 """Factors drawn beside the band: label -> series of both methods, colour."""
-BUDGET = {"epsilon dist2": "ε, dist2", "kappa distF": "κ, T = 24 κ², distF"}
+BUDGET = {"epsilon dist2": "ε, dist2", "kappa distF": "κ, T ~ κ², distF"}
 USERS = {"A users": ("jain2021", COLOURS[3]), "B users": ("shen2023", COLOURS[0])}
 KINDS = {"neither": "0.6", "A": COLOURS[3], "B": COLOURS[0], "both": COLOURS[2]}
 WIDEST = 1000
@@ -191,13 +191,14 @@ def draw_regions(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw_cost(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """What one user sends and computes, against d."""
     dims = np.unique(np.geomspace(10, WIDEST, 60).round())
+    rank = int(cells.loc[cells["series"] == "B-uncut", "rank"].iloc[0])
     names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
     numbers = pd.DataFrame({"dim": dims})
     figure, axes = new_figure(7.6, 3.3, ncols=2)
     for axis, count in zip(axes, ("numbers_sent", "multiplications"), strict=True):
         ylabel = count.replace("_", " ")
         for (who, one), colour in zip(plans(cells).items(), (COLOURS[3], COLOURS[0], COLOURS[4]), strict=True):
-            numbers[f"{ylabel}, {names[who]}"] = getattr(one, count)(dims, 2)
+            numbers[f"{ylabel}, {names[who]}"] = getattr(one, count)(dims, rank)
             axis.plot(dims, numbers[f"{ylabel}, {names[who]}"], color=colour, label=names[who])
         axis.set(xscale="log", yscale="log", xlabel="d", ylabel=f"{ylabel} per user")
         axis.set_xticks([10, 30, 100, 300, 1000], ["10", "30", "100", "300", "1000"])

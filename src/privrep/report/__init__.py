@@ -5,6 +5,8 @@ Numbers and verdicts come from the tables; the words around them are chosen by w
 wording    : numbers, names and counts as text.
 markup     : tables, commands and downloads as HTML.
 pictures   : figures as HTML.
+sizes      : sizes of what was run, from the cells.
+captions   : captions of figures, their sizes filled in.
 verdicts   : the words of the verdicts, their meaning and their labels.
 claim_rows : the table of claims and its filter.
 outcome    : summary of all claims.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.config import read_yaml
+from privrep.report.captions import Caption, read_captions
 from privrep.report.claim_rows import claims_table
 from privrep.report.pictures import figure_html
 from privrep.report.wording import interval
@@ -62,7 +62,7 @@ class Run:
 
     Attributes
     ----------
-    captions : config/claims files with the figures' captions.
+    captions : caption of each figure, by its id.
     """
 
     claims: pd.DataFrame
@@ -70,7 +70,7 @@ class Run:
     provenance: dict
     results: Path
     figures: Path
-    captions: dict[str, str]
+    captions: dict[str, Caption]
 
     @classmethod
     def load(cls, environment: dict[str, str] = os.environ) -> Run:
@@ -87,7 +87,7 @@ class Run:
             places |= json.loads(Path(environment[PARAMETERS]).read_text())
         captions = {}
         for path in places["captions"]:
-            captions |= read_yaml(Path(path)).get("captions", {})
+            captions |= read_captions(Path(path))
         return cls(
             claims=read_text(places["claims"]),
             errata=read_text(places["errata"]),
@@ -121,13 +121,21 @@ class Run:
         """Figures that this run has, in the order of their captions."""
         return [figure for figure in self.captions if (self.figures / f"{figure}.svg").exists()]
 
-    def section_figure(self, figure: str, label: str = "", remark: str = "") -> str:
-        """A figure of the run with its caption; a sentence that says so when the run has none of that name."""
+    def section_figure(self, study: str, figure: str, label: str = "", remark: str = "") -> str:
+        """A figure of a study with its caption; a sentence that says so when the run has none of that name.
+
+        Raises
+        ------
+        ConfigError
+            If the caption names a size that the study does not have.
+        """
         svg = self.figures / f"{figure}.svg"
         if not svg.exists():
             return f"<p>The figure <code>{html.escape(figure)}</code> is not part of this run.</p>"
         numbers = (self.figures / f"{figure}.csv").read_bytes()
-        return figure_html(figure, svg.read_text(), numbers, self.captions[figure], label, remark)
+        cells = self.cells(study) if (self.results / study / "cells.csv").exists() else None
+        caption = self.captions[figure].filled(study, cells)
+        return figure_html(figure, svg.read_text(), numbers, caption, label, remark)
 
     def claims_of(self, study: str) -> list[str]:
         """Ids of the claims that rest on a study, in their order."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
 from privrep.intervals import bootstrap_interval
+from privrep.laws import shen2023
 from privrep.measure import Measure, bare, exact, share
 from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all, fit_measures
@@ -52,8 +52,8 @@ def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
             "rounds": rows["rounds"].astype(int),
             "seed": rows["seed"],
             "ratio": rows["dist2"] / rows["start_sine"],
-            "law": formulas.centaur_contraction(rows["head_condition"]),
-            "bound": formulas.centaur_bound(rows["head_condition"]),
+            "law": shen2023.centaur_contraction(rows["head_condition"]),
+            "bound": shen2023.centaur_bound(rows["head_condition"]),
         }
     )
 
@@ -150,7 +150,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
         low, high = bootstrap_interval(
             lambda pick, values=values: float(values[pick].mean()), len(values), f"rate {kappa}"
         )
-        mean, law, bound = values.mean(), formulas.centaur_contraction(kappa), formulas.centaur_bound(kappa)
+        mean, law, bound = values.mean(), shen2023.centaur_contraction(kappa), shen2023.centaur_bound(kappa)
         found += [
             Measure(f"contraction at kappa = {kappa:g}", mean, low, high, len(values)),
             # Shares of the way to 1, so that a slow contraction counts as much as a fast one.

@@ -12,8 +12,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
 from privrep.intervals import bootstrap_interval
+from privrep.laws import shared, shen2023
 from privrep.measure import Measure, bare, exact, share
 from privrep.problem import HEAVY_EVERY
 from privrep.rng import stream
@@ -39,19 +39,19 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     factor, share = cells["head_factor"], 1 / HEAVY_EVERY
     square = 1 + share * (factor**2 - 1)
     spread = np.sqrt(1 + share * (factor**4 - 1)) / square
-    noise = formulas.centaur_noise(
+    noise = shen2023.centaur_noise(
         n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
     )
-    deviation, edge = formulas.gradient_deviation(n, d, k, q, sine) * spread, np.sqrt(d) + np.sqrt(k * np.log(n))
+    deviation, edge = shen2023.gradient_deviation(n, d, k, q, sine) * spread, np.sqrt(d) + np.sqrt(k * np.log(n))
     return cells.assign(
         incoherence=factor / np.sqrt(square),
-        gradient=formulas.gradient_norm(sine, d, k, q),
+        gradient=shen2023.gradient_norm(sine, d, k, q),
         deviation=deviation,
         deviation_per_edge=cells["deviation_2"] / edge,
         per_edge=deviation / edge,
         per_entry=noise,
-        noise=noise * formulas.edge(d, k),
-        steady=formulas.centaur_spectral(noise, d, k, cells["step"]),
+        noise=noise * shared.edge(d, k),
+        steady=shen2023.centaur_spectral(noise, d, k, cells["step"]),
     )
 
 
@@ -110,7 +110,7 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
     """dist2 after one round and what eq. (19) allows with C_N = 1, both over the start; one row per run."""
     runs = cells[cells["series"] == "kappa"]
     dist, kappa = runs["start_sine"], runs["head_condition"]
-    allowed = dist * formulas.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
+    allowed = dist * shen2023.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
     return pd.DataFrame(
         {
             "kappa": kappa,
@@ -131,7 +131,7 @@ def path_points(cells: pd.DataFrame) -> pd.DataFrame:
     """
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
-    steady, kept = runs["steady"] / start, formulas.centaur_contraction(1, runs["step"]) ** 2
+    steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
     return pd.DataFrame(
         {
             "seed": runs["seed"],
@@ -264,7 +264,7 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
         factors = part.groupby("seed")["factor"].mean().to_numpy()
         low, high = bootstrap_interval(lambda pick, f=factors: float(f[pick].mean()), len(factors), f"step {kappa}")
-        law = formulas.centaur_contraction(kappa)
+        law = shen2023.centaur_contraction(kappa)
         found += [
             Measure(f"C.5 factor at kappa = {kappa:g}", factors.mean(), low, high, len(factors)),
             Measure(

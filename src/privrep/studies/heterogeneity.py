@@ -13,12 +13,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
 from privrep.algorithms import pmtl
 from privrep.algorithms.centaur import representation_gradients
 from privrep.algorithms.dp_fedavg import model_steps, start_model
 from privrep.algorithms.general_centaur import representation_steps
 from privrep.intervals import bootstrap_intervals
+from privrep.laws import shen2023
 from privrep.measure import Measure, share
 from privrep.problem import Problem, Users
 from privrep.rng import stream
@@ -55,8 +55,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with the root mean square norms that the laws expect."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
     return cells.assign(
-        representation=formulas.representation_update(sine, d, k, q, sigma),
-        full=formulas.model_update(k * (cells["heterogeneity"] + sine**2), d, q, sigma),
+        representation=shen2023.representation_update(sine, d, k, q, sigma),
+        full=shen2023.model_update(k * (cells["heterogeneity"] + sine**2), d, q, sigma),
     )
 
 

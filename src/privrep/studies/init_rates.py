@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
 from privrep.intervals import bootstrap_measures, student
+from privrep.laws import jain2021, shared
 from privrep.measure import Measure, exact, share
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
@@ -39,21 +39,21 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     settings = zip(n, d, k, noise, zeta, cells["head_condition"], strict=True)
     privacy = np.array(
         [
-            float(formulas.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2))
+            float(jain2021.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2))
             for *setting, condition in settings
         ]
     )
     logs = init_log_factor(cells)
     return cells.assign(
-        u=formulas.init_threshold(n, d, noise, zeta),
-        privacy_2=formulas.init_privacy_spectral(n, d, k, noise, zeta),
+        u=jain2021.init_threshold(n, d, noise, zeta),
+        privacy_2=jain2021.init_privacy_spectral(n, d, k, noise, zeta),
         privacy_F=privacy,
         sine=cells["distF"] / np.sqrt(k),
         privacy_sine=privacy / np.sqrt(k),
         distF_over_log=cells["distF"] / logs,
         privacy_F_over_log=privacy / logs,
-        sampling_2=formulas.init_sampling_spectral(n, m, d, k, sigma, gauss),
-        sampling_F=formulas.init_sampling_frobenius(n, m, d, k, sigma, gauss),
+        sampling_2=jain2021.init_sampling_spectral(n, m, d, k, sigma, gauss),
+        sampling_F=jain2021.init_sampling_frobenius(n, m, d, k, sigma, gauss),
     )
 
 
@@ -107,7 +107,7 @@ def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
             "rank": ranks,
             "ratio": ratio.mean(axis=1).to_numpy(),
             "standard_error": (ratio.std(axis=1) / np.sqrt(ratio.shape[1])).to_numpy(),
-            "predicted": np.sqrt((dim - ranks) * ranks) / formulas.edge(dim, ranks),
+            "predicted": np.sqrt((dim - ranks) * ranks) / shared.edge(dim, ranks),
             "limit": np.sqrt(ranks),
         }
     )

@@ -1,7 +1,7 @@
 """jain2021, Algorithms 1 and 2 from a planted start (claims A-L4.4 and A-LB.3 to A-LB.7).
 
 The error of a subspace step has a privacy term, a floor by label noise, and what is left of the start; each has its own
-sweeps. x, the noise ratio of `privrep.formulas`, says where the step is linear in its noise.
+sweeps. x, the noise ratio of `privrep.laws`, says where the step is linear in its noise.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
 from privrep.intervals import bootstrap_interval, bootstrap_measures
+from privrep.laws import jain2021
 from privrep.measure import Measure, share
 from privrep.scaling import fit_all, fit_measures
 from privrep.setups import floor_distance, picked, privacy_distance, step_log_factor, step_sizes
@@ -36,19 +36,19 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     d, k, sine = cells["dim"], cells["rank"], cells["start_sine"].fillna(0)
     samples = sizes.batch * sizes.used
     privacy, floor = privacy_distance(cells, sizes), floor_distance(cells, sizes)
-    left = formulas.contraction(samples, d, k, sizes.heads) * sine * np.sqrt(k)
+    left = jain2021.contraction(samples, d, k, sizes.heads) * sine * np.sqrt(k)
     along = np.sqrt(d / (d - k))  # the lemmas count the k directions along U*, too
     lengthened = 1 + cells["label_noise_sd"] ** 2 / (sizes.heads - k - 1)  # second moment of the fitted heads
     return cells.assign(
-        noise_ratio=formulas.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
+        noise_ratio=jain2021.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
         privacy=privacy,
         distF_over_log=cells["distF"] / logs,
         privacy_over_log=privacy / logs,
         private=privacy * along,
         floor=floor,
         residual=np.hypot(left, floor / lengthened) * along,
-        head_error=formulas.head_error(sine, k, sizes.heads, cells["label_noise_sd"]),
-        gram_2=formulas.gram_deviation(samples, d, k),
+        head_error=jain2021.head_error(sine, k, sizes.heads, cells["label_noise_sd"]),
+        gram_2=jain2021.gram_deviation(samples, d, k),
         gram_F=d * k / np.sqrt(samples),
     )
 
@@ -113,7 +113,7 @@ def breakdown_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.
     )
     points = points.reset_index()
     points["predicted"] = (
-        formulas.step_privacy_resolved(points["noise_ratio"], points["dim"], points["rank"]) ** 2 / points["rank"]
+        jain2021.step_privacy_resolved(points["noise_ratio"], points["dim"], points["rank"]) ** 2 / points["rank"]
     )
     return points
 
@@ -150,7 +150,7 @@ def round_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.Data
     quarter = first["samples"] // 4
     # A start at sine s shortens the fitted heads by its cosine, so the first round sees the tangent.
     steep = 1 / np.sqrt(1 - first["start_sine"] ** 2)
-    rate = formulas.contraction(first["users"] / first["batches"] * quarter, first["dim"], first["rank"], quarter)
+    rate = jain2021.contraction(first["users"] / first["batches"] * quarter, first["dim"], first["rank"], quarter)
     distance = np.sqrt(grouped["distF"].apply(lambda values: (values**2).mean()))
     rounds = distance.index.to_numpy(dtype=int)
     return pd.DataFrame(

@@ -15,10 +15,10 @@ import pandas as pd
 from scipy import stats
 from scipy.optimize import brentq
 
-from privrep import formulas
 from privrep.algorithms.candidate_selection import select
 from privrep.instruments.noisy_power_method import noisy_power_method
 from privrep.intervals import bootstrap_measures, student
+from privrep.laws import shared, shen2023
 from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream
 from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
@@ -42,8 +42,8 @@ BOOTSTRAP = 200
 """Bootstrap draws for the measures that are no exponents."""
 OUTSIDE = "not reached within the values that were run"
 """Why an interpolated number is NaN."""
-TAUS, TAU_RUNS, TAU_GAP = (2, 4, 8, 16), 1000, 0.5
-"""For its failures: tau of Theorem G.1, runs for each, and the gap."""
+TAUS, TAU_RUNS, TAU_GAP, TAU_DIM = (2, 4, 8, 16), 1000, 0.5, 20
+"""For its failures: tau of Theorem G.1, runs for each, the gap and the dimension."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -57,22 +57,22 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """
     runs = cells["algorithm"] == "power_method"
     sizes = cells.loc[runs, ["dim", "rank", "init_samples", "zeta"]]
-    products = [formulas.clipped_product(int(d), int(k), int(q), zeta) for d, k, q, zeta in sizes.to_numpy()]
+    products = [shen2023.clipped_product(int(d), int(k), int(q), zeta) for d, k, q, zeta in sizes.to_numpy()]
     along, across, spread = np.array([(one.along, one.across, one.spread) for one in products]).T
     n, d, k, noise = (cells.loc[runs, name].to_numpy() for name in ("users", "dim", "rank", "noise_multiplier"))
-    private = formulas.power_noise(n, noise, sizes["zeta"].to_numpy(), along, across)
-    sampled = formulas.power_sampling_noise(n, along, across, spread, fresh=True)
+    private = shen2023.power_noise(n, noise, sizes["zeta"].to_numpy(), along, across)
+    sampled = shen2023.power_sampling_noise(n, along, across, spread, fresh=True)
     log_users = np.log(n)
     shape = log_users * (np.sqrt(log_users) + np.sqrt(d)) * (np.sqrt(log_users) + np.sqrt(k))
     rows = cells.loc[runs]
-    privacy, frobenius = formulas.power_spectral(private, d, k), formulas.power_frobenius(private, d, k)
+    privacy, frobenius = shen2023.power_spectral(private, d, k), shen2023.power_frobenius(private, d, k)
     logs = log_users * (np.sqrt(log_users) + np.sqrt(k))
     length = np.sqrt(rows["iterations"] / (k + 1)) * k
     laws = pd.DataFrame(
         {
             "privacy_2": privacy,
             "privacy_F": frobenius,
-            "sampling_2": formulas.power_spectral(sampled, d, k),
+            "sampling_2": shen2023.power_spectral(sampled, d, k),
             "times_rank": rows["runs_distF"] * np.sqrt(k),
             "privacy_times_rank": frobenius * np.sqrt(k),
             "over_logs": rows["runs_dist2"] / logs,
@@ -107,7 +107,7 @@ def contraction_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> p
     for rank, part in means.groupby("rank"):
         iterations = part.index.get_level_values("iterations")
         factor = np.exp((part.iloc[-1] - part.iloc[0]) / (iterations[-1] - iterations[0]))
-        points.append({"rank": rank, "factor": factor, "predicted": float(formulas.power_contraction(rank))})
+        points.append({"rank": rank, "factor": factor, "predicted": float(shen2023.power_contraction(rank))})
     return pd.DataFrame(points)
 
 
@@ -368,8 +368,8 @@ def tau_points() -> pd.DataFrame:
     """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d tau / eps) iterations, against tau."""
     points = []
     for tau in TAUS:
-        limit = int(4 / TAU_GAP * np.log(RANK * 20 * tau / NEAR))
-        failed = int((npm_distances(20, TAU_GAP, tau, limit, TAU_RUNS, 0)[-1] > NEAR).sum())
+        limit = int(4 / TAU_GAP * np.log(RANK * TAU_DIM * tau / NEAR))
+        failed = int((npm_distances(TAU_DIM, TAU_GAP, tau, limit, TAU_RUNS, 0)[-1] > NEAR).sum())
         ends = stats.binomtest(failed, TAU_RUNS).proportion_ci()
         points.append({"tau": tau, "failed": failed / TAU_RUNS, "ci_low": ends.low, "ci_high": ends.high})
     return pd.DataFrame(points)
@@ -392,9 +392,9 @@ def distance_that_passes(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, flo
 
 def users_for(target: float, dim: int, rank: int, samples: int) -> float:
     """n at which dist2 by sampling alone is half the target, by law: all samples in each iteration, no clip, no noise."""
-    product = formulas.clipped_product(dim, rank, samples, np.inf)
-    at_one = formulas.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
-    return float((2 * formulas.edge(dim, rank) * at_one / target) ** 2)
+    product = shen2023.clipped_product(dim, rank, samples, np.inf)
+    at_one = shen2023.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
+    return float((2 * shared.edge(dim, rank) * at_one / target) ** 2)
 
 
 def proportion(quantity: str, row: pd.Series, name: str, note: str) -> Measure:

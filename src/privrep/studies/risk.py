@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
 from privrep.intervals import bootstrap_interval, bootstrap_measures
+from privrep.laws import jain2021
 from privrep.measure import Measure
 from privrep.scaling import fit_all, fit_measures
 from privrep.setups import floor_distance, picked, privacy_distance, step_log_factor, step_sizes
@@ -34,15 +34,15 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     d, k, sigma = cells["dim"], cells["rank"], cells["label_noise_sd"]
     outside = privacy_distance(cells, sizes, power=1) ** 2
     statistical = floor_distance(cells, sizes) ** 2
-    privacy, logs = formulas.personal_risk(outside, k, sizes.final, 0), step_log_factor(cells) ** 2
+    privacy, logs = jain2021.personal_risk(outside, k, sizes.final, 0), step_log_factor(cells) ** 2
     return cells.assign(
-        noise_ratio=formulas.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
+        noise_ratio=jain2021.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
         subspace_risk=cells["distF"] ** 2,
         privacy=privacy,
         risk_over_log=cells["excess_risk"] / logs,
         privacy_over_log=privacy / logs,
         statistical=statistical,
-        total=formulas.personal_risk(outside + statistical, k, sizes.final, sigma),
+        total=jain2021.personal_risk(outside + statistical, k, sizes.final, sigma),
     )
 
 
@@ -63,7 +63,7 @@ def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataF
     points = points.reset_index()
     k, m, sigma = points["rank"], points["samples"], points["label_noise_sd"]
     fitted = m / 2
-    points["exact"] = formulas.personal_risk(points["outside"], k, fitted, sigma)
+    points["exact"] = jain2021.personal_risk(points["outside"], k, fitted, sigma)
     points["printed"] = points["outside"] + sigma**2 * k / fitted
     return points[points["exact"] > 1e-9].reset_index(drop=True)
 

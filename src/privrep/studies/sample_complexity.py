@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from privrep import formulas
+from privrep.laws import jain2021
 from privrep.measure import Measure, share
 from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
 from privrep.setups import privacy_distance, step_sizes
@@ -23,12 +23,12 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     sizes = step_sizes(cells)
     k = cells["rank"]
     privacy = privacy_distance(cells, sizes)
-    risk = formulas.personal_risk(privacy**2, k, sizes.final, 0)
+    risk = jain2021.personal_risk(privacy**2, k, sizes.final, 0)
     target = cells["target"] * np.where(cells["target_unit"] == "rank", k, 1)
     return cells.assign(
         privacy=privacy,
         users_needed=cells["users"] * np.sqrt(risk / target),
-        noise_ratio=formulas.noise_ratio(
+        noise_ratio=jain2021.noise_ratio(
             cells["smallest_users"].fillna(cells["users"]) / cells["batches"].fillna(1),
             cells["dim"],
             k,

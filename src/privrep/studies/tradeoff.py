@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep import formulas
 from privrep.clip_laws import CutStep, sample_step, user_step
 from privrep.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.laws import jain2021
 from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream
 from privrep.scaling import Fit, Window, fit_all, fit_measures
@@ -30,6 +30,8 @@ LOST = 0.2
 """A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
 TELLS = 0.25
 """An exponent whose interval reaches farther than this to either side cannot tell 1.5 from 1."""
+COUNTED_DIM = 80
+"""Dimension at which numbers sent and multiplications are counted."""
 WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
 FIRST_ALGORITHMS = ("altmin", "smallest_users")
@@ -108,7 +110,7 @@ def first_laws(row: pd.Series) -> dict[str, float]:
     def excess(log_users: float) -> float:
         scale = row["users"] / math.exp(log_users)
         moved = CutStep(step.second * scale, step.first * scale)
-        return formulas.personal_risk(moved.frobenius(d, k) ** 2, k, final, 0) - row["target"]
+        return jain2021.personal_risk(moved.frobenius(d, k) ** 2, k, final, 0) - row["target"]
 
     return {
         "noise_ratio": 0.0 if row["algorithm"] == "smallest_users" else ratio,
@@ -122,7 +124,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range, F9) and users_law, the n at which the
     laws reach the target."""
     frobenius, spectral = centaur_floors(cells)
-    risk = formulas.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
+    risk = jain2021.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
     plain = (cells["head_condition"] == 1) & (cells["label_noise_sd"] == 0)
     table = cells.assign(
         noise_ratio=0.0,
@@ -459,5 +461,5 @@ def measure(cells: pd.DataFrame) -> list[Measure]:
     for name in ("numbers_sent", "multiplications"):
         counts, label = {who: getattr(one, name) for who, one in does.items()}, name.replace("_", " ")
         found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
-        found += [exact(f"{label}, {who}, d = 80", needed(80, 2)) for who, needed in counts.items()]
+        found += [exact(f"{label}, {who}, d = {COUNTED_DIM}", needed(COUNTED_DIM, 2)) for who, needed in counts.items()]
     return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.findings.sizes import sizes
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.report.wording import number, times
 from privrep.studies.centaur_rates import BALL
 
@@ -116,13 +116,14 @@ def cap(run: Run, measures: Measures) -> str:
 
 def participation(measures: Measures) -> str:
     """Random participation and its two divisors."""
-    name = "p = 0.1"
+    share = "0.1"
+    name = f"p = {share}"
     if not known(measures, f"epsilon, expected, {name}", f"epsilon, realised, {name}", "epsilon, expected, p = 1"):
         return ""
     gain = measures.value("epsilon, expected, p = 1") / measures.value(f"epsilon, expected, {name}")
     failed = measures.value("failed runs, realised divisor, p n = 1")
     text = (
-        f"**Random participation.** With a tenth of the users in each round, epsilon at the same noise multiplier falls by {times(gain)}, and the error grows as "
+        f"**Random participation.** With a share {share} of the users in each round, epsilon at the same noise multiplier falls by {times(gain)}, and the error grows as "
         f"noise over $pn$ says ({number(measures.value(f'distF over law, expected, {name}'), 3)} times the law)."
     )
     if failed > 0:

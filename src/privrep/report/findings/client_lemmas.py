@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import constants, exponent, heading, judged, known, paragraphs
-from privrep.report.findings.sizes import sizes
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.report.wording import number, times
 from privrep.studies.client_lemmas import BALL
 

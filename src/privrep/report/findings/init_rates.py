@@ -7,7 +7,9 @@ import pandas as pd
 from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.report.wording import number, share
+from privrep.studies.init_rates import RANGES
 
 STUDY = "init_rates"
 NORMS = "Frobenius over spectral distance of the start, k = 8"
@@ -31,7 +33,12 @@ def bound(run: Run, measures: Measures) -> str:
 
 def threshold(measures: Measures, cells: pd.DataFrame) -> str:
     """Where learning starts, and what the proof's threshold costs."""
-    ranges = {"below": "up to $u = 0.7$", "around": "from there to $u = 1.3$", "beyond": "from $u = 2$ on"}
+    (_, below), (_, around), (far, _) = (RANGES[where] for where in ("below", "around", "beyond"))
+    ranges = {
+        "below": f"up to $u = {below:g}$",
+        "around": f"from there to $u = {around:g}$",
+        "beyond": f"from $u = {far:g}$ on",
+    }
     names = [f"collapse {extreme} ratio {where}" for where in ranges for extreme in ("smallest", "largest")]
     if not known(measures, *names):
         return ""
@@ -48,9 +55,10 @@ def threshold(measures: Measures, cells: pd.DataFrame) -> str:
     )
     if {"n", "n-printed"} <= set(cells["series"]):
         chosen, printed = cells[cells["series"] == "n"], cells[cells["series"] == "n-printed"]
+        unit = chosen["init_label_clip"].iloc[0]
         factor = (printed["zeta"].max() / printed["init_label_clip"].iloc[0]) ** 2 / chosen["zeta"].max() ** 2
         text += (
-            f" The proof's own $\\zeta$, with its logarithms, has a square {number(factor, 2)} times that of $\\zeta = 3 \\sqrt{{k}}$: the "
+            f" The proof's own $\\zeta$, with its logarithms, has a square {number(factor, 2)} times that of $\\zeta = {unit:g} \\sqrt{{k}}$: the "
             "curve is reached with as many times the users."
         )
     return text
@@ -58,12 +66,14 @@ def threshold(measures: Measures, cells: pd.DataFrame) -> str:
 
 def norms(run: Run, measures: Measures) -> str:
     """Frobenius against spectral norm."""
-    if not known(measures, "distF over dist2 at rank 8", "exponent privacy k distF"):
+    ratio = "distF over dist2 at rank"
+    ranks = measures.numbered(ratio)
+    if not ranks or not known(measures, f"{ratio} {max(ranks):g}", "exponent privacy k distF"):
         return ""
     start = heading("The norm matters", "Two norms", judged(run, "A-L4.6-F", "PROOF-GAP", NORMS))
     return (
-        f"{start} Lemma 4.6 bounds the spectral norm, Lemma 4.4 needs the Frobenius norm. At $k = 8$ the second is "
-        f"{measures.text('distF over dist2 at rank 8')} times the first, and grows with $k$ as {exponent(measures, 'privacy k distF')}. "
+        f"{start} Lemma 4.6 bounds the spectral norm, Lemma 4.4 needs the Frobenius norm. At $k = {max(ranks):g}$ the second is "
+        f"{measures.text(f'{ratio} {max(ranks):g}')} times the first, and grows with $k$ as {exponent(measures, 'privacy k distF')}. "
         "The text after Lemma 4.6 concludes the condition in Frobenius norm under Assumption 4.1, without the $\\sqrt{k}$ between the two: "
         "a gap in the proof, which as many more users close."
     )
@@ -79,12 +89,13 @@ def clipping(measures: Measures) -> str:
     )
 
 
-def other_laws(measures: Measures) -> str:
+def other_laws(measures: Measures, cells: pd.DataFrame) -> str:
     """Gaussian and unequal heads against the law."""
+    (condition,), (threshold,) = sizes(cells, "n-aniso", "head_condition"), sizes(cells, "n-printed", "init_label_clip")
     names = {
         "gauss n distF": "Gaussian heads",
-        "aniso n distF": "heads of condition 1.5",
-        "printed n distF": "0.2 times the proof's threshold",
+        "aniso n distF": f"heads of condition {condition}",
+        "printed n distF": f"{threshold} times the proof's threshold",
     }
     return rates.other_laws(measures, "Error over the law F1", names)
 
@@ -108,6 +119,6 @@ def findings(run: Run) -> str:
         threshold(measures, cells),
         norms(run, measures),
         clipping(measures),
-        other_laws(measures),
+        other_laws(measures, cells),
         davis_kahan(measures),
     )

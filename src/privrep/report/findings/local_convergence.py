@@ -5,6 +5,7 @@ from __future__ import annotations
 from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.report.wording import number, share, times
 from privrep.studies.local_convergence import ASKED, CLOSED_FORM_BELOW, LOST_ABOVE, STUDY
 
@@ -53,7 +54,7 @@ def start(measures: Measures) -> str:
     return (
         f"{heading('The start may be far away', 'The start', far)} Lemma 4.4 asks for a distance of 1/32. One round halves the "
         f"distance, or ends where a start at the truth would, from every start tried up to a sine of {number(quiet, 3)} without noise and "
-        f"{number(noisy, 3)} at $x = 0.2${': the condition is sufficient, not needed' if far else ''}.{within}"
+        f"{number(noisy, 3)} with it{': the condition is sufficient, not needed' if far else ''}.{within}"
     )
 
 
@@ -122,12 +123,14 @@ def which_norm(measures: Measures) -> str:
     )
 
 
-def other_laws(measures: Measures) -> str:
+def other_laws(run: Run, measures: Measures) -> str:
     """Gaussian heads, unequal heads and the proofs' thresholds."""
+    cells = run.cells(STUDY)
+    (condition,), (threshold,) = sizes(cells, "n-aniso", "head_condition"), sizes(cells, "n-printed", "clip_feature")
     names = {
         "gauss n": "Gaussian heads",
-        "aniso n": "heads of condition 1.5",
-        "printed n": "0.4 times the proofs' thresholds",
+        "aniso n": f"heads of condition {condition}",
+        "printed n": f"{threshold} times the proofs' thresholds",
     }
     text = rates.other_laws(measures, "Error over the law F3", names)
     if text and known(measures, "constant gauss-unclipped n"):
@@ -145,7 +148,7 @@ def findings(run: Run) -> str:
         start(measures),
         breakdown(measures),
         label_noise(measures),
-        other_laws(measures),
+        other_laws(run, measures),
         lemmas(run, measures),
         which_norm(measures),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.findings.sizes import sizes
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.report.wording import number, share, times
 from privrep.studies.power_method import CANDIDATE, PROBABILITIES, TARGET
 
@@ -109,7 +109,7 @@ def selecting(run: Run, measures: Measures) -> str:
             "near a half, which the lemma does not ask for, its $T_0$ is too small."
         )
     text += (
-        f" Eq. (69) permits $\\epsilon_i$ up to {number(measures.value('largest accuracy of (69)'), 3)}; adding angles, $\\sin(3 \\arcsin \\epsilon_i) \\le 0.2$, gives "
+        f" Eq. (69) permits $\\epsilon_i$ up to {number(measures.value('largest accuracy of (69)'), 3)}; adding angles, $\\sin(3 \\arcsin \\epsilon_i) \\le {TARGET:g}$, gives "
         f"{number(measures.value('largest accuracy by angles'), 3)}."
     )
     return text

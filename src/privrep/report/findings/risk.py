@@ -5,6 +5,7 @@ from __future__ import annotations
 from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.report.wording import listing, number
 
 STUDY = "risk"
@@ -80,17 +81,20 @@ def statistical(measures: Measures) -> str:
     )
 
 
-def other_laws(measures: Measures) -> str:
+def other_laws(run: Run, measures: Measures) -> str:
     """Gaussian heads, unequal heads and the proofs' thresholds against the law."""
+    cells = run.cells(STUDY)
+    (condition,), (threshold,) = sizes(cells, "n-aniso", "head_condition"), sizes(cells, "n-printed", "clip_feature")
+    (cut,) = sizes(cells, "n-gauss", "clip_feature")
     names = {
         "gauss n": "Gaussian heads",
         "gauss d": "Gaussian heads with wide thresholds, along $d$",
         "gauss k": "and along $k$",
-        "aniso n": "heads of condition 1.5",
-        "printed n": "0.4 times the proofs' thresholds",
+        "aniso n": f"heads of condition {condition}",
+        "printed n": f"{threshold} times the proofs' thresholds",
     }
     text = rates.other_laws(measures, "Risk over the law", names)
-    return f"{text} Thresholds at 1.5 times the mean norm cut the long heads of a Gaussian law." if text else ""
+    return f"{text} Thresholds at {cut} times the mean norm cut the long heads of a Gaussian law." if text else ""
 
 
 def findings(run: Run) -> str:
@@ -100,7 +104,7 @@ def findings(run: Run) -> str:
         noise(run, measures),
         rank(run, measures),
         law(measures, "privacy", "F3 with F6", "the risk that privacy adds"),
-        other_laws(measures),
+        other_laws(run, measures),
         heads(measures),
         premise(measures),
         statistical(measures),

@@ -6,7 +6,9 @@ import math
 
 from privrep.report.findings.rates import exponent, heading, judged, known, paragraphs
 from privrep.report.run import Measures, Run
+from privrep.report.sizes import sizes
 from privrep.report.wording import count, listing, number
+from privrep.studies.tradeoff import COUNTED_DIM
 
 STUDY = "tradeoff"
 POOR = 0.5
@@ -20,6 +22,8 @@ CLIP_SETTINGS = {
     "whole users clipped": "with each user's sums clipped as a whole, which is in neither paper",
 }
 """Measures of the factor at other clips -> in words."""
+NOISE_LEVELS = ("0.5", "1")
+"""Label noise of the settings, as in the names of measures."""
 
 
 def at(measures: Measures, prefix: str) -> dict[int, str]:
@@ -81,9 +85,9 @@ def headline(run: Run) -> str:
         f"known well enough to tell. How many times larger the first error is depends on the clips: {told({dim: uncut[dim] for dim in (min(uncut), max(uncut))})} "
         f"with clips that cut nothing, between {band_of(measures, 'least', min)} and {band_of(measures, 'largest', max)} over all pairs of clips"
     )
-    noisy = at(measures, "A over B, label noise 1")
+    noisy = at(measures, f"A over B, label noise {NOISE_LEVELS[-1]}")
     if noisy:
-        text += f", and {told({dim: noisy[dim] for dim in (min(noisy), max(noisy))})} with label noise of sd 1"
+        text += f", and {told({dim: noisy[dim] for dim in (min(noisy), max(noisy))})} with label noise of sd {NOISE_LEVELS[-1]}"
     lost = lost_runs(measures, "B")
     if lost:
         text += f". With the clip that public simulation prefers for shen2023's, a share of {told(lost)} of its runs does not learn at all"
@@ -146,18 +150,26 @@ def one_clip(run: Run, measures: Measures) -> str:
     return f"{heading('Half of the exponent is the clip', 'The clip', half)} With one clip for all $d$ shen2023's exponent is {exponent(measures, 'B-fixed dist2')}."
 
 
-def conditions(measures: Measures) -> str:
+def conditions(run: Run, measures: Measures) -> str:
     """Label noise, rank, condition number and epsilon."""
     if not ranges(measures):
         return ""
     spread = listing(f"{low} to {high} for {method}" for method in SIDES for low, high in [ends_of(measures, method)])
-    text = f"**Elsewhere.** Over all settings, with label noise, $k = 4$, $\\kappa = 3$ and $\\varepsilon = 1$, the exponent of $d$ is {spread}."
-    for level in ("0.5", "1"):
+    cells = run.cells(STUDY)
+    (rank,), (kappa,), (epsilon,) = (
+        sizes(cells, f"A-{name}", column)
+        for name, column in (("rank", "rank"), ("condition", "head_condition"), ("tight", "epsilon"))
+    )
+    text = (
+        f"**Elsewhere.** Over all settings, with label noise, $k = {rank}$, $\\kappa = {kappa}$ and $\\varepsilon = {epsilon}$, the exponent of $d$ is "
+        f"{spread}."
+    )
+    for level in NOISE_LEVELS:
         raw, less = (at(measures, f"A over B, label noise {level}{end}") for end in ("", ", floor removed"))
         if raw:
             text += f" With label noise of sd {level} the ratio of the errors is {told(raw)}"
             text += f", and {told(less)} without what label noise alone leaves." if less else "."
-    for name, words in (("k = 4", "$k = 4$"), ("epsilon = 1", "$\\varepsilon = 1$")):
+    for name, words in ((f"k = {rank}", f"$k = {rank}$"), (f"epsilon = {epsilon}", f"$\\varepsilon = {epsilon}$")):
         found = at(measures, f"A over B, {name}")
         if found:
             text += f" For {words} it is {told(found)}."
@@ -178,13 +190,15 @@ def users(run: Run, measures: Measures) -> str:
     return f"{text}, an exponent of {spelled(measures, name)}." if known(measures, name) else f"{text}."
 
 
-def start(measures: Measures) -> str:
+def start(run: Run, measures: Measures) -> str:
     """Whether the initialisation is needed."""
     factors = at(measures, "random start over B")
     if not factors:
         return ""
+    cells = run.cells(STUDY)
+    (longer,), (rounds,) = (sizes(cells, series, "rounds") for series in ("B-random", "B"))
     text = (
-        f"**The initialisation.** Without it, with the whole budget in twice the rounds and the clip that suits this best, shen2023's error is {told(factors)} times that of the "
+        f"**The initialisation.** Without it, with the whole budget in {longer} rounds in place of {rounds} and the clip that suits this best, shen2023's error is {told(factors)} times that of the "
         "complete method. A random start is slow where the clip is small, since no gradient moves the subspace further than its clip."
     )
     searched = "median dist2 of the start, users-B"
@@ -214,12 +228,12 @@ def limits(run: Run, measures: Measures) -> str:
     if not known(measures, "numbers sent: d from which A needs more", "multiplications: d from which A needs more"):
         return ""
     sent, work = (measures.value(f"{name}: d from which A needs more") for name in ("numbers sent", "multiplications"))
-    rounds = measures.value("numbers sent, B, d = 80")
+    rounds = measures.value(f"numbers sent, B, d = {COUNTED_DIM}")
     parts = [
         "It is against jain2021's Algorithms 1 to 3, not against its exponential mechanism, and that method takes one pass over its users (E24), shen2023's many rounds.",
         "Labels without noise are shen2023's assumption, and small clips live on it: gradients then vanish at the optimum.",
-        f"A user of shen2023's sends more numbers up to $d = {number(sent, 2)}$ and computes more up to $d = {number(work, 2)}$: {number(rounds, 3)} numbers at $d = 80$ where "
-        f"jain2021's step sends {number(measures.value('numbers sent, A, d = 80'), 3)}.",
+        f"A user of shen2023's sends more numbers up to $d = {number(sent, 2)}$ and computes more up to $d = {number(work, 2)}$: {number(rounds, 3)} numbers at $d = {COUNTED_DIM}$ where "
+        f"jain2021's step sends {number(measures.value(f'numbers sent, A, d = {COUNTED_DIM}'), 3)}.",
     ]
     if known(measures, "exponent kappa distF"):
         row = measures.rows.loc["exponent kappa distF"]
@@ -239,9 +253,9 @@ def findings(run: Run) -> str:
         head_to_head(run, measures),
         clips(run, measures),
         one_clip(run, measures),
-        conditions(measures),
+        conditions(run, measures),
         users(run, measures),
-        start(measures),
+        start(run, measures),
         where(measures),
         limits(run, measures),
     )

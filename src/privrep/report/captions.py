@@ -1,0 +1,69 @@
+"""Captions of figures. A size in them is a placeholder, which is filled from the cells of the run that is shown.
+
+{series.column} : what the cells of a series have in a column, one value, a list or a range.
+{NAME}          : a constant of the study's module, for what no cell holds, such as a target.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.config import ConfigError, read_yaml
+from privrep.report.sizes import found, spelled
+
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A caption with its placeholders, the id of its figure, and the file it stands in."""
+
+    figure: str
+    text: str
+    source: str
+
+    def filled(self, study: str, cells: pd.DataFrame | None) -> str:
+        """The text with all placeholders filled.
+
+        Parameters
+        ----------
+        study : whose figure it is. cells : its results table; None for a study of arithmetic.
+
+        Raises
+        ------
+        ConfigError
+            If a placeholder cannot be filled; the message names the file, the caption, the placeholder and the reason.
+        """
+
+        def put(match: re.Match) -> str:
+            try:
+                return spelled(_values(match[1], study, cells))
+            except ValueError as error:
+                raise ConfigError(f"{self.source}: captions.{self.figure}: {match[0]}: {error}") from None
+
+        return PLACEHOLDER.sub(put, self.text)
+
+
+def _values(name: str, study: str, cells: pd.DataFrame | None) -> list[float]:
+    series, dot, column = name.rpartition(".")
+    if dot:
+        if cells is None:
+            raise ValueError(f"the study {study} has no cells")
+        return found(cells, series, column)
+    constant = getattr(importlib.import_module(f"privrep.studies.{study}"), name, None)
+    if not name.isupper() or constant is None:
+        raise ValueError(
+            f"privrep.studies.{study} has no constant of this name; a size of the cells is {{series.column}}"
+        )
+    return list(constant) if isinstance(constant, tuple) else [constant]
+
+
+def read_captions(path: Path) -> dict[str, Caption]:
+    """Id of a figure -> its caption, from a file config/claims/<paper>.yaml."""
+    source = f"{path.parent.parent.name}/{path.parent.name}/{path.name}"
+    return {figure: Caption(figure, text, source) for figure, text in read_yaml(path).get("captions", {}).items()}
