@@ -17,6 +17,8 @@ from privrep.results import COLUMNS, run_cell
 from privrep.studies import heterogeneity
 from privrep.studies.heterogeneity import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
 
+CLAIMS = ROOT / "config" / "claims"
+
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""
 RULE_TOLERANCE = 0.03
@@ -175,10 +177,10 @@ def test_other_bounds_are_the_stated_factors():
 def small_run() -> pd.DataFrame:
     """The quick study on 40 users, two repetitions."""
     config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
-    for grid in config["overrides"]["heterogeneity"]["grids"].values():
+    for grid in config.overrides["heterogeneity"]["grids"].values():
         grid["seed"] = 2
-    config["overrides"]["heterogeneity"]["problem"] = {"users": 40}
-    config["overrides"]["heterogeneity"]["series"] = {
+    config.overrides["heterogeneity"]["problem"] = {"users": 40}
+    config.overrides["heterogeneity"]["series"] = {
         name: {"options": {"rounds": 3}}
         for name, entry in STUDY["series"].items()
         if "rounds" in entry.get("options", {})
@@ -192,12 +194,15 @@ def small_run() -> pd.DataFrame:
 
 def test_every_claim_has_its_measure(small_run):
     """All names of the claims on the study are among its measures, whatever the order of the cells."""
-    measures = {measure.quantity: measure for measure in heterogeneity.measure(small_run)}
-    for claim in read_claims("shen2023"):
+    measures = {
+        measure.quantity: measure
+        for measure in heterogeneity.measure(small_run, read_study(read_config(), "heterogeneity"))
+    }
+    for claim in read_claims(CLAIMS / "shen2023.yaml"):
         if claim.get("study") == "heterogeneity":
             for quantity in claim["quantities"]:
                 assert quantity["measure"] in measures, quantity["measure"]
-    again = heterogeneity.measure(small_run.iloc[::-1].copy())
+    again = heterogeneity.measure(small_run.iloc[::-1].copy(), read_study(read_config(), "heterogeneity"))
     np.testing.assert_allclose(
         [each.measured for each in again], [each.measured for each in measures.values()], rtol=1e-9
     )
@@ -229,7 +234,10 @@ def test_figures_show_every_series(small_run):
 
 def test_shares_of_runs(small_run):
     """Every run counts once, whatever its epsilon; at the optimum no update is left. Extremes have no interval."""
-    measures = {measure.quantity: measure for measure in heterogeneity.measure(small_run)}
+    measures = {
+        measure.quantity: measure
+        for measure in heterogeneity.measure(small_run, read_study(read_config(), "heterogeneity"))
+    }
     vanished = measures["largest representation update at the optimum, share of runs beyond"]
     assert vanished.measured == 0 and 0 < vanished.ci_high < 1
     moved = small_run.copy()

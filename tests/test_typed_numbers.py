@@ -6,13 +6,12 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import cache
 
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.config import read_config, read_study, read_yaml
+from privrep.config import read_yaml
 from privrep.scaling import Window
 
 FINDINGS = sorted((ROOT / "src" / "privrep" / "report" / "findings").glob("*.py"))
@@ -81,7 +80,9 @@ def settings(study: str) -> frozenset[float]:
     """The numbers that were fixed for a study: in its file, as constants of its module, and by the window of all fits."""
     module = vars(importlib.import_module(f"privrep.studies.{study}"))
     constants = [value for name, value in module.items() if name.isupper()]
-    return frozenset(numbers([read_study(read_config(), study), constants, asdict(Window())]))
+    return frozenset(
+        numbers([read_yaml(ROOT / "config" / "studies" / f"{study}.yaml"), constants, Window().model_dump()])
+    )
 
 
 def docstrings(tree: ast.AST) -> set[ast.AST]:

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table, panel
+from privrep.figures.sweeps import draw_fits, fit_table, panel
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import Fit, fit_all
+from privrep.settings import PlotSettings
 from privrep.studies.power_method import (
-    STUDY,
     TARGET,
     clip_points,
     costs,
@@ -163,10 +163,10 @@ def draw_noisy(fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure,
     return figure, pd.concat([fit_table(fits, {"steps gap": "1/gap"}), logs, taus], ignore_index=True)
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = with_npm_fits(fit_all(STUDY, cells)), claimed_exponents("shen2023", STUDY)
+    fits, claimed = with_npm_fits(fit_all(study, cells), study.window), study.claimed
     return {
         "shen2023/power_accuracy": draw_fits(fits, ACCURACY, claimed, "dist2 by noise"),
         "shen2023/power_sampling": draw_fits(fits, SAMPLING, claimed, "dist2 without noise"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.config import read_yaml
+from privrep.config import read_deviations, read_yaml
 from privrep.report.claim_rows import claims_table
 from privrep.report.pictures import figure_html
 from privrep.report.wording import interval
@@ -35,25 +35,29 @@ class Measures:
     def __contains__(self, quantity: str) -> bool:
         return quantity in self.rows.index
 
+    def row(self, quantity: str) -> pd.Series:
+        """All columns of a quantity, as text."""
+        return self.rows.loc[quantity]
+
+    def named(self, prefix: str) -> list[str]:
+        """The quantities whose names begin so."""
+        return [name for name in self.rows.index if name.startswith(prefix)]
+
     def value(self, quantity: str) -> float:
-        return float(self.rows.loc[quantity, "measured"])
+        return float(self.row(quantity)["measured"])
 
     def text(self, quantity: str) -> str:
         """The number with its interval, for prose."""
-        row = self.rows.loc[quantity]
+        row = self.row(quantity)
         return interval(row["measured"], row["ci_low"], row["ci_high"])
 
     def seeds(self, quantity: str) -> int:
-        return int(self.rows.loc[quantity, "seeds"])
+        return int(self.row(quantity)["seeds"])
 
     def numbered(self, prefix: str) -> dict[float, float]:
         """Values of the quantities whose name is the prefix and a number, by that number."""
-        found = {
-            name.removeprefix(prefix): float(value)
-            for name, value in self.rows["measured"].items()
-            if name.startswith(prefix)
-        }
-        return {float(name): value for name, value in found.items() if re.fullmatch(r" ?[\d.]+", name)}
+        found = {name.removeprefix(prefix): name for name in self.named(prefix)}
+        return {float(end): self.value(name) for end, name in found.items() if re.fullmatch(r" ?[\d.]+", end)}
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Run:
 
     Attributes
     ----------
-    captions : config/claims files with the figures' captions.
+    captions : figure -> caption. deviations : entries of config/deviations.yaml.
     """
 
     claims: pd.DataFrame
@@ -71,6 +75,7 @@ class Run:
     results: Path
     figures: Path
     captions: dict[str, str]
+    deviations: list[dict]
 
     @classmethod
     def load(cls, environment: dict[str, str] = os.environ) -> Run:
@@ -81,6 +86,7 @@ class Run:
             "provenance": "reports/provenance.json",
             "results": "results/default",
             "figures": "figures",
+            "deviations": "config/deviations.yaml",
             "captions": [str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
         }
         if PARAMETERS in environment:
@@ -95,6 +101,7 @@ class Run:
             results=Path(places["results"]),
             figures=Path(places["figures"]),
             captions=captions,
+            deviations=read_deviations(Path(places["deviations"])),
         )
 
     @property

@@ -6,7 +6,9 @@ from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import number, share, times
-from privrep.studies.local_convergence import ASKED, CLOSED_FORM_BELOW, LOST_ABOVE, STUDY
+from privrep.studies.local_convergence import ASKED, CLOSED_FORM_BELOW, LOST_ABOVE
+
+STUDY = "local_convergence"
 
 
 def bound(run: Run, measures: Measures) -> str:

@@ -6,6 +6,7 @@ import math
 
 from privrep.report.run import Measures, Run
 from privrep.report.wording import number, plural
+from privrep.settings import misnamed
 
 FAIR = 0.1
 """A law whose constants are within this of 1 is said to hold with its constant."""
@@ -23,7 +24,7 @@ def exponent(measures: Measures, fit: str) -> str:
 
 def constants(measures: Measures, prefix: str) -> dict[str, float]:
     """Fit -> measured over predicted error, for the fits whose names start so and have a number."""
-    names = [name for name in measures.rows.index if name.startswith(f"constant {prefix}")]
+    names = measures.named(f"constant {prefix}")
     return {name.removeprefix("constant "): measures.value(name) for name in names if known(measures, name)}
 
 
@@ -54,8 +55,18 @@ def other_laws(measures: Measures, what: str, names: dict[str, str]) -> str:
 
 
 def judged(run: Run, claim: str, word: str, *quantities: str) -> bool:
-    """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
+    """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict.
+
+    Raises
+    ------
+    ValueError
+        If the claim has no such quantity.
+    """
     rows = run.claims[run.claims["id"] == claim]
+    known = list(rows["quantity"])
+    for quantity in quantities:
+        if quantity not in known:
+            raise ValueError(misnamed(quantity, f"no quantity of claim {claim}", known))
     rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
     return len(rows) > 0 and bool((rows["verdict"] == word).all())
 

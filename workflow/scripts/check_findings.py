@@ -1,0 +1,25 @@
+"""Write the prose of the report on made-up tables, so that a name of no quantity, claim or series is found before any other job."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from privrep.config import study_names
+from privrep.report.rehearsal import rehearse
+from privrep.settings import ConfigError
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", required=True, type=Path, help="list of the studies whose findings were checked")
+    args = parser.parse_args()
+    try:
+        for study in study_names():
+            rehearse(study)
+    except ConfigError as error:
+        sys.exit(f"check_findings.py: {error}")
+    args.output.write_text("\n".join(study_names()) + "\n")
+
+
+if __name__ == "__main__":
+    main()
