@@ -8,10 +8,9 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from privrep.config import ROOT, read_claims, read_config, read_study, study_names
-from privrep.measure import MEASURE_COLUMNS
-from privrep.names import measured
+from privrep.config import ROOT, read_claims
 from privrep.report.findings.sizes import sizes
+from privrep.report.rehearsal import ListedMeasures, made_up_rows
 from privrep.report.run import Measures, Run
 
 CLAIMS = ROOT / "config" / "claims"
@@ -169,13 +168,9 @@ def as_found(claim: str, quantity: dict) -> str:
 
 
 @cache
-def measures_with(value: float) -> Measures:
-    """Every quantity that the findings may ask for, with one value."""
-    config = read_config()
-    names = [name for study in study_names() for name in measured(read_study(config, study))]
-    text = str(value)
-    rows = [dict.fromkeys(MEASURE_COLUMNS, text) | {"quantity": name} for name in names]
-    return Measures(pd.DataFrame(rows).set_index("quantity"))
+def measures_with(study: str, value: float) -> Measures:
+    """Every quantity that the study lists, with one value."""
+    return ListedMeasures(pd.DataFrame(made_up_rows(study, value)).set_index("quantity"))
 
 
 CELLS = pd.DataFrame(
@@ -209,7 +204,7 @@ CELLS = pd.concat([CELLS, pd.DataFrame([{"series": name} | SIZES for name in NAM
 
 def findings(study: str, claims: pd.DataFrame, value: float) -> str:
     module = importlib.import_module(f"privrep.report.findings.{study}")
-    return module.findings(StandIn(claims, measures_with(value), CELLS))
+    return module.findings(StandIn(claims, measures_with(study, value), CELLS))
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -50,6 +50,7 @@ for study in STUDIES:
 
 rule check_errata:
     input:
+        checked=ancient(rules.check_findings.output),
         texts="config/claims/errata.yaml",
         code=code_of("check_errata"),
     output:

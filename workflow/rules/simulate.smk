@@ -1,7 +1,36 @@
 # From a study's settings to one table of results.
 
 
+# All other jobs wait for this one. They read nothing of it, so that none is stale when it has run again.
+rule check_findings:
+    input:
+        config=sorted(
+            str(path)
+            for folder in ("claims", "studies")
+            for path in Path("config", folder).glob("*.yaml")
+        ),
+        code=code_of(
+            "check_findings",
+            *(f"src/privrep/report/findings/{study}.py" for study in STUDIES),
+        ),
+    output:
+        f"{RESULTS}/findings_checked.txt",
+    log:
+        f"logs/{RUN}/check_findings.log",
+    benchmark:
+        f"benchmarks/{RUN}/check_findings.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        studies=list(STUDIES),
+    shell:
+        "python workflow/scripts/check_findings.py --studies {params.studies} --output {output} > {log} 2>&1"
+
+
 rule resolve_study:
+    input:
+        ancient(rules.check_findings.output),
     output:
         f"{RESULTS}/{{study}}/{{part}}.json",
     log:

@@ -4,21 +4,21 @@ import argparse
 import sys
 from pathlib import Path
 
-from privrep.config import study_names
 from privrep.report.rehearsal import rehearse
 from privrep.settings import ConfigError
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", required=True, nargs="+")
     parser.add_argument("--output", required=True, type=Path, help="list of the studies whose findings were checked")
     args = parser.parse_args()
     try:
-        for study in study_names():
+        for study in args.studies:
             rehearse(study)
     except ConfigError as error:
         sys.exit(f"check_findings.py: {error}")
-    args.output.write_text("\n".join(study_names()) + "\n")
+    args.output.write_text("\n".join(args.studies) + "\n")
 
 
 if __name__ == "__main__":

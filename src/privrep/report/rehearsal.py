@@ -2,12 +2,13 @@
 would drop its paragraph, or fail, after hours.
 
 All names are those of the default scale. A paragraph may stand or fall with a verdict or with a number, so each study's findings are
-written for every verdict and for several numbers.
+written four times: with all verdicts as they should be or not, and with numbers on both sides of 1.
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from privrep.settings import ConfigError, Study, misnamed
 from privrep.studies.figure2 import judge_readings
 
 NUMBERS = (0.5, 1.5)
-"""Values that all quantities have in turn: below and above 1, where prose turns."""
+"""Values that all quantities have in turn."""
 
 
 class ListedMeasures(Measures):
@@ -47,14 +48,22 @@ class ListedMeasures(Measures):
 
 
 class Rehearsal(Run):
-    """A run whose tables are made up, with one number and one verdict throughout."""
+    """A run whose tables are made up, with one number throughout, in which all verdicts are those asked for, or none."""
 
-    def __init__(self, number: float, verdict: str):
+    def __init__(self, number: float, agrees: bool):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
         tables = {"results": Path(), "figures": Path(), "captions": {}, "deviations": []}
         provenance = {"config": {"scale": "default", "studies": study_names()}}
-        super().__init__(claims.assign(verdict=verdict), pd.DataFrame(), provenance, **tables)
+        super().__init__(claims, pd.DataFrame(), provenance, **tables)
         object.__setattr__(self, "number", number)
+        object.__setattr__(self, "agrees", agrees)
+
+    def judged(self, claim: str, word: str, *quantities: str) -> bool:
+        for name, what, known in ((claim, "no claim", self.claims["id"].unique()), (word, "no verdict", VERDICTS)):
+            if name not in known:
+                raise ConfigError(misnamed(name, what, list(known)))
+        super().judged(claim, word, *quantities)
+        return self.agrees
 
     def measures(self, study: str) -> Measures:
         return ListedMeasures(pd.DataFrame(made_up_rows(study, self.number)).set_index("quantity"))
@@ -104,7 +113,7 @@ def made_up_readings(number: float) -> pd.DataFrame:
 
 
 def rehearse(study: str) -> None:
-    """Write the findings of a study for every verdict and number.
+    """Write the findings of a study in all four ways.
 
     Raises
     ------
@@ -113,9 +122,8 @@ def rehearse(study: str) -> None:
     """
     source = f"src/privrep/report/findings/{study}.py"
     findings = importlib.import_module(f"privrep.report.findings.{study}").findings
-    for number in NUMBERS:
-        for verdict in VERDICTS:
-            try:
-                findings(Rehearsal(number, verdict))
-            except (ConfigError, KeyError, IndexError, ValueError) as error:
-                raise ConfigError(f"{source}: {error}") from error
+    for number, agrees in itertools.product(NUMBERS, (True, False)):
+        try:
+            findings(Rehearsal(number, agrees))
+        except (ConfigError, LookupError, ValueError) as error:
+            raise ConfigError(f"{source}: {error}") from None

@@ -16,6 +16,7 @@ from privrep.config import read_deviations, read_yaml
 from privrep.report.claim_rows import claims_table
 from privrep.report.pictures import figure_html
 from privrep.report.wording import interval
+from privrep.settings import misnamed
 
 PARAMETERS = "PRIVREP_REPORT"
 """Environment variable with the name of the JSON file that says where the tables are."""
@@ -111,6 +112,22 @@ class Run:
     def has(self, study: str) -> bool:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
+
+    def judged(self, claim: str, word: str, *quantities: str) -> bool:
+        """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict.
+
+        Raises
+        ------
+        ValueError
+            If the claim has no such quantity.
+        """
+        rows = self.claims[self.claims["id"] == claim]
+        known = list(rows["quantity"])
+        for quantity in quantities:
+            if quantity not in known:
+                raise ValueError(misnamed(quantity, f"no quantity of claim {claim}", known))
+        rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
+        return len(rows) > 0 and bool((rows["verdict"] == word).all())
 
     def measures(self, study: str) -> Measures:
         """The measured quantities of a study."""

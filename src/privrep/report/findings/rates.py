@@ -6,7 +6,6 @@ import math
 
 from privrep.report.run import Measures, Run
 from privrep.report.wording import number, plural
-from privrep.settings import misnamed
 
 FAIR = 0.1
 """A law whose constants are within this of 1 is said to hold with its constant."""
@@ -55,20 +54,8 @@ def other_laws(measures: Measures, what: str, names: dict[str, str]) -> str:
 
 
 def judged(run: Run, claim: str, word: str, *quantities: str) -> bool:
-    """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict.
-
-    Raises
-    ------
-    ValueError
-        If the claim has no such quantity.
-    """
-    rows = run.claims[run.claims["id"] == claim]
-    known = list(rows["quantity"])
-    for quantity in quantities:
-        if quantity not in known:
-            raise ValueError(misnamed(quantity, f"no quantity of claim {claim}", known))
-    rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
-    return len(rows) > 0 and bool((rows["verdict"] == word).all())
+    """`Run.judged`, with the run in front as in the rest of this module."""
+    return run.judged(claim, word, *quantities)
 
 
 def heading(strong: str, plain: str, holds: bool) -> str:
