@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from privrep.catalogue import read_claims
 from privrep.claims import CLAIM_COLUMNS, Interval, holds, judge, matching_digits
-from privrep.config import ROOT, read_claims
+from privrep.config import ROOT
 
 CLAIMS = ROOT / "config" / "claims"
 

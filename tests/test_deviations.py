@@ -8,7 +8,8 @@ import pytest
 import yaml
 from workflow_helpers import ROOT
 
-from privrep.config import read_deviations, read_yaml
+from privrep.catalogue import read_deviations
+from privrep.config import read_yaml
 from privrep.report.deviations import KINDS, deviations_table, summary
 from privrep.settings import ConfigError
 

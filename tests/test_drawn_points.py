@@ -21,7 +21,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from workflow_helpers import ROOT
 
-from privrep.config import read_claims, read_config, read_study, read_yaml
+from privrep.catalogue import read_claims
+from privrep.config import read_config, read_study, read_yaml
 from privrep.resolved import resolved
 from privrep.settings import PlotSettings, checked
 from privrep.setups import read_cells

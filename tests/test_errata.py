@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from privrep.algorithms.candidate_selection import Selection
-from privrep.config import ROOT, read_errata
+from privrep.catalogue import read_errata
+from privrep.config import ROOT
 from privrep.errata import (
     centaur,
     initialisation,

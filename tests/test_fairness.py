@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from workflow_helpers import ROOT
 
+from privrep.catalogue import read_claims
 from privrep.claims import GRID_SHARE, NEGATIVE, SEVERITIES, WHOSE
-from privrep.config import read_claims
 from privrep.tables import read_rows
 
 CLAIMS = ROOT / "config" / "claims"

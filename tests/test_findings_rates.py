@@ -8,7 +8,8 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from privrep.config import ROOT, read_claims
+from privrep.catalogue import read_claims
+from privrep.config import ROOT
 from privrep.report.findings.sizes import sizes
 from privrep.report.rehearsal import ListedMeasures, made_up_rows
 from privrep.report.run import Measures, Run

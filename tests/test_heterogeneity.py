@@ -9,7 +9,8 @@ from conftest import gather, make_task
 
 from privrep import formulas
 from privrep.algorithms import update_norms
-from privrep.config import ROOT, read_claims, read_config, read_study, read_yaml
+from privrep.catalogue import read_claims
+from privrep.config import ROOT, read_config, read_study, read_yaml
 from privrep.figures.heterogeneity import draw
 from privrep.grids import expand
 from privrep.problem import Problem, Users

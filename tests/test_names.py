@@ -7,8 +7,10 @@ import copy
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.config import read_claims, read_config, read_study, study_names
-from privrep.names import check_claims, check_fits, check_measured, checked_claims, expanded, measured
+from privrep.catalogue import read_claims
+from privrep.config import read_config, read_study, study_names
+from privrep.measure import check_names, exact
+from privrep.names import check_claims, check_fits, checked_claims, expanded, measured
 from privrep.results import COLUMNS
 from privrep.settings import ConfigError, MeasureSettings
 from privrep.tables import read_rows
@@ -77,9 +79,9 @@ def test_a_run_measures_what_is_listed(found, complete, words):
     """Nothing else, and all of it unless the scale overrides the study."""
     study = MeasureSettings(study="risk", quantities=("exponent n", "ratio"), complete=complete)
     if not words:
-        return check_measured(found, study)
+        return check_names([exact(name, 1.0) for name in found], study)
     with pytest.raises(ConfigError, match=r"^config/studies/risk\.yaml: quantities: ") as caught:
-        check_measured(found, study)
+        check_names([exact(name, 1.0) for name in found], study)
     assert words in str(caught.value)
 
 

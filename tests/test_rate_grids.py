@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from privrep import formulas
-from privrep.config import ROOT, read_claims, read_config, read_study
+from privrep.catalogue import read_claims
+from privrep.config import ROOT, read_config, read_study
 from privrep.grids import Cell, expand
 from privrep.measure import share
 from privrep.results import COLUMNS, cell_row

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from privrep.settings import Model, Scalar, SomeNames
+from privrep.config import ROOT, read_yaml
+from privrep.settings import Model, Scalar, SomeNames, checked
 
 Kind = Literal["experiment", "identity", "proof", "limit", "surrogate"]
 Whose = Literal["paper", "correction", "ours"]
@@ -138,3 +140,29 @@ class DeviationsFile(Model):
             if ids.count(name) > 1:
                 raise ValueError(f"the id {name!r} appears twice")
         return self
+
+
+def claim_files(root: Path = ROOT) -> list[Path]:
+    """The files of claims, one for each paper."""
+    return [path for path in sorted((root / "config" / "claims").glob("*.yaml")) if path.stem != "errata"]
+
+
+def read_claims(path: Path) -> list[dict]:
+    """The claims of a file of config/claims, as they are written there."""
+    return _read_checked(ClaimsFile, path)["claims"]
+
+
+def read_errata(path: Path) -> list[dict]:
+    """The errata, as they are written in config/claims/errata.yaml."""
+    return _read_checked(ErrataFile, path)["errata"]
+
+
+def read_deviations(path: Path) -> list[dict]:
+    """The deviations, as they are written in config/deviations.yaml."""
+    return _read_checked(DeviationsFile, path)["deviations"]
+
+
+def _read_checked(model: type[Model], path: Path) -> dict:
+    content = read_yaml(path)
+    checked(model, content, str(path))
+    return content

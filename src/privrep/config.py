@@ -12,8 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from privrep.catalogue import ClaimsFile, DeviationsFile, ErrataFile
-from privrep.settings import ConfigError, Model, RunConfig, Study, checked, misnamed
+from privrep.settings import ConfigError, RunConfig, Study, checked, misnamed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,32 +107,6 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT) -> Study:
                 what = misnamed(key, f"not in {part} of {source}", list(content.get(part, {})))
                 raise ConfigError(f"scale {config.scale}: overrides.{name}.{part}: {what}")
     return checked(Study, merge(content, overrides), source)
-
-
-def claim_files(root: Path = ROOT) -> list[Path]:
-    """The files of claims, one for each paper."""
-    return [path for path in sorted((root / "config" / "claims").glob("*.yaml")) if path.stem != "errata"]
-
-
-def read_claims(path: Path) -> list[dict]:
-    """The claims of a file of config/claims, as they are written there."""
-    return _read_checked(ClaimsFile, path)["claims"]
-
-
-def read_errata(path: Path) -> list[dict]:
-    """The errata, as they are written in config/claims/errata.yaml."""
-    return _read_checked(ErrataFile, path)["errata"]
-
-
-def read_deviations(path: Path) -> list[dict]:
-    """The deviations, as they are written in config/deviations.yaml."""
-    return _read_checked(DeviationsFile, path)["deviations"]
-
-
-def _read_checked(model: type[Model], path: Path) -> dict:
-    content = read_yaml(path)
-    checked(model, content, str(path))
-    return content
 
 
 def run_name(config: RunConfig) -> str:

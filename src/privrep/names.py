@@ -11,8 +11,9 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from privrep.config import ROOT, claim_files, read_claims, read_config, read_study, study_names
-from privrep.settings import ConfigError, MeasureSettings, Study, misnamed
+from privrep.catalogue import claim_files, read_claims
+from privrep.config import ROOT, read_config, read_study, study_names
+from privrep.settings import ConfigError, Study, misnamed
 
 
 def values(study: Study, place: str) -> list[str]:
@@ -58,17 +59,6 @@ def check_fits(study: Study, columns: Collection[str]) -> None:
             if column and column not in known:
                 what = misnamed(column, "no column of the results nor of this study", known)
                 raise ConfigError(f"config/studies/{study.study}.yaml: fits.{name}.{key}: {what}")
-
-
-def check_measured(found: Collection[str], study: MeasureSettings) -> None:
-    """Raise ConfigError unless a study measured what its file lists: nothing else, and all of it where the scale leaves the study as it is."""
-    source = f"config/studies/{study.study}.yaml: quantities"
-    for name in found:
-        if name not in study.quantities:
-            raise ConfigError(f"{source}: {misnamed(name, 'measured and not listed', study.quantities)}")
-    for name in study.quantities if study.complete else ():
-        if name not in found:
-            raise ConfigError(f"{source}: {misnamed(name, 'listed and not measured', found)}")
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[dict]]:

@@ -5,15 +5,10 @@ What decides cells stands apart from what decides fits, and that from what a fig
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import TypeVar
-
 from privrep.config import read_study
 from privrep.names import measured
-from privrep.settings import Analysis, Model, RunConfig, RunSettings, Simulation, Study, checked
+from privrep.settings import Analysis, Model, RunConfig, RunSettings, Simulation, Study
 
-M = TypeVar("M", bound=Model)
 PARTS = ("shards", "measure", "plot")
 """Purposes: the settings of each stand in results/<run>/<study>/<purpose>.json."""
 
@@ -58,8 +53,3 @@ def claimed_exponents(claims: list[dict], study: str) -> dict[str, float]:
                     f"two claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}"
                 )
     return claimed
-
-
-def read_settings(model: type[M], path: Path) -> M:
-    """The settings of a job, as `resolve_study.py` wrote them."""
-    return checked(model, json.loads(path.read_text()), str(path))

@@ -7,8 +7,10 @@ that a check can move no cell.
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -337,3 +339,8 @@ def checked(model: type[M], content: object, source: str) -> M:
     place = error["loc"][:-1] if error["type"] == "missing" else error["loc"]
     key = f"{'.'.join(map(str, place))}: " if place else ""
     raise ConfigError(f"{source}: {key}{_complaint(error)}")
+
+
+def read_settings(model: type[M], path: Path) -> M:
+    """The settings of a job, as `resolve_study.py` wrote them."""
+    return checked(model, json.loads(path.read_text()), str(path))

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from privrep.config import read_errata
+from privrep.catalogue import read_errata
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import ERRATA_COLUMNS
 from privrep.tables import write_rows

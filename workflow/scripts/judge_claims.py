@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from privrep.catalogue import read_claims
 from privrep.claims import CLAIM_COLUMNS, exponents_judged, judge
-from privrep.config import ConfigError, read_claims
+from privrep.config import ConfigError
 from privrep.tables import read_rows, write_rows
 
 

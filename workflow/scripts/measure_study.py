@@ -6,10 +6,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from privrep.measure import MEASURE_COLUMNS
-from privrep.names import check_measured
-from privrep.resolved import read_settings
-from privrep.settings import ConfigError, MeasureSettings
+from privrep.measure import MEASURE_COLUMNS, check_names
+from privrep.settings import ConfigError, MeasureSettings, read_settings
 from privrep.setups import read_cells
 from privrep.tables import write_rows
 
@@ -23,7 +21,7 @@ def main() -> None:
     study = read_settings(MeasureSettings, args.settings)
     found = importlib.import_module(f"privrep.studies.{study.study}").measure(read_cells(args.cells), study)
     try:
-        check_measured([one.quantity for one in found], study)
+        check_names(found, study)
     except ConfigError as error:
         sys.exit(f"measure_study.py: {error}")
     write_rows(args.output, [asdict(one) for one in found], MEASURE_COLUMNS)

@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 
 from privrep.grids import expand
-from privrep.resolved import read_settings
 from privrep.results import COLUMNS, TIMING_COLUMNS
-from privrep.settings import ShardSettings
+from privrep.settings import ShardSettings, read_settings
 from privrep.tables import read_rows, write_rows
 
 

@@ -5,8 +5,7 @@ import importlib
 from pathlib import Path
 
 from privrep.plotting import save
-from privrep.resolved import read_settings
-from privrep.settings import PlotSettings
+from privrep.settings import PlotSettings, read_settings
 from privrep.setups import read_cells
 
 

@@ -16,9 +16,8 @@ from privrep.config import read_config, read_study
 from privrep.grids import expand, shard
 from privrep.problem import Users
 from privrep.progress import track
-from privrep.resolved import read_settings
 from privrep.results import COLUMNS, TIMING_COLUMNS, run_cell
-from privrep.settings import ConfigError, RunSettings, ShardSettings
+from privrep.settings import ConfigError, RunSettings, ShardSettings, read_settings
 from privrep.tables import write_rows
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.config import read_deviations, read_yaml
+from privrep.catalogue import read_deviations
+from privrep.config import read_yaml
 from privrep.report.claim_rows import claims_table
 from privrep.report.pictures import figure_html
 from privrep.report.wording import interval
