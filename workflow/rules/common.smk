@@ -36,6 +36,9 @@ RUN_OPTIONS = (
 if "-seed" in RUN:
     RUN_OPTIONS += f" --config master_seed={CONFIG.master_seed}"
 SIMULATED = [name for name, study in STUDIES.items() if study.series]
+WITH_FINDINGS = [
+    name for name in STUDIES if Path(f"src/privrep/report/findings/{name}.py").exists()
+]
 STUDIES_OF_PAPER = {}
 for name, study in STUDIES.items():
     STUDIES_OF_PAPER.setdefault(study.paper, []).append(name)

@@ -9,6 +9,7 @@ for study in STUDIES:
         name:
             f"measure_{study}"
         input:
+            checked=ancient(rules.check_findings.output),
             cells=cells_of(study),
             settings=f"{RESULTS}/{study}/measure.json",
             code=code_of("measure_study", f"src/privrep/studies/{study}.py"),
@@ -29,6 +30,7 @@ for study in STUDIES:
         name:
             f"plot_{study}"
         input:
+            checked=ancient(rules.check_findings.output),
             cells=cells_of(study),
             settings=f"{RESULTS}/{study}/plot.json",
             code=code_of("plot_study", f"src/privrep/figures/{study}.py"),

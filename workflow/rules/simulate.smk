@@ -1,7 +1,7 @@
 # From a study's settings to one table of results.
 
 
-# All other jobs wait for this one. They read nothing of it, so that none is stale when it has run again.
+# Every job that could start first waits for this one. None reads it (`ancient`), so that none is stale when it has run again.
 rule check_findings:
     input:
         config=sorted(
@@ -11,7 +11,7 @@ rule check_findings:
         ),
         code=code_of(
             "check_findings",
-            *(f"src/privrep/report/findings/{study}.py" for study in STUDIES),
+            *(f"src/privrep/report/findings/{study}.py" for study in WITH_FINDINGS),
         ),
     output:
         f"{RESULTS}/findings_checked.txt",
@@ -23,7 +23,7 @@ rule check_findings:
         "../../environment.yml"
     threads: 1
     params:
-        studies=list(STUDIES),
+        studies=WITH_FINDINGS,
     shell:
         "python workflow/scripts/check_findings.py --studies {params.studies} --output {output} > {log} 2>&1"
 
@@ -48,6 +48,7 @@ rule resolve_study:
 
 rule run_shard:
     input:
+        checked=ancient(rules.check_findings.output),
         settings=f"{RESULTS}/{{study}}/shards.json",
         code=simulation_code,
     output:

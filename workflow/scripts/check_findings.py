@@ -10,7 +10,7 @@ from privrep.settings import ConfigError
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", required=True, nargs="+")
+    parser.add_argument("--studies", nargs="*", default=[])
     parser.add_argument("--output", required=True, type=Path, help="list of the studies whose findings were checked")
     args = parser.parse_args()
     try:
