@@ -62,7 +62,13 @@ def check_fits(study: Study, columns: Collection[str]) -> None:
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[dict]]:
-    """Paper -> its claims, after `check_claims`. Names are those of the studies' own files, since one file of claims serves all scales."""
+    """Paper -> its claims, after `check_claims`. Names are those of the studies' own files, since one file of claims serves all scales.
+
+    Raises
+    ------
+    ConfigError
+        If a claim names nothing, or if a study's file does not fit its model.
+    """
     config = read_config(root=root)
     studies = {name: read_study(config, name, root) for name in study_names(root)}
     found = {}

@@ -1,6 +1,9 @@
 # Helpers of all rules: settings, checked before any job starts, and the code that each script depends on.
 import ast
+import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -36,9 +39,6 @@ RUN_OPTIONS = (
 if "-seed" in RUN:
     RUN_OPTIONS += f" --config master_seed={CONFIG.master_seed}"
 SIMULATED = [name for name, study in STUDIES.items() if study.series]
-WITH_FINDINGS = [
-    name for name in STUDIES if Path(f"src/privrep/report/findings/{name}.py").exists()
-]
 STUDIES_OF_PAPER = {}
 for name, study in STUDIES.items():
     STUDIES_OF_PAPER.setdefault(study.paper, []).append(name)
@@ -136,3 +136,36 @@ def simulation_code(wildcards):
         "run_shard",
         *(f"src/privrep/algorithms/{name}.py" for name in sorted(algorithms)),
     )
+
+
+def check_findings():
+    """Stop the run if the prose of the report names a quantity, claim or series that does not exist. Done once for each state of the prose and of
+    what it could name; a job cannot do it, since all others would be stale once it has run again.
+    """
+    modules = {
+        study: f"src/privrep/report/findings/{study}.py"
+        for study in STUDIES
+        if Path(f"src/privrep/report/findings/{study}.py").exists()
+    }
+    entries = [
+        path
+        for folder in ("claims", "studies")
+        for path in sorted(Path("config", folder).glob("*.yaml"))
+    ]
+    code = code_of("check_findings", *modules.values())
+    state = hashlib.sha256(
+        b"".join(Path(path).read_bytes() for path in [*entries, *code])
+    ).hexdigest()
+    checked = Path(RESULTS) / "findings_checked"
+    if checked.exists() and checked.read_text() == state:
+        return
+    command = [sys.executable, "workflow/scripts/check_findings.py", *modules]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise WorkflowError(done.stderr.strip())
+    checked.parent.mkdir(parents=True, exist_ok=True)
+    checked.write_text(state)
+
+
+onstart:
+    check_findings()

@@ -9,7 +9,6 @@ for study in STUDIES:
         name:
             f"measure_{study}"
         input:
-            checked=ancient(rules.check_findings.output),
             cells=cells_of(study),
             settings=f"{RESULTS}/{study}/measure.json",
             code=code_of("measure_study", f"src/privrep/studies/{study}.py"),
@@ -30,7 +29,6 @@ for study in STUDIES:
         name:
             f"plot_{study}"
         input:
-            checked=ancient(rules.check_findings.output),
             cells=cells_of(study),
             settings=f"{RESULTS}/{study}/plot.json",
             code=code_of("plot_study", f"src/privrep/figures/{study}.py"),
@@ -52,7 +50,6 @@ for study in STUDIES:
 
 rule check_errata:
     input:
-        checked=ancient(rules.check_findings.output),
         texts="config/claims/errata.yaml",
         code=code_of("check_errata"),
     output:

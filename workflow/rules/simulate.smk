@@ -1,36 +1,7 @@
 # From a study's settings to one table of results.
 
 
-# Every job that could start first waits for this one. None reads it (`ancient`), so that none is stale when it has run again.
-rule check_findings:
-    input:
-        config=sorted(
-            str(path)
-            for folder in ("claims", "studies")
-            for path in Path("config", folder).glob("*.yaml")
-        ),
-        code=code_of(
-            "check_findings",
-            *(f"src/privrep/report/findings/{study}.py" for study in WITH_FINDINGS),
-        ),
-    output:
-        f"{RESULTS}/findings_checked.txt",
-    log:
-        f"logs/{RUN}/check_findings.log",
-    benchmark:
-        f"benchmarks/{RUN}/check_findings.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    params:
-        studies=WITH_FINDINGS,
-    shell:
-        "python workflow/scripts/check_findings.py --studies {params.studies} --output {output} > {log} 2>&1"
-
-
 rule resolve_study:
-    input:
-        ancient(rules.check_findings.output),
     output:
         f"{RESULTS}/{{study}}/{{part}}.json",
     log:
@@ -48,7 +19,6 @@ rule resolve_study:
 
 rule run_shard:
     input:
-        checked=ancient(rules.check_findings.output),
         settings=f"{RESULTS}/{{study}}/shards.json",
         code=simulation_code,
     output:

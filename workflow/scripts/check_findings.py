@@ -1,8 +1,7 @@
-"""Write the prose of the report on made-up tables, so that a name of no quantity, claim or series is found before any other job."""
+"""Write the prose of the report on made-up tables, so that a name of no quantity, claim or series is found before any job."""
 
 import argparse
 import sys
-from pathlib import Path
 
 from privrep.report.rehearsal import rehearse
 from privrep.settings import ConfigError
@@ -10,15 +9,13 @@ from privrep.settings import ConfigError
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", nargs="*", default=[])
-    parser.add_argument("--output", required=True, type=Path, help="list of the studies whose findings were checked")
+    parser.add_argument("studies", nargs="*")
     args = parser.parse_args()
     try:
         for study in args.studies:
             rehearse(study)
     except ConfigError as error:
         sys.exit(f"check_findings.py: {error}")
-    args.output.write_text("\n".join(args.studies) + "\n")
 
 
 if __name__ == "__main__":
