@@ -15,6 +15,7 @@ from privrep.figures.heterogeneity import draw
 from privrep.grids import expand
 from privrep.problem import Problem, Users
 from privrep.results import COLUMNS, run_cell
+from privrep.settings import PlotSettings
 from privrep.studies import heterogeneity
 from privrep.studies.heterogeneity import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
 
@@ -225,7 +226,7 @@ def test_a_failed_fit_counts_as_lost(small_run):
 
 def test_figures_show_every_series(small_run):
     """All methods and settings have points, and the files of the study are made."""
-    figures = draw(small_run)
+    figures = draw(small_run, PlotSettings(study="heterogeneity", claimed={}))
     assert list(figures) == STUDY["figures"]
     norms, risks = (numbers for _, numbers in figures.values())
     assert set(norms["series"]) == {"distance", "rank-optimum", "rank-near", "rank-far", "samples", "bias", "noise"}
