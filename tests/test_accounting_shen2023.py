@@ -37,11 +37,12 @@ from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
 from privrep.report.findings import accounting_shen2023 as prose
 from privrep.report.run import Measures
+from privrep.settings import Analysis, PlotSettings
 from privrep.studies import accounting_shen2023 as study
 from privrep.studies.accounting_shen2023 import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
 
 L = math.log(1 / DELTA)
-FOUND = {found.quantity: found.measured for found in study.measure(None)}
+FOUND = {found.quantity: found.measured for found in study.measure(None, Analysis(study="accounting_shen2023"))}
 
 
 def gaussian(mean, sd):
@@ -238,7 +239,7 @@ def test_prose_follows_the_numbers():
 def test_figures_show_the_measured_numbers():
     from privrep.figures.accounting_shen2023 import draw
 
-    figures = draw(None)
+    figures = draw(None, PlotSettings(study="accounting_shen2023", claimed={}))
     assert list(figures) == ["shen2023/privacy_accounting", "shen2023/sampled_round"]
     numbers = figures["shen2023/privacy_accounting"][1]
     whole = numbers[numbers["scope"] == WHOLE.name]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from privrep.config import ConfigError, check_config, merge, read_config, read_study, read_yaml
+from privrep.config import ROOT, check_config, merge, read_config, read_study, read_yaml
 from privrep.grids import expand
+from privrep.settings import ConfigError, Study, checked
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
 
 BAD = {
-    "unknown key": ({"problem": {"rnak": 2}}, ["problem", "'rnak' is not a known key", "rank"]),
+    "unknown key": ({"problem": {"rnak": 2}}, ["problem", "'rnak' is not a known key", "the nearest is 'rank'"]),
     "text for a number": ({"delta": "1e-6"}, ["delta", "'1e-6'", "write 1.0e-6"]),
     "negative epsilon": ({"grids": {"full": {"epsilon": [-1]}}}, ["grids.full.epsilon.0", "-1", "greater than 0"]),
     "delta of one": ({"delta": 1.0}, ["delta", "1.0", "less than 1"]),
@@ -21,7 +22,10 @@ BAD = {
     "too few samples": ({"problem": {"samples": 2}}, ["samples is 2", "at least rank = 2"]),
     "empty grid": ({"grids": {"full": {"epsilon": []}}}, ["grids.full.epsilon", "empty"]),
     "no seeds": ({"grids": {"full": {"seed": 0}}}, ["grids.full.seed"]),
-    "unknown grid": ({"series": {"random-s2-a": {"grid": "whole"}}}, ["series.random-s2-a", "'whole'", "full"]),
+    "unknown grid": (
+        {"series": {"random-s2-a": {"grid": "whole"}}},
+        ["series.random-s2-a.grid", "'whole' is no grid", "full"],
+    ),
     "unknown algorithm": (
         {"series": {"random-s2-a": {"algorithm": "altmn"}}},
         ["'altmn'", "src/privrep/algorithms/altmn.py"],
@@ -45,16 +49,19 @@ BAD = {
         ["grids.full.noise_multiplier.1", "-1", "at least 0"],
     ),
     "endless noise": ({"grids": {"one": {"noise_multiplier": [float("inf")]}}, **ON_ONE}, ["noise_multiplier is inf"]),
-    "one number for noise": ({"grids": {"full": {"noise_multiplier": 0.1}}}, ["full.noise_multiplier", "0.1", "array"]),
+    "one number for noise": (
+        {"grids": {"full": {"noise_multiplier": 0.1}}},
+        ["full.noise_multiplier", "0.1", "a list"],
+    ),
     "no redraws": ({"grids": {"full": {"redraw": 0}}}, ["grids.full.redraw", "0", "at least 1"]),
     "redraw without noise": ({"grids": {"no_budget": {"redraw": 2}}}, ["series.", "redraw without noise_multiplier"]),
     "negative redraw": ({"grids": {"full": {"redraw": [-1]}}}, ["grids.full.redraw", "-1", "at least 0"]),
     "nothing together": ({"grids": {"full": {"together": []}}}, ["grids.full.together", "empty"]),
     "empty point together": ({"grids": {"full": {"together": [{}]}}}, ["grids.full.together.0", "empty"]),
-    "axes together": ({"grids": {"full": {"together": {"users": [1]}}}}, ["grids.full.together", "array"]),
+    "axes together": ({"grids": {"full": {"together": {"users": [1]}}}}, ["grids.full.together", "a list"]),
     "list in a point": (
         {"grids": {"full": {"together": [{"users": [1, 2]}]}}},
-        ["full.together.0.users", "[1, 2]", "number or string"],
+        ["full.together.0.users", "[1, 2]", "number or a text"],
     ),
     "unknown scale": ({"series": {"random-s2-a": {"options": {"clip_scale": "big"}}}}, ["clip_scale is 'big'", "data"]),
     "unknown fallback": (
@@ -65,20 +72,24 @@ BAD = {
     "fit without an axis": ({"fits": {"a": {"series": "n", "response": "distF"}}}, ["fits.a", "'axis' is missing"]),
     "unknown key of a fit": ({"fits": {"a": FIT | {"slope": 1}}}, ["fits.a", "'slope'", "prediction"]),
     "power of a fit": ({"fits": {"a": FIT | {"power": 3}}}, ["fits.a.power", "3", "1, 2"]),
-    "unknown key of a window": ({"window": {"noise": 1}}, ["window", "'noise'", "noise_ratio"]),
+    "unknown key of a window": ({"window": {"noise": 1}}, ["window", "'noise'", "the nearest is 'noise_ratio'"]),
     "window of one point": ({"window": {"points": 1}}, ["window.points", "1", "at least 2"]),
     "window of a fit": ({"fits": {"a": FIT | {"window": {"span": 0.5}}}}, ["fits.a.window.span", "0.5", "at least 1"]),
 }
+
+
+def figure2(override: dict) -> Study:
+    """The study with other entries in its file."""
+    source = "config/studies/figure2.yaml"
+    return checked(Study, merge(read_yaml(ROOT / source), override), source)
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_study_is_named(name):
     """The message names the file and everything in the second entry."""
     override, words = BAD[name]
-    config = read_config()
-    config["overrides"] = {"figure2": override}
     with pytest.raises(ConfigError) as caught:
-        expand(read_study(config, "figure2"))
+        expand(figure2(override))
     message = str(caught.value)
     assert message.startswith("config/studies/figure2.yaml: ")
     assert "\n" not in message
@@ -87,22 +98,19 @@ def test_bad_study_is_named(name):
 
 
 def test_new_keys_are_accepted():
-    """Fixed noise with redraws, joint axes, aniso heads, fits and windows pass the schema and expand."""
-    config = read_config()
+    """Fixed noise with redraws, joint axes, aniso heads, fits and windows pass the models and expand."""
     grid = {"together": [{"users": 90, "dim": 8}, {"users": 60, "dim": 6}], "noise_multiplier": [0, 0.5], "redraw": 2}
     problem = {"head_law": "aniso", "head_condition": 1.5, "samples": 8}
     options = {"init": "planted", "start_sine": 0.2, "heads": "true", "split": "text", "fallback": "ridge"}
     options |= {"clip_scale": "data", "clip_feature": 2.0, "clip_label": 3.0}
     window = {"saturation": 0.4, "noise_ratio": 0.3, "over_floor": 0, "points": 2, "span": 1}
-    config["overrides"] = {
-        "figure2": {
-            "grids": {"new": grid | {"seed": 2}},
-            "series": {"new": {"algorithm": "altmin", "grid": "new", "problem": problem, "options": options}},
-            "window": window,
-            "fits": {"a": FIT | {"prediction": "x", "paired": True, "power": 2, "window": window}},
-        }
+    override = {
+        "grids": {"new": grid | {"seed": 2}},
+        "series": {"new": {"algorithm": "altmin", "grid": "new", "problem": problem, "options": options}},
+        "window": window,
+        "fits": {"a": FIT | {"prediction": "x", "paired": True, "power": 2, "window": window}},
     }
-    cells = [cell for cell in expand(read_study(config, "figure2")) if cell.series == "new"]
+    cells = [cell for cell in expand(figure2(override)) if cell.series == "new"]
     assert len(cells) == 2 * (1 + 2) * 2
     assert {cell.problem.head_condition for cell in cells} == {1.5}
 
@@ -114,20 +122,26 @@ def test_new_keys_are_accepted():
         ({"master_seed": -1}, "-1"),
         ({"shards": 3}, "'shards'"),
         ({"studies": []}, "empty"),
+        ({"studies": ["figur2"]}, "studies: 'figur2' is no file of config/studies; the nearest is 'figure2'"),
+        ({"overrides": {"risks": {}}}, "overrides: 'risks' is no file of config/studies; the nearest is 'risk'"),
     ],
 )
 def test_bad_config_is_named(override, word):
     """The top level file is checked too."""
     with pytest.raises(ConfigError, match=r"config/config\.yaml") as caught:
-        check_config(merge(read_config(), override))
+        check_config(merge(read_yaml(ROOT / "config" / "config.yaml"), override))
     assert word in str(caught.value)
 
 
 def test_missing_and_broken_files_are_named(tmp_path):
-    """A file that is missing, not YAML, or no mapping."""
+    """A file that is missing, not YAML, no mapping, or has a key twice."""
     with pytest.raises(ConfigError, match=r"nosuch\.yaml: there is no such file"):
         read_study(read_config(), "nosuch")
-    for text, word in (("a: [1", "not valid YAML"), ("- 1", "must be a mapping")):
+    for text, word in (
+        ("a: [1", "not valid YAML"),
+        ("- 1", "must be a mapping"),
+        ("a: {b: 1, c: 2, b: 3}", "'b' stands twice"),
+    ):
         path = tmp_path / "broken.yaml"
         path.write_text(text)
         with pytest.raises(ConfigError, match=word):
@@ -137,8 +151,30 @@ def test_missing_and_broken_files_are_named(tmp_path):
 @pytest.mark.parametrize("scale", ["tiny", "quick", "paper"])
 def test_every_scale_expands(scale):
     """The overlays that ship are valid."""
-    from privrep.config import ROOT
-
     config = read_config([ROOT / "config" / "scales" / f"{scale}.yaml"])
-    for study in config["studies"]:
+    for study in config.studies:
         expand(read_study(config, study))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "near"), [("grids", "ful", "full"), ("series", "zero", "zero-model"), ("fits", "n", "")]
+)
+def test_an_override_of_nothing_is_named(part, name, near):
+    """A scale that overrides what the study does not have would change nothing, or add what nobody asked for."""
+    config = read_config().model_copy(update={"scale": "quick", "overrides": {"figure2": {part: {name: {}}}}})
+    with pytest.raises(ConfigError) as caught:
+        read_study(config, "figure2")
+    message = str(caught.value)
+    assert message.startswith(f"scale quick: overrides.figure2.{part}: '{name}' is not in {part} of config/studies/fig")
+    assert (f"the nearest is '{near}'" in message) == bool(near)
+
+
+def test_a_scale_changes_only_what_it_names():
+    """A mapping merges key by key; a list is replaced."""
+    overrides = {"figure2": {"grids": {"full": {"seed": 1}}, "figures": ["jain2021/figure2"]}}
+    plain, small = (
+        read_study(read_config(), "figure2"),
+        read_study(read_config().model_copy(update={"overrides": overrides}), "figure2"),
+    )
+    assert small.grids["full"] == plain.grids["full"] | {"seed": 1}
+    assert small.figures == ("jain2021/figure2",) and small.series == plain.series

@@ -14,6 +14,7 @@ import pytest
 from workflow_helpers import ROOT
 
 from privrep import confirmation
+from privrep.catalogue import read_deviations
 from privrep.claims import CLAIM_COLUMNS
 from privrep.confirmation import (
     COLUMNS,
@@ -26,7 +27,6 @@ from privrep.confirmation import (
     revised_since,
 )
 from privrep.report.confirmation import section
-from privrep.report.deviations import read_deviations
 from privrep.scaling import student
 from privrep.tables import read_rows, write_rows
 
@@ -219,7 +219,7 @@ def test_what_was_changed_after_the_confirmation_is_listed():
     moved = set(re.findall(r"(\S+) \(\d+\)", revised_since(found, read_rows(ROOT / "docs" / "claims.csv"))))
     listed = {
         where
-        for entry in read_deviations()
+        for entry in read_deviations(ROOT / "config" / "deviations.yaml")
         if entry["kind"] == "revised-after-confirmation"
         for where in entry["where"]
     }

@@ -8,8 +8,12 @@ import pytest
 import yaml
 from workflow_helpers import ROOT
 
-from privrep.config import ConfigError, read_yaml
-from privrep.report.deviations import KINDS, deviations_table, read_deviations, summary
+from privrep.catalogue import read_deviations
+from privrep.config import read_yaml
+from privrep.report.deviations import KINDS, deviations_table, summary
+from privrep.settings import ConfigError
+
+LISTED = ROOT / "config" / "deviations.yaml"
 
 
 def entry(**values) -> dict:
@@ -18,10 +22,10 @@ def entry(**values) -> dict:
 
 
 def written(tmp_path, *entries: dict):
-    """A folder whose config/deviations.yaml has these entries."""
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "deviations.yaml").write_text(yaml.safe_dump({"deviations": list(entries)}))
-    return tmp_path
+    """A file with these entries."""
+    path = tmp_path / "deviations.yaml"
+    path.write_text(yaml.safe_dump({"deviations": list(entries)}))
+    return path
 
 
 def test_deviations_name_claims_and_studies():
@@ -29,14 +33,14 @@ def test_deviations_name_claims_and_studies():
     claims = [read_yaml(ROOT / "config" / "claims" / f"{paper}.yaml")["claims"] for paper in ("jain2021", "shen2023")]
     known = {claim["id"] for paper in claims for claim in paper}
     known |= {path.stem for path in (ROOT / "config" / "studies").glob("*.yaml")}
-    found = read_deviations()
+    found = read_deviations(LISTED)
     assert {one["kind"] for one in found} == set(KINDS)
     assert [place for one in found for place in one["where"] if place not in known] == []
 
 
 def test_commits_of_revisions_exist():
     """In a clone with its history; every revision names at least one."""
-    found = [one for one in read_deviations() if one["kind"] == "revised-after-results"]
+    found = [one for one in read_deviations(LISTED) if one["kind"] == "revised-after-results"]
     assert [one["id"] for one in found if not one.get("commits")] == []
     git = ["git", "-C", str(ROOT)]
     shallow = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True)
@@ -47,7 +51,7 @@ def test_commits_of_revisions_exist():
 
 
 def test_every_deviation_is_in_the_table():
-    found = read_deviations()
+    found = read_deviations(LISTED)
     content = deviations_table(found)
     for one in found:
         assert f'<span class="id">{one["id"]}</span>' in content
@@ -77,7 +81,7 @@ def test_summary_counts():
 def test_bad_entry_is_named(tmp_path, changes, words):
     with pytest.raises(ConfigError) as caught:
         read_deviations(written(tmp_path, entry(**changes)))
-    assert str(caught.value).startswith("config/deviations.yaml: ")
+    assert str(caught.value).startswith(f"{tmp_path}/deviations.yaml: ")
     assert all(word in str(caught.value) for word in words)
 
 

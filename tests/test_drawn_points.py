@@ -21,7 +21,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from workflow_helpers import ROOT
 
-from privrep.config import read_yaml
+from privrep.catalogue import read_claims
+from privrep.config import read_config, read_study, read_yaml
+from privrep.resolved import resolved
+from privrep.settings import PlotSettings, checked
 from privrep.setups import read_cells
 
 STUDIES = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
@@ -170,7 +173,11 @@ def movable(figure: Figure, name: str) -> list[Line2D]:
 def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     """Each figure of the study as it is, and with one point moved by a thousandth, which must be found."""
     path = quick_run / "results" / "quick" / study / "cells.csv"
-    figures = importlib.import_module(f"privrep.figures.{study}").draw(read_cells(path if path.exists() else None))
+    config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
+    claims = read_claims(ROOT / "config" / "claims" / f"{read_study(config, study).paper}.yaml")
+    settings = checked(PlotSettings, resolved(read_study(config, study), config, claims)["plot"], study)
+    draw = importlib.import_module(f"privrep.figures.{study}").draw
+    figures = draw(read_cells(path if path.exists() else None), settings)
     assert set(figures) == set(STUDIES[study])
     moved = 0
     for name, (figure, numbers) in figures.items():

@@ -7,9 +7,11 @@ from collections import Counter
 import pytest
 from workflow_helpers import ROOT
 
+from privrep.catalogue import read_claims
 from privrep.claims import GRID_SHARE, NEGATIVE, SEVERITIES, WHOSE
-from privrep.config import read_claims
 from privrep.tables import read_rows
+
+CLAIMS = ROOT / "config" / "claims"
 
 ROWS = read_rows(ROOT / "docs" / "claims.csv")
 PAPERS = ("jain2021", "shen2023")
@@ -51,7 +53,7 @@ def test_no_measure_is_judged_twice(paper):
     """Two rows that rest on one number would count it twice."""
     judged = Counter(
         (claim["study"], quantity["measure"])
-        for claim in read_claims(paper)
+        for claim in read_claims(CLAIMS / f"{paper}.yaml")
         for quantity in claim.get("quantities", ())
     )
     assert [measure for measure, rows in judged.items() if rows > 1] == []

@@ -8,11 +8,13 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from privrep.config import read_claims
-from privrep.measure import MEASURE_COLUMNS
+from privrep.catalogue import read_claims
+from privrep.config import ROOT
+from privrep.report.rehearsal import ListedMeasures, made_up_cells, made_up_rows
 from privrep.report.run import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.scaling import read_fits
+
+CLAIMS = ROOT / "config" / "claims"
 
 STUDIES = (
     "init_rates",
@@ -86,7 +88,12 @@ class StandIn(Run):
         return self.__dict__["tables"][1]
 
 
-STATED = [claim for paper in ("jain2021", "shen2023") for claim in read_claims(paper) if "quantities" in claim]
+STATED = [
+    claim
+    for paper in ("jain2021", "shen2023")
+    for claim in read_claims(CLAIMS / f"{paper}.yaml")
+    if "quantities" in claim
+]
 SPECIAL = {
     ("A-L4.6-F", "Frobenius over spectral distance of the start, k = 8"): "PROOF-GAP",
     ("B-T5.1", "exponent of kappa at s_k = 1, one clip"): "LOOSE",
@@ -162,130 +169,14 @@ def as_found(claim: str, quantity: dict) -> str:
 
 
 @cache
-def measures_with(value: float) -> Measures:
-    """Every quantity that the findings may ask for, with one value."""
-    names = [
-        f"{kind} {spec.name}" for study in STUDIES for spec in read_fits(study)[0] for kind in ("exponent", "constant")
-    ]
-    names += ["contraction of the last round", "basin without noise", "basin with noise", "definite beyond"]
-    names += ["definite below 0.9", "m = 4 k suffices, share of runs", "heads largest over printed, most samples"]
-    names += [f"start within 1/32 is enough {how} noise, share of runs" for how in ("with", "without")]
-    names += ["davis-kahan printed", "davis-kahan corrected", "distF over dist2 at rank 8"]
-    names += [quantity["measure"] for claim in STATED for quantity in claim["quantities"]]
-    names += [f"beyond, {name}" for name in ("solve", "ridge", "eigclip")]
-    names += [f"premise times at which a tenth is left, rank {rank}" for rank in (1, 2, 4)]
-    names += [f"samples / 4 - rank at rank {rank}" for rank in (1, 2, 4, 8)]
-    kappas = ("1", "1.5", "2", "3")
-    names += [f"{what} at kappa = {k}" for what in ("contraction", "rate over bound", "rate over law") for k in kappas]
-    names += [f"largest steady dist2, {form} cap" for form in ("printed", "corrected")]
-    names += [
-        f"{what}, {how}, p = {p}"
-        for what in ("epsilon", "distF over law")
-        for how in ("expected", "realised")
-        for p in ("0.1", "1")
-    ]
-    names += ["failed runs, realised divisor, p n = 1", "distF of fresh over reused samples"]
-    ratios = (
-        "A over B",
-        "A over B, uncut",
-        "A over B, label noise 1",
-        "A over B, label noise 1, floor removed",
-        "least factor over clips",
-        "largest factor over clips",
-        "users of A over B",
-        "random start over B",
-        "B, printed over chosen",
-        "A over B, both printed",
-        "A over B, printed",
-    )
-    names += [f"{ratio} at d = {dim}" for ratio in ratios for dim in (10, 80)]
-    names += [
-        f"{word} exponent of d over settings, {who}"
-        for word in ("least", "largest")
-        for who in ("jain2021", "shen2023")
-    ]
-    names += ["exponent of the ratio of users", "exponent of the factor"]
-    for series in ("A", "A-user", "B", "B-random"):
-        names += [f"{what}, {series}" for what in ("chosen over best", "settings tried", "largest over least error")]
-    names += [f"map: {kind}" for kind in ("A", "B", "both", "neither")]
-    names += [f"{what}: d from which A needs more" for what in ("numbers sent", "multiplications")]
-    names += ["numbers sent, A, d = 80", "numbers sent, B, d = 80"]
-    names += ["median dist2 of the start, users-B"]
-    names += [f"C.5 progress over law at kappa = {k}" for k in kappas]
-    names += ["C.2 least ratio", "Remark C.1 least ratio, other runs", "subgaussian norm of a normal variable"]
-    names += ["path, least steady state with a run beyond the start"]
-    names += [f"{name}, small bound over rule" for name in ("centaur", "general_centaur", "ppsgd", "dp_fedavg")]
-    names += [f"dp_fedavg over general_centaur, {users}" for users in ("nothing in common", "one model for all")]
-    names += ["general_centaur over altmin", "ppsgd over own data", "dp_fedavg over own data, more rounds"]
-    names += [f"{name} runs that learned little" for name in ("general_centaur", "ppsgd")]
-    names += [f"cost of the {name} over main rounds" for name in ("start", "single run", "averaged start")]
-    names += ["clipped at the practical bound", "noise permitted at the least over the practical bound"]
-    names += ["prescribed over practical bound", "iterations for 0.99", "noise at which half succeed", "users for 0.01"]
-    names += ["selected over median", "average over median", "real starts that pass", "largest accuracy by angles"]
-    starts = [f"{form} cap, k = 4" for form in ("printed", "corrected")]
-    names += [f"E42: {start}, share of runs beyond" for start in starts]
-    names += [
-        f"E42: steady dist2 over the start, {form} cap, k = {k}" for form in ("printed", "corrected") for k in (1, 4)
-    ]
-    names += [f"{name}, largest ratio" for name in ("C.1", "C.4", "D.6", "D.6 long heads", "D.4 F", "D.5")]
-    names += ["D.7 without noise, largest ratio"]
-    names += [f"C.5 factor at kappa = {k}" for k in kappas]
-    names += [f"{lemma} median ratio" for lemma in ("C.2", "C.3")]
-    names += ["successes left by (99) over half"]
-    text = str(value)
-    rows = [dict.fromkeys(MEASURE_COLUMNS, text) | {"quantity": name} for name in dict.fromkeys(names)]
-    return Measures(pd.DataFrame(rows).set_index("quantity"))
-
-
-CELLS = pd.DataFrame(
-    {
-        "series": ["n", "n-printed", "sigma", "sigma"],
-        "zeta": [4.0, 5.0, 1.0, 2.0],
-        "init_label_clip": [3.0, 0.2, 3.0, 3.0],
-        "noise_multiplier": [1.0, 1.0, 1.0, 1.0],
-        "label_noise_sd": [0.0, 0.0, 0.0, 8.0],
-        "distF": [0.1, 0.1, 0.1, 0.3],
-    }
-)
-
-
-SIZES = {
-    "users": 200,
-    "samples": 64,
-    "dim": 344,
-    "rank": 2,
-    "iterations": 20,
-    "starts": 18,
-    "rounds": 60,
-    "epsilon": 5.0,
-}
-SIZES |= {
-    "start_sine": 0.7,
-    "label_noise_sd": 1.0,
-    "clip": 0.4,
-    "init_clip": 0.125,
-    "clip_feature": 1.5,
-    "head_condition": 3.0,
-}
-NAMED = ("start-printed", "theory", "printed", "noise", "clip", "select", "main", "rank-far", "general_centaur")
-NAMED += (
-    "general_centaur-clips",
-    "dp_fedavg-long",
-    "n-gauss",
-    "n-aniso",
-    "n-printed",
-    "A-rank",
-    "A-condition",
-    "A-tight",
-)
-NAMED += ("B", "B-random")
-CELLS = pd.concat([CELLS, pd.DataFrame([{"series": name} | SIZES for name in NAMED])], ignore_index=True)
-"""The rows whose sizes the prose names."""
+def measures_with(study: str, value: float) -> Measures:
+    """Every quantity that the study lists, with one value."""
+    return ListedMeasures(pd.DataFrame(made_up_rows(study, value)).set_index("quantity"))
 
 
 def findings(study: str, claims: pd.DataFrame, value: float) -> str:
     module = importlib.import_module(f"privrep.report.findings.{study}")
-    return module.findings(StandIn(claims, measures_with(value), CELLS))
+    return module.findings(StandIn(claims, measures_with(study, value), made_up_cells(study, value)))
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 
-from privrep.config import ConfigError, check_schema, read_config, read_study
+from privrep.config import ROOT, read_config, read_study, read_yaml
 from privrep.grids import expand, groups, shard
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.results import cell_stream
+from privrep.settings import ConfigError, Study, checked
 
 
 @pytest.fixture(scope="module")
@@ -17,11 +16,16 @@ def study():
     return read_study(read_config(), "figure2")
 
 
+def as_written() -> dict:
+    """The file of the study, to be changed."""
+    return read_yaml(ROOT / "config" / "studies" / "figure2.yaml")
+
+
 def test_shards_cover_every_cell_once(study):
     """Whatever the number of shards."""
     everything = sorted((cell.series, cell.key) for cell in expand(study))
-    for shards in (1, 3, study["shards"]):
-        parts = [shard(study | {"shards": shards}, index) for index in range(shards)]
+    for shards in (1, 3, study.shards):
+        parts = [shard(study.model_copy(update={"shards": shards}), index) for index in range(shards)]
         assert sorted((cell.series, cell.key) for part in parts for group in part for cell in group) == everything
 
 
@@ -34,21 +38,21 @@ def test_a_group_shares_one_draw(study):
 
 def test_keys_do_not_depend_on_the_grid_around(study):
     """A new grid value and a new series keep all old keys."""
-    wider = copy.deepcopy(study)
+    wider = as_written()
     wider["grids"]["full"]["epsilon"].append(4)
     wider["series"]["new"] = {"algorithm": "reference_model", "grid": "no_budget", "options": {"kind": "zero"}}
-    assert {cell.key for cell in expand(study)} < {cell.key for cell in expand(wider)}
+    assert {cell.key for cell in expand(study)} < {cell.key for cell in expand(checked(Study, wider, "test"))}
 
 
 def test_key_ignores_the_label_and_defaults_but_no_value(study):
     """The label of a series and an option written out at its default change nothing; any other value does."""
 
     def key(**options):
-        small = copy.deepcopy(study)
+        small = as_written()
         base = {"init": "random", "split": "halves-then-all", "clip_feature": 1.0, "clip_label": 1.0}
         small["series"] = {options.pop("label", "a"): {"algorithm": "altmin", "grid": "one", "options": base | options}}
         small["grids"] = {"one": {"epsilon": [1], "seed": [0]}}
-        return expand(small)[0].key
+        return expand(checked(Study, small, "test"))[0].key
 
     assert key() == key(label="b") == key(batches=1) == key(clip_feature=1)
     assert key() == key(heads="fitted") == key(fallback="solve") == key(clip_scale="absolute") == key(start_sine=0.1)
@@ -57,50 +61,47 @@ def test_key_ignores_the_label_and_defaults_but_no_value(study):
     assert len({key(), *(key(**change) for change in changes)}) == len(changes) + 1
 
 
-def cells_of(study, grid: dict, algorithm: str = "altmin", **series) -> list:
-    """Cells of one small series on a grid, after the schema has accepted it."""
+def cells_of(grid: dict, algorithm: str = "altmin", **series) -> list:
+    """Cells of one small series on a grid, after the models have accepted it."""
     options = {"altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 1.0}}
-    small = copy.deepcopy(study)
+    small = as_written()
     small["problem"] = {"users": 60, "samples": 8, "dim": 6, "rank": 2}
     small["grids"] = {"one": grid}
     small["series"] = {"a": {"algorithm": algorithm, "grid": "one", "options": options.get(algorithm, {})} | series}
-    check_schema(small, "study", "test")
-    return expand(small)
+    return expand(checked(Study, small, "test"))
 
 
 def test_axes_under_together_vary_as_one(study):
     """Their points are joined, and multiplied with the other axes; options, problem and noise may all stand there."""
     joint = [{"users": 100, "samples": 16}, {"users": 200, "samples": 8, "epochs": 2}]
-    cells = cells_of(study, {"together": joint, "noise_multiplier": [0.5, 1], "seed": 3})
+    cells = cells_of({"together": joint, "noise_multiplier": [0.5, 1], "seed": 3})
     points = [(c.problem.users, c.problem.samples, c.chosen.epochs, c.budget.multiplier, c.problem.seed) for c in cells]
     expected = [
         (*point, noise, seed) for point in ((100, 16, 1), (200, 8, 2)) for noise in (0.5, 1) for seed in range(3)
     ]
     assert points == expected
-    cells = cells_of(study, {"together": [{"noise_multiplier": 0.5, "dim": 6}, {"noise_multiplier": 0.1, "dim": 8}]})
+    cells = cells_of({"together": [{"noise_multiplier": 0.5, "dim": 6}, {"noise_multiplier": 0.1, "dim": 8}]})
     assert [(cell.budget.multiplier, cell.problem.dim) for cell in cells] == [(0.5, 6), (0.1, 8)]
 
 
 def test_a_point_under_together_is_no_other_cell(study):
     """Written as a product or jointly, the same values are the same cell."""
-    joint = cells_of(study, {"together": [{"users": 100, "noise_multiplier": 0.5}], "seed": 2})
-    assert [c.key for c in joint] == [
-        c.key for c in cells_of(study, {"users": [100], "noise_multiplier": [0.5], "seed": 2})
-    ]
+    joint = cells_of({"together": [{"users": 100, "noise_multiplier": 0.5}], "seed": 2})
+    assert [c.key for c in joint] == [c.key for c in cells_of({"users": [100], "noise_multiplier": [0.5], "seed": 2})]
 
 
 def test_redraws_are_numbered_and_skipped_without_noise(study):
     """Noise of multiplier 0 is drawn once; a number of redraws stands for 0, 1, ..."""
-    cells = cells_of(study, {"noise_multiplier": [0, 0.5], "redraw": 3, "seed": [4]})
+    cells = cells_of({"noise_multiplier": [0, 0.5], "redraw": 3, "seed": [4]})
     assert [(cell.budget.multiplier, cell.budget.redraw) for cell in cells] == [(0, 0), (0.5, 0), (0.5, 1), (0.5, 2)]
     assert [c.key for c in cells[2:]] == [
-        c.key for c in cells_of(study, {"noise_multiplier": [0.5], "redraw": [1, 2], "seed": [4]})
+        c.key for c in cells_of({"noise_multiplier": [0.5], "redraw": [1, 2], "seed": [4]})
     ]
 
 
 def test_a_redraw_moves_key_and_noise_not_data_nor_start(study):
     """Redraws of one repetition share the draw and the random start."""
-    one, other = cells_of(study, {"noise_multiplier": [0.5], "redraw": 2, "seed": [0]})
+    one, other = cells_of({"noise_multiplier": [0.5], "redraw": 2, "seed": [0]})
     assert one.key != other.key
     assert len(groups([one, other], 10)) == 1
     first = {role: [cell_stream(cell, role, 0).random() for cell in (one, other)] for role in ("init", "noise")}
@@ -110,10 +111,10 @@ def test_a_redraw_moves_key_and_noise_not_data_nor_start(study):
 
 def test_budgets_of_a_grid(study):
     """epsilon makes a Budget, noise_multiplier a FixedNoise with the study's delta; a cell prints the one it has."""
-    (by_epsilon,) = cells_of(study, {"epsilon": [2], "seed": [0]}, calibration="exact")
-    (by_noise,) = cells_of(study, {"noise_multiplier": [2], "seed": [0]})
-    assert by_epsilon.budget == Budget(2.0, study["delta"], "exact")
-    assert by_noise.budget == FixedNoise(2.0, study["delta"])
+    (by_epsilon,) = cells_of({"epsilon": [2], "seed": [0]}, calibration="exact")
+    (by_noise,) = cells_of({"noise_multiplier": [2], "seed": [0]})
+    assert by_epsilon.budget == Budget(2.0, study.delta, "exact")
+    assert by_noise.budget == FixedNoise(2.0, study.delta)
     assert by_epsilon.key != by_noise.key
     assert " epsilon=2.0 " in str(by_epsilon)
     assert " noise_multiplier=2.0 " in str(by_noise)
@@ -147,7 +148,7 @@ def test_bad_grids_are_named(study, grid, algorithm, message):
     options = {"spectral_init": {"init_label_clip": 1.0}, "reference_model": {"kind": "zero"}}
     series = {"options": options[algorithm]} if algorithm in options else {}
     with pytest.raises(ConfigError, match=r"^config/studies/figure2\.yaml: series\.a: ") as caught:
-        cells_of(study, grid, algorithm, **series)
+        cells_of(grid, algorithm, **series)
     assert message in str(caught.value)
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from conftest import gather, make_task
 
-from privrep.config import ROOT, read_claims, read_config, read_study, read_yaml
+from privrep.catalogue import read_claims
+from privrep.config import ROOT, read_config, read_study, read_yaml
 from privrep.figures.heterogeneity import draw
 from privrep.fitting import fit
 from privrep.grids import expand
@@ -15,8 +16,11 @@ from privrep.instruments import update_norms
 from privrep.laws import shen2023
 from privrep.problem import Problem, Users
 from privrep.results import COLUMNS, run_cell
+from privrep.settings import PlotSettings
 from privrep.studies import heterogeneity
 from privrep.studies.heterogeneity import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
+
+CLAIMS = ROOT / "config" / "claims"
 
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""
@@ -176,10 +180,10 @@ def test_other_bounds_are_the_stated_factors():
 def small_run() -> pd.DataFrame:
     """The quick study on 40 users, two repetitions."""
     config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
-    for grid in config["overrides"]["heterogeneity"]["grids"].values():
+    for grid in config.overrides["heterogeneity"]["grids"].values():
         grid["seed"] = 2
-    config["overrides"]["heterogeneity"]["problem"] = {"users": 40}
-    config["overrides"]["heterogeneity"]["series"] = {
+    config.overrides["heterogeneity"]["problem"] = {"users": 40}
+    config.overrides["heterogeneity"]["series"] = {
         name: {"options": {"rounds": 3}}
         for name, entry in STUDY["series"].items()
         if "rounds" in entry.get("options", {})
@@ -193,12 +197,15 @@ def small_run() -> pd.DataFrame:
 
 def test_every_claim_has_its_measure(small_run):
     """All names of the claims on the study are among its measures, whatever the order of the cells."""
-    measures = {measure.quantity: measure for measure in heterogeneity.measure(small_run)}
-    for claim in read_claims("shen2023"):
+    measures = {
+        measure.quantity: measure
+        for measure in heterogeneity.measure(small_run, read_study(read_config(), "heterogeneity"))
+    }
+    for claim in read_claims(CLAIMS / "shen2023.yaml"):
         if claim.get("study") == "heterogeneity":
             for quantity in claim["quantities"]:
                 assert quantity["measure"] in measures, quantity["measure"]
-    again = heterogeneity.measure(small_run.iloc[::-1].copy())
+    again = heterogeneity.measure(small_run.iloc[::-1].copy(), read_study(read_config(), "heterogeneity"))
     np.testing.assert_allclose(
         [each.measured for each in again], [each.measured for each in measures.values()], rtol=1e-9
     )
@@ -220,7 +227,7 @@ def test_a_failed_fit_counts_as_lost(small_run):
 
 def test_figures_show_every_series(small_run):
     """All methods and settings have points, and the files of the study are made."""
-    figures = draw(small_run)
+    figures = draw(small_run, PlotSettings(study="heterogeneity", claimed={}))
     assert list(figures) == STUDY["figures"]
     norms, risks = (numbers for _, numbers in figures.values())
     assert set(norms["series"]) == {"distance", "rank-optimum", "rank-near", "rank-far", "samples", "bias", "noise"}
@@ -230,7 +237,10 @@ def test_figures_show_every_series(small_run):
 
 def test_shares_of_runs(small_run):
     """Every run counts once, whatever its epsilon; at the optimum no update is left. Extremes have no interval."""
-    measures = {measure.quantity: measure for measure in heterogeneity.measure(small_run)}
+    measures = {
+        measure.quantity: measure
+        for measure in heterogeneity.measure(small_run, read_study(read_config(), "heterogeneity"))
+    }
     vanished = measures["largest representation update at the optimum, share of runs beyond"]
     assert vanished.measured == 0 and 0 < vanished.ci_high < 1
     moved = small_run.copy()

@@ -10,15 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.config import read_claims, read_config, read_study
+from privrep.catalogue import read_claims
+from privrep.config import ROOT, read_config, read_study
 from privrep.grids import Cell, expand
 from privrep.laws import jain2021
 from privrep.measure import share
 from privrep.results import COLUMNS, cell_row
-from privrep.scaling import Spec, read_fits, slope_weights
+from privrep.scaling import slope_weights
+from privrep.settings import Spec
 from privrep.setups import init_log_factor, picked, step_log_factor
 from privrep.studies import init_rates, local_convergence, risk, sample_complexity
 from privrep.thresholds import feature_threshold, label_threshold
+
+CLAIMS = ROOT / "config" / "claims"
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
 FEWEST = 8
@@ -61,10 +65,11 @@ def local_slope(rows: pd.DataFrame, spec: Spec) -> float:
 
 def judged() -> list:
     """Study, fit and rule of every judged exponent."""
-    specs = {(study, spec.name): spec for study in STUDIES for spec in read_fits(study)[0]}
+    config = read_config()
+    specs = {(study, name): spec for study in STUDIES for name, spec in read_study(config, study).fits.items()}
     return [
         pytest.param(claim["study"], specs[claim["study"], name], quantity, id=f"{claim['id']} {name}")
-        for claim in read_claims("jain2021")
+        for claim in read_claims(CLAIMS / "jain2021.yaml")
         for quantity in claim.get("quantities", ())
         if quantity["rule"] == "rate"
         and (claim["study"], name := quantity["measure"].removeprefix("exponent ")) in specs

@@ -263,7 +263,14 @@ def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py")
     words += ["--template", str(ROOT / "workflow/notebooks/page.html"), "--captions", str(folder / "captions.yaml")]
     for name in ("claims.csv", "errata.csv", "provenance.json"):
         words += [f"--{name.split('.')[0]}", str(folder / name)]
-    words += ["--results", str(folder / "results"), "--figures", str(folder / "figures")]
+    words += [
+        "--deviations",
+        str(ROOT / "config/deviations.yaml"),
+        "--results",
+        str(folder / "results"),
+        "--figures",
+        str(folder / "figures"),
+    ]
     return subprocess.run([*words, "--output", str(folder / "index.html")], capture_output=True, text=True, timeout=120)
 
 

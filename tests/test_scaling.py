@@ -16,10 +16,11 @@ from privrep import scaling
 from privrep.config import read_config, read_study
 from privrep.grids import expand
 from privrep.intervals import student
-from privrep.scaling import Spec, Sweep, Window, fit, fit_measures, read_fits, sweep
+from privrep.scaling import Sweep, fit, fit_measures, sweep
+from privrep.settings import Analysis, Spec, Window, checked
 
-SPEC = Spec("test", "main", "users", "distF", "formula")
-PAIRED = replace(SPEC, paired=True)
+SPEC = Spec(name="test", series="main", axis="users", response="distF", prediction="formula")
+PAIRED = SPEC.model_copy(update={"paired": True})
 WINDOW = Window()
 USERS = (1000, 2000, 4000, 8000)
 
@@ -94,14 +95,14 @@ def test_a_floor_on_the_same_users_is_removed_exactly(power):
     """Squares of distances add, risks add themselves: the other power, or no pairing, gets the slope wrong."""
     cells = table(floor=0.012, spread=0.3, redraws=3, power=power)
     bare = table(spread=0.3, redraws=3, power=power, floor=1e-12)
-    spec = replace(PAIRED, power=power)
+    spec = PAIRED.model_copy(update={"power": power})
     window = Window(over_floor=0)
     one, expected = fitted(cells, spec, window), fitted(bare, spec, window)
     assert one.slope == pytest.approx(expected.slope, abs=1e-9)
     assert one.standard_error == pytest.approx(expected.standard_error, rel=1e-7)
-    assert abs(fitted(cells, replace(spec, power=3 - power), window).slope - expected.slope) > 0.05
+    assert abs(fitted(cells, spec.model_copy(update={"power": 3 - power}), window).slope - expected.slope) > 0.05
     unpaired = cells[cells["noise_multiplier"] > 0]
-    assert abs(fitted(unpaired, replace(spec, paired=False), window).slope - expected.slope) > 0.05
+    assert abs(fitted(unpaired, spec.model_copy(update={"paired": False}), window).slope - expected.slope) > 0.05
 
 
 def test_floors_are_those_of_the_silent_rows():
@@ -122,7 +123,7 @@ def test_a_sweep_of_the_noise_has_one_floor_per_repetition():
         for s in range(3)
         for v in (0.0, 0.5, 1.0, 2.0, 4.0)
     ]
-    data = sweep(pd.DataFrame(rows), replace(PAIRED, axis="noise_multiplier"), WINDOW)
+    data = sweep(pd.DataFrame(rows), PAIRED.model_copy(update={"axis": "noise_multiplier"}), WINDOW)
     np.testing.assert_array_equal(data.values, [0.5, 1, 2, 4])
     np.testing.assert_allclose(data.means(), 0.03 * data.values, rtol=1e-12)
     assert fit(data).ratio[0] == pytest.approx(3.0, rel=1e-12)
@@ -145,7 +146,7 @@ def test_redraws_that_differ_enter_by_their_mean_square():
     cells = table(redraws=2)
     cells["distF"] *= np.where(cells["redraw"] == 0, 1.0, 3.0)
     np.testing.assert_allclose(sweep(cells, SPEC, WINDOW).means(), np.sqrt(5) * 100 / np.array(USERS), rtol=1e-12)
-    linear = sweep(cells, replace(SPEC, power=1), WINDOW)
+    linear = sweep(cells, SPEC.model_copy(update={"power": 1}), WINDOW)
     np.testing.assert_allclose(linear.means(), 2 * 100 / np.array(USERS), rtol=1e-12)
 
 
@@ -219,7 +220,7 @@ def test_each_rule_leaves_out_its_point_alone(rule):
 def test_saturation_is_in_units_of_the_largest_distance(window, sizes, used):
     """distF against saturation sqrt(rank), whatever the response is."""
     for size, expected in zip(sizes, used, strict=True):
-        data = sweep(table(response="other").assign(distF=size), replace(SPEC, response="other"), window)
+        data = sweep(table(response="other").assign(distF=size), SPEC.model_copy(update={"response": "other"}), window)
         assert set(data.reasons) == {"" if expected else "saturated"}
 
 
@@ -299,14 +300,14 @@ def test_measures_carry_what_a_verdict_needs():
     assert exponent.formula == pytest.approx(-1.0)
     assert constant.ci_low < constant.measured < constant.ci_high
     assert constant.measured == pytest.approx(2.0, rel=0.2)
-    (alone,) = fit_measures({"test": fitted(table(), replace(SPEC, prediction=""))})
+    (alone,) = fit_measures({"test": fitted(table(), SPEC.model_copy(update={"prediction": ""}))})
     assert np.isnan(alone.formula)
 
 
 def test_the_same_table_gives_the_same_numbers():
     """The bootstrap is keyed by the fit's name and the number of repetitions alone; another name draws anew."""
     cells = table(spread=0.2)
-    one, again, other = fitted(cells), fitted(cells), fitted(cells, replace(SPEC, name="other"))
+    one, again, other = fitted(cells), fitted(cells), fitted(cells, SPEC.model_copy(update={"name": "other"}))
     assert (one.slope, one.standard_error, one.ratio) == (again.slope, again.standard_error, again.ratio)
     assert one.slope == other.slope
     assert one.standard_error != other.standard_error
@@ -330,7 +331,7 @@ def test_the_order_of_rows_and_other_series_do_not_matter(random):
 
 def test_an_unknown_series_is_named():
     with pytest.raises(ValueError, match="fit 'test': series 'none' has no rows"):
-        sweep(table(), replace(SPEC, series="none"), WINDOW)
+        sweep(table(), SPEC.model_copy(update={"series": "none"}), WINDOW)
 
 
 def simulated(seeds: int, runs: int, shape: float = 18.0):
@@ -393,38 +394,41 @@ def test_the_bootstrap_draws_as_many_repetitions_as_there_are():
     assert counts.shape == (scaling.DRAWS, 6)
     assert (counts.sum(axis=1) == 6).all()
     assert counts.std() == pytest.approx(np.sqrt(5 / 6), rel=0.05)
-    assert not np.array_equal(counts, replace(one, spec=replace(SPEC, name="other")).counts())
+    assert not np.array_equal(counts, replace(one, spec=SPEC.model_copy(update={"name": "other"})).counts())
 
 
 @pytest.mark.parametrize("study", ["init_rates", "local_convergence", "risk", "sample_complexity"])
 def test_fits_of_the_studies_name_series_and_axes_that_vary(study):
     """A fit on a series that does not exist, or on an axis with too few points, would end as INCONCLUSIVE after hours; one
     without its silent rows would have no floor, and one on both kinds of rows no meaning."""
-    specs, windows = read_fits(study)
-    cells = expand(read_study(read_config(), study))
-    assert specs
-    for spec in specs:
+    study = read_study(read_config(), study)
+    cells = expand(study)
+    assert study.fits
+    for spec in study.fits.values():
+        window = study.window_of(spec.name)
         rows = [cell for cell in cells if cell.series == spec.series]
         options = [
             {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.chosen)} for cell in rows
         ]
         values = {row[spec.axis] for row in options if row[spec.axis] > 0}
-        assert len(values) >= windows[spec.name].points, spec.name
-        assert max(values) >= windows[spec.name].span * min(values) * (1 - 1e-9), spec.name
+        assert len(values) >= window.points, spec.name
+        assert max(values) >= window.span * min(values) * (1 - 1e-9), spec.name
         silent = {row.get("noise_multiplier") == 0 for row in options}
         assert True in silent or not spec.paired, spec.name
         mixed = len(silent) == 2 and spec.axis != "noise_multiplier"
         assert spec.paired or not mixed, f"{spec.name} fits rows with and without noise together"
 
 
-def test_a_fit_may_have_a_window_of_its_own(monkeypatch):
+def test_a_fit_may_have_a_window_of_its_own():
     """What it does not name stays that of the study, and what the study does not name that of the package."""
     entry = {"series": "main", "axis": "users", "response": "distF"}
     content = {
+        "study": "study",
         "window": {"saturation": 0.7, "points": 6},
         "fits": {"plain": entry, "own": entry | {"window": {"saturation": 9.0}, "power": 1}},
     }
-    monkeypatch.setattr(scaling, "read_yaml", lambda path: content)
-    specs, windows = read_fits("study")
-    assert specs == [Spec("plain", "main", "users", "distF"), Spec("own", "main", "users", "distF", power=1)]
-    assert windows == {"plain": Window(saturation=0.7, points=6), "own": Window(saturation=9.0, points=6)}
+    study = checked(Analysis, content, "test")
+    assert study.fits["plain"] == Spec(name="plain", **entry)
+    assert study.fits["own"].power == 1 and study.fits["own"].name == "own"
+    assert study.window_of("plain") == Window(saturation=0.7, points=6)
+    assert study.window_of("own") == Window(saturation=9.0, points=6)

@@ -15,19 +15,19 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import cache
 
 import pandas as pd
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.config import ConfigError, read_claims, read_config, read_study, read_yaml
+from privrep.catalogue import read_claims
+from privrep.config import read_config, read_study, read_yaml
 from privrep.grids import expand
 from privrep.report.captions import PLACEHOLDER, Caption, read_captions
 from privrep.report.sizes import found
 from privrep.results import cell_row
-from privrep.scaling import Window
+from privrep.settings import ConfigError, Window
 from privrep.studies.tradeoff import CONDITIONS
 
 FINDINGS = sorted((ROOT / "src" / "privrep" / "report" / "findings").glob("*.py"))
@@ -49,7 +49,7 @@ LOOKUPS = (
 )
 """Functions whose arguments are names in tables and no prose."""
 
-PLACES = "Theorem|Lemma|Remark|Section|Assumption|Definition|Corollary|Appendix|Options|Table|Figure|Condition"
+PLACES = "Theorem|Lemma|Remark|Section|Assumption|Definition|Corollary|Appendix|Algorithm|Table|Figure|Condition"
 LABEL = r"[A-Z]?\.?\d+(?:\.\d+)?(?:\s?\([a-z]+\))?"
 DEFINITIONS = (
     rf"(?:{PLACES})s? {LABEL}(?:(?:,| and| to|, and) {LABEL})*",
@@ -115,7 +115,8 @@ def settings(study: str, scale: str) -> frozenset[float]:
     """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of all fits."""
     module = vars(importlib.import_module(f"privrep.studies.{study}"))
     constants = [value for name, value in module.items() if name.isupper()]
-    return frozenset(numbers([read_study(config_of(scale), study), constants, asdict(Window())]))
+    study_file = read_study(config_of(scale), study).model_dump()
+    return frozenset(numbers([study_file, constants, Window().model_dump()]))
 
 
 def docstrings(tree: ast.AST) -> set[ast.AST]:
@@ -169,7 +170,9 @@ def typed(text: str, where: str) -> list[str]:
     return [number for number in named_in(text, TYPED) if (where, number) not in ALLOWED]
 
 
-STATED = [claim for paper in ("jain2021", "shen2023") for claim in read_claims(paper)]
+STATED = [
+    claim for paper in ("jain2021", "shen2023") for claim in read_claims(ROOT / "config" / "claims" / f"{paper}.yaml")
+]
 QUANTITIES = {quantity["quantity"] for claim in STATED for quantity in claim.get("quantities", [])}
 CAPTIONS = {
     figure: caption
@@ -230,7 +233,7 @@ def planned(study: str, scale: str) -> pd.DataFrame | None:
 @pytest.mark.parametrize("scale", SCALES)
 def test_captions_can_be_filled_at_every_scale(scale):
     """Each placeholder names a series and a column of the figure's study, or a constant of its module."""
-    for name in config_of(scale)["studies"]:
+    for name in config_of(scale).studies:
         for figure in STUDIES[name]["figures"]:
             assert "{" not in CAPTIONS[figure].filled(name, planned(name, scale))
 
@@ -239,7 +242,7 @@ def test_captions_follow_the_scale():
     """The same caption names the users of the run that is shown."""
     caption = CAPTIONS["shen2023/baselines"]
     for scale in ("quick", "default"):
-        users = read_study(config_of(scale), "heterogeneity")["problem"]["users"]
+        users = read_study(config_of(scale), "heterogeneity").problem["users"]
         assert f"n = {users:,}, d" in caption.filled("heterogeneity", planned("heterogeneity", scale))
 
 
@@ -287,7 +290,7 @@ def test_claims_name_sizes_that_are_run(claim):
     """A size in a claim is a setting of its study at every scale at which it is judged."""
     texts = [claim["statement"], *(quantity["quantity"] for quantity in claim["quantities"])]
     for scale in claim["scales"]:
-        if claim["study"] not in config_of(scale)["studies"]:
+        if claim["study"] not in config_of(scale).studies:
             continue
         known = settings(claim["study"], scale)
         for text in texts:

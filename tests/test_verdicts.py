@@ -17,7 +17,8 @@ from privrep import claims, scaling
 from privrep.claims import CLAIM_COLUMNS, Exponent, explain_exponent, exponents_judged, judge, judge_exponent
 from privrep.intervals import LEVEL
 from privrep.measure import MEASURE_COLUMNS, Measure
-from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_measures
+from privrep.scaling import Fit, Sweep, fit, fit_measures
+from privrep.settings import Spec, Window
 from privrep.tables import read_rows, write_rows
 
 VALUES = np.array([1.0, 2.0, 4.0, 8.0])
@@ -31,7 +32,9 @@ def sweep_of(slope: float, scatter=0.05, seeds=8, values=VALUES, formula=None, n
     predicted = np.full(len(values), math.nan) if formula is None else formula(values)
     mean = values**slope * (1 if formula is None else predicted)
     errors = mean[:, None] ** 2 * rng.gamma(shape, 1 / shape, (len(values), seeds))
-    spec = Spec(name, "series", "axis", "distF", "" if formula is None else "formula")
+    spec = Spec(
+        name=name, series="series", axis="axis", response="distF", prediction="" if formula is None else "formula"
+    )
     return Sweep(spec, Window(), values, errors, np.zeros(len(values)), predicted, [""] * len(values))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -172,3 +173,112 @@ def test_one_cell_reruns_by_key(reference, tmp_path):
     )
     assert cell["excess_risk"] in done.stdout
     assert "moment_step" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A copy with a finished run, for dry runs after a change; each test undoes its own."""
+    folder = copy_project(tmp_path_factory.mktemp("finished") / "copy")
+    snakemake(folder, "-j2", "all")
+    return folder
+
+
+def planned(folder, path: str, old: str, new: str) -> set[str]:
+    """The rules that would run again after a piece of text is replaced, where it stands first."""
+    file = folder / path
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    plan = snakemake(folder, "-n", "all").stdout
+    file.write_text(text)
+    return set(re.findall(r"^(?:local)?rule (\w+):", plan, flags=re.MULTILINE)) - {"all"}
+
+
+JUDGED = {"judge_claims", "write_provenance", "render_report"}
+
+
+def test_nothing_runs_again_without_a_change(finished):
+    assert planned(finished, "config/scales/tiny.yaml", "scale: tiny", "scale: tiny") == set()
+
+
+def test_a_caption_reruns_no_measure_and_no_figure(finished):
+    """Nor does an advice or a tolerance; the verdicts and the page alone read them."""
+    for old in ("captions:\n", "tolerance: 0.15"):
+        new = {"captions:\n": "captions:\n  jain2021/none: A comma, more.\n"}.get(old, "tolerance: 0.14")
+        assert planned(finished, "config/claims/jain2021.yaml", old, new) == JUDGED
+
+
+def test_a_claimed_exponent_reruns_its_figures_alone(finished):
+    """It is drawn, and decides no number."""
+    text = (finished / "config/claims/jain2021.yaml").read_text()
+    line = next(line for line in text.splitlines() if "measure: exponent privacy n dist2" in line)
+    again = planned(finished, "config/claims/jain2021.yaml", line, line.replace("value: -1", "value: -0.9"))
+    assert again == JUDGED | {"resolve_study", "plot_init_rates"}
+
+
+def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(finished):
+    """And changes the measures: the fits of a run are those that it resolved, not those of the study's file."""
+    again = planned(
+        finished, "config/scales/tiny.yaml", "  init_rates:\n", "  init_rates:\n    window: {points: 2, span: 2}\n"
+    )
+    assert (
+        {"measure_init_rates", "plot_init_rates"}
+        <= again
+        <= JUDGED | {"resolve_study", "measure_init_rates", "plot_init_rates"}
+    )
+    measures, overlay = "results/tiny/init_rates/measures.csv", finished / "config" / "scales" / "tiny.yaml"
+    before, text = (finished / measures).read_text(), overlay.read_text()
+    overlay.write_text(text.replace("  init_rates:\n", "  init_rates:\n    window: {points: 2, span: 2}\n"))
+    snakemake(finished, "-j1", measures)
+    after = (finished / measures).read_text()
+    overlay.write_text(text)
+    snakemake(finished, "-j2", "all")
+    rows = [{line.split(",")[0]: line for line in table.splitlines()} for table in (before, after)]
+    assert rows[0].keys() == rows[1].keys()
+    assert rows[0]["exponent privacy n dist2"] != rows[1]["exponent privacy n dist2"]
+    assert (finished / measures).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "message"),
+    [
+        (
+            "config/claims/jain2021.yaml",
+            "measure: exponent privacy n dist2",
+            "measure: exponent privcy n dist2",
+            "'exponent privcy n dist2' is not measured by study init_rates; the nearest is 'exponent privacy n dist2'",
+        ),
+        (
+            "config/studies/init_rates.yaml",
+            "prediction: privacy_2",
+            "prediction: privcy_2",
+            "fits.privacy n dist2.prediction: 'privcy_2' is no column",
+        ),
+        ("config/scales/tiny.yaml", "scale: tiny", "scale: tiny\nscale: tiny", "the key 'scale' stands twice"),
+    ],
+)
+def test_a_name_of_nothing_stops_before_any_job(tmp_path, path, old, new, message):
+    """In a claim or a fit, of any study, also one that the scale leaves out; and a key that stands twice."""
+    folder = copy_project(tmp_path / "copy")
+    file = folder / path
+    file.write_text(file.read_text().replace(old, new, 1))
+    done = snakemake(folder, "-j1", check=False)
+    assert done.returncode
+    assert path in done.stdout + done.stderr and message in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not (folder / "results").exists()
+
+
+def test_a_finding_of_nothing_stops_before_any_job(tmp_path):
+    """The prose is written on made-up tables first."""
+    folder = copy_project(tmp_path / "copy")
+    finding = folder / "src" / "privrep" / "report" / "findings" / "init_rates.py"
+    finding.write_text(finding.read_text().replace("distF over dist2 at rank 8", "distF over dist2 at rank 80"))
+    done = snakemake(folder, "-j2", "all", check=False)
+    assert done.returncode
+    assert (
+        "findings/init_rates.py: 'distF over dist2 at rank 80' is measured by no study; the nearest is"
+        in done.stdout + done.stderr
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not (folder / "results").exists()

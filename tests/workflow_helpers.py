@@ -35,7 +35,7 @@ def environment(folder: Path) -> dict[str, str]:
 def snakemake(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess:
     """Run snakemake in the copy at scale tiny."""
     command = ["snakemake", *words, "--configfile", "config/scales/tiny.yaml"]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=900)
     if check and done.returncode:
         raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
     return done

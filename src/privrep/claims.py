@@ -17,7 +17,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import get_args
 
+from privrep.catalogue import Basis, Whose
 from privrep.intervals import LEVEL, student
 
 WORDS = {
@@ -36,10 +38,10 @@ RATE_EXACT, LOOSE, VIOLATED = "RATE-EXACT", "LOOSE", "VIOLATED"
 NEGATIVE = (VIOLATED, "FALSE-AS-PRINTED", "PROOF-GAP", "NOT-REPRODUCED", PARTIAL)
 """Verdicts that accuse a paper of something."""
 
-WHOSE = ("paper", "correction", "ours")
+WHOSE = get_args(Whose)
 """Whose statement a quantity tests: the paper's, this project's correction of it, or a law or a limit of this project's own."""
 
-BASES = ("measured", "computed", "definition")
+BASES = get_args(Basis)
 """What kind of evidence: runs; arithmetic of printed formulas; or something that holds by construction and is no evidence."""
 
 SEVERITIES = {

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from privrep.config import ConfigError
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.problem import Problem
 from privrep.rng import digest
+from privrep.settings import ConfigError, Simulation
 from privrep.task import MethodOptions, load_options
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
@@ -73,7 +73,7 @@ def _points(grid: dict) -> Iterator[dict]:
             yield joint | dict(zip(axes, values, strict=True))
 
 
-def _budget(point: dict, study: dict, spec: dict) -> Budget | FixedNoise | None:
+def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise | None:
     """Take the budget's axes out of a point: a target epsilon or a noise multiplier, and the redraw."""
     epsilon, multiplier = point.pop("epsilon", None), point.pop("noise_multiplier", None)
     redraw = point.pop("redraw", 0)
@@ -82,23 +82,21 @@ def _budget(point: dict, study: dict, spec: dict) -> Budget | FixedNoise | None:
     if redraw and multiplier is None and epsilon is None:
         raise ValueError("the grid has redraw without noise_multiplier or epsilon; there is no noise to draw again")
     if multiplier is not None:
-        return FixedNoise(float(multiplier), study["delta"], redraw)
-    return None if epsilon is None else Budget(float(epsilon), study["delta"], spec.get("calibration", "paper"), redraw)
+        return FixedNoise(float(multiplier), delta, redraw)
+    return None if epsilon is None else Budget(float(epsilon), delta, calibration, redraw)
 
 
-def _series_cells(study: dict, name: str) -> Iterator[Cell]:
-    spec = study["series"][name]
-    grid_name = spec["grid"]
-    if grid_name not in study["grids"]:
-        raise ValueError(f"grid is {grid_name!r}; it must be one of {', '.join(study['grids'])}")
-    for point in _points(study["grids"][grid_name]):
+def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
+    spec = study.series[name]
+    grid_name = spec.grid
+    for point in _points(study.grids[grid_name]):
         if point.get("redraw") and point.get("noise_multiplier") == 0:
             continue  # there is no noise to draw again
-        problem = {**study["problem"], **spec.get("problem", {})}
+        problem = study.problem | spec.problem
         problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
-        budget = _budget(point, study, spec)
-        options = {**spec.get("options", {}), **point}
-        cell = Cell(study["study"], name, spec["algorithm"], tuple(options.items()), Problem(**problem), budget)
+        budget = _budget(point, study.delta, spec.calibration)
+        options = spec.options | point
+        cell = Cell(study.study, name, spec.algorithm, tuple(options.items()), Problem(**problem), budget)
         private = hasattr(cell.chosen.build(cell.problem), "cost")
         if private and budget is None:
             raise ValueError(
@@ -109,7 +107,7 @@ def _series_cells(study: dict, name: str) -> Iterator[Cell]:
         yield cell
 
 
-def expand(study: dict) -> list[Cell]:
+def expand(study: Simulation) -> list[Cell]:
     """All cells of a study, in the order of its file, each checked to be feasible; none for a study of arithmetic.
 
     Raises
@@ -118,8 +116,8 @@ def expand(study: dict) -> list[Cell]:
         If a value is out of range, a split does not fit, or two cells of one series coincide.
     """
     cells: list[Cell] = []
-    for name in study.get("series", {}):
-        where = f"config/studies/{study['study']}.yaml: series.{name}"
+    for name in study.series:
+        where = f"config/studies/{study.study}.yaml: series.{name}"
         try:
             series = list(_series_cells(study, name))
         except ValueError as error:
@@ -138,6 +136,6 @@ def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
     return [draw[i : i + size] for draw in by_draw.values() for i in range(0, len(draw), size)]
 
 
-def shard(study: dict, index: int) -> list[list[Cell]]:
+def shard(study: Simulation, index: int) -> list[list[Cell]]:
     """The groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
-    return groups(expand(study), study["cells_per_draw"])[index :: study["shards"]]
+    return groups(expand(study), study.cells_per_draw)[index :: study.shards]

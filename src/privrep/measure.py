@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from scipy import stats
 
+from privrep.settings import ConfigError, MeasureSettings, misnamed
+
 MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note", "standard_error", "formula")
 
 
@@ -44,3 +46,15 @@ def share(quantity: str, hits: int, runs: int, note: str = "") -> Measure:
     """A share of runs with its Clopper-Pearson interval."""
     ends = stats.binomtest(int(hits), int(runs)).proportion_ci()
     return Measure(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)
+
+
+def check_names(found: list[Measure], study: MeasureSettings) -> None:
+    """Raise ConfigError unless a study measured what its file lists: nothing else, and all of it where the scale leaves the study as it is."""
+    source = f"config/studies/{study.study}.yaml: quantities"
+    names = [one.quantity for one in found]
+    for name in names:
+        if name not in study.quantities:
+            raise ConfigError(f"{source}: {misnamed(name, 'measured and not listed', study.quantities)}")
+    for name in study.quantities if study.complete else ():
+        if name not in names:
+            raise ConfigError(f"{source}: {misnamed(name, 'listed and not measured', names)}")

@@ -11,13 +11,13 @@ import ast
 import importlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
 import numpy as np
 
 from privrep.config import ROOT, read_config, read_study, read_yaml
-from privrep.scaling import Window
+from privrep.settings import Window
 
 RULE_COLUMNS = ("kind", "where", "name", "key", "value", "reason")
 NAME = RULE_COLUMNS[:4]
@@ -33,8 +33,8 @@ JUDGING = ("claims", "intervals", "measure", "scaling")
 NO_RULES = ("STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
 """Constants of these modules that decide nothing: names and columns of tables, and from where on a number is shown."""
 FURTHER = (
-    ("search", "PRECISION"),
-    ("search", "FIRST_TRIAL"),
+    ("instruments.search", "PRECISION"),
+    ("instruments.search", "FIRST_TRIAL"),
     ("prescriptions", "FAR"),
     ("thresholds", "FAILURE_POWER"),
     ("problem", "HEAVY_EVERY"),
@@ -91,16 +91,17 @@ def study_rules(root: Path) -> Iterator[dict]:
     config = read_config(root=root)
     for path in sorted((root / "config" / "studies").glob("*.yaml")):
         study = read_study(config, path.stem, root)
-        for key, value in _flat({name: study[name] for name in ("problem", "delta") if name in study}):
+        for key, value in _flat(study.model_dump(include={"problem", "delta"}, exclude_unset=True)):
             yield _row("study", path.stem, "", key, value)
-        for name, series in study.get("series", {}).items():
-            grid = dict(study["grids"][series["grid"]])
+        for name, series in study.series.items():
+            grid = dict(study.grids[series.grid])
             entries = {"repetitions": grid.pop("seed", 1), "redraws": grid.pop("redraw", 1)}
-            entries |= {"grid": grid, "settings": {key: series[key] for key in sorted(series.keys() - {"grid"})}}
+            settings = series.model_dump(exclude={"grid"}, exclude_unset=True)
+            entries |= {"grid": grid, "settings": {key: settings[key] for key in sorted(settings)}}
             yield from (_row("series", path.stem, name, key, value) for key, value in entries.items())
-        for name, fit in study.get("fits", {}).items():
-            window = asdict(Window(**{**study.get("window", {}), **fit.get("window", {})}))
-            entries = {key: value for key, value in fit.items() if key != "window"} | window
+        for name, fit in study.fits.items():
+            entries = fit.model_dump(exclude={"name", "window"}, exclude_unset=True)
+            entries |= study.window_of(name).model_dump()
             yield from (_row("fit", path.stem, name, key, value) for key, value in entries.items())
 
 
@@ -125,8 +126,8 @@ def constant_rules() -> Iterator[dict]:
         yield _row(
             "constant", f"privrep.{module}", name, "", getattr(importlib.import_module(f"privrep.{module}"), name)
         )
-    for field in fields(Window):
-        yield _row("constant", "privrep.scaling", "Window", field.name, field.default)
+    for name, value in Window().model_dump().items():
+        yield _row("constant", "privrep.scaling", "Window", name, value)
 
 
 def rules(root: Path = ROOT) -> list[dict]:

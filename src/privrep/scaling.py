@@ -1,7 +1,7 @@
 """Exponents: how an error grows along a sweep, measured and predicted on the same grid.
 
 A fit is a least-squares line through log(error) against log(parameter). Which series, axis, window and exclusions it uses
-stands in the study's file, under `fits` and `window`, before anything is run. Floors are removed in quadrature on paired
+stands in the study's settings, under `fits` and `window`, before anything is run. Floors are removed in quadrature on paired
 data: the same users without noise. Intervals come from the bootstrap over repetitions (data draws); redraws of the noise are
 averaged within a repetition.
 """
@@ -13,43 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from privrep.config import ROOT, read_yaml
 from privrep.intervals import DRAWS, spread, student
 from privrep.measure import Measure
 from privrep.rng import stream
-
-
-@dataclass(frozen=True)
-class Window:
-    """Which points of a sweep are fitted.
-
-    saturation : distF at most this times sqrt(rank). noise_ratio : x of Algorithm 2 at most this. over_floor : error without its
-    floor at least this times the floor. points, span : fewest points, and least ratio of the largest parameter to the smallest.
-    """
-
-    saturation: float = 0.4
-    noise_ratio: float = 0.3
-    over_floor: float = 2.0
-    points: int = 4
-    span: float = 8.0
-
-
-@dataclass(frozen=True)
-class Spec:
-    """One fit of a study.
-
-    series, axis : rows of the results table, and the column that varies. response : column of the error.
-    prediction : column that the study computes from `privrep.formulas`. paired : remove the floor of the same users without noise.
-    power : 2 for distances, whose squares add; 1 for risks, which add themselves.
-    """
-
-    name: str
-    series: str
-    axis: str
-    response: str
-    prediction: str = ""
-    paired: bool = False
-    power: int = 2
+from privrep.settings import Analysis, Spec, Window
 
 
 @dataclass(frozen=True)
@@ -201,20 +168,9 @@ def sweep(cells: pd.DataFrame, spec: Spec, window: Window) -> Sweep:
     return Sweep(spec, window, values, np.array(errors), np.array(floors), np.array(predicted), reasons)
 
 
-def read_fits(study: str) -> tuple[list[Spec], dict[str, Window]]:
-    """The fits that the study's file fixes, and the window of each."""
-    content = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")
-    common, specs, windows = content.get("window", {}), [], {}
-    for name, entry in content.get("fits", {}).items():
-        specs.append(Spec(name, **{key: value for key, value in entry.items() if key != "window"}))
-        windows[name] = Window(**{**common, **entry.get("window", {})})
-    return specs, windows
-
-
-def fit_all(study: str, cells: pd.DataFrame) -> dict[str, Fit]:
+def fit_all(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
     """Every fit of a study by name."""
-    specs, windows = read_fits(study)
-    return {spec.name: fit(sweep(cells, spec, windows[spec.name])) for spec in specs}
+    return {name: fit(sweep(cells, spec, study.window_of(name))) for name, spec in study.fits.items()}
 
 
 def fit_measures(fits: dict[str, Fit]) -> list[Measure]:

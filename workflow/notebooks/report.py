@@ -377,9 +377,8 @@ show(*confirmation.section())
 # ## What was revised, filled in or replaced
 
 # %%
-found = deviations.read_deviations()
-say(deviations.summary(found))
-show(deviations.deviations_table(found))
+say(deviations.summary(run.deviations))
+show(deviations.deviations_table(run.deviations))
 
 # %% [markdown]
 # ## Errata

@@ -1,20 +1,29 @@
 # Helpers of all rules: settings, checked before any job starts, and the code that each script depends on.
 import ast
+import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from privrep import grids
+from privrep import grids, names
+from privrep.config import ConfigError, check_config, read_study, read_yaml, run_name
+from privrep.resolved import PARTS, resolved
+from privrep.results import COLUMNS
 from privrep.task import ROOMS
-from privrep.config import ConfigError, check_config, read_study, run_name
 
 try:
-    check_config(config)
-    STUDIES = {name: read_study(config, name) for name in config["studies"]}
+    for path in workflow.configfiles:
+        read_yaml(path)  # Snakemake lets a key stand twice
+    CONFIG = check_config(config)
+    STUDIES = {name: read_study(CONFIG, name) for name in CONFIG.studies}
     for study in STUDIES.values():
+        names.check_fits(study, COLUMNS)
         grids.expand(study)
-    RUN = run_name(config)
+    CLAIMS = names.checked_claims()
+    RUN = run_name(CONFIG)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -25,53 +34,39 @@ REPORTS = "reports" if RUN == "default" else f"{RESULTS}/reports"
 # What a command needs to reach this run again.
 RUN_OPTIONS = (
     ""
-    if config["scale"] == "default"
-    else f"--configfile config/scales/{config['scale']}.yaml"
+    if CONFIG.scale == "default"
+    else f"--configfile config/scales/{CONFIG.scale}.yaml"
 )
 if "-seed" in RUN:
-    RUN_OPTIONS += f" --config master_seed={config['master_seed']}"
-SIMULATED = [name for name, study in STUDIES.items() if "series" in study]
+    RUN_OPTIONS += f" --config master_seed={CONFIG.master_seed}"
+SIMULATED = [name for name, study in STUDIES.items() if study.series]
 STUDIES_OF_PAPER = {}
 for name, study in STUDIES.items():
-    STUDIES_OF_PAPER.setdefault(study["paper"], []).append(name)
+    STUDIES_OF_PAPER.setdefault(study.paper, []).append(name)
 
 
 wildcard_constraints:
     study="|".join(STUDIES),
     shard=r"\d+",
+    part="|".join(PARTS),
 
 
-def study_settings(wildcards):
-    """What the jobs of a study need to know, as the JSON text of its settings file."""
-    study = {
-        key: value
-        for key, value in STUDIES[wildcards.study].items()
-        if key not in ("figures", "fits", "window")
-    }
-    chosen = {key: config[key] for key in ("master_seed", "memory_budget_mb")}
-    return json.dumps({"study": study, **chosen})
+def resolved_settings(wildcards):
+    """What the jobs of a study need to know for one purpose, as the JSON text of its settings file."""
+    study = STUDIES[wildcards.study]
+    return json.dumps(resolved(study, CONFIG, CLAIMS[study.paper])[wildcards.part])
 
 
 def shard_files(suffix):
     """Input function: the given file of every shard of a study."""
 
     def files(wildcards):
-        shards = range(STUDIES[wildcards.study]["shards"])
+        shards = range(STUDIES[wildcards.study].shards)
         return [
             f"{RESULTS}/{wildcards.study}/shards/{shard}.{suffix}" for shard in shards
         ]
 
     return files
-
-
-def fits_of(study):
-    """The files that say what is fitted and what the papers claim: nothing for a study without exponents."""
-    if "fits" not in STUDIES[study]:
-        return []
-    return [
-        f"config/studies/{study}.yaml",
-        f"config/claims/{STUDIES[study]['paper']}.yaml",
-    ]
 
 
 def cells_of(study):
@@ -81,7 +76,7 @@ def cells_of(study):
 
 def figure_files(*studies):
     """Picture, print version and numbers of every figure of the given studies."""
-    figures = [figure for study in studies for figure in STUDIES[study]["figures"]]
+    figures = [figure for study in studies for figure in STUDIES[study].figures]
     return [
         f"{FIGURES}/{figure}.{kind}"
         for figure in figures
@@ -94,16 +89,18 @@ def job_benchmarks():
     shards = [
         f"run_shard/{study}-{shard}"
         for study in SIMULATED
-        for shard in range(STUDIES[study]["shards"])
+        for shard in range(STUDIES[study].shards)
     ]
-    whole = [
-        f"{rule}/{study}"
-        for study in SIMULATED
-        for rule in ("resolve_study", "merge_cells")
+    resolved = [f"resolve_study/{study}-shards" for study in SIMULATED]
+    resolved += [
+        f"resolve_study/{study}-{part}"
+        for study in STUDIES
+        for part in ("measure", "plot")
     ]
+    merged = [f"merge_cells/{study}" for study in SIMULATED]
     steps = [f"{rule}_{study}" for study in STUDIES for rule in ("measure", "plot")]
-    names = [*shards, *whole, *steps, "check_errata", "judge_claims"]
-    return [f"benchmarks/{RUN}/{name}.tsv" for name in names]
+    jobs = [*resolved, *shards, *merged, *steps, "check_errata", "judge_claims"]
+    return [f"benchmarks/{RUN}/{job}.tsv" for job in jobs]
 
 
 def imported_modules(path):
@@ -140,9 +137,42 @@ def code_of_algorithm(name):
 def simulation_code(wildcards):
     """Input function: the code behind the cells of a study, its algorithms included."""
     algorithms = {
-        series["algorithm"] for series in STUDIES[wildcards.study]["series"].values()
+        series.algorithm for series in STUDIES[wildcards.study].series.values()
     }
     return code_of(
         "run_shard",
         *(code_of_algorithm(name) for name in sorted(algorithms)),
     )
+
+
+def check_findings():
+    """Stop the run if the prose of the report names a quantity, claim or series that does not exist. Done once for each state of the prose and of
+    what it could name; a job cannot do it, since all others would be stale once it has run again.
+    """
+    modules = {
+        study: f"src/privrep/report/findings/{study}.py"
+        for study in STUDIES
+        if Path(f"src/privrep/report/findings/{study}.py").exists()
+    }
+    entries = [
+        path
+        for folder in ("claims", "studies")
+        for path in sorted(Path("config", folder).glob("*.yaml"))
+    ]
+    code = code_of("check_findings", *modules.values())
+    state = hashlib.sha256(
+        b"".join(Path(path).read_bytes() for path in [*entries, *code])
+    ).hexdigest()
+    checked = Path(RESULTS) / "findings_checked"
+    if checked.exists() and checked.read_text() == state:
+        return
+    command = [sys.executable, "workflow/scripts/check_findings.py", *modules]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise WorkflowError(done.stderr.strip())
+    checked.parent.mkdir(parents=True, exist_ok=True)
+    checked.write_text(state)
+
+
+onstart:
+    check_findings()

@@ -10,7 +10,7 @@ for study in STUDIES:
             f"measure_{study}"
         input:
             cells=cells_of(study),
-            fits=fits_of(study),
+            settings=f"{RESULTS}/{study}/measure.json",
             code=code_of("measure_study", f"src/privrep/studies/{study}.py"),
         output:
             f"{RESULTS}/{study}/measures.csv",
@@ -21,10 +21,8 @@ for study in STUDIES:
         conda:
             "../../environment.yml"
         threads: 1
-        params:
-            study=study,
         shell:
-            "python workflow/scripts/measure_study.py --study {params.study} --cells {input.cells}"
+            "python workflow/scripts/measure_study.py --settings {input.settings} --cells {input.cells}"
             " --output {output} > {log} 2>&1"
 
     rule:
@@ -32,7 +30,7 @@ for study in STUDIES:
             f"plot_{study}"
         input:
             cells=cells_of(study),
-            fits=fits_of(study),
+            settings=f"{RESULTS}/{study}/plot.json",
             code=code_of("plot_study", f"src/privrep/figures/{study}.py"),
         output:
             figure_files(study),
@@ -44,10 +42,9 @@ for study in STUDIES:
             "../../environment.yml"
         threads: 1
         params:
-            study=study,
             figures=Path(FIGURES),
         shell:
-            "python workflow/scripts/plot_study.py --study {params.study} --cells {input.cells}"
+            "python workflow/scripts/plot_study.py --settings {input.settings} --cells {input.cells}"
             " --figures {params.figures} > {log} 2>&1"
 
 
@@ -65,7 +62,7 @@ rule check_errata:
         "../../environment.yml"
     threads: 1
     shell:
-        "python workflow/scripts/check_errata.py --output {output} > {log} 2>&1"
+        "python workflow/scripts/check_errata.py --texts {input.texts} --output {output} > {log} 2>&1"
 
 
 rule judge_claims:
@@ -83,7 +80,7 @@ rule judge_claims:
         "../../environment.yml"
     threads: 1
     params:
-        scale=config["scale"],
+        scale=CONFIG.scale,
         figures=Path(FIGURES),
         options=RUN_OPTIONS,
     shell:

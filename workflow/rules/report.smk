@@ -55,5 +55,5 @@ rule render_report:
     shell:
         "python workflow/scripts/render_report.py --notebook {input.notebook} --template {input.template}"
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
-        " --captions {input.captions} --results {params.results} --figures {params.figures}"
+        " --captions {input.captions} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
         " --output {output} > {log} 2>&1"

@@ -3,23 +3,23 @@
 
 rule resolve_study:
     output:
-        f"{RESULTS}/{{study}}/settings.json",
+        f"{RESULTS}/{{study}}/{{part}}.json",
     log:
-        f"logs/{RUN}/resolve_study/{{study}}.log",
+        f"logs/{RUN}/resolve_study/{{study}}-{{part}}.log",
     benchmark:
-        f"benchmarks/{RUN}/resolve_study/{{study}}.tsv"
+        f"benchmarks/{RUN}/resolve_study/{{study}}-{{part}}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
     params:
-        settings=study_settings,
+        settings=resolved_settings,
     shell:
         "python workflow/scripts/resolve_study.py --settings {params.settings:q} --output {output} > {log} 2>&1"
 
 
 rule run_shard:
     input:
-        settings=rules.resolve_study.output,
+        settings=f"{RESULTS}/{{study}}/shards.json",
         code=simulation_code,
     output:
         cells=f"{RESULTS}/{{study}}/shards/{{shard}}.csv",
@@ -38,7 +38,7 @@ rule run_shard:
 
 rule merge_cells:
     input:
-        settings=rules.resolve_study.output,
+        settings=f"{RESULTS}/{{study}}/shards.json",
         cells=shard_files("csv"),
         timings=shard_files("timings.csv"),
         code=code_of("merge_cells"),

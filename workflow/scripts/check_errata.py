@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from privrep.config import ROOT, check_schema, read_yaml
+from privrep.catalogue import read_errata
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import ERRATA_COLUMNS
 from privrep.tables import write_rows
@@ -11,12 +11,11 @@ from privrep.tables import write_rows
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", required=True, type=Path, help="config/claims/errata.yaml")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
-    texts = read_yaml(ROOT / "config" / "claims" / "errata.yaml")
-    check_schema(texts, "errata", "config/claims/errata.yaml")
     rows = []
-    for text in texts["errata"]:
+    for text in read_errata(args.texts):
         finding = DEMONSTRATIONS[text["id"]]()
         rows.append(text | {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"})
     write_rows(args.output, rows, ERRATA_COLUMNS)

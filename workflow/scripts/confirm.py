@@ -89,14 +89,14 @@ def main() -> None:
     try:
         if not args.no_run:
             written = DOCUMENT.read_text() if DOCUMENT.exists() else ""
-            check_seed(args.seed, read_config()["master_seed"], written)
+            check_seed(args.seed, read_config().master_seed, written)
             check_start(read_record(first))
             run = [sys.executable, str(Path(__file__).with_name("run_all.py"))]
             status = subprocess.run([*run, "--jobs", str(args.jobs), "--master-seed", str(args.seed)]).returncode
             if status:
                 sys.exit(status)
         else:
-            check_seed(args.seed, read_config()["master_seed"])
+            check_seed(args.seed, read_config().master_seed)
         rows = compare(first, second)
     except ConfirmationError as error:
         sys.exit(f"confirm.py: {error}")

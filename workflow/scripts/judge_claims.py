@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from privrep.catalogue import read_claims
 from privrep.claims import CLAIM_COLUMNS, exponents_judged, judge
-from privrep.config import ConfigError, read_claims
+from privrep.config import ConfigError
 from privrep.tables import read_rows, write_rows
 
 
@@ -21,7 +22,7 @@ def main() -> None:
     measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in args.measures}
     rows = []
     try:
-        claims = {path.stem: read_claims(path.stem) for path in args.claims}
+        claims = {path.stem: read_claims(path) for path in args.claims}
         judged = exponents_judged([claim for paper in claims.values() for claim in paper], measures, args.scale)
         for paper, stated in claims.items():
             rows += judge(stated, paper, measures, args.scale, args.figures, args.options, judged)

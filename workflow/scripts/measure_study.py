@@ -2,22 +2,28 @@
 
 import argparse
 import importlib
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from privrep.measure import MEASURE_COLUMNS
+from privrep.measure import MEASURE_COLUMNS, check_names
+from privrep.settings import ConfigError, MeasureSettings, read_settings
 from privrep.setups import read_cells
 from privrep.tables import write_rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--study", required=True)
+    parser.add_argument("--settings", required=True, type=Path, help="file that resolve_study.py wrote for this job")
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
-    cells = read_cells(args.cells)
-    found = importlib.import_module(f"privrep.studies.{args.study}").measure(cells)
+    study = read_settings(MeasureSettings, args.settings)
+    found = importlib.import_module(f"privrep.studies.{study.study}").measure(read_cells(args.cells), study)
+    try:
+        check_names(found, study)
+    except ConfigError as error:
+        sys.exit(f"measure_study.py: {error}")
     write_rows(args.output, [asdict(one) for one in found], MEASURE_COLUMNS)
 
 

@@ -1,12 +1,12 @@
 """Put the rows of all shards into the order of the study: one file that does not depend on how the work was cut."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from privrep.grids import expand
 from privrep.results import COLUMNS, TIMING_COLUMNS
+from privrep.settings import ShardSettings, read_settings
 from privrep.tables import read_rows, write_rows
 
 
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path)
     parser.add_argument("--output-timings", required=True, type=Path)
     args = parser.parse_args()
-    study = json.loads(args.settings.read_text())["study"]
+    study = read_settings(ShardSettings, args.settings).study
     order = [(cell.series, cell.key) for cell in expand(study)]
     for paths, output, columns in (
         (args.cells, args.output, tuple(COLUMNS)),

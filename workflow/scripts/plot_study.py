@@ -5,17 +5,19 @@ import importlib
 from pathlib import Path
 
 from privrep.plotting import save
+from privrep.settings import PlotSettings, read_settings
 from privrep.setups import read_cells
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--study", required=True)
+    parser.add_argument("--settings", required=True, type=Path, help="file that resolve_study.py wrote for this job")
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
     args = parser.parse_args()
-    cells = read_cells(args.cells)
-    for name, (figure, numbers) in importlib.import_module(f"privrep.figures.{args.study}").draw(cells).items():
+    study = read_settings(PlotSettings, args.settings)
+    draw = importlib.import_module(f"privrep.figures.{study.study}").draw
+    for name, (figure, numbers) in draw(read_cells(args.cells), study).items():
         save(figure, numbers, args.figures / name)
 
 

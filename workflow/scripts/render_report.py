@@ -22,12 +22,14 @@ def main() -> None:
     parser.add_argument("--errata", required=True, type=Path)
     parser.add_argument("--provenance", required=True, type=Path)
     parser.add_argument("--captions", required=True, nargs="+", type=Path, help="config/claims/<paper>.yaml")
+    parser.add_argument("--deviations", required=True, type=Path, help="config/deviations.yaml")
     parser.add_argument("--results", required=True, type=Path, help="folder of the studies' tables")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     places = {
-        name: str(getattr(args, name).resolve()) for name in ("claims", "errata", "provenance", "results", "figures")
+        name: str(getattr(args, name).resolve())
+        for name in ("claims", "errata", "provenance", "deviations", "results", "figures")
     }
     places["captions"] = [str(path.resolve()) for path in args.captions]
     with tempfile.TemporaryDirectory() as folder:

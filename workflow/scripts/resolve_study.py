@@ -1,4 +1,4 @@
-"""Write the settings of a study, with the overrides of the scale merged in, to one file that its jobs read."""
+"""Write the settings that the run resolved for one purpose of a study to the file that its jobs read."""
 
 import argparse
 import json

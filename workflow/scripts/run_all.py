@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from privrep.config import ConfigError, merge, read_config, run_name
+from privrep.config import ConfigError, read_config, run_name
 from privrep.tables import read_rows
 from privrep.unlock import RunAlive, unlock
 
@@ -59,11 +59,10 @@ def main() -> None:
     command = ["snakemake", f"-j{args.jobs}", "all"]
     if args.configfile:
         command += ["--configfile", *map(str, args.configfile)]
-    chosen = {} if args.master_seed is None else {"master_seed": args.master_seed}
-    if chosen:
+    if args.master_seed is not None:
         command += ["--config", f"master_seed={args.master_seed}"]
     try:
-        run = run_name(merge(read_config(args.configfile), chosen))
+        run = run_name(read_config(args.configfile, args.master_seed))
         if unlock(Path.cwd()):
             print("Unlocked the folder after a run that was killed; finished work is kept.")
     except (ConfigError, RunAlive) as error:

@@ -7,30 +7,28 @@ The second form prints the row and the ledger of the cell.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from privrep.config import ConfigError, read_config, read_study
+from privrep.config import read_config, read_study
 from privrep.grids import expand, shard
 from privrep.problem import Users
 from privrep.progress import track
 from privrep.results import COLUMNS, TIMING_COLUMNS, run_cell
+from privrep.settings import ConfigError, RunSettings, ShardSettings, read_settings
 from privrep.tables import write_rows
 
 
-def settings(args: argparse.Namespace) -> dict:
+def settings(args: argparse.Namespace) -> ShardSettings:
     """The resolved study and the two settings of the run that a shard needs."""
     if args.settings:
-        return json.loads(args.settings.read_text())
-    config = read_config(args.configfile)
-    return {
-        "study": read_study(config, args.study),
-        "master_seed": config["master_seed"] if args.master_seed is None else args.master_seed,
-        "memory_budget_mb": config["memory_budget_mb"],
-    }
+        return read_settings(ShardSettings, args.settings)
+    config = read_config(args.configfile, args.master_seed)
+    return ShardSettings(
+        study=read_study(config, args.study), **{key: getattr(config, key) for key in RunSettings.model_fields}
+    )
 
 
 def assert_one_thread() -> None:
@@ -60,10 +58,10 @@ def main() -> None:
         sys.exit(f"run_shard.py: {error}")
 
     def users(problem) -> Users:
-        return Users(problem, chosen["master_seed"], chosen["memory_budget_mb"] * 2**20)
+        return Users(problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
 
     if args.cell:
-        cells = [cell for cell in expand(chosen["study"]) if cell.key == args.cell]
+        cells = [cell for cell in expand(chosen.study) if cell.key == args.cell]
         if not cells:
             sys.exit(f"run_shard.py: study {args.study} has no cell {args.cell}; keys stand in its cells.csv")
         row, _, ledger = run_cell(cells[0], users(cells[0].problem))
@@ -73,7 +71,7 @@ def main() -> None:
 
     if not (args.output and args.timings):
         parser.error("--shard needs --output and --timings")
-    groups = shard(chosen["study"], args.shard)
+    groups = shard(chosen.study, args.shard)
     rows, timings, data = [], [], None
     for cell in track([cell for group in groups for cell in group], f"{args.study} shard {args.shard}"):
         if data is None or data.problem != cell.problem:

@@ -9,13 +9,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.plotting import COLOURS, NOTE, new_figure, plain_ticks, power_of_ten
+from privrep.settings import PlotSettings
 from privrep.studies.accounting import SECTION6_DELTA, STATEMENTS, achieved, achieved_exactly
 
 NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}
 """Claim id -> label."""
 
 
-def draw(cells: None) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: None, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """The epsilon that each statement achieves over the one that it claims."""
     epsilons = np.geomspace(0.1, 20, 60)
     rows = [

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, power_of_ten
 from privrep.privacy.accounting import gdp_delta, gdp_epsilon
+from privrep.settings import PlotSettings
 from privrep.studies.accounting_shen2023 import (
     DELTA,
     REMOVED,
@@ -102,6 +103,6 @@ def draw_round() -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: None) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: None, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """Both figures."""
     return {"shen2023/privacy_accounting": draw_conversion(), "shen2023/sampled_round": draw_round()}

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits
+from privrep.figures.sweeps import draw_fits
 from privrep.plotting import COLOURS, few_ticks, new_figure, plain_ticks
 from privrep.scaling import fit_all
+from privrep.settings import PlotSettings
 from privrep.studies.centaur_rates import (
     BALL,
-    STUDY,
     cap_points,
     rate_points,
     share_points,
@@ -134,10 +134,10 @@ def draw_participation(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = fit_all(STUDY, cells), claimed_exponents("shen2023", STUDY)
+    fits, claimed = fit_all(study, cells), study.claimed
     return {
         "shen2023/centaur_floor": draw_fits(fits, FLOOR, claimed, "steady dist2"),
         "shen2023/centaur_clips": draw_fits(fits, CLIPS, claimed, "steady dist2"),

@@ -8,14 +8,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits
+from privrep.figures.sweeps import draw_fits
 from privrep.laws import shen2023
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all
+from privrep.settings import PlotSettings
 from privrep.studies.client_lemmas import (
     BALL,
-    STUDY,
     lemma_runs,
     path_points,
     printed_clip,
@@ -114,10 +114,10 @@ def draw_step(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, pd.concat([points, factors, path], ignore_index=True)
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = fit_all(STUDY, cells), claimed_exponents("shen2023", STUDY)
+    fits, claimed = fit_all(study, cells), study.claimed
     return {
         "shen2023/gradient_norms": draw_norms(cells),
         "shen2023/client_lemmas": draw_fits(fits, LEMMAS, claimed, "norm"),

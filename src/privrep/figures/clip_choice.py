@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.plotting import COLOURS, new_figure, plain_ticks
+from privrep.settings import PlotSettings
 from privrep.studies.clip_choice import CHOICES, SHARES, is_chosen, settings
 
 METHODS = {
@@ -19,7 +20,7 @@ OWN = 1 / 16
 """Where the clip 1e-4, which has no size in typical units, is drawn."""
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     table = settings(cells)
     table = table[~table["series"].isin(SHARES.values())]
@@ -30,7 +31,7 @@ def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
         sized = part[part["size"].notna()].sort_values("size")
         axis.plot(sized["size"], sized["dist2"], color=colour, linewidth=1.2, label=label)
         axis.plot(part["drawn"], part["dist2"], "o", color=colour, markersize=4)
-        picked = is_chosen(table, series)
+        picked = is_chosen(table, series, study.options[series])
         table.loc[picked, "chosen"] = True
         axis.plot(table.loc[picked, "drawn"], table.loc[picked, "dist2"], **CIRCLE, color=colour)
     axis.set(xscale="log", yscale="log", xlabel="clip over the typical size", ylabel="dist2, geometric mean")

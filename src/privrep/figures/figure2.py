@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from privrep.intervals import bootstrap_interval
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
+from privrep.settings import PlotSettings
 from privrep.studies.figure2 import (
     COMPARABLE_EPSILON,
     DECIDING,
@@ -236,7 +237,7 @@ def draw_fallbacks(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """Figure 2, the comparison of readings, and that of rules where Algorithm 2 has no minimum."""
     return {
         "jain2021/figure2": draw_curves(cells),

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
+from privrep.settings import PlotSettings
 from privrep.studies.heterogeneity import (
     CENTAUR,
     METHODS,
@@ -199,7 +200,7 @@ def draw_methods(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     return {
         "shen2023/update_norms": draw_norms(with_predictions(cells)),

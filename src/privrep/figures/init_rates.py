@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits
+from privrep.figures.sweeps import draw_fits
 from privrep.plotting import COLOURS, new_figure, plain_ticks
 from privrep.scaling import fit_all
-from privrep.studies.init_rates import STUDY, collapse_points, davis_kahan, norm_ratios, with_predictions
+from privrep.settings import PlotSettings
+from privrep.studies.init_rates import collapse_points, davis_kahan, norm_ratios, with_predictions
 
 PRIVACY = {
     "privacy n dist2": "n",
@@ -94,10 +95,10 @@ def draw_davis_kahan() -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = fit_all(STUDY, cells), claimed_exponents("jain2021", STUDY)
+    fits, claimed = fit_all(study, cells), study.claimed
     return {
         "jain2021/init_privacy": draw_fits(fits, PRIVACY, claimed, "error by privacy"),
         "jain2021/init_sampling": draw_fits(fits, SAMPLING, claimed, "error by sampling"),

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits
+from privrep.figures.sweeps import draw_fits
 from privrep.laws import jain2021
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import fit_all
+from privrep.settings import PlotSettings
 from privrep.studies.local_convergence import (
     ASKED,
-    STUDY,
     breakdown_points,
     round_ratios,
     start_points,
@@ -124,10 +124,10 @@ def draw_breakdown(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = fit_all(STUDY, cells), claimed_exponents("jain2021", STUDY)
+    fits, claimed = fit_all(study, cells), study.claimed
     return {
         "jain2021/local_privacy": draw_fits(fits, PRIVACY, claimed, "distF by privacy"),
         "jain2021/local_label_noise": draw_fits(fits, LABEL_NOISE, claimed, "distF by privacy"),

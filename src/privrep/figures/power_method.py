@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table, panel
+from privrep.figures.sweeps import draw_fits, fit_table, panel
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import Fit, fit_all
+from privrep.settings import PlotSettings
 from privrep.studies.power_method import (
-    STUDY,
     TARGET,
     clip_points,
     costs,
@@ -164,10 +164,10 @@ def draw_noisy(fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure,
     return figure, pd.concat([fit_table(fits, {"steps gap": "1/gap"}), logs, taus], ignore_index=True)
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = with_npm_fits(fit_all(STUDY, cells)), claimed_exponents("shen2023", STUDY)
+    fits, claimed = with_npm_fits(fit_all(study, cells), study.window), study.claimed
     clips = {series: f"{cells.loc[cells['series'] == series, 'init_clip'].iloc[0]:g}" for series in ("d", "k")}
     accuracy = {fit: title.format(**clips) for fit, title in ACCURACY.items()}
     return {

@@ -6,10 +6,11 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table, panel
+from privrep.figures.sweeps import draw_fits, fit_table, panel
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import Fit, fit_all
-from privrep.studies.risk import LEARNED, STUDY, head_points, known_over_fitted, premise_points, with_predictions
+from privrep.settings import PlotSettings
+from privrep.studies.risk import LEARNED, head_points, known_over_fitted, premise_points, with_predictions
 
 PRIVACY = {
     "gauss epsilon": "ε, Gaussian heads",
@@ -103,10 +104,10 @@ def draw_premise(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = fit_all(STUDY, cells), claimed_exponents("jain2021", STUDY)
+    fits, claimed = fit_all(study, cells), study.claimed
     return {
         "jain2021/risk_privacy": draw_fits(fits, PRIVACY, claimed, "risk by privacy"),
         "jain2021/risk_laws": draw_fits(fits, LAWS, claimed, "risk by privacy"),

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table, panel
+from privrep.figures.sweeps import draw_fits, fit_table, panel
 from privrep.plotting import COLOURS, few_ticks, new_figure
-from privrep.scaling import Fit, fit_all
-from privrep.studies.sample_complexity import NEAR, STUDY, sample_points, with_predictions, with_samples_fit
+from privrep.scaling import Fit
+from privrep.settings import PlotSettings
+from privrep.studies.sample_complexity import NEAR, sample_points, with_predictions, with_samples_fit
 
 USERS = {
     "users d": "d",
@@ -40,10 +41,10 @@ def draw_samples(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.
     return figure, pd.concat([numbers, fit_table(fits, ["samples k"])], ignore_index=True)
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = with_samples_fit(fit_all(STUDY, cells), cells), claimed_exponents("jain2021", STUDY)
+    fits, claimed = with_samples_fit(study, cells), study.claimed
     return {
         "jain2021/users_needed": draw_fits(fits, USERS, claimed, "users needed"),
         "jain2021/samples_needed": draw_samples(cells, fits),

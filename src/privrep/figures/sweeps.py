@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from privrep.config import read_claims
 from privrep.plotting import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.scaling import Fit
 
@@ -55,22 +54,6 @@ LINES = [
     Line2D([], [], color="0.25", linestyle=":", label="law"),
 ]
 """What the lines of every panel mean."""
-
-
-def claimed_exponents(paper: str, study: str) -> dict[str, float]:
-    """Name of a fit -> the exponent that the paper claims."""
-    quantities = [
-        quantity for claim in read_claims(paper) if claim.get("study") == study for quantity in claim["quantities"]
-    ]
-    claimed: dict[str, float] = {}
-    for quantity in quantities:
-        if quantity["rule"] == "rate":
-            name = quantity["measure"].removeprefix("exponent ")
-            if claimed.setdefault(name, quantity["value"]) != quantity["value"]:
-                raise ValueError(
-                    f"two claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}"
-                )
-    return claimed
 
 
 def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:

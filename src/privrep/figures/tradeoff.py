@@ -11,15 +11,15 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from privrep.figures.sweeps import claimed_exponents, draw_fits, fit_table
+from privrep.figures.sweeps import draw_fits, fit_table
 from privrep.measure import Measure
 from privrep.plotting import COLOURS, new_figure, plain_ticks
-from privrep.scaling import Fit, Window, fit_all
+from privrep.scaling import Fit, fit_all
+from privrep.settings import PlotSettings
 from privrep.studies.tradeoff import (
     CLIPS,
     CONDITIONS,
     METHODS,
-    STUDY,
     band,
     factors,
     pairs,
@@ -95,7 +95,7 @@ def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["row", "setting", "method", "exponent", "ci_low", "ci_high", "law", "left out"])
 
 
-def draw_settings(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
+def draw_settings(cells: pd.DataFrame, fits: dict[str, Fit], limit: float) -> tuple[Figure, pd.DataFrame]:
     """Exponents of d by setting, and the factor between the methods against d as a band over clips."""
     figure, axes = new_figure(9.4, 4.2, ncols=2, width_ratios=(5, 4))
     table = exponents(fits)
@@ -115,7 +115,7 @@ def draw_settings(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd
     axis.invert_yaxis()
     axis.set_xlabel("exponent of d")
     axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.45, 1.13), ncols=3)
-    clips = pairs(cells, Window().noise_ratio)
+    clips = pairs(cells, limit)
     ends = band(clips)
     axis = axes[1]
     axis.fill_between(ends["dim"], ends["min"], ends["max"], color="0.88", label="all pairs of clips")
@@ -207,14 +207,14 @@ def draw_cost(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, numbers
 
 
-def draw(cells: pd.DataFrame) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits = fit_all(STUDY, cells)
+    fits = fit_all(study, cells)
     return {
-        "comparison/settings": draw_settings(cells, fits),
+        "comparison/settings": draw_settings(cells, fits, study.window.noise_ratio),
         "comparison/d_exponent": draw_exponents(cells, fits),
-        "comparison/budget": draw_fits(fits, BUDGET, claimed_exponents("shen2023", STUDY), "error"),
+        "comparison/budget": draw_fits(fits, BUDGET, study.claimed, "error"),
         "comparison/users_needed": draw_users(fits),
         "comparison/regions": draw_regions(cells),
         "comparison/cost": draw_cost(cells),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-from pathlib import Path
 
-from privrep.config import ROOT, ConfigError, check_schema, read_yaml
 from privrep.report.markup import table
 from privrep.report.wording import plural, sentence, typeset
 
@@ -19,24 +17,6 @@ KINDS = {
     "stand-in": "Stand-ins",
 }
 """Kind of a deviation -> caption of its table."""
-
-
-def read_deviations(root: Path = ROOT) -> list[dict]:
-    """The entries of config/deviations.yaml.
-
-    Raises
-    ------
-    ConfigError
-        If the file does not fit its schema, or an id appears twice.
-    """
-    source = "config/deviations.yaml"
-    content = read_yaml(root / source)
-    check_schema(content, "deviations", source)
-    ids = [entry["id"] for entry in content["deviations"]]
-    for name in ids:
-        if ids.count(name) > 1:
-            raise ConfigError(f"{source}: the id {name!r} appears twice")
-    return content["deviations"]
 
 
 def summary(deviations: list[dict]) -> str:

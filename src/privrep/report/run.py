@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from privrep.catalogue import read_deviations
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claim_rows import claims_table
 from privrep.report.pictures import figure_html
 from privrep.report.wording import interval
+from privrep.settings import misnamed
 
 PARAMETERS = "PRIVREP_REPORT"
 """Environment variable with the name of the JSON file that says where the tables are."""
@@ -35,25 +37,29 @@ class Measures:
     def __contains__(self, quantity: str) -> bool:
         return quantity in self.rows.index
 
+    def row(self, quantity: str) -> pd.Series:
+        """All columns of a quantity, as text."""
+        return self.rows.loc[quantity]
+
+    def named(self, prefix: str) -> list[str]:
+        """The quantities whose names begin so."""
+        return [name for name in self.rows.index if name.startswith(prefix)]
+
     def value(self, quantity: str) -> float:
-        return float(self.rows.loc[quantity, "measured"])
+        return float(self.row(quantity)["measured"])
 
     def text(self, quantity: str) -> str:
         """The number with its interval, for prose."""
-        row = self.rows.loc[quantity]
+        row = self.row(quantity)
         return interval(row["measured"], row["ci_low"], row["ci_high"])
 
     def seeds(self, quantity: str) -> int:
-        return int(self.rows.loc[quantity, "seeds"])
+        return int(self.row(quantity)["seeds"])
 
     def numbered(self, prefix: str) -> dict[float, float]:
         """Values of the quantities whose name is the prefix and a number, by that number."""
-        found = {
-            name.removeprefix(prefix): float(value)
-            for name, value in self.rows["measured"].items()
-            if name.startswith(prefix)
-        }
-        return {float(name): value for name, value in found.items() if re.fullmatch(r" ?[\d.]+", name)}
+        found = {name.removeprefix(prefix): name for name in self.named(prefix)}
+        return {float(end): self.value(name) for end, name in found.items() if re.fullmatch(r" ?[\d.]+", end)}
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Run:
 
     Attributes
     ----------
-    captions : caption of each figure, by its id.
+    captions : caption of each figure, by its id. deviations : entries of config/deviations.yaml.
     """
 
     claims: pd.DataFrame
@@ -71,6 +77,7 @@ class Run:
     results: Path
     figures: Path
     captions: dict[str, Caption]
+    deviations: list[dict]
 
     @classmethod
     def load(cls, environment: dict[str, str] = os.environ) -> Run:
@@ -81,6 +88,7 @@ class Run:
             "provenance": "reports/provenance.json",
             "results": "results/default",
             "figures": "figures",
+            "deviations": "config/deviations.yaml",
             "captions": [str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
         }
         if PARAMETERS in environment:
@@ -95,6 +103,7 @@ class Run:
             results=Path(places["results"]),
             figures=Path(places["figures"]),
             captions=captions,
+            deviations=read_deviations(Path(places["deviations"])),
         )
 
     @property
@@ -104,6 +113,22 @@ class Run:
     def has(self, study: str) -> bool:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
+
+    def judged(self, claim: str, word: str, *quantities: str) -> bool:
+        """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict.
+
+        Raises
+        ------
+        ValueError
+            If the claim has no such quantity.
+        """
+        rows = self.claims[self.claims["id"] == claim]
+        known = list(rows["quantity"])
+        for quantity in quantities:
+            if quantity not in known:
+                raise ValueError(misnamed(quantity, f"no quantity of claim {claim}", known))
+        rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
+        return len(rows) > 0 and bool((rows["verdict"] == word).all())
 
     def measures(self, study: str) -> Measures:
         """The measured quantities of a study."""

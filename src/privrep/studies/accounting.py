@@ -17,6 +17,7 @@ from privrep.measure import Measure, exact
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
 from privrep.privacy.mechanisms import GAUSSIAN_COST, MOMENTS_COST
 from privrep.rng import stream
+from privrep.settings import Analysis
 
 STATEMENTS = {
     "A-L4.3": (8, MOMENTS_COST),
@@ -65,7 +66,7 @@ def section6_rho(epsilon: float) -> float:
     return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
 
 
-def measure(cells: None) -> list[Measure]:
+def measure(cells: None, study: Analysis) -> list[Measure]:
     """Ratios eps'/eps, limits of validity, sensitivities found by search, and the zCDP values of Section 6."""
     found = []
     for claim in STATEMENTS:

@@ -27,6 +27,7 @@ from privrep.prescriptions import (
 )
 from privrep.privacy.accounting import gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
+from privrep.settings import Analysis
 
 DELTA = 1e-5
 """Of all experiments of the paper."""
@@ -234,6 +235,6 @@ def experiments() -> list[Measure]:
     return found
 
 
-def measure(cells: None) -> list[Measure]:
+def measure(cells: None, study: Analysis) -> list[Measure]:
     """Ratios of achieved to claimed epsilon, divergences of a round, exponents and the experiments' epsilon."""
     return conversion() + sampled_round() + powers() + experiments()

@@ -14,9 +14,9 @@ from privrep.laws import shen2023
 from privrep.measure import Measure, bare, exact, share
 from privrep.problem import HEAVY_EVERY
 from privrep.scaling import fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.setups import centaur_floors
 
-STUDY = "centaur_rates"
 BALL = 0.2
 """eps_0 of shen2023: the proof needs every iterate within this distance."""
 EARLY, LATE = 5, 20
@@ -141,10 +141,10 @@ def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Mea
     return Measure(name, ratio(np.arange(seeds)), *bootstrap_interval(ratio, seeds, name), seeds)
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """Exponents and constants, the contraction per round, the caps on the noise, participation and the use of samples."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(STUDY, cells))
+    found = fit_measures(fit_all(study, cells))
     for kappa, factors in contractions(rate_points(cells)).iterrows():
         values = factors.to_numpy()
         low, high = bootstrap_interval(

@@ -18,6 +18,7 @@ from privrep.measure import Measure, bare, exact, share
 from privrep.problem import HEAVY_EVERY
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.subspace import planted_subspace, random_subspace
 
 STUDY = "client_lemmas"
@@ -251,11 +252,11 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
     ]
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """Exponents and constants, the ratios of each inequality, the contraction of a round, and the lemmas that are algebra."""
     cells = with_predictions(cells)
     runs, sides = lemma_runs(cells), ratios(cells)
-    found = fit_measures(fit_all(STUDY, cells)) + side_measures(runs, sides) + printed_deltas(runs, sides)
+    found = fit_measures(fit_all(study, cells)) + side_measures(runs, sides) + printed_deltas(runs, sides)
     points = step_points(cells)
     found += [
         extreme("C.5, largest ratio", points["factor"] / points["bound"]),

@@ -2,7 +2,7 @@
 
 The rule: of all clips of a method take the one with the least geometric mean of dist2 over dimensions and seeds, at a tenth of the budget for
 the initialisation, which does better than half of it. The outcome stands in the series
-of config/studies/tradeoff.yaml; what is measured here is how far that file's setting is from the best.
+of the study tradeoff; what is measured here is how far its setting is from the best.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from privrep.config import ROOT, read_yaml
 from privrep.measure import Measure, bare, exact
+from privrep.settings import AnalysisSettings
 
-STUDY = "clip_choice"
 CHOICES = {
     "A": ("A", "A-own"),
     "A-user": ("A-user",),
@@ -40,14 +39,8 @@ def settings(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(dist2=np.exp(table.pop("log")), size=size.where(table["series"] != "A-own"))
 
 
-def typed(series: str) -> dict[str, object]:
-    """The options that config/studies/tradeoff.yaml gives to a series."""
-    return read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")["series"][series]["options"]
-
-
-def is_chosen(table: pd.DataFrame, series: str) -> pd.Series:
-    """Which rows are the setting that the file gives to a series of the study tradeoff."""
-    options = typed(series)
+def is_chosen(table: pd.DataFrame, series: str, options: dict[str, object]) -> pd.Series:
+    """Which rows are the setting of a series of the study tradeoff, whose options are given."""
     own = series == "A" and options.get("clip_scale", "absolute") == "absolute"
     same = table["series"] == ("A-own" if own else series)
     for name in ("clip_feature", "clip", "init_share"):
@@ -56,10 +49,12 @@ def is_chosen(table: pd.DataFrame, series: str) -> pd.Series:
     return same
 
 
-def compared(table: pd.DataFrame, series: str, among: tuple[str, ...]) -> tuple[float, pd.Series]:
-    """Error of the file's setting over the least one, NaN where the file's is not on this grid, and the best setting."""
+def compared(
+    table: pd.DataFrame, series: str, among: tuple[str, ...], options: dict[str, object]
+) -> tuple[float, pd.Series]:
+    """Error of the setting with these options over the least one, NaN where it is not on this grid, and the best setting."""
     here = table[table["series"].isin(among)]
-    chosen, best = here.loc[is_chosen(here, series), "dist2"], here.loc[here["dist2"].idxmin()]
+    chosen, best = here.loc[is_chosen(here, series, options), "dist2"], here.loc[here["dist2"].idxmin()]
     return (float(chosen.iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan), best
 
 
@@ -71,14 +66,14 @@ def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
     return float(np.exp(np.log(both["dist2_other"] / both["dist2"]).mean()))
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
-    """For each choice the error of the file's setting over the least one, in these runs, and how much the error varies over settings.
+def measure(cells: pd.DataFrame, study: AnalysisSettings) -> list[Measure]:
+    """For each choice the error of the setting of the study tradeoff over the least one, in these runs, and how much the error varies over settings.
 
     The repetitions are too few for an interval, so that the choice gets no verdict of agreement.
     """
     table, seeds, found = settings(cells), cells["seed"].nunique(), []
     for series, among in CHOICES.items():
-        ratio, best = compared(table, series, among)
+        ratio, best = compared(table, series, among, study.options[series])
         note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
         here = table[table["series"].isin(among)]
         found.append(bare(f"chosen over best, {series}", ratio, seeds, note))

@@ -24,6 +24,7 @@ import pandas as pd
 
 from privrep.intervals import bootstrap_interval
 from privrep.measure import Measure, exact, share
+from privrep.settings import Analysis
 
 DECIDING = "random-s2-a"
 OUR_ALGORITHMS = ("altmin", "gradient_descent")
@@ -220,7 +221,7 @@ def fallback_measures(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes."""
     base, ours = Baselines.read(cells), read_method(cells, DECIDING)
     found = [

@@ -23,6 +23,7 @@ from privrep.measure import Measure, share
 from privrep.problem import Problem, Users
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
+from privrep.settings import Analysis
 
 STUDY = "heterogeneity"
 CENTAUR = "general_centaur"
@@ -224,10 +225,10 @@ def run_shares(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """Exponents and constants of the norms, what clipping does at the optimum, and the methods against each other."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(STUDY, cells)) + run_shares(cells)
+    found = fit_measures(fit_all(study, cells)) + run_shares(cells)
     for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):
         seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
         statistic = statistics(cells)

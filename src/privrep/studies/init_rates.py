@@ -14,9 +14,9 @@ from privrep.laws import jain2021, shared
 from privrep.measure import Measure, exact, share
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.setups import init_log_factor, picked
 
-STUDY = "init_rates"
 COLLAPSE_DRAWS = 100
 """Bootstrap draws for the extremes over settings."""
 PAIRS, SIZE = 400, 6
@@ -142,10 +142,10 @@ def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
     }
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(STUDY, cells))
+    found = fit_measures(fit_all(study, cells))
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
     found += bootstrap_measures(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
     found += collapse_exceedances(cells)

@@ -13,9 +13,9 @@ from privrep.intervals import bootstrap_interval, bootstrap_measures
 from privrep.laws import jain2021
 from privrep.measure import Measure, share
 from privrep.scaling import fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.setups import floor_distance, picked, privacy_distance, step_log_factor, step_sizes
 
-STUDY = "local_convergence"
 FALLBACKS = ("solve", "ridge", "eigclip")
 NEAR = 1.5
 """Ratio of errors up to which one start is as good as another."""
@@ -173,10 +173,10 @@ def repetitions(cells: pd.DataFrame, series: str) -> int:
     return int(cells.loc[cells["series"] == series, "seed"].nunique())
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(STUDY, cells))
+    found = fit_measures(fit_all(study, cells))
     points, starts = start_points(cells), repetitions(cells, "start")
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
         # The largest start of a grid has no interval.

@@ -22,9 +22,9 @@ from privrep.laws import shared, shen2023
 from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream
 from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.subspace import dist2, planted_subspace, random_subspace
 
-STUDY = "power_method"
 TARGET, CANDIDATE = 0.2, 0.01
 """eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run."""
 PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 150
@@ -331,15 +331,13 @@ def npm_law(dim: int, gap: float) -> float:
     return (log_start(dim) - np.log(NEAR)) / -np.log(1 - gap)
 
 
-def with_npm_fits(fits: dict[str, Fit]) -> dict[str, Fit]:
+def with_npm_fits(fits: dict[str, Fit], window: Window) -> dict[str, Fit]:
     """The fits of the study, and that of the iterations of the noisy power method against the inverse gap, which has no cells."""
     settings = [(40, gap) for gap in GAPS]
     law = np.array([npm_law(*one) for one in settings])
-    spec = Spec("steps gap", STUDY, "inverse_gap", "iterations", prediction="law", power=1)
+    spec = Spec(name="steps gap", series="", axis="inverse_gap", response="iterations", prediction="law", power=1)
     zero, used = np.zeros(len(GAPS)), [""] * len(GAPS)
-    return fits | {
-        "steps gap": fit(Sweep(spec, Window(), 1 / np.array(GAPS), npm_iterations(settings), zero, law, used))
-    }
+    return fits | {"steps gap": fit(Sweep(spec, window, 1 / np.array(GAPS), npm_iterations(settings), zero, law, used))}
 
 
 def log_points() -> pd.DataFrame:
@@ -491,10 +489,10 @@ def selection_measures(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """All exponents and constants, contraction, clip, success, cost, selection, and Theorem G.1."""
     cells = with_predictions(cells)
-    found = [*fit_measures(with_npm_fits(fit_all(STUDY, cells))), log_ratio()]
+    found = [*fit_measures(with_npm_fits(fit_all(study, cells), study.window)), log_ratio()]
     for series, statistic, missing in (
         ("contract", iteration_extremes, ""),
         ("clip", clip_ratios, ""),

@@ -13,9 +13,9 @@ from privrep.intervals import bootstrap_interval, bootstrap_measures
 from privrep.laws import jain2021
 from privrep.measure import Measure
 from privrep.scaling import fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.setups import floor_distance, picked, privacy_distance, step_log_factor, step_sizes
 
-STUDY = "risk"
 HEAD_DRAWS = 100
 """Bootstrap draws for the extremes over settings."""
 LEARNED = 0.1
@@ -126,10 +126,10 @@ def premise_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict
     return found
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(STUDY, cells))
+    found = fit_measures(fit_all(study, cells))
     seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
     found += bootstrap_measures(lambda pick: head_extremes(cells, pick), seeds, "heads", HEAD_DRAWS)
     table = known_over_fitted(cells)

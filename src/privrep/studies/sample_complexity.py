@@ -11,9 +11,9 @@ import pandas as pd
 from privrep.laws import jain2021
 from privrep.measure import Measure, share
 from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.setups import privacy_distance, step_sizes
 
-STUDY = "sample_complexity"
 NEAR = 1.5
 """Samples suffice when distF is at most this times the privacy error that F3 expects for any number of samples."""
 
@@ -47,24 +47,25 @@ def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points
 
 
-def samples_needed(points: pd.DataFrame) -> Sweep:
+def samples_needed(points: pd.DataFrame, window: Window) -> Sweep:
     """The least m at which distF is near F3, per repetition, against the rank."""
-    spec = Spec("samples k", "samples", "rank", "samples", prediction="law", power=1)
+    spec = Spec(name="samples k", series="samples", axis="rank", response="samples", prediction="law", power=1)
     needed = points[points["square"] <= NEAR**2].groupby(["rank", "seed"])["samples"].min().unstack()
     reasons = ["" if row.notna().all() else "not reached" for _, row in needed.iterrows()]
     values = needed.index.to_numpy(dtype=float)
     # A quarter of the samples fits the heads and needs as many as the rank.
     law = 4 * values
-    return Sweep(spec, Window(), values, needed.to_numpy(dtype=float), np.zeros(len(values)), law, reasons)
+    return Sweep(spec, window, values, needed.to_numpy(dtype=float), np.zeros(len(values)), law, reasons)
 
 
-def with_samples_fit(fits: dict[str, Fit], cells: pd.DataFrame) -> dict[str, Fit]:
+def with_samples_fit(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
     """The fits of the study, and the one of the least number of samples, which is no column of the table.
 
     The least number is found in steps of 4, the fewest that a split permits: repetitions that agree on it are no measure of its error,
     so that the exponent has no interval.
     """
-    return fits | {"samples k": replace(fit(samples_needed(sample_points(cells))), standard_error=math.nan)}
+    needed = samples_needed(sample_points(cells), study.window)
+    return fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
 
 
 def least_enough(points: pd.DataFrame) -> list[Measure]:
@@ -78,10 +79,10 @@ def least_enough(points: pd.DataFrame) -> list[Measure]:
     ]
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """All exponents; the least number of samples per user, and how often the fewest possible suffice."""
     cells = with_predictions(cells)
-    fits = with_samples_fit(fit_all(STUDY, cells), cells)
+    fits = with_samples_fit(study, cells)
     found = fit_measures(fits) + least_enough(sample_points(cells))
     needed = fits["samples k"].sweep
     for rank, samples in zip(needed.values, needed.means(), strict=True):

@@ -19,12 +19,12 @@ from privrep.intervals import DRAWS, bootstrap_intervals, spread, student
 from privrep.laws import jain2021
 from privrep.measure import Measure, bare, exact, share
 from privrep.rng import stream
-from privrep.scaling import Fit, Window, fit_all, fit_measures
+from privrep.scaling import Fit, fit_all, fit_measures
+from privrep.settings import Analysis
 from privrep.setups import centaur_floors
 from privrep.splits import count, split_samples
 from privrep.thresholds import user_units
 
-STUDY = "tradeoff"
 METHODS = {"A": "jain2021", "B": "shen2023"}
 LOST = 0.2
 """A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
@@ -423,16 +423,16 @@ def start_measures(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def measure(cells: pd.DataFrame) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
     cells = with_predictions(cells)
-    fits: dict[str, Fit] = fit_all(STUDY, cells)
+    fits: dict[str, Fit] = fit_all(study, cells)
     found = fit_measures(fits) + range_measures(fits) + gap_measures(cells, fits)
     found += factors(cells, "A", "B", "A over B") + factors(cells, "A-user", "B", "A over B, whole users clipped")
     found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(
         cells, "A-own", "B", "A over B, clip 1e-4"
     )
-    found += lost_measures(cells) + band_measures(pairs(cells, Window().noise_ratio))
+    found += lost_measures(cells) + band_measures(pairs(cells, study.window.noise_ratio))
     for one in CONDITIONS:
         if one.paired:
             found += factors(cells, one.first, one.second, f"A over B, {one.label}")

@@ -20,7 +20,7 @@ def bound(run: Run, measures: Measures) -> str:
     if not known(measures, *(f"exponent {fit}" for fit in fits.values())):
         return ""
     found = ", ".join(f"${sign}$: {exponent(measures, fit)}" for sign, fit in fits.items())
-    names = [f"exponent of {name}" for name in ("n", "d", "k", "sigma_g")]
+    names = [f"exponent of {name}" for name in ("n", "d", "k, root mean square sine", "sigma_g")]
     start = heading("Theorem 5.1 is tight", "Theorem 5.1", judged(run, "B-T5.1", "RATE-EXACT", *names))
     return (
         f"{start} Exponents of the steady error, as measured: {found}. That of $k$ is for the root mean square of the $k$ sines, "
@@ -33,7 +33,7 @@ def clips(run: Run, measures: Measures) -> str:
     """What of the exponents is the clip."""
     if not known(measures, "exponent fixed d dist2", "exponent fixed k sine"):
         return ""
-    quantities = ["exponent of d, one clip for all d", "exponent of k, one clip for all k"]
+    quantities = ["exponent of d, one clip for all d", "exponent of k, one clip for all k, root mean square sine"]
     half = judged(run, "B-T5.1", "LOOSE", *quantities)
     text = (
         f"{heading('Much of the bound is the clip', 'The clip', half)} With one clip for all sizes the error grows with $d$ as "
@@ -143,7 +143,7 @@ def samples(measures: Measures) -> str:
     return (
         f"**Fresh samples are not needed.** The proofs use a sample once (E52). On the same users, fresh samples in each round give {measures.text(name)} "
         "times the error of samples drawn anew from all of them."
-        if float(measures.rows.loc[name, "ci_low"]) <= 1 <= float(measures.rows.loc[name, "ci_high"])
+        if float(measures.row(name)["ci_low"]) <= 1 <= float(measures.row(name)["ci_high"])
         else f"**Fresh samples** in each round give {measures.text(name)} times the error of samples drawn anew from all."
     )
 

@@ -57,7 +57,7 @@ def covariances(run: Run, measures: Measures) -> str:
     text = (
         f"{heading('Lemmas C.2 and C.3 lack a constant', 'Lemmas C.2 and C.3', short)} Both deltas are printed as $\\sqrt{{k \\ln n / \\bar m}}$; the "
         "proof has it up to a constant, and the probability another free one. The median $\\delta_1$ is "
-        f"{measures.text(medians[0])} times that, the median $\\delta_2$ {measures.text(medians[1])} times ({measures.rows.loc[medians[0], 'note']}). With the "
+        f"{measures.text(medians[0])} times that, the median $\\delta_2$ {measures.text(medians[1])} times ({measures.row(medians[0])['note']}). With the "
         f"constants of a normal matrix a share of {measures.text(corrected[0])} and {measures.text(corrected[1])} of the runs is beyond. The exponent of "
         f"$\\bar m$ is as printed: {exponent(measures, 'C.2 mbar')} and {exponent(measures, 'C.3 mbar')}."
     )

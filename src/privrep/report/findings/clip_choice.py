@@ -38,7 +38,7 @@ def outcome(measures: Measures) -> str:
         if chosen not in measures or not math.isfinite(measures.value(chosen)):
             continue
         ratio = measures.value(chosen)
-        best = measures.rows.loc[chosen, "note"].removeprefix("best: ")
+        best = measures.row(chosen)["note"].removeprefix("best: ")
         agrees = (
             "which is what the comparison uses"
             if ratio <= 1

@@ -93,7 +93,7 @@ def criteria(run: Run, measures: Measures) -> str:
     """How the deciding reading fares by the criteria."""
     by = {True: [], False: [], None: []}
     for criterion in CRITERIA:
-        row = measures.rows.loc[criterion]
+        row = measures.row(criterion)
         by[met(criterion, float(row["ci_low"]), float(row["ci_high"]))].append(criterion)
 
     def described(names: list[str], show) -> str:
@@ -107,7 +107,7 @@ def criteria(run: Run, measures: Measures) -> str:
         parts.append(f"{_of(by[True])} met with the whole interval: {described(by[True], mean)}.")
     if by[None]:
         sides = "its interval lies" if len(by[None]) == 1 else "their intervals lie"
-        judged = not np.isnan([float(measures.rows.loc[name, "ci_low"]) for name in by[None]]).any()
+        judged = not np.isnan([float(measures.row(name)["ci_low"]) for name in by[None]]).any()
         why = f"{sides} on both sides" if judged else "there are too few repetitions for an interval"
         parts.append(f"{_of(by[None])} open, since {why}: {described(by[None], measures.text if judged else mean)}.")
     if by[False]:
@@ -253,7 +253,7 @@ def advice(measures: Measures, curves: dict[str, dict[float, float]], rules: lis
     for epsilon in curves[rules[0]]:
         ends = {}
         for rule in rules:
-            row = measures.rows.loc[f"{rule} over {PRINTED_RULE} at {epsilon:g}"]
+            row = measures.row(f"{rule} over {PRINTED_RULE} at {epsilon:g}")
             ends[rule] = (float(row["ci_low"]), float(row["ci_high"]))
         if np.isnan(list(ends.values())).any():
             return "There are too few repetitions to say which rule to take."

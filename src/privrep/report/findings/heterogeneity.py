@@ -150,7 +150,7 @@ def common(run: Run, measures: Measures) -> str:
     loss = "loss of dp_fedavg by heterogeneity"
     if not known(measures, *names, loss):
         return ""
-    costs = float(measures.rows.loc[loss, "ci_low"]) > 1
+    costs = float(measures.row(loss)["ci_low"]) > 1
     apart, together = (measures.text(name) for name in names)
     return (
         f"{heading('Heterogeneity is what DP-FedAvg suffers from', 'From equal to unequal users', costs)} Turning signs of heads alone changes what users have "

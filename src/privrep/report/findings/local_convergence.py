@@ -7,7 +7,9 @@ from privrep.report.findings.rates import exponent, heading, judged, known, law,
 from privrep.report.run import Measures, Run
 from privrep.report.sizes import sizes
 from privrep.report.wording import number, share, times
-from privrep.studies.local_convergence import ASKED, CLOSED_FORM_BELOW, LOST_ABOVE, STUDY
+from privrep.studies.local_convergence import ASKED, CLOSED_FORM_BELOW, LOST_ABOVE
+
+STUDY = "local_convergence"
 
 
 def bound(run: Run, measures: Measures) -> str:

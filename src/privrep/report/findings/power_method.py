@@ -22,12 +22,12 @@ REACHED = (
 
 def low(measures: Measures, quantity: str) -> float:
     """Lower end of the interval."""
-    return float(measures.rows.loc[quantity, "ci_low"])
+    return float(measures.row(quantity)["ci_low"])
 
 
 def high(measures: Measures, quantity: str) -> float:
     """Upper end of the interval."""
-    return float(measures.rows.loc[quantity, "ci_high"])
+    return float(measures.row(quantity)["ci_high"])
 
 
 def accuracy(run: Run, measures: Measures) -> str:
@@ -67,7 +67,7 @@ def clipping(run: Run, measures: Measures) -> str:
 
 def of_law(measures: Measures, quantity: str) -> str:
     """A share of runs with its interval, and over how many and at which noise."""
-    return f"{measures.text(quantity)} ({measures.rows.loc[quantity, 'note']})"
+    return f"{measures.text(quantity)} ({measures.row(quantity)['note']})"
 
 
 def success(run: Run, measures: Measures) -> str:
@@ -85,7 +85,7 @@ def success(run: Run, measures: Measures) -> str:
         f"at $d = {far}$, $k = {far_rank}$: {of_law(measures, 'success at 0.2')}. In the latter setting, the noise as in the figure, "
         f"{measures.text(names[1])} iterations bring 99 % of the starts there; with $L = {length}$ half of them succeed at "
         f"{measures.text(names[2])} of the noise that the law permits. Sampling alone needs about {number(measures.value(names[3]), 2)} users for "
-        f"{CANDIDATE:g} ({measures.rows.loc[names[3], 'note']}), so that {CANDIDATE:g} was tried at $d = {small}$ alone: at practical sizes no start is "
+        f"{CANDIDATE:g} ({measures.row(names[3])['note']}), so that {CANDIDATE:g} was tried at $d = {small}$ alone: at practical sizes no start is "
         "as good as the selection asks."
     )
 

@@ -23,7 +23,7 @@ def exponent(measures: Measures, fit: str) -> str:
 
 def constants(measures: Measures, prefix: str) -> dict[str, float]:
     """Fit -> measured over predicted error, for the fits whose names start so and have a number."""
-    names = [name for name in measures.rows.index if name.startswith(f"constant {prefix}")]
+    names = measures.named(f"constant {prefix}")
     return {name.removeprefix("constant "): measures.value(name) for name in names if known(measures, name)}
 
 
@@ -54,10 +54,8 @@ def other_laws(measures: Measures, what: str, names: dict[str, str]) -> str:
 
 
 def judged(run: Run, claim: str, word: str, *quantities: str) -> bool:
-    """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
-    rows = run.claims[run.claims["id"] == claim]
-    rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
-    return len(rows) > 0 and bool((rows["verdict"] == word).all())
+    """`Run.judged`, with the run in front as in the rest of this module."""
+    return run.judged(claim, word, *quantities)
 
 
 def heading(strong: str, plain: str, holds: bool) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
 from privrep.report.run import Measures, Run
 from privrep.report.wording import listing, number
-from privrep.studies.sample_complexity import NEAR, STUDY
+from privrep.studies.sample_complexity import NEAR
+
+STUDY = "sample_complexity"
 
 
 def users(measures: Measures) -> str:

@@ -28,7 +28,7 @@ NOISE_LEVELS = ("0.5", "1")
 
 def at(measures: Measures, prefix: str) -> dict[int, str]:
     """Dimension -> measured number with its interval where it has one, of the quantities `<prefix> at d = ...`."""
-    names = [name for name in measures.rows.index if name.startswith(f"{prefix} at d = ") and known(measures, name)]
+    names = [name for name in measures.named(f"{prefix} at d = ") if known(measures, name)]
     return {
         int(name.rsplit("= ", 1)[1]): spelled(measures, name)
         for name in sorted(names, key=lambda n: int(n.rsplit("= ", 1)[1]))
@@ -37,7 +37,7 @@ def at(measures: Measures, prefix: str) -> dict[int, str]:
 
 def spelled(measures: Measures, name: str) -> str:
     """A measured number with its interval, the number alone where it has none."""
-    row = measures.rows.loc[name]
+    row = measures.row(name)
     ends = (float(row["ci_low"]), float(row["ci_high"]))
     return measures.text(name) if all(math.isfinite(end) for end in ends) else number(measures.value(name))
 
@@ -62,7 +62,7 @@ def ranges(measures: Measures) -> bool:
 
 def lost_runs(measures: Measures, series: str) -> dict[int, str]:
     """Dimension -> share of runs of a series that did not learn, where there is any."""
-    names = [name for name in measures.rows.index if name.startswith(f"runs of {series} beyond ")]
+    names = measures.named(f"runs of {series} beyond ")
     return {int(name.rsplit("= ", 1)[1]): measures.text(name) for name in names if measures.value(name) > 0}
 
 
@@ -96,7 +96,7 @@ def headline(run: Run) -> str:
 
 def band_of(measures: Measures, word: str, choose) -> str:
     """The least or largest factor over clips and dimensions."""
-    names = [name for name in measures.rows.index if name.startswith(f"{word} factor over clips at d = ")]
+    names = measures.named(f"{word} factor over clips at d = ")
     return number(choose(measures.value(name) for name in names if known(measures, name)))
 
 
@@ -236,7 +236,7 @@ def limits(run: Run, measures: Measures) -> str:
         f"jain2021's step sends {number(measures.value(f'numbers sent, A, d = {COUNTED_DIM}'), 3)}.",
     ]
     if known(measures, "exponent kappa distF"):
-        row = measures.rows.loc["exponent kappa distF"]
+        row = measures.row("exponent kappa distF")
         grows = (
             "and error" if float(row["ci_low"]) > 0 else "not error" if float(row["ci_high"]) < 0 else "hardly error"
         )

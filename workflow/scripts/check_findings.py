@@ -1,0 +1,22 @@
+"""Write the prose of the report on made-up tables, so that a name of no quantity, claim or series is found before any job."""
+
+import argparse
+import sys
+
+from privrep.report.rehearsal import rehearse
+from privrep.settings import ConfigError
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("studies", nargs="*")
+    args = parser.parse_args()
+    try:
+        for study in args.studies:
+            rehearse(study)
+    except ConfigError as error:
+        sys.exit(f"check_findings.py: {error}")
+
+
+if __name__ == "__main__":
+    main()
