@@ -66,6 +66,7 @@ def test_a_changed_row_is_reported(column, value):
 def test_a_missing_row_is_reported():
     rows = read_rows(REFERENCE)
     assert len(compare_runs.differences(rows, rows[:-1])) == 1
+    assert len(compare_runs.differences(rows[:-1], rows)) == 1
 
 
 def test_command_line_exits_with_one_on_a_difference(tmp_path):

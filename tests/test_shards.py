@@ -1,0 +1,77 @@
+"""Shards run on one thread, and their rows become one table: every cell once, in the order of the study, or no table at all."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from workflow_helpers import ROOT
+
+from privrep.tables import write_rows
+
+
+def script(name: str):
+    """A script of the workflow as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "workflow" / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+merge_cells, run_shard = script("merge_cells"), script("run_shard")
+
+COLUMNS = ("series", "key", "value")
+ORDER = [("a", "1"), ("a", "2"), ("b", "1")]
+
+
+def shards(folder, *parts: list[tuple[str, str]]):
+    """One file of rows for each part; the value of a row is the number of its file."""
+    paths = []
+    for number, names in enumerate(parts):
+        paths.append(folder / f"{number}.csv")
+        write_rows(paths[-1], [{"series": s, "key": k, "value": number} for s, k in names], COLUMNS)
+    return paths
+
+
+def test_rows_have_the_order_of_the_study(tmp_path):
+    """However the cells were cut. One key in two series is two cells."""
+    rows = merge_cells.merge(shards(tmp_path, [ORDER[2]], [ORDER[1], ORDER[0]]), ORDER)
+    assert [(row["series"], row["key"]) for row in rows] == ORDER
+    assert [row["value"] for row in rows] == ["1", "1", "0"]
+
+
+@pytest.mark.parametrize("parts", [[ORDER, [ORDER[1]]], [[*ORDER, ORDER[0]]]], ids=["two shards", "one shard"])
+def test_a_cell_that_appears_twice_is_refused(parts, tmp_path):
+    """Which of the two rows counts would depend on the order of the shards."""
+    with pytest.raises(SystemExit, match="appears twice"):
+        merge_cells.merge(shards(tmp_path, *parts), ORDER)
+
+
+def test_a_missing_cell_is_refused(tmp_path):
+    """The message counts the missing ones and names the first."""
+    with pytest.raises(SystemExit, match=r"2 cells are missing, the first is \('a', '2'\)"):
+        merge_cells.merge(shards(tmp_path, ORDER[:1]), ORDER)
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_more_than_one_thread_is_refused(threads, monkeypatch):
+    """Where BLAS does not let itself be limited, the last bits would depend on the machine."""
+    pools = [{"user_api": "openmp", "num_threads": 4}, {"user_api": "blas", "num_threads": 1}]
+    monkeypatch.setattr(run_shard, "threadpool_limits", lambda limit: None)
+    monkeypatch.setattr(run_shard, "threadpool_info", lambda: pools)
+    run_shard.assert_one_thread()
+    pools.append({"user_api": "blas", "num_threads": threads})
+    with pytest.raises(RuntimeError, match=f"BLAS runs on {threads} threads"):
+        run_shard.assert_one_thread()
+
+
+def test_a_shard_runs_no_cell_before_its_threads_are_counted(monkeypatch):
+    """The check stands before everything else that the command does."""
+
+    def refuse():
+        raise RuntimeError("refused")
+
+    monkeypatch.setattr(run_shard, "assert_one_thread", refuse)
+    monkeypatch.setattr("sys.argv", ["run_shard.py", "--study", "no such study", "--shard", "0"])
+    with pytest.raises(RuntimeError, match="refused"):
+        run_shard.main()
