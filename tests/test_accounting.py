@@ -19,10 +19,10 @@ from privrep.privacy.accounting import (
     Cost,
     FixedNoise,
     Theorem,
+    composed_epsilon,
     gdp_delta,
     gdp_epsilon,
     gdp_mu,
-    sampled_epsilon,
     sequential_theorem,
     zcdp_epsilon,
     zcdp_rho,
@@ -322,9 +322,9 @@ def sampled_delta(epsilon: float, mu: float, rate: float, ends: tuple[float, flo
 
 @pytest.mark.parametrize(("mu", "delta"), [(0.3, 1e-2), (0.5, 1e-6), (2.0, 1e-6)])
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.8])
-def test_sampled_epsilon_of_one_release_by_quadrature(mu, rate, delta):
+def test_composed_epsilon_of_one_release_by_quadrature(mu, rate, delta):
     """delta at the epsilon that is reported, to 1 %; the mixture against N(0, s^2) alone (add/remove) has less."""
-    epsilon = sampled_epsilon(((mu, rate),), delta)
+    epsilon = composed_epsilon(((mu, rate),), delta)
     if epsilon == 0:
         assert sampled_delta(0.0, mu, rate) <= delta
     else:
@@ -349,47 +349,49 @@ def by_dp_accounting(noise_multiplier: float, rate: float, rounds: int, delta: f
     return accountant.get_epsilon(delta)
 
 
-def test_sampled_epsilon_agrees_with_dp_accounting():
+def test_composed_epsilon_agrees_with_dp_accounting():
     """mu = 2 / sigma_g for each round; the printed example sigma = 1, p = 0.1, T = 100 spends 10.5164 (notes on privacy anchors, 2.2)."""
-    assert sampled_epsilon(((2.0, 0.1),) * 100, 1e-5) == pytest.approx(10.5164, abs=1e-3)
-    assert sampled_epsilon(((0.25, 0.3),) * 24, DELTA) == pytest.approx(by_dp_accounting(8.0, 0.3, 24, DELTA), rel=1e-9)
+    assert composed_epsilon(((2.0, 0.1),) * 100, 1e-5) == pytest.approx(10.5164, abs=1e-3)
+    assert composed_epsilon(((0.25, 0.3),) * 24, DELTA) == pytest.approx(
+        by_dp_accounting(8.0, 0.3, 24, DELTA), rel=1e-9
+    )
     assert by_dp_accounting(4.0, 0.3, 24, DELTA) > 1.5 * by_dp_accounting(8.0, 0.3, 24, DELTA)
 
 
 @pytest.mark.parametrize(("mu", "rounds"), [(0.2, 1), (0.2, 24), (1.0, 3)])
-def test_sampled_epsilon_at_rate_one_is_the_closed_form(mu, rounds):
+def test_composed_epsilon_at_rate_one_is_the_closed_form(mu, rounds):
     """An upper bound, tight to 1e-3."""
     exact = gdp_epsilon(mu * rounds**0.5, DELTA)
-    assert exact - 1e-6 <= sampled_epsilon(((mu, 1.0),) * rounds, DELTA) <= exact + 1e-3
+    assert exact - 1e-6 <= composed_epsilon(((mu, 1.0),) * rounds, DELTA) <= exact + 1e-3
 
 
 def test_mixed_releases():
     """A full release and sampled ones: more than either alone, less than their sum, whatever their order."""
     full, sampled = ((0.2, 1.0),), ((0.3, 0.2),) * 10
-    both = sampled_epsilon(full + sampled, DELTA)
-    parts = [sampled_epsilon(part, DELTA) for part in (full, sampled)]
+    both = composed_epsilon(full + sampled, DELTA)
+    parts = [composed_epsilon(part, DELTA) for part in (full, sampled)]
     assert max(parts) < both < sum(parts)
-    assert sampled_epsilon(sampled + full, DELTA) == pytest.approx(both, abs=1e-9)
+    assert composed_epsilon(sampled + full, DELTA) == pytest.approx(both, abs=1e-9)
     assert both < gdp_epsilon(math.sqrt(0.2**2 + 10 * 0.3**2), DELTA)
 
 
-def test_sampled_epsilon_is_monotone():
+def test_composed_epsilon_is_monotone():
     """It grows with the rate, with mu and with the number of releases, and falls with delta."""
-    base = sampled_epsilon(((0.3, 0.3),) * 2, DELTA)
-    rates = [sampled_epsilon(((0.3, rate),) * 2, DELTA) for rate in (0.01, 0.1, 0.5, 1.0)]
+    base = composed_epsilon(((0.3, 0.3),) * 2, DELTA)
+    rates = [composed_epsilon(((0.3, rate),) * 2, DELTA) for rate in (0.01, 0.1, 0.5, 1.0)]
     assert (np.diff([*rates[:2], base, *rates[2:]]) > 0).all()
     assert rates[0] < 0.2 * rates[-1]
     for larger in (((0.4, 0.3),) * 2, ((0.3, 0.3),) * 3, ((0.3, 0.3), (0.3, 0.4))):
-        assert sampled_epsilon(larger, DELTA) > base
-    assert sampled_epsilon(((0.3, 0.3),) * 2, 1e-4) < base
+        assert composed_epsilon(larger, DELTA) > base
+    assert composed_epsilon(((0.3, 0.3),) * 2, 1e-4) < base
 
 
 def test_sampling_does_not_save_a_release_without_noise():
     """A user who takes part is then seen as she is: no epsilon is finite."""
-    assert sampled_epsilon(((math.inf, 0.1), (0.5, 0.1)), DELTA) == math.inf
+    assert composed_epsilon(((math.inf, 0.1), (0.5, 0.1)), DELTA) == math.inf
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, math.nan])
 def test_delta_of_sampled_releases_is_checked(delta):
     with pytest.raises(ValueError, match=r"^delta is .* between 0 and 1"):
-        sampled_epsilon(((1.0, 0.5),), delta)
+        composed_epsilon(((1.0, 0.5),), delta)

@@ -1,13 +1,14 @@
 """The ledger: sequential composition over the users a release touches, parallel composition over disjoint ones."""
 
+import itertools
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.privacy.accounting import gdp_epsilon, sampled_epsilon
-from privrep.privacy.ledger import Entry, Ledger
+from privrep.privacy.accounting import composed_epsilon, gdp_delta, gdp_epsilon
+from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 
 releases = st.lists(
     st.tuples(st.floats(0.1, 10), st.floats(0.1, 10), st.integers(0, 20), st.integers(1, 10)), max_size=8
@@ -17,14 +18,14 @@ releases = st.lists(
 def ledger_of(*entries: tuple[float, float, int, int]) -> Ledger:
     ledger = Ledger()
     for sensitivity, sd, start, stop in entries:
-        ledger.record(Entry("release", sensitivity, sd, start, stop))
+        ledger.record(GaussianRelease("release", sensitivity, sd, start, stop))
     return ledger
 
 
 def test_mu_of_one_entry():
     """mu = sensitivity / sd; infinite without noise."""
-    assert Entry("a", 3.0, 4.0, 0, 10).mu == 0.75
-    assert Entry("a", 3.0, 0.0, 0, 10).mu == math.inf
+    assert GaussianRelease("a", 3.0, 4.0, 0, 10).mu == 0.75
+    assert GaussianRelease("a", 3.0, 0.0, 0, 10).mu == math.inf
 
 
 def test_an_empty_ledger_costs_nothing():
@@ -89,12 +90,12 @@ def sampled_ledger(*entries: tuple[float, float, int, int]) -> Ledger:
     """mu, rate, start and stop of each release."""
     ledger = Ledger()
     for mu, rate, start, stop in entries:
-        ledger.record(Entry("release", mu, 1.0, start, stop, rate))
+        ledger.record(GaussianRelease("release", mu, 1.0, start, stop, rate))
     return ledger
 
 
 def test_a_release_is_about_all_its_users_unless_it_says_otherwise():
-    assert Entry("a", 1.0, 1.0, 0, 10).rate == 1
+    assert GaussianRelease("a", 1.0, 1.0, 0, 10).rate == 1
 
 
 def test_full_participation_takes_the_closed_form():
@@ -105,7 +106,7 @@ def test_full_participation_takes_the_closed_form():
 def test_mixed_rates_compose_over_the_same_users():
     """A full release and five sampled ones are one composition; mu is the bound without sampling."""
     ledger = sampled_ledger((0.5, 1.0, 0, 10), *[(0.8, 0.2, 0, 10)] * 5)
-    assert ledger.epsilon(1e-6) == sampled_epsilon(((0.5, 1.0), *((0.8, 0.2),) * 5), 1e-6)
+    assert ledger.epsilon(1e-6) == composed_epsilon(((0.5, 1.0), *((0.8, 0.2),) * 5), 1e-6)
     assert ledger.mu == pytest.approx(math.sqrt(0.25 + 5 * 0.64))
     assert gdp_epsilon(0.5, 1e-6) < ledger.epsilon(1e-6) < gdp_epsilon(ledger.mu, 1e-6)
 
@@ -117,20 +118,20 @@ def test_disjoint_users_cost_the_largest_epsilon(order):
     ledger = sampled_ledger(*[often, seldom][::order])
     assert ledger.mu == 1.0
     assert ledger.epsilon(1e-6) == pytest.approx(gdp_epsilon(0.6, 1e-6), abs=1e-3)
-    assert sampled_epsilon(((1.0, 0.01),), 1e-6) < 0.2 * ledger.epsilon(1e-6)
+    assert composed_epsilon(((1.0, 0.01),), 1e-6) < 0.2 * ledger.epsilon(1e-6)
 
 
 def test_one_shared_user_is_enough_to_compose_sampled_releases():
     """Ranges [0, 6) and [5, 10) share user 5."""
     apart, shared = (sampled_ledger((0.5, 0.5, 0, stop), (0.5, 0.5, 5, 10)) for stop in (5, 6))
-    assert apart.epsilon(1e-6) == sampled_epsilon(((0.5, 0.5),), 1e-6)
-    assert shared.epsilon(1e-6) == sampled_epsilon(((0.5, 0.5),) * 2, 1e-6)
+    assert apart.epsilon(1e-6) == composed_epsilon(((0.5, 0.5),), 1e-6)
+    assert shared.epsilon(1e-6) == composed_epsilon(((0.5, 0.5),) * 2, 1e-6)
     assert apart.epsilon(1e-6) < shared.epsilon(1e-6)
 
 
 def test_a_sampled_release_without_noise_spoils_everything():
     ledger = Ledger()
-    ledger.record(Entry("release", 1.0, 0.0, 0, 10, 0.01))
+    ledger.record(GaussianRelease("release", 1.0, 0.0, 0, 10, 0.01))
     assert ledger.epsilon(1e-6) == math.inf
 
 
@@ -138,3 +139,48 @@ def test_the_printed_ledger_tells_the_rate():
     """mu is that of a user who takes part, so the rate stands next to it."""
     (line,) = str(sampled_ledger((0.5, 0.25, 0, 10))).splitlines()[1:]
     assert line.split() == ["release", "0.5", "1", "0.5", "0.25", "0..9"]
+
+
+# Pure epsilon beside Gaussians
+
+
+def response_delta(epsilon: float, losses: list[float], mu: float) -> float:
+    """delta at `epsilon` of randomised responses with these privacy losses beside a mu-GDP release, by their definition: the losses
+    add, each of its own sign, and the truth has odds e^loss."""
+    total = 0.0
+    for signs in itertools.product((1, -1), repeat=len(losses)):
+        weight = math.prod(1 / (1 + math.exp(-sign * loss)) for sign, loss in zip(signs, losses, strict=True))
+        rest = epsilon - sum(sign * loss for sign, loss in zip(signs, losses, strict=True))
+        total += weight * (gdp_delta(rest, mu) if mu else max(0.0, -math.expm1(rest)))
+    return total
+
+
+@pytest.mark.parametrize(("losses", "mu"), [([0.7], 0.0), ([0.5] * 5, 0.0), ([1.0, 0.3], 0.8), ([0.2], 1.5)])
+@pytest.mark.parametrize("delta", [1e-6, 1e-3])
+def test_pure_releases_compose(losses, mu, delta):
+    """Epsilon of the ledger has this delta by enumeration; 0.005 less has more. Never above the sum for pure releases alone."""
+    ledger = Ledger([PureRelease("choice", loss, 0, 10) for loss in losses])
+    if mu:
+        ledger.record(GaussianRelease("sum", mu, 1.0, 0, 10))
+    epsilon = ledger.epsilon(delta)
+    assert response_delta(epsilon, losses, mu) <= delta * (1 + 1e-6) + 1e-15
+    assert response_delta(epsilon - 5e-3, losses, mu) > delta
+    if not mu:
+        assert epsilon <= sum(losses)
+
+
+def test_mu_of_a_pure_release_covers_it():
+    """delta of mu-GDP is at least that of randomised response at every epsilon, and equals it where the trade-off curves touch."""
+    for loss in (0.1, 1.0, 4.0):
+        mu = PureRelease("choice", loss, 0, 1).mu
+        grid = [loss * share for share in (-0.9, -0.5, 0.0, 0.5, 0.9)]
+        assert all(gdp_delta(at, mu) >= response_delta(at, [loss], 0.0) - 1e-12 for at in grid)
+        assert gdp_delta(0.0, mu) == pytest.approx(response_delta(0.0, [loss], 0.0), rel=1e-9)
+        assert gdp_delta(0.0, 0.99 * mu) < response_delta(0.0, [loss], 0.0)
+
+
+def test_pure_releases_of_disjoint_users_run_in_parallel():
+    apart = Ledger([PureRelease("choice", 1.0, 0, 5), PureRelease("choice", 0.5, 5, 10)])
+    assert apart.epsilon(1e-9) == pytest.approx(1.0, abs=1e-3)
+    assert Ledger([PureRelease("choice", 1.0, 0, 6), PureRelease("choice", 0.5, 5, 10)]).epsilon(1e-9) > 1.4
+    assert "epsilon" in str(apart)

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
-from privrep.privacy.ledger import Entry, Ledger
+from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, Release, symmetric_noise
 
 MULTIPLIER = 1.7
@@ -130,10 +130,13 @@ def test_noise_of_a_and_b_from_one_stream_is_noticed():
 @pytest.mark.parametrize(
     ("release", "expected"),
     [
-        (vector, Entry("v", 0.8, 0.8 * MULTIPLIER, 3, 9)),
-        (symmetric, Entry("s", 0.8, 0.8 * MULTIPLIER, 3, 9)),
-        (moments, Entry("m", math.sqrt(9 / 8), MULTIPLIER, 3, 9)),
-        (lambda rng, ledger: moments(rng, ledger, joint=INDEPENDENT), Entry("m", math.sqrt(3 / 2), MULTIPLIER, 3, 9)),
+        (vector, GaussianRelease("v", 0.8, 0.8 * MULTIPLIER, 3, 9)),
+        (symmetric, GaussianRelease("s", 0.8, 0.8 * MULTIPLIER, 3, 9)),
+        (moments, GaussianRelease("m", math.sqrt(9 / 8), MULTIPLIER, 3, 9)),
+        (
+            lambda rng, ledger: moments(rng, ledger, joint=INDEPENDENT),
+            GaussianRelease("m", math.sqrt(3 / 2), MULTIPLIER, 3, 9),
+        ),
     ],
 )
 def test_each_release_writes_one_entry(release, expected, rng):

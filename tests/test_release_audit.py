@@ -20,7 +20,7 @@ from privrep.algorithms.centaur import Options, representation_gradients
 from privrep.algorithms.server import Server, clip_outer
 from privrep.fitting import fit
 from privrep.instruments.worst_users import MadeUpUsers, largest
-from privrep.privacy.accounting import sampled_epsilon
+from privrep.privacy.accounting import composed_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.subspace import orthonormalise, random_subspace
@@ -244,7 +244,7 @@ def test_random_participation_hides_as_much_as_accounted(epsilon):
     """P(S) - e^eps P'(S) for the best set S, by frequencies, is delta(eps); with everybody taking part it is far more."""
     grid = np.linspace(-8, 8, 200_001)
     delta = float(np.trapezoid(np.maximum(excess(grid, epsilon), 0), grid))
-    assert sampled_epsilon(((1 / MULTIPLIER, RATE),), delta) == pytest.approx(epsilon, abs=1e-3)
+    assert composed_epsilon(((1 / MULTIPLIER, RATE),), delta) == pytest.approx(epsilon, abs=1e-3)
     for taking_part in (RATE, 1.0):
         inside, other = (excess(sampled_sums(sign, taking_part), epsilon) > 0 for sign in (1, -1))
         advantage = inside.mean() - math.exp(epsilon) * other.mean()

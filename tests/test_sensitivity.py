@@ -19,7 +19,7 @@ from privrep.algorithms.moment_step import MomentStep, SampleClip, UserClip, mom
 from privrep.algorithms.spectral_init import SpectralInit, pair_moments
 from privrep.heads import fit_heads
 from privrep.instruments.worst_users import MadeUpUsers
-from privrep.privacy.ledger import Entry, Ledger
+from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.problem import Block, Problem
 from privrep.splits import PRESETS, count, split_samples
 from privrep.subspace import random_subspace
@@ -48,7 +48,7 @@ class Release:
 
     statistic: Callable[[Person], list[np.ndarray]]
     sds: list[float]
-    entry: Entry
+    entry: GaussianRelease
 
     def distance(self, one: Person, other: Person) -> float:
         """mu_pair."""

@@ -69,28 +69,38 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 
 @cache
-def sampled_epsilon(releases: tuple[tuple[float, float], ...], delta: float) -> float:
-    """Epsilon of Gaussian releases in which a user takes part with some probability, by composing privacy loss distributions.
+def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pure: tuple[float, ...] = ()) -> float:
+    """Epsilon of releases that touch one user, by composing privacy loss distributions.
 
     Parameters
     ----------
-    releases : (mu, rate) of each, mu for a user who takes part. Neighbours replace a user: with probability `rate` the mean
-        moves from one side to the other, by mu in all; without noise (mu = inf) the answer is inf.
+    gaussian : (mu, rate) of each Gaussian release, mu for a user who takes part, which happens with probability `rate`. Neighbours
+        replace a user: the mean then moves from one side to the other, by mu in all. Without noise (mu = inf) the answer is inf.
+    pure : epsilon of each epsilon-DP release. Its worst case is randomised response that keeps the truth with odds e^eps.
 
     The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3. It takes about a second.
     """
-    # Importing the accountant takes half a second, which no run with full participation should pay.
-    from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent
+    # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should pay.
+    from dp_accounting import (
+        GaussianDpEvent,
+        NeighboringRelation,
+        PoissonSampledDpEvent,
+        RandomizedResponseDpEvent,
+    )
     from dp_accounting.pld import PLDAccountant
 
     check_delta(delta)
-    if any(math.isinf(mu) for mu, _ in releases):
+    if any(math.isinf(mu) for mu, _ in gaussian) or any(map(math.isinf, pure)):
         return math.inf
     # Under REPLACE_ONE this accountant takes noise over half the replace-one sensitivity, and doubles it itself.
     accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)
-    for (mu, rate), count in Counter(releases).items():
+    for (mu, rate), count in Counter(gaussian).items():
         event = GaussianDpEvent(2 / mu)
         accountant.compose(event if rate == 1 else PoissonSampledDpEvent(rate, event), count)
+    for epsilon in pure:
+        # With probability p one of two answers is given at random, so the odds of the truth are (2 - p) / p. One at a time: the
+        # accountant (0.6.0) leaves out the count of this event.
+        accountant.compose(RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2))
     return float(accountant.get_epsilon(delta))
 
 

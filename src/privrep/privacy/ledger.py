@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from privrep.privacy.accounting import gdp_epsilon, sampled_epsilon
+from scipy.special import expit, ndtri
+
+from privrep.privacy.accounting import composed_epsilon, gdp_epsilon
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One release.
+class GaussianRelease:
+    """One release by the Gaussian mechanism.
 
     Attributes
     ----------
@@ -33,14 +35,44 @@ class Entry:
         """Gaussian-DP parameter of this release alone, for a user who takes part."""
         return self.sensitivity / self.noise_sd if self.noise_sd > 0 else math.inf
 
+    def __str__(self) -> str:
+        return (
+            f"{self.name:<28} {self.sensitivity:>12.6g} {self.noise_sd:>12.6g} {self.mu:>10.4g} {self.rate:>6.3g}"
+            f"  {self.start}..{self.stop - 1}"
+        )
+
+
+@dataclass(frozen=True)
+class PureRelease:
+    """One release that is epsilon-DP when a user is replaced, by whatever mechanism.
+
+    Randomised response on two answers has the largest privacy loss of all such mechanisms, and is what it counts as.
+    """
+
+    name: str
+    epsilon: float
+    start: int
+    stop: int
+
+    @property
+    def mu(self) -> float:
+        """The least mu at which every epsilon-DP mechanism is mu-GDP: -2 Phi^-1(1 / (1 + e^eps)) (Dong, Roth and Su 2022)."""
+        return float(-2 * ndtri(expit(-self.epsilon)))
+
+    def __str__(self) -> str:
+        return f"{self.name:<28} {'epsilon':>12} {self.epsilon:>12.6g} {self.mu:>10.4g} {1:>6.3g}  {self.start}..{self.stop - 1}"
+
+
+Entry = GaussianRelease | PureRelease
+
 
 @dataclass
 class Ledger:
     """Releases in the order in which they were made.
 
-    The cost of a set of releases is that of the user who is touched most: squares of mu add over the releases that
-    touch a user, and releases over disjoint users run in parallel. This holds for adaptive releases too, since
-    Gaussian DP composes adaptively and a release does not depend on users it does not touch, given the earlier ones.
+    The cost of a set of releases is that of the user who is touched most: they compose over the releases that touch a user, and
+    releases over disjoint users run in parallel. This holds for adaptive releases too, since a release does not depend on users it
+    does not touch, given the earlier ones.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -56,19 +88,25 @@ class Ledger:
 
     @property
     def mu(self) -> float:
-        """Exact Gaussian-DP parameter of everything released; an upper bound where users take part at random."""
+        """Gaussian-DP parameter of everything released: squares add. Exact for Gaussian releases in which every user takes part, an upper
+        bound otherwise."""
         return math.sqrt(max((sum(entry.mu**2 for entry in part) for part in self._touching()), default=0.0))
 
     def epsilon(self, delta: float) -> float:
-        """Epsilon at `delta` of everything released: exact where every user takes part, by privacy loss distributions otherwise."""
-        if all(entry.rate == 1 for entry in self.entries):
+        """Epsilon at `delta` of everything released: exact for Gaussian releases in which every user takes part, by privacy loss
+        distributions otherwise, which round up."""
+        if all(isinstance(entry, GaussianRelease) and entry.rate == 1 for entry in self.entries):
             return gdp_epsilon(self.mu, delta)
-        return max(sampled_epsilon(tuple((entry.mu, entry.rate) for entry in part), delta) for part in self._touching())
+        return max(_composed(part, delta) for part in self._touching())
 
     def __str__(self) -> str:
-        lines = [f"{'release':<28} {'sensitivity':>12} {'noise sd':>12} {'mu':>10} {'rate':>6}  users"]
-        for e in self.entries:
-            lines.append(
-                f"{e.name:<28} {e.sensitivity:>12.6g} {e.noise_sd:>12.6g} {e.mu:>10.4g} {e.rate:>6.3g}  {e.start}..{e.stop - 1}"
-            )
-        return "\n".join(lines)
+        header = f"{'release':<28} {'sensitivity':>12} {'noise sd':>12} {'mu':>10} {'rate':>6}  users"
+        return "\n".join([header, *map(str, self.entries)])
+
+
+def _composed(entries: list[Entry], delta: float) -> float:
+    """Epsilon of the releases that touch one user."""
+    gaussian = tuple((entry.mu, entry.rate) for entry in entries if isinstance(entry, GaussianRelease))
+    pure = tuple(entry.epsilon for entry in entries if isinstance(entry, PureRelease))
+    found = composed_epsilon(gaussian, delta, pure)
+    return found if gaussian else min(found, sum(pure))

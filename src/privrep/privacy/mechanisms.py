@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from privrep.privacy.accounting import Cost
-from privrep.privacy.ledger import Entry, Ledger
+from privrep.privacy.ledger import GaussianRelease, Ledger
 
 DOMINATED = 9 / 8
 """(||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2) is at most this for w-moments, see `Release.moments`."""
@@ -83,7 +83,7 @@ class Release:
         """Write an entry; whether there is noise to add."""
         if self.noise_multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
             raise ValueError(f"clipping bounds are {bounds}; a private release needs them positive and finite")
-        self.ledger.record(Entry(name, sensitivity, sd, self.users.start, self.users.stop, rate))
+        self.ledger.record(GaussianRelease(name, sensitivity, sd, self.users.start, self.users.stop, rate))
         return self.noise_multiplier > 0
 
     def vector(self, name: str, total: np.ndarray, *, bound: float, rate: float = 1.0) -> np.ndarray:
