@@ -12,7 +12,7 @@ from conftest import door
 
 from privrep.algorithms.moment_step import MomentStep, SampleClip
 from privrep.algorithms.spectral_init import SpectralInit
-from privrep.heads import fitted_heads, true_heads
+from privrep.heads import FittedHeads, true_heads
 from privrep.problem import Problem, Users
 from privrep.risk import personalised_risk
 from privrep.subspace import dist_frobenius, orthonormalise, random_subspace
@@ -157,7 +157,7 @@ def test_f3_where_the_minimum_ceases_to_exist():
 def alternation(users: Users, basis: np.ndarray, q_v: int) -> np.ndarray:
     """One exact round: heads on the first q_v samples, subspace on the rest."""
     m = users.problem.samples
-    step = MomentStep(slice(q_v, m), NO_CLIP)(users, fitted_heads(basis, slice(0, q_v)), door(users))
+    step = MomentStep(slice(q_v, m), NO_CLIP)(users, FittedHeads(basis, slice(0, q_v)), door(users))
     return orthonormalise(step.minimiser)
 
 

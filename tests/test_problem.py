@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import privrep.problem
+from privrep.algorithms.moment_step import SampleClip, UserClip, moments
 from privrep.algorithms.spectral_init import pair_moments
+from privrep.heads import FittedHeads
+from privrep.passes import KEPT, total
 from privrep.problem import Problem, Users, draw_truth
+from privrep.subspace import random_subspace
 
 
 @pytest.fixture
@@ -330,3 +334,52 @@ def test_users_that_do_not_exist_are_refused(start, stop):
     """A range beyond the users is named."""
     with pytest.raises(ValueError, match=rf"^users {start} to {stop} are asked for; there are 150"):
         list(Users(Problem(150, 4, 6, 2)).blocks(start, stop))
+
+
+# Sums that are taken once
+
+
+def test_a_named_sum_is_taken_once_over_the_same_users(monkeypatch):
+    """Same bytes as a fresh one, from one pass; another name, or other users, is another sum. Nobody can write to a kept one."""
+    users, passes = Users(Problem(50, 4, 3, 1)), []
+    blocks = Users.blocks
+    monkeypatch.setattr(Users, "blocks", lambda *where: passes.append(where) or blocks(*where))
+
+    def labels(block):
+        return block.labels.sum(axis=1), block.features.sum(axis=(0, 1))
+
+    fresh = total(users, labels)
+    for name, over, count in (("a", None, 2), ("a", None, 2), ("b", None, 3), ("a", range(10), 4), ("a", range(10), 4)):
+        found = total(users, labels, over, name)
+        assert len(passes) == count
+        assert over is not None or all(np.array_equal(*pair) for pair in zip(found, fresh, strict=True))
+        with pytest.raises(ValueError, match="read-only"):
+            found[0] += 1
+
+
+def test_the_latest_sums_are_kept():
+    users = Users(Problem(5, 4, 3, 1))
+    for name in range(3 * KEPT):
+        total(users, lambda block: block.labels.sum(axis=1), name=name)
+    assert [name for name, _ in users.sums] == list(range(2 * KEPT, 3 * KEPT))
+
+
+def test_the_name_of_a_sum_has_all_that_it_depends_on():
+    """First passes with other clips, samples, starts or batches are other sums, and those of two budgets are the same one."""
+    problem = Problem(40, 8, 5, 2)
+    rng = np.random.default_rng(0)
+    bases = [random_subspace(5, 2, rng) for _ in range(2)]
+    users, seen = Users(problem), []
+    for basis in bases:
+        for heads in (slice(0, 4), slice(0, 5)):
+            for samples in (slice(4, 8), slice(5, 8)):
+                for clip in (SampleClip(1.0, 1.0), SampleClip(1.0, 2.0), SampleClip(2.0, 1.0), UserClip(1.0, 1.0)):
+                    for batch in (range(40), range(20)):
+                        found = moments(users, batch, FittedHeads(basis, heads), samples, clip)
+                        alone = moments(Users(problem), batch, FittedHeads(basis, heads), samples, clip)
+                        assert all(np.array_equal(*pair) for pair in zip(found, alone, strict=True))
+                        seen.append(found[0].tobytes())
+    # The label's clip moves b alone.
+    assert len(set(seen)) == 2 * 2 * 2 * 3 * 2
+    again = FittedHeads(bases[1].copy(), slice(0, 5))
+    assert moments(users, range(20), again, slice(5, 8), UserClip(1.0, 1.0))[0] is found[0]

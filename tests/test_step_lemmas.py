@@ -9,7 +9,7 @@ from conftest import fixed_noise, gather, make_task
 
 from privrep.algorithms import altmin
 from privrep.fitting import fit
-from privrep.heads import fitted_heads
+from privrep.heads import FittedHeads
 from privrep.instruments.step_lemmas import Options, head_errors, whitened
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
@@ -145,7 +145,7 @@ def test_head_errors(problem, sine):
     overlap = users.truth.basis.T @ start
     fitted = [np.linalg.lstsq(features[:6, j] @ start, labels[:6, j], rcond=None)[0] for j in range(60)]
     errors = np.array(fitted) - true @ np.linalg.inv(overlap).T
-    heads = head_errors(users, fitted_heads(start, slice(0, 6)), overlap)
+    heads = head_errors(users, FittedHeads(start, slice(0, 6)), overlap)
     np.testing.assert_allclose(heads.second, np.transpose(fitted) @ fitted, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(heads.error_cross, errors.T @ fitted, rtol=1e-3, atol=2e-3)
     norms = np.linalg.norm(errors, axis=1)

@@ -5,7 +5,8 @@ The heads are the users' own: they are never released. Only statistics that pass
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,9 +16,20 @@ HeadRule = Callable[[Block], np.ndarray]
 """Block -> heads (B, k) of its users, on the users' side."""
 
 
-def fitted_heads(basis: np.ndarray, samples: slice) -> HeadRule:
-    """The head step of Algorithm 1 of jain2021: least squares in the current subspace, on a range of samples."""
-    return lambda block: fit_heads(block.features[samples], block.labels[samples], basis)
+@dataclass(frozen=True, eq=False)
+class FittedHeads:
+    """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples."""
+
+    basis: np.ndarray
+    samples: slice
+
+    @property
+    def name(self) -> Hashable:
+        """All that the rule depends on besides the data."""
+        return self.basis.shape, self.basis.tobytes(), self.samples.start, self.samples.stop
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return fit_heads(block.features[self.samples], block.labels[self.samples], self.basis)
 
 
 def true_heads(block: Block) -> np.ndarray:

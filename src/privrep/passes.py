@@ -6,7 +6,7 @@ data alone: the same bytes come out wherever the blocks lie, kept, drawn again o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 import numpy as np
@@ -16,14 +16,37 @@ from privrep.problem import Block, UserData
 Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
 
 
-def total(users: UserData, statistic: Callable[[Block], Sums], over: range | None = None) -> Sums:
+KEPT = 16
+"""Named sums that are kept of one set of users, the latest ones."""
+
+
+def total(
+    users: UserData, statistic: Callable[[Block], Sums], over: range | None = None, name: Hashable = None
+) -> Sums:
     """Sum of a statistic over users, in float64.
 
     Parameters
     ----------
     statistic : block -> an array or a number, or a tuple of them, which are summed each.
     over : the users numbered start, ..., stop - 1; all by default.
+    name : of the statistic, by all that it depends on besides the data. A sum with a name is taken once: cells that differ in their
+        noise alone begin with the same ones.
     """
+    kept = getattr(users, "sums", None)
+    if name is None or kept is None:
+        return _total(users, statistic, over)
+    place = (name, over)
+    if place not in kept:
+        kept[place] = _total(users, statistic, over)
+        for sum_ in kept[place] if isinstance(kept[place], tuple) else (kept[place],):
+            sum_.flags.writeable = False
+    kept.move_to_end(place)
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return kept[place]
+
+
+def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None) -> Sums:
     sums: list[np.ndarray] = []
     for block in users.blocks() if over is None else users.blocks(over.start, over.stop):
         found = statistic(block)

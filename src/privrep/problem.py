@@ -7,6 +7,7 @@ the block and not by the number of users: a block is either kept or drawn again,
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import InitVar, asdict, dataclass, field, replace
 from functools import cached_property
@@ -266,6 +267,8 @@ class Users:
     problem: Problem
     master_seed: int = 0
     memory_budget: int = 400 * 2**20
+    sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
+    """Sums over the users that were taken before, see `privrep.passes.total`."""
     _kept: dict[int, Block] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from privrep.heads import HeadRule, fitted_heads
+from privrep.heads import FittedHeads, HeadRule
 from privrep.passes import total
 from privrep.problem import Block, Truth, Users
 
@@ -36,7 +36,7 @@ def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
 
 def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
     """Mean excess risk after each user fits a head in `basis` to the given samples (jain2021 Theorem 4.2)."""
-    return personal_risk(users, basis, fitted_heads(basis, samples))
+    return personal_risk(users, basis, FittedHeads(basis, samples))
 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 from privrep.algorithms.moment_step import FALLBACKS, Clip, MomentStep, SampleClip, UserClip
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.algorithms.starts import RandomStart, Start, planted_start
-from privrep.heads import HeadRule, fitted_heads, true_heads
+from privrep.heads import FittedHeads, HeadRule, true_heads
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -88,7 +88,7 @@ class PrivAltMin:
                 basis = orthonormalise(step.minimiser)
                 smallest = min(smallest, step.min_eigenvalue)
                 log = {"min_eigenvalue": smallest, **self.subspace_step.clip.log}
-                yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.final)), log)
+                yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final)), log)
 
 
 def check_split(preset: str, problem: Problem) -> Split:
@@ -187,7 +187,7 @@ class Options:
             raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {problem.users}")
         return PrivAltMin(
             start=self.start(problem, split),
-            head_step=lambda basis: fitted_heads(basis, split.heads) if self.heads == "fitted" else true_heads,
+            head_step=lambda basis: FittedHeads(basis, split.heads) if self.heads == "fitted" else true_heads,
             subspace_step=MomentStep(split.subspace, self.clip(problem), self.fallback),
             final=split.final,
             epochs=self.epochs,

@@ -24,7 +24,7 @@ import numpy as np
 from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
 from privrep.algorithms.server import ClippedSum, Server, clip_outer
 from privrep.algorithms.starts import RandomStart, Start, planted_start
-from privrep.heads import fit_heads, fitted_heads
+from privrep.heads import FittedHeads, fit_heads
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -104,7 +104,7 @@ class Centaur:
             aggregate=lambda basis, gradient: orthonormalise(basis - self.step * gradient),
             release=release,
         ):
-            personal = LowRank(basis, fitted_heads(basis, slice(0, samples)))
+            personal = LowRank(basis, FittedHeads(basis, slice(0, samples)))
             yield Iterate(basis, personal, {"zeta": self.server.clip, **start.log})
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, clipped_sum, gradient
 from privrep.algorithms.server import ClippedSum
-from privrep.heads import fitted_heads
+from privrep.heads import FittedHeads
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, UserData
 from privrep.subspace import orthonormalise, random_subspace
@@ -93,7 +93,7 @@ class DPFedAvg(Federated):
             release=release,
         ):
             basis = model[:-1]
-            everything = fitted_heads(basis, slice(0, users.problem.samples))
+            everything = FittedHeads(basis, slice(0, users.problem.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
 
 

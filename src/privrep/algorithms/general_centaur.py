@@ -20,7 +20,7 @@ import numpy as np
 
 from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, gradient
 from privrep.algorithms.server import ClippedSum, clip_outer
-from privrep.heads import fit_heads, fitted_heads
+from privrep.heads import FittedHeads, fit_heads
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, UserData
 from privrep.subspace import orthonormalise, random_subspace
@@ -78,7 +78,7 @@ class GeneralCentaur(Federated):
             aggregate=self.aggregate,
             release=release,
         ):
-            everything = fitted_heads(basis, slice(0, users.problem.samples))
+            everything = FittedHeads(basis, slice(0, users.problem.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
 
 

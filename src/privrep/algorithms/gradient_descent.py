@@ -17,7 +17,7 @@ import numpy as np
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
 from privrep.algorithms.starts import Start
-from privrep.heads import HeadRule, fitted_heads
+from privrep.heads import FittedHeads, HeadRule
 from privrep.passes import total
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound, clip_factor
@@ -77,10 +77,10 @@ class GradientAltMin:
         yield start
         basis, unit = start.subspace, users.problem.users * self.clip
         for t in range(1, self.epochs + 1):
-            heads = fitted_heads(basis, self.split.heads)
+            heads = FittedHeads(basis, self.split.heads)
             gradient = private_gradient(users, basis, heads, self.split.subspace, self.clip, release)
             basis = orthonormalise(basis - self.step / t * gradient / unit)
-            yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.split.final)))
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.split.final)))
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,9 @@ def moments(
         rows = rows.reshape(-1, shape[2] * shape[3])
         return rows.T @ rows, labels.reshape(-1) @ rows
 
-    return total(users, statistics, batch)
+    heads_name = getattr(head_rule, "name", None)
+    name = ("moments", heads_name, samples.start, samples.stop, clip) if heads_name is not None else None
+    return total(users, statistics, batch, name)
 
 
 def _solve(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from privrep.algorithms.altmin import STARTS, check_split, start_of
 from privrep.algorithms.moment_step import MomentStep, SampleClip
 from privrep.algorithms.starts import Start
-from privrep.heads import fitted_heads
+from privrep.heads import FittedHeads
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, UserData
 from privrep.splits import Split
@@ -35,10 +35,10 @@ class AltMin:
         yield start
         basis = start.subspace
         for epoch in range(1, self.max_epochs + 1):
-            step = subspace_step(users, fitted_heads(basis, self.split.heads), release)
+            step = subspace_step(users, FittedHeads(basis, self.split.heads), release)
             previous, basis = basis, orthonormalise(step.minimiser)
             log = {"min_eigenvalue": step.min_eigenvalue, "epochs_run": epoch}
-            yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.split.final)), log)
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.split.final)), log)
             if dist2(basis, previous) < self.tolerance:
                 return
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from privrep.algorithms.altmin import check_split
 from privrep.algorithms.starts import RandomStart, Start, planted_start
-from privrep.heads import fitted_heads
+from privrep.heads import FittedHeads
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, UserData
@@ -31,7 +31,7 @@ class FittedInStart:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         basis = self.start.first(users, release, NOTHING).subspace
-        yield Iterate(basis, LowRank(basis, fitted_heads(basis, self.final)))
+        yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final)))
 
 
 @dataclass(frozen=True)

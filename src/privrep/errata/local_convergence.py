@@ -10,7 +10,7 @@ from privrep.algorithms.altmin import disjoint_batches
 from privrep.algorithms.moment_step import MomentStep, SampleClip, moments
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
-from privrep.heads import fit_heads, fitted_heads, true_heads
+from privrep.heads import FittedHeads, fit_heads, true_heads
 from privrep.laws.jain2021 import noise_ratio
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
@@ -84,7 +84,7 @@ def e24() -> Finding:
     def distance(rounds: int) -> float:
         basis = planted_subspace(users.truth.basis, 1 / 32, rng)
         for batch in disjoint_batches(problem.users, rounds):
-            heads = fitted_heads(basis, slice(0, 8))
+            heads = FittedHeads(basis, slice(0, 8))
             release = Release.from_one(0.2, rng, problem.users, Ledger()).of(batch)
             basis = orthonormalise(MomentStep(slice(8, 16), clip)(users, heads, release).minimiser)
         return dist_frobenius(basis, users.truth.basis)

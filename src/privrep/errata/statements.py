@@ -13,7 +13,7 @@ from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.risk import noisy_risks
 from privrep.errata.tools import Rescaled, slope, thresholds
 from privrep.fitting import fit
-from privrep.heads import fitted_heads
+from privrep.heads import FittedHeads
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, Users
@@ -40,7 +40,7 @@ def subspace_in_units(users: Users, factor: float) -> np.ndarray:
     in_units = type(clip)(factor * clip.feature, factor * clip.label)
     basis = SpectralInit(problem.rank, slice(0, 16), in_units.label).subspace(rescaled, release)
     return orthonormalise(
-        MomentStep(slice(8, 16), in_units)(rescaled, fitted_heads(basis, slice(0, 8)), release).minimiser
+        MomentStep(slice(8, 16), in_units)(rescaled, FittedHeads(basis, slice(0, 8)), release).minimiser
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from privrep.algorithms.altmin import check_split
 from privrep.algorithms.moment_step import SampleClip, moments
-from privrep.heads import HeadRule, fitted_heads
+from privrep.heads import FittedHeads, HeadRule
 from privrep.passes import parts
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
@@ -81,7 +81,7 @@ class StepLemmas:
         release = Release(noise_multiplier, task.ledger, range(problem.users), Streams(task.stream))
         start = planted_subspace(truth, self.sine, release.streams["init"])
         overlap = truth.T @ start
-        rule, used = fitted_heads(start, split.heads), count(split.subspace)
+        rule, used = FittedHeads(start, split.heads), count(split.subspace)
         heads = head_errors(users, rule, overlap)
         second, first = moments(users, release.users, rule, split.subspace, self.clip)
         noisy_second, noisy_first = release.moments(
