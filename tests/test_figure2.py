@@ -6,10 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privrep.config import read_config, read_study
 from privrep.figures.figure2 import fallback_table
 from privrep.studies.figure2 import CRITERIA, Baselines, fallback_series, judge_readings, measure, passes, read_method
 
 EPSILONS, SEEDS = (1.0, 2.0, 5.0, 10.0), 6
+
+
+STUDY = read_study(read_config(), "figure2")
 
 
 def rows(series, algorithm, mse, epsilons=(np.nan,), **columns):
@@ -45,7 +49,7 @@ def table(curve, other=lambda epsilon: 3.0, single=lambda epsilon: 2.0):
 
 def found(cells):
     """Measured value by quantity."""
-    return {one.quantity: one for one in measure(cells)}
+    return {one.quantity: one for one in measure(cells, STUDY)}
 
 
 def good(epsilon):

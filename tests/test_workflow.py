@@ -273,11 +273,11 @@ def test_a_finding_of_nothing_stops_before_any_job(tmp_path):
     """The prose is written on made-up tables first."""
     folder = copy_project(tmp_path / "copy")
     finding = folder / "src" / "privrep" / "report" / "findings" / "init_rates.py"
-    finding.write_text(finding.read_text().replace("distF over dist2 at rank 8", "distF over dist2 at rank 80"))
+    finding.write_text(finding.read_text().replace("{ratio} {max(ranks)", "{ratio} 1{max(ranks)"))
     done = snakemake(folder, "-j2", "all", check=False)
     assert done.returncode
     assert (
-        "findings/init_rates.py: 'distF over dist2 at rank 80' is measured by no study; the nearest is"
+        "findings/init_rates.py: 'distF over dist2 at rank 18' is measured by no study; the nearest is"
         in done.stdout + done.stderr
     )
     assert "Traceback" not in done.stdout + done.stderr
