@@ -25,7 +25,7 @@ def asking(ask):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda run, m: "exponent privcy n dist2" in m, "the nearest is 'exponent privacy n dist2'"),
+        (lambda run, m: "exponent privacy nn dist2" in m, "the nearest is 'exponent privacy n dist2'"),
         (lambda run, m: m.value("davis-kahan print"), "the nearest is 'davis-kahan printed'"),
         (lambda run, m: m.text("davis-kahan print"), "the nearest is 'davis-kahan printed'"),
         (lambda run, m: m.numbered("distF over dist2 at rnak"), "'distF over dist2 at rnak' is the beginning of no"),

@@ -245,14 +245,14 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(finished)
         (
             "config/claims/jain2021.yaml",
             "measure: exponent privacy n dist2",
-            "measure: exponent privcy n dist2",
-            "'exponent privcy n dist2' is not measured by study init_rates; the nearest is 'exponent privacy n dist2'",
+            "measure: exponent privacy nn dist2",
+            "'exponent privacy nn dist2' is not measured by study init_rates; the nearest is 'exponent privacy n dist2'",
         ),
         (
             "config/studies/init_rates.yaml",
             "prediction: privacy_2",
-            "prediction: privcy_2",
-            "fits.privacy n dist2.prediction: 'privcy_2' is no column",
+            "prediction: privacy_22",
+            "fits.privacy n dist2.prediction: 'privacy_22' is no column",
         ),
         ("config/scales/tiny.yaml", "scale: tiny", "scale: tiny\nscale: tiny", "the key 'scale' stands twice"),
     ],

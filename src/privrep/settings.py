@@ -189,7 +189,7 @@ class Spec(Model):
     """One fit of a study.
 
     series, axis : rows of the results table, and the column that varies. response : column of the error.
-    prediction : column that the study computes from `privrep.formulas`. paired : remove the floor of the same users without noise.
+    prediction : column that the study computes from `privrep.laws`. paired : remove the floor of the same users without noise.
     power : 2 for distances, whose squares add; 1 for risks, which add themselves. window : what differs from the study's.
     """
 
