@@ -13,6 +13,7 @@ import math
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 from privrep.fitting import fit
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
-from privrep.problem import Problem, Truth, Users
+from privrep.privacy.mechanisms import Release
+from privrep.problem import Block, Problem, Truth, Users
+from privrep.rng import Streams, stream
 from privrep.scoring import SCORES
 from privrep.splits import count, split_samples
 from privrep.subspace import dist_frobenius, random_subspace
@@ -413,6 +416,36 @@ def test_the_truth_is_for_scoring(case):
         assert plain.log == seen.log
     if case.scored:
         assert plain.excess_risk != seen.excess_risk
+
+
+@dataclass(frozen=True)
+class Brought:
+    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without a rank."""
+
+    source: Users
+
+    @property
+    def problem(self):
+        return SimpleNamespace(users=PROBLEM.users, samples=PROBLEM.samples, dim=PROBLEM.dim)
+
+    def blocks(self, start: int = 0, stop: int | None = None):
+        for block in self.source.blocks(start, stop):
+            yield Block(block.start, block.features, block.labels)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.reads_truth], ids=str)
+def test_a_method_runs_on_data_without_a_truth(case):
+    """What it learns and makes of each user is, to the last bit, what it is where the truth is known."""
+    method, learnt = load_options(case.name, case.options).build(PROBLEM), []
+    for users in (Users(PROBLEM), Brought(Users(PROBLEM))):
+        streams = Streams(lambda role: stream(3, role, {"test": "brought"}))
+        *_, last = method.fit(users, Release(1.0 if case.audit else 0.0, Ledger(), range(PROBLEM.users), streams))
+        (block,) = users.blocks()
+        personal = last.personal
+        own = None if personal is None else (personal.models if hasattr(personal, "models") else personal.heads)(block)
+        learnt.append([None if one is None else one.tobytes() for one in (last.subspace, own)])
+    assert learnt[0] == learnt[1]
+    assert any(learnt[0])
 
 
 @every_private_case

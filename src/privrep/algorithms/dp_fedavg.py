@@ -84,14 +84,11 @@ class DPFedAvg(Federated):
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = start_model(users.problem.dim, self.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
-        for model in self.server.run(
-            "displacement",
-            users,
-            start,
-            client_of_round=lambda: client(batches(), self.steps.size, self.server.clip),
-            aggregate=np.add,
-            release=release,
-        ):
+
+        def clients() -> ClippedSum:
+            return client(batches(), self.steps.size, self.server.clip)
+
+        for model in self.rounds(users, start, clients, release):
             basis = model[:-1]
             everything = FittedHeads(basis, slice(0, users.problem.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)

@@ -6,12 +6,12 @@ paper's experiments: a user sends how far its copy of the shared model has moved
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.server import Server
+from privrep.algorithms.server import ClippedSum, Server
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import Release
@@ -43,6 +43,17 @@ class Federated:
     def log(self) -> dict[str, float]:
         """The clipping bound as a row has it."""
         return {"zeta": self.server.clip}
+
+    def rounds(
+        self,
+        users: UserData,
+        start: np.ndarray,
+        client_of_round: Callable[[], ClippedSum],
+        release: Release,
+        aggregate: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.add,
+    ) -> Iterator[np.ndarray]:
+        """The shared model after each round; by default the mean displacement is added."""
+        return self.server.run("displacement", users, start, client_of_round, aggregate, release)
 
 
 @dataclass(frozen=True)

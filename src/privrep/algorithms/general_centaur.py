@@ -70,14 +70,11 @@ class GeneralCentaur(Federated):
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = random_subspace(users.problem.dim, self.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
-        for basis in self.server.run(
-            "displacement",
-            users,
-            start,
-            client_of_round=lambda: client(batches(), self.steps.size, self.server.clip),
-            aggregate=self.aggregate,
-            release=release,
-        ):
+
+        def clients() -> ClippedSum:
+            return client(batches(), self.steps.size, self.server.clip)
+
+        for basis in self.rounds(users, start, clients, release, self.aggregate):
             everything = FittedHeads(basis, slice(0, users.problem.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
 

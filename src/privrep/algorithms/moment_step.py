@@ -88,14 +88,14 @@ class UserClip:
     joint = INDEPENDENT
     cost = USER_MOMENTS_COST
 
+    def __post_init__(self):
+        check_bound("clip_feature", self.second)
+        check_bound("clip_label", self.first)
+
     @property
     def log(self) -> dict[str, float]:
         """The bounds stand among the options alone: a row's eta and zeta are those of samples."""
         return {}
-
-    def __post_init__(self):
-        check_bound("clip_feature", self.second)
-        check_bound("clip_label", self.first)
 
     def scale(self, block: Block, samples: slice, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         features = block.features[samples].transpose(1, 0, 2).astype(np.float64)

@@ -64,14 +64,8 @@ class PMTL(Federated):
     penalty: float
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        for centre in self.server.run(
-            "displacement",
-            users,
-            np.zeros(users.problem.dim),
-            client_of_round=lambda: client(self.penalty, self.server.clip),
-            aggregate=np.add,
-            release=release,
-        ):
+        start = np.zeros(users.problem.dim)
+        for centre in self.rounds(users, start, lambda: client(self.penalty, self.server.clip), release):
             models = FullRank(lambda block, centre=centre: centre + displacements(block, centre, self.penalty))
             yield Iterate(None, models, self.log)
 

@@ -55,14 +55,11 @@ class PPSGD(Federated):
         personal = np.zeros((users.problem.users, self.rank))
         start = start_model(users.problem.dim, self.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
-        for model in self.server.run(
-            "displacement",
-            users,
-            start,
-            client_of_round=lambda: client(batches(), personal, self.steps.size, self.personal_step, self.server.clip),
-            aggregate=np.add,
-            release=release,
-        ):
+
+        def clients() -> ClippedSum:
+            return client(batches(), personal, self.steps.size, self.personal_step, self.server.clip)
+
+        for model in self.rounds(users, start, clients, release):
             basis, heads = model[:-1], model[-1] + personal
             own = LowRank(basis, lambda block, heads=heads: heads[block.start : block.start + block.users])
             yield Iterate(orthonormalise(basis), own, self.log)
