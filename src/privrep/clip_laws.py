@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+from scipy.special import gammaincinv
 
 from privrep.laws.jain2021 import step_privacy_resolved
 from privrep.laws.shared import edge
@@ -29,7 +29,7 @@ def kept(dim: int, rank: int, feature: float, label: float) -> tuple[float, floa
     along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST  # |x| along the user's model: |y| is sqrt(k) times it
     weights = np.exp(-(along**2) / 2)
     weights /= weights.sum()
-    rest = stats.chi2.ppf((np.arange(POINTS) + 0.5) / POINTS, dim - 1)
+    rest = 2 * gammaincinv((dim - 1) / 2, (np.arange(POINTS) + 0.5) / POINTS)
     squares = along[:, None] ** 2 + rest
     factor = np.minimum(1, feature / np.sqrt(rank * squares))
     alpha = weights @ (factor**2 * squares).mean(axis=1) / dim

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.problem import Problem
@@ -18,6 +18,17 @@ from privrep.settings import ConfigError, Simulation
 from privrep.task import MethodOptions, load_options
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
+
+
+# Most cells of a study differ in problem and budget alone.
+@cache
+def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOptions:
+    return load_options(algorithm, dict(options))
+
+
+@cache
+def _defaults(options: type) -> dict[str, object]:
+    return {field.name: field.default for field in fields(options)}
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,7 @@ class Cell:
     def axes(self) -> dict:
         """All values that define the cell, by name. Options at their default value are left out: adding an option to an
         algorithm moves no existing cell."""
-        defaults = {field.name: field.default for field in fields(self.chosen)}
+        defaults = _defaults(type(self.chosen))
         chosen = {f"option.{name}": value for name, value in self.options if value != defaults[name]}
         budget = self.budget.axes if self.budget else {}
         return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
@@ -45,10 +56,10 @@ class Cell:
         """Twelve hexadecimal digits that name the cell."""
         return digest(self.axes)[:12]
 
-    @cached_property
+    @property
     def chosen(self) -> MethodOptions:
         """The algorithm's options, checked."""
-        return load_options(self.algorithm, dict(self.options))
+        return _chosen(self.algorithm, self.options)
 
     def __str__(self) -> str:
         options = " ".join(f"{name}={value}" for name, value in self.options)

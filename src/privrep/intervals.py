@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from privrep.measure import Measure
 from privrep.rng import stream
@@ -24,7 +24,7 @@ FEWEST = 5
 
 def student(repetitions: int, level: float = LEVEL) -> float:
     """Two-sided quantile for a standard error estimated from so many repetitions; NaN below `FEWEST`."""
-    return float(stats.t.isf((1 - level) / 2, repetitions - 1)) if repetitions >= FEWEST else np.nan
+    return float(-stdtrit(repetitions - 1, (1 - level) / 2)) if repetitions >= FEWEST else np.nan
 
 
 def spread(draws: np.ndarray, repetitions: int) -> np.ndarray:

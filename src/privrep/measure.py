@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from privrep.settings import ConfigError, MeasureSettings, misnamed
 
@@ -44,7 +44,7 @@ def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measure:
 
 def share(quantity: str, hits: int, runs: int, note: str = "") -> Measure:
     """A share of runs with its Clopper-Pearson interval."""
-    ends = stats.binomtest(int(hits), int(runs)).proportion_ci()
+    ends = scipy.stats.binomtest(int(hits), int(runs)).proportion_ci()
     return Measure(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from privrep.catalogue import claim_files, read_claims
+from privrep.columns import study_columns
 from privrep.config import ROOT, read_config, read_study, study_names
 from privrep.settings import ConfigError, Study, misnamed
 
@@ -50,9 +51,9 @@ def measured(study: Study) -> list[str]:
     return names + [name for pattern in study.quantities for name in expanded(study, pattern)]
 
 
-def check_fits(study: Study, columns: Collection[str]) -> None:
-    """Raise ConfigError unless every fit names columns of the results table, or those that the study adds to it."""
-    known = [*columns, *study.columns]
+def check_fits(study: Study) -> None:
+    """Raise ConfigError unless every fit names columns of the study's table, or those that the study adds to it."""
+    known = [*study_columns(study), *study.columns]
     for name, fit in study.fits.items():
         for key in ("axis", "response", "prediction"):
             column = getattr(fit, key)

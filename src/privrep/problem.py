@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import InitVar, asdict, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -105,7 +105,7 @@ class Problem:
     @property
     def axes(self) -> dict:
         """Names and values of all parameters. The newer ones are left out at their default, so that older streams stay."""
-        axes = asdict(self)
+        axes = dict(vars(self))
         for name, default in (("head_condition", 1), ("head_factor", 1), ("head_bias", 0)):
             if axes[name] == default:
                 del axes[name]
@@ -147,7 +147,7 @@ class Truth:
 
 def draw_truth(problem: Problem, master_seed: int) -> Truth:
     """Draw U* from the problem's own stream."""
-    columns = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
+    columns: ClassVar = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
     basis = orthonormalise(columns)
     if problem.truth_law == "orthonormal":
         return Truth(basis, np.eye(problem.rank))
@@ -204,8 +204,11 @@ class Block:
     def __post_init__(self, in_domain: bool):
         if in_domain:
             return
-        sound = np.isfinite(norms_in_domain(self.features)) & (np.abs(self.labels) <= NORMS[1])
-        if not sound.all():
+        norms = norms_in_domain(self.features)
+        sound = np.isfinite(norms) & (np.abs(self.labels) <= NORMS[1])
+        if sound.all():
+            self.feature_norms = norms
+        else:
             self.features = np.where(sound[:, :, None], self.features, np.zeros_like(self.features))
             self.labels = np.where(sound, self.labels, np.zeros_like(self.labels))
 

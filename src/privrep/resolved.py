@@ -5,12 +5,36 @@ What decides cells stands apart from what decides fits, and that from what a fig
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
+
 from privrep.config import read_study
+from privrep.grids import expand
 from privrep.names import measured
 from privrep.settings import Analysis, Model, RunConfig, RunSettings, Simulation, Study
 
-PARTS = ("shards", "measure", "plot")
-"""Purposes: the settings of each stand in results/<run>/<study>/<purpose>.json."""
+
+def write_resolved(folder: Path, study: Study, config: RunConfig, claims: list[dict]) -> None:
+    """Bring results/<run>/<study>/<purpose>.json up to date, each in one move; a file that says the same is left alone.
+
+    Raises
+    ------
+    ConfigError
+        If simulations are new or have changed, and one of their cells is out of range or infeasible; see `grids.expand`.
+    """
+    texts = {
+        folder / f"{purpose}.json": json.dumps(settings, indent=1) + "\n"
+        for purpose, settings in resolved(study, config, claims).items()
+    }
+    changed = {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
+    if folder / "shards.json" in changed:
+        expand(study)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in changed.items():
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(text)
+        os.replace(temporary, path)
 
 
 def resolved(study: Study, config: RunConfig, claims: list[dict]) -> dict[str, dict]:

@@ -27,7 +27,9 @@ def canonical(axes: Mapping[str, Axis]) -> str:
     """
 
     def spell(value: Axis) -> Axis:
-        if isinstance(value, bool | np.bool_):
+        if type(value) in (str, int, bool):
+            return value
+        if isinstance(value, np.bool_):
             return bool(value)
         if isinstance(value, Real):
             return int(value) if math.isfinite(value) and value == int(value) else float(value)

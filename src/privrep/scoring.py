@@ -14,7 +14,7 @@ from privrep.algorithms.candidate_selection import average
 from privrep.problem import Users
 from privrep.risk import model_risk, personal_risk
 from privrep.subspace import dist2, dist_frobenius
-from privrep.task import Candidates, FullRank, Iterate, LowRank
+from privrep.task import EXACT, Candidates, FullRank, Iterate, LowRank
 
 
 @dataclass
@@ -81,6 +81,24 @@ SCORES: dict[str, Callable[[Path], float]] = {
     "clipped_share": lambda path: path.watch.clipped / path.watch.seen,
 }
 """Name of a column -> its value. An algorithm's options name those that its rows have."""
+
+SCORE_COLUMNS = {
+    "steady_dist2": "root mean square of dist2 over the second half of the rounds",
+    "steady_distF": "root mean square of distF over the second half of the rounds",
+    "largest_dist2": "largest dist2 over the rounds",
+    "start_dist2": "dist2 of the start that was selected",
+    "start_dist2_median": "median dist2 of the candidates",
+    "runs_dist2": "root mean square of dist2 over independent runs of the power method",
+    "runs_distF": "root mean square of distF over independent runs of the power method",
+    "runs_dist2_median": "median of dist2 over the same runs",
+    "runs_dist2_max": "largest dist2 over the same runs",
+    "runs_log_tangent": "mean over the same runs of the logarithm of the tangent of the largest angle",
+    "runs_within": "share of the same runs with dist2 at most the accuracy",
+    "average_dist2": "dist2 of the subspace closest to all of the same runs",
+    "product_norm_max": "largest ||Y_i||_F before the clip over users, iterations and runs of the power method" + EXACT,
+    "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
+}
+"""Name of a column -> its meaning."""
 
 OF_CANDIDATES = tuple(name for name in SCORES if name.startswith(("start_", "runs_", "average_")))
 """Scores that need candidates; a start that was not chosen among several has none."""

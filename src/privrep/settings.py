@@ -342,5 +342,5 @@ def checked(model: type[M], content: object, source: str) -> M:
 
 
 def read_settings(model: type[M], path: Path) -> M:
-    """The settings of a job, as `resolve_study.py` wrote them."""
+    """The settings of a job, as `privrep.resolved` wrote them."""
     return checked(model, json.loads(path.read_text()), str(path))

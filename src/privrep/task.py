@@ -19,6 +19,9 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, UserData, Users
 
+EXACT = "; exact, for analysis, not released"
+"""Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
+
 ROOMS = ("algorithms", "instruments")
 """Packages whose files can be named in a study's settings."""
 
@@ -88,10 +91,11 @@ class MethodOptions(Protocol):
     """The class `Options` of a file in `privrep.algorithms`: what a study's file says, in units of the data.
 
     `build` raises ValueError where the problem cannot be had with them. `scores` names what the row tells of the way there
-    (`privrep.scoring.SCORES`).
+    (`privrep.scoring.SCORES`), `columns` says what the options and the numbers beside them mean: name -> meaning.
     """
 
     scores: tuple[str, ...]
+    columns: Mapping[str, str]
 
     def build(self, problem: Problem) -> Method: ...
 
@@ -162,17 +166,29 @@ def load_options(name: str, options: dict) -> MethodOptions:
     ValueError
         If the file does not exist, an option is unknown, or a value is out of range.
     """
-    module = _module(name)
-    if not hasattr(module, "Options"):
-        raise ValueError(f"algorithm is {name!r}; that file is a step of other algorithms and cannot run alone")
-    known = [f.name for f in fields(module.Options)]
+    kind = options_class(name)
+    known = [f.name for f in fields(kind)]
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise ValueError(f"{unknown[0]} is no option of {name}; it has {', '.join(known)}")
     try:
-        return module.Options(**options)
+        return kind(**options)
     except TypeError as error:
         raise ValueError(f"options of {name}: {error}") from None
+
+
+def options_class(name: str) -> type[MethodOptions]:
+    """The class `Options` of the file `name` of a room.
+
+    Raises
+    ------
+    ValueError
+        If the file does not exist or has none.
+    """
+    module = _module(name)
+    if not hasattr(module, "Options"):
+        raise ValueError(f"algorithm is {name!r}; that file is a step of other algorithms and cannot run alone")
+    return module.Options
 
 
 def _module(name: str):

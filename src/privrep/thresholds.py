@@ -14,6 +14,10 @@ from collections.abc import Callable
 from privrep.problem import Problem
 from privrep.task import check_choice
 
+CLIP_SCALE_COLUMN = {
+    "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.thresholds",
+}
+
 FAILURE_POWER = 10
 """The papers' statements fail with probability n^-10."""
 

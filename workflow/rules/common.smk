@@ -1,5 +1,6 @@
 # Helpers of all rules: settings, checked before any job starts, and the code that each script depends on.
 import ast
+import functools
 import hashlib
 import json
 import subprocess
@@ -8,10 +9,9 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from privrep import grids, names
+from privrep import names
 from privrep.config import ConfigError, check_config, read_study, read_yaml, run_name
-from privrep.resolved import PARTS, resolved
-from privrep.results import COLUMNS
+from privrep.resolved import write_resolved
 from privrep.task import ROOMS
 
 try:
@@ -20,10 +20,11 @@ try:
     CONFIG = check_config(config)
     STUDIES = {name: read_study(CONFIG, name) for name in CONFIG.studies}
     for study in STUDIES.values():
-        names.check_fits(study, COLUMNS)
-        grids.expand(study)
+        names.check_fits(study)
     CLAIMS = names.checked_claims()
     RUN = run_name(CONFIG)
+    for name, study in STUDIES.items():
+        write_resolved(Path("results", RUN, name), study, CONFIG, CLAIMS[study.paper])
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -48,13 +49,6 @@ for name, study in STUDIES.items():
 wildcard_constraints:
     study="|".join(STUDIES),
     shard=r"\d+",
-    part="|".join(PARTS),
-
-
-def resolved_settings(wildcards):
-    """What the jobs of a study need to know for one purpose, as the JSON text of its settings file."""
-    study = STUDIES[wildcards.study]
-    return json.dumps(resolved(study, CONFIG, CLAIMS[study.paper])[wildcards.part])
 
 
 def shard_files(suffix):
@@ -91,32 +85,26 @@ def job_benchmarks():
         for study in SIMULATED
         for shard in range(STUDIES[study].shards)
     ]
-    resolved = [f"resolve_study/{study}-shards" for study in SIMULATED]
-    resolved += [
-        f"resolve_study/{study}-{part}"
-        for study in STUDIES
-        for part in ("measure", "plot")
-    ]
     merged = [f"merge_cells/{study}" for study in SIMULATED]
     steps = [f"{rule}_{study}" for study in STUDIES for rule in ("measure", "plot")]
-    jobs = [*resolved, *shards, *merged, *steps, "check_errata", "judge_claims"]
+    jobs = [*shards, *merged, *steps, "check_errata", "judge_claims"]
     return [f"benchmarks/{RUN}/{job}.tsv" for job in jobs]
 
 
+@functools.cache
 def imported_modules(path):
-    """Files of privrep that a Python file imports, by reading its import statements."""
-    for node in ast.walk(ast.parse(Path(path).read_text())):
-        if (
-            isinstance(node, ast.ImportFrom)
-            and node.module
-            and node.module.startswith("privrep")
-        ):
+    """Files of privrep that a Python file imports at its top, by reading its import statements."""
+    found = []
+    for node in ast.parse(Path(path).read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("privrep"):
             base = node.module.replace(".", "/")
-            for candidate in [base, *(f"{base}/{alias.name}" for alias in node.names)]:
-                if Path(f"src/{candidate}.py").exists():
-                    yield f"src/{candidate}.py"
+            candidates = [base, *(f"{base}/{alias.name}" for alias in node.names)]
+            files = [f"src/{candidate}.py" for candidate in candidates]
+            found += [file for file in files if Path(file).exists()]
+    return found
 
 
+@functools.cache
 def code_of(script, *modules):
     """The script, the given modules, and all that they import from privrep: the code a rule must rerun for."""
     todo, seen = [f"workflow/scripts/{script}.py", *modules], []

@@ -1,22 +1,6 @@
 # From a study's settings to one table of results.
 
 
-rule resolve_study:
-    output:
-        f"{RESULTS}/{{study}}/{{part}}.json",
-    log:
-        f"logs/{RUN}/resolve_study/{{study}}-{{part}}.log",
-    benchmark:
-        f"benchmarks/{RUN}/resolve_study/{{study}}-{{part}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    params:
-        settings=resolved_settings,
-    shell:
-        "python workflow/scripts/resolve_study.py --settings {params.settings:q} --output {output} > {log} 2>&1"
-
-
 rule run_shard:
     input:
         settings=f"{RESULTS}/{{study}}/shards.json",

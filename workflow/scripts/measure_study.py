@@ -14,7 +14,7 @@ from privrep.tables import write_rows
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--settings", required=True, type=Path, help="file that resolve_study.py wrote for this job")
+    parser.add_argument("--settings", required=True, type=Path, help="measure.json of the study, see privrep.resolved")
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()

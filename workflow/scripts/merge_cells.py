@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from privrep.columns import study_columns
 from privrep.grids import expand
-from privrep.results import COLUMNS, TIMING_COLUMNS
+from privrep.results import TIMING_COLUMNS
 from privrep.settings import ShardSettings, read_settings
 from privrep.tables import read_rows, write_rows
 
@@ -42,7 +43,7 @@ def main() -> None:
     study = read_settings(ShardSettings, args.settings).study
     order = [(cell.series, cell.key) for cell in expand(study)]
     for paths, output, columns in (
-        (args.cells, args.output, tuple(COLUMNS)),
+        (args.cells, args.output, study_columns(study)),
         (args.timings, args.output_timings, TIMING_COLUMNS),
     ):
         write_rows(output, merge(paths, order), columns)

@@ -11,7 +11,7 @@ from privrep.setups import read_cells
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--settings", required=True, type=Path, help="file that resolve_study.py wrote for this job")
+    parser.add_argument("--settings", required=True, type=Path, help="plot.json of the study, see privrep.resolved")
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
     args = parser.parse_args()

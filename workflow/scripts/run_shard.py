@@ -12,11 +12,12 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from privrep.columns import study_columns
 from privrep.config import read_config, read_study
 from privrep.grids import expand, shard
 from privrep.problem import Users
 from privrep.progress import track
-from privrep.results import COLUMNS, TIMING_COLUMNS, run_cell
+from privrep.results import TIMING_COLUMNS, run_cell
 from privrep.settings import ConfigError, RunSettings, ShardSettings, read_settings
 from privrep.tables import write_rows
 
@@ -42,7 +43,9 @@ def assert_one_thread() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", required=True)
-    parser.add_argument("--settings", type=Path, help="file written by resolve_study.py; default: read config/")
+    parser.add_argument(
+        "--settings", type=Path, help="shards.json of the study, see privrep.resolved; default: read config/"
+    )
     parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays, when reading config/")
     parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")
     what = parser.add_mutually_exclusive_group(required=True)
@@ -80,7 +83,7 @@ def main() -> None:
         rows.append(row)
         timings.append(timing)
     write_rows(args.timings, timings, TIMING_COLUMNS)
-    write_rows(args.output, rows, tuple(COLUMNS))
+    write_rows(args.output, rows, study_columns(chosen.study))
 
 
 if __name__ == "__main__":

@@ -15,21 +15,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.moment_step import FALLBACKS, Clip, MomentStep, SampleClip, UserClip
+from privrep.algorithms.moment_step import FALLBACKS, MOMENT_COLUMNS, Clip, MomentStep, SampleClip, UserClip
 from privrep.algorithms.spectral_init import SpectralInit
-from privrep.algorithms.starts import RandomStart, Start, planted_start
+from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.heads import FittedHeads, HeadRule, true_heads
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, UserData
-from privrep.splits import Split, count, split_samples
+from privrep.splits import SPLIT_COLUMN, Split, count, split_samples
 from privrep.subspace import orthonormalise
 from privrep.task import Iterate, LowRank, check_choice, check_count, check_sine
-from privrep.thresholds import USER_SCALES, check_scale, feature_threshold, label_threshold, user_units
+from privrep.thresholds import (
+    CLIP_SCALE_COLUMN,
+    USER_SCALES,
+    check_scale,
+    feature_threshold,
+    label_threshold,
+    user_units,
+)
 
 STARTS = ("random", "spectral")
 HEADS = ("fitted", "true")
@@ -143,6 +151,21 @@ class Options:
     heads: str = "fitted"
     fallback: str = "solve"
     scores = ()
+    columns: ClassVar = (
+        START_COLUMNS
+        | SPLIT_COLUMN
+        | MOMENT_COLUMNS
+        | CLIP_SCALE_COLUMN
+        | {
+            "epochs": "passes over all users, E",
+            "batches": "disjoint batches of users per epoch, T",
+            "clip_unit": "what is clipped: each sample, or each user's sums",
+            "init_label_clip": "clipping bound of the labels in Algorithm 3",
+            "init_share": "share of the privacy cost that Algorithm 3 takes",
+            "heads": "heads in the subspace step: fitted, or the true ones",
+            "fallback": "how the noisy linear system is solved: solve, ridge, or eigclip",
+        }
+    )
 
     def __post_init__(self):
         check_choice("init", self.init, (*STARTS, "planted"))

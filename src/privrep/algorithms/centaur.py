@@ -18,21 +18,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
-from privrep.algorithms.server import ClippedSum, Server, clip_outer
-from privrep.algorithms.starts import RandomStart, Start, planted_start
+from privrep.algorithms.server import SERVER_COLUMNS, ClippedSum, Server, clip_outer
+from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.heads import FittedHeads, fit_heads
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, UserData
-from privrep.splits import SAMPLE_USES, SampleDraws, check_draws
+from privrep.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.subspace import orthonormalise
 from privrep.task import Iterate, LowRank, check_choice, check_count, check_share, check_sine
-from privrep.thresholds import check_update_scale, gradient_threshold, moment_threshold
+from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold, moment_threshold
 
 STARTS = ("planted", "power_method", "random")
 
@@ -141,6 +142,23 @@ class Options:
     init_share: float = 0.5
     accuracy: float = 0.01
     scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
+    columns: ClassVar = (
+        SERVER_COLUMNS
+        | CLIP_SCALE_COLUMN
+        | SAMPLE_USE_COLUMN
+        | START_COLUMNS
+        | {
+            "batch_samples": "samples per user for each of head and gradient in a round",
+            "step": "step size, in units of 1 / s_1^2",
+            "starts": "independent runs of the power method, T_0",
+            "iterations": "iterations of the power method, L",
+            "init_samples": "samples per user and iteration of the power method",
+            "init_clip": "clipping bound of the power method (zeta_0), in units of clip_scale",
+            "init_share": "share of the privacy cost that the power method takes",
+            "accuracy": "accuracy of a good candidate in the selection, eps_i",
+            "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
+        }
+    )
 
     def __post_init__(self):
         self.server(self.clip)  # checks four of them

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.server import ClippedSum, Server
+from privrep.algorithms.server import SERVER_COLUMNS, ClippedSum, Server
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, UserData
 from privrep.splits import SampleDraws
 from privrep.task import check_count
-from privrep.thresholds import check_update_scale, gradient_threshold
+from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,7 @@ class FederatedOptions:
     participation: float = 1.0
     divide_by: str = "expected"
     scores = ()
+    columns: ClassVar = SERVER_COLUMNS | CLIP_SCALE_COLUMN
 
     def __post_init__(self):
         check_update_scale(self.clip_scale)
@@ -109,6 +111,11 @@ class LocalOptions(FederatedOptions):
     batch_samples: int
     local_steps: int = 1
     local_step: float = 0.25
+    columns: ClassVar = FederatedOptions.columns | {
+        "batch_samples": "samples per user for each of head and gradient in a round",
+        "local_steps": "gradient steps of a user in a round, T_l",
+        "local_step": "step size of a user's gradient steps, eta_l",
+    }
 
     def __post_init__(self):
         super().__post_init__()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -89,6 +90,9 @@ class Options(LocalOptions):
     """
 
     feasible: str = "free"
+    columns: ClassVar = LocalOptions.columns | {
+        "feasible": "feasible set of the representation: free, or orthonormal",
+    }
 
     def __post_init__(self):
         super().__post_init__()

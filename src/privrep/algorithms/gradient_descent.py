@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.problem import Block, Problem, UserData
-from privrep.splits import Split
+from privrep.splits import SPLIT_COLUMN, Split
 from privrep.subspace import orthonormalise
 from privrep.task import Iterate, LowRank, check_choice, check_count
 
@@ -94,6 +95,13 @@ class Options:
     epochs: int = 1
     init_label_clip: float = 2.0
     scores = ()
+    columns: ClassVar = SPLIT_COLUMN | {
+        "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+        "clip_feature": "clipping bound of a user's gradient",
+        "step": "step size, in units of the clipping bound",
+        "epochs": "passes over all users, E",
+        "init_label_clip": "clipping bound of the labels in Algorithm 3",
+    }
 
     def __post_init__(self):
         check_choice("init", self.init, STARTS)

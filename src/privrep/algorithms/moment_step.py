@@ -26,6 +26,14 @@ from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, MOMENTS_COST, USE
 from privrep.problem import Block, UserData
 from privrep.splits import count
 
+MOMENT_COLUMNS = {
+    "clip_feature": "clipping bound of the features (eta), or of the whole A_j of a user",
+    "clip_label": "clipping bound of the labels (zeta), or of the whole b_j of a user",
+    "eta": "clipping bound of the features in absolute terms",
+    "zeta": "clipping bound of the labels in absolute terms",
+    "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
+}
+
 SMALLEST_FACTOR = 1e-20
 """A user whose A_j would have to be clipped by more than the square of this adds nothing."""
 

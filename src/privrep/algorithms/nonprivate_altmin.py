@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
 from privrep.algorithms.moment_step import MomentStep, SampleClip
@@ -15,7 +16,7 @@ from privrep.algorithms.starts import Start
 from privrep.heads import FittedHeads
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Problem, UserData
-from privrep.splits import Split
+from privrep.splits import SPLIT_COLUMN, Split
 from privrep.subspace import dist2, orthonormalise
 from privrep.task import Iterate, LowRank, check_choice, check_count
 
@@ -52,6 +53,13 @@ class Options:
     tolerance: float = 1.0e-5
     max_epochs: int = 200
     scores = ()
+    columns: ClassVar = SPLIT_COLUMN | {
+        "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+        "tolerance": "distance between successive subspaces at which alternation stops",
+        "max_epochs": "limit on the number of epochs",
+        "epochs_run": "epochs until convergence",
+        "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
+    }
 
     def __post_init__(self):
         check_choice("init", self.init, STARTS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,6 +47,9 @@ class Options:
 
     penalty: float = 0.0
     scores = ()
+    columns: ClassVar = {
+        "penalty": "ridge penalty; 0 is minimum norm",
+    }
 
     def __post_init__(self):
         if not self.penalty >= 0:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -80,6 +81,9 @@ class Options(FederatedOptions):
     """
 
     penalty: float = 1.0
+    columns: ClassVar = FederatedOptions.columns | {
+        "penalty": "pull of a user's model towards the centre, lambda",
+    }
 
     def __post_init__(self):
         super().__post_init__()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,10 +27,10 @@ from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.problem import Block, Problem, UserData
-from privrep.splits import SAMPLE_USES, SampleDraws, check_draws
+from privrep.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.subspace import check_planted, planted_subspace, random_subspace
 from privrep.task import Candidates, Iterate, check_choice, check_count, check_share, check_sine
-from privrep.thresholds import check_update_scale, moment_threshold
+from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, moment_threshold
 
 STARTS = ("planted", "random")
 LARGEST = 1e3
@@ -54,7 +55,7 @@ def clipped_products(
     bases : (c, d, k), orthonormal columns in each.
     """
     runs, dim, rank = bases.shape
-    columns = bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
+    columns: ClassVar = bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
     total, lengths = np.zeros((dim, runs * rank)), np.empty((block.users, runs))
     for first in range(0, block.users, TOGETHER):
         part = slice(first, first + TOGETHER)
@@ -254,6 +255,21 @@ class Options:
         "runs_within",
         "start_dist2",
         "average_dist2",
+    )
+    columns: ClassVar = (
+        CLIP_SCALE_COLUMN
+        | SAMPLE_USE_COLUMN
+        | {
+            "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+            "start_sine": "sine of every principal angle between a planted start and the truth",
+            "iterations": "iterations of the power method, L",
+            "starts": "independent runs of the power method, T_0",
+            "init_samples": "samples per user and iteration of the power method",
+            "init_clip": "clipping bound of the power method (zeta_0), in units of clip_scale",
+            "accuracy": "accuracy of a good candidate in the selection, eps_i",
+            "zeta": "clipping bound of a user's update in absolute terms",
+            "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
+        }
     )
 
     def __post_init__(self):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -75,6 +76,9 @@ class Options(LocalOptions):
     """
 
     personal_step: float = 0.25
+    columns: ClassVar = LocalOptions.columns | {
+        "personal_step": "step size for the part that a user keeps",
+    }
 
     def __post_init__(self):
         super().__post_init__()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from privrep.algorithms.altmin import check_split
 from privrep.algorithms.starts import RandomStart, Start, planted_start
@@ -55,6 +56,10 @@ class Options:
     kind: str
     start_sine: float = 0.0
     scores = ()
+    columns: ClassVar = {
+        "kind": "which reference model",
+        "start_sine": "sine of every principal angle between a planted start and the truth",
+    }
 
     def __post_init__(self):
         check_choice("kind", self.kind, KINDS)

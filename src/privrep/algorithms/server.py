@@ -24,6 +24,14 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.problem import Block, UserData
 from privrep.task import check_choice, check_count
 
+SERVER_COLUMNS = {
+    "rounds": "rounds of the server, T_g",
+    "clip": "clipping bound of a user's update (zeta_g), in units of clip_scale",
+    "participation": "probability with which a user takes part in a round, p_g",
+    "divide_by": "what the noisy sum is divided by: expected or realised number of participants",
+    "zeta": "clipping bound of a user's update in absolute terms",
+}
+
 ClippedSum = Callable[[Block, np.ndarray, np.ndarray], np.ndarray]
 """(block, state, who takes part (B,)) -> sum of the clipped updates of those users, in the shape of the state, float64."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -92,6 +93,14 @@ class Options:
     epochs: int = 1
     step: float = 1.0
     scores = ()
+    columns: ClassVar = {
+        "method": "mechanism of the single model",
+        "clip_feature": "clipping bound of the features (eta), or of a user's gradient",
+        "clip_label": "clipping bound of the labels (zeta)",
+        "epochs": "passes over all users, E",
+        "step": "step size, in units of the clipping bound",
+        "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
+    }
 
     def __post_init__(self):
         check_choice("method", self.method, ("moments", "gradient"))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,9 +23,9 @@ from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_scalar, within_float32
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.problem import Block, Problem, UserData
-from privrep.splits import count, split_samples
+from privrep.splits import SPLIT_COLUMN, count, split_samples
 from privrep.task import Iterate
-from privrep.thresholds import check_scale, label_threshold
+from privrep.thresholds import CLIP_SCALE_COLUMN, check_scale, label_threshold
 
 LEMMA_4_5 = Theorem("A-L4.5", 8)
 """Delta = sqrt(8 L)/eps for one release of M."""
@@ -114,6 +115,14 @@ class Options:
     split: str = "all-samples-reused"
     clip_scale: str = "absolute"
     scores = ()
+    columns: ClassVar = (
+        SPLIT_COLUMN
+        | CLIP_SCALE_COLUMN
+        | {
+            "init_label_clip": "clipping bound of the labels in Algorithm 3",
+            "zeta": "clipping bound of the labels in absolute terms",
+        }
+    )
 
     def __post_init__(self):
         check_bound("init_label_clip", self.init_label_clip)

@@ -16,6 +16,11 @@ from privrep.problem import Problem, UserData
 from privrep.subspace import check_planted, planted_subspace, random_subspace
 from privrep.task import Iterate
 
+START_COLUMNS = {
+    "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+    "start_sine": "sine of every principal angle between a planted start and the truth",
+}
+
 
 class Start(Protocol):
     """The first iterate of a method, and what it costs."""

@@ -15,7 +15,7 @@ from privrep.splits import count, split_samples
 
 def e7() -> Finding:
     m, clip = 4, SampleClip(1.0, 1.0)
-    shape = {"dim": 2, "rank": 1, "starts": 6, "rng": stream(0, "adversary", {"erratum": 7})}
+    shape = {"dim": 2, "rank": 1, "starts": 3, "rng": stream(0, "adversary", {"erratum": 7})}
     parts, ratios = [], {}
     for preset in ("text", "proof-halves", "all-samples-reused"):
         split = split_samples(preset, m)
@@ -54,7 +54,7 @@ def e29() -> Finding:
         def measure(user, other) -> float:
             return getattr(moment_change(user, other, slice(0, q), SampleClip(eta, zeta)), statistic)
 
-        return largest(measure, samples=q, dim=2, rank=1, starts=6, rng=rng)
+        return largest(measure, samples=q, dim=2, rank=1, starts=3, rng=rng)
 
     # The proof divides both statistics by q. Noise of sd s Delta is enough for a change of at most s.
     second, first = change("second") * eta**2, change("first") * eta * zeta

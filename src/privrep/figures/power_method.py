@@ -20,7 +20,6 @@ from privrep.studies.power_method import (
     selection_points,
     success_points,
     tau_points,
-    with_npm_fits,
     with_predictions,
 )
 
@@ -100,15 +99,15 @@ def draw_cost(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, floa
 
 def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Failure of selection among made-up candidates, and error of the selected one among real ones."""
-    made, real = failure_points(), selection_points(cells)
+    made, real = failure_points(cells), selection_points(cells)
     figure, axes = new_figure(7.9, 3.5, ncols=2)
     axis = axes[0]
-    for colour, (probability, part) in zip(COLOURS, made.groupby("probability", sort=False), strict=False):
+    for colour, (probability, part) in zip(COLOURS, made.groupby("good_share", sort=False), strict=False):
         for mark, shift, (bad, points) in zip("os", (0.93, 1.07), part.groupby("bad", sort=False), strict=True):
             shown = np.maximum(points["failed"], 1e-3)
             spread = [shown - np.maximum(points["ci_low"], 1e-3), points["ci_high"] - shown]
             axis.errorbar(
-                points["asked"] * shift,
+                points["failure"] * shift,
                 shown,
                 np.maximum(spread, 0),
                 fmt=mark,
@@ -118,7 +117,7 @@ def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                 markerfacecolor=colour if bad == "alike" else "white",
                 label=f"p = {probability:g}" if bad == "alike" else None,
             )
-    ends = np.array([made["asked"].min() / 1.3, made["asked"].max() * 1.3])
+    ends = np.array([made["failure"].min() / 1.3, made["failure"].max() * 1.3])
     axis.plot(ends, ends, color=COLOURS[3], linestyle="--", linewidth=1.2)
     axis.set(xscale="log", yscale="log", xlabel="failure probability asked for, δ′", ylabel="failures", ylim=(8e-4, 1))
     axis.legend(loc="lower left", bbox_to_anchor=(-0.1, 1.0), ncols=3, columnspacing=1, handletextpad=0.2)
@@ -138,9 +137,9 @@ def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, pd.concat([made.assign(panel="made up"), real.assign(panel="real")], ignore_index=True)
 
 
-def draw_noisy(fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure, pd.DataFrame]:
+def draw_noisy(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure, pd.DataFrame]:
     """Theorem G.1: iterations against the gap and the dimension, failures against tau."""
-    taus, logs = tau_points(), log_points()
+    taus, logs = tau_points(cells), log_points(cells)
     figure, axes = new_figure(7.9, 3.0, ncols=3)
     axis, one = axes[0], fits["steps gap"]
     panel(axis, one, claimed.get("steps gap"), "1/gap")
@@ -158,7 +157,7 @@ def draw_noisy(fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure,
     axis.plot(taus["tau"], 1 / taus["tau"], **CLAIMED)
     axis.annotate("1/τ", (taus["tau"].iloc[1], 1 / taus["tau"].iloc[1]), xytext=(4, 3), **NOTE)
     axis.set(xscale="log", yscale="log", xlabel="τ", ylabel="share of failed runs")
-    axis.set_xticks(taus["tau"], [str(value) for value in taus["tau"]])
+    axis.set_xticks(taus["tau"], [f"{value:g}" for value in taus["tau"]])
     axis.minorticks_off()
     few_ticks(axis.yaxis)
     return figure, pd.concat([fit_table(fits, {"steps gap": "1/gap"}), logs, taus], ignore_index=True)
@@ -167,7 +166,7 @@ def draw_noisy(fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure,
 def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     cells = with_predictions(cells)
-    fits, claimed = with_npm_fits(fit_all(study, cells), study.window), study.claimed
+    fits, claimed = fit_all(study, cells), study.claimed
     clips = {series: f"{cells.loc[cells['series'] == series, 'init_clip'].iloc[0]:g}" for series in ("d", "k")}
     accuracy = {fit: title.format(**clips) for fit, title in ACCURACY.items()}
     return {
@@ -178,5 +177,5 @@ def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd
         "shen2023/power_cost": draw_cost(cells, fits, claimed),
         "shen2023/power_norms": draw_fits(fits, NORMS, claimed, "largest norm over shape"),
         "shen2023/selection": draw_selection(cells),
-        "shen2023/noisy_power_method": draw_noisy(fits, claimed),
+        "shen2023/noisy_power_method": draw_noisy(cells, fits, claimed),
     }

@@ -16,6 +16,7 @@ This is an instrument of analysis: it reads the truth and the users' gradients. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,8 +30,8 @@ from privrep.problem import Block, Problem, Users
 from privrep.rng import Streams
 from privrep.splits import SampleDraws, check_draws
 from privrep.subspace import check_planted, orthonormalise, planted_subspace
-from privrep.task import Outcome, Task, check_count, check_sine
-from privrep.thresholds import check_update_scale, gradient_threshold
+from privrep.task import EXACT, Outcome, Task, check_count, check_sine
+from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,28 @@ class Options:
     clip_scale: str = "practical"
     step: float = 0.25
     start_sine: float = 0.1
+    columns: ClassVar = CLIP_SCALE_COLUMN | {
+        "clip": "clipping bound of a user's update (zeta_g), in units of clip_scale",
+        "batch_samples": "samples per user for each of head and gradient in a round",
+        "step": "step size, in units of 1 / s_1^2",
+        "start_sine": "sine of every principal angle between a planted start and the truth",
+        "zeta": "clipping bound of a user's update in absolute terms",
+        "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
+        "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1" + EXACT,
+        "gradient_max": "largest of the same" + EXACT,
+        "gradient_2": "operator norm of the mean gradient G before clipping" + EXACT,
+        "isometry_2": "largest ||B^T S_i B - I|| over users, delta_1 of Lemma C.2" + EXACT,
+        "gram_least": "least eigenvalue of B^T S_i B over users, Lemma D.2" + EXACT,
+        "cross_2": "largest ||B^T S_i (B B^T - I) B*|| over users, delta_2 dist2 of Lemma C.3",
+        "deviation_2": "operator norm of G - Q V, Lemmas C.4 and D.6",
+        "heads_F": "||V||_F, Lemma D.4" + EXACT,
+        "head_errors_F": "||F||_F, Lemma D.4",
+        "descent_2": "operator norm of I - eta V^T V, Lemma D.5" + EXACT,
+        "inverse_2": "operator norm of R^{-1}, Lemma D.7",
+        "signal_max": "s_1, largest singular value of W* / sqrt(n)",
+        "signal_min": "s_k, smallest singular value of W* / sqrt(n)",
+        "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
+    }
 
     def __post_init__(self):
         check_bound("clip", self.clip)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,12 @@ class Target:
 
     target: float = 0.02
     target_unit: str = "absolute"
+    columns: ClassVar = {
+        "target": "excess risk to reach",
+        "target_unit": "unit of the target: absolute, or the rank, which is the risk of the zero model",
+        "smallest_users": "smallest number of users that reaches the target",
+        "trials": "fits made in the search for it",
+    }
 
     def check_target(self) -> None:
         """Raise ValueError unless the target can be one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from privrep.algorithms import altmin
 from privrep.instruments.search import Search, Target, without_target
@@ -12,6 +13,8 @@ from privrep.problem import Problem
 @dataclass(frozen=True)
 class Options(Target, altmin.Options):
     """Options of `privrep.algorithms.altmin`, and the target."""
+
+    columns: ClassVar = altmin.Options.columns | Target.columns
 
     def __post_init__(self):
         super().__post_init__()

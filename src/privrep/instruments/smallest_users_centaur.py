@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from privrep.algorithms import centaur
 from privrep.instruments.search import Search, Target, without_target
@@ -12,6 +13,8 @@ from privrep.problem import Problem
 @dataclass(frozen=True)
 class Options(Target, centaur.Options):
     """Options of `privrep.algorithms.centaur`, and the target."""
+
+    columns: ClassVar = centaur.Options.columns | Target.columns
 
     def __post_init__(self):
         super().__post_init__()

@@ -13,6 +13,7 @@ This is an instrument of analysis: it reads the truth and the noise-free sums. O
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,10 +26,10 @@ from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import MOMENTS_COST, Release
 from privrep.problem import Block, Problem, Users
 from privrep.rng import Streams
-from privrep.splits import Split, count
+from privrep.splits import SPLIT_COLUMN, Split, count
 from privrep.subspace import check_planted, orthonormalise, planted_subspace
-from privrep.task import Outcome, Task, check_sine
-from privrep.thresholds import check_scale, feature_threshold, label_threshold
+from privrep.task import EXACT, Outcome, Task, check_sine
+from privrep.thresholds import CLIP_SCALE_COLUMN, check_scale, feature_threshold, label_threshold
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,27 @@ class Options:
     clip_label: float
     clip_scale: str = "data"
     start_sine: float = 0.1
+    columns: ClassVar = (
+        SPLIT_COLUMN
+        | CLIP_SCALE_COLUMN
+        | {
+            "clip_feature": "clipping bound of the features (eta)",
+            "clip_label": "clipping bound of the labels (zeta)",
+            "start_sine": "sine of every principal angle between a planted start and the truth",
+            "eta": "clipping bound of the features in absolute terms",
+            "zeta": "clipping bound of the labels in absolute terms",
+            "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
+            "head_error_max": "largest of the same over users",
+            "head_norm_max": "largest ||v_j|| over users" + EXACT,
+            "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
+            "gram_deviation_F": "the same in Frobenius norm",
+            "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
+            "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
+            "along_F": "||M||_F of eq. 27, Lemma B.6",
+            "residual_F": "||F||_F of eq. 27, Lemma B.6",
+            "private_F": "||F~||_F of eq. 27, Lemma B.7",
+        }
+    )
 
     def __post_init__(self):
         check_bound("clip_feature", self.clip_feature)

@@ -13,6 +13,7 @@ This is an instrument of analysis: it reads the truth and releases nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,11 +24,23 @@ from privrep.passes import rows
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.problem import Block, Problem, Users
 from privrep.subspace import check_planted, planted_subspace
-from privrep.task import Outcome, Task, check_count, check_sine
+from privrep.task import EXACT, Outcome, Task, check_count, check_sine
 
-WHAT = ("representation", "full", "shared")
+WHAT = {
+    "representation": "the representation alone is shared",
+    "full": "a full model is shared",
+    "shared": "a representation and a head are shared",
+}
+"""What is shared with the server, by the name of its columns."""
 QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
 """Share of the users below each mark."""
+MARKS = {
+    "rms": "root mean square over users of the norm of an update where {}",
+    "median": "median over users of the norm of an update where {}",
+    "q99": "99 % quantile of the norm of an update where {}",
+    "max": "largest norm of an update where {}",
+    "drift": "norm of the mean of clipped updates over the clipping bound where {}",
+}
 
 
 def all_heads(users: Users) -> np.ndarray:
@@ -93,6 +106,16 @@ class Options:
     start_sine: float
     batch_samples: int
     drift_bound: float = 0.25
+    columns: ClassVar = {
+        "start_sine": "sine of every principal angle between a planted start and the truth",
+        "batch_samples": "samples per user for each of head and gradient in a round",
+        "drift_bound": "bound of the clipped updates whose drift is measured, in medians of the full model's updates",
+        "heterogeneity": "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are equal",
+    } | {
+        f"{name}_{mark}": meaning.format(shared) + EXACT
+        for name, shared in WHAT.items()
+        for mark, meaning in MARKS.items()
+    }
 
     def __post_init__(self):
         check_count("batch_samples", self.batch_samples)

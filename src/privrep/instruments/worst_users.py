@@ -58,8 +58,8 @@ def largest(
 
 
 def _upper(matrix: np.ndarray) -> np.ndarray:
-    """The released part of a symmetric matrix: on and above the diagonal."""
-    return matrix[np.triu_indices(len(matrix))]
+    """The released part of a symmetric matrix, on and above the diagonal, with zeros below."""
+    return np.triu(matrix)
 
 
 @dataclass(frozen=True)

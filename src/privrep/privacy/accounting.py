@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 
-from scipy.optimize import brentq
+import scipy
 from scipy.special import log_ndtr
 
 CALIBRATIONS = ("paper", "exact")
@@ -41,7 +41,9 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     if gdp_delta(0.0, mu) <= delta:
         return 0.0
     upper = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
-    return float(brentq(lambda epsilon: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-12, rtol=1e-12))
+    return float(
+        scipy.optimize.brentq(lambda epsilon: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-12, rtol=1e-12)
+    )
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
@@ -51,7 +53,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     upper = 1.0
     while gdp_delta(epsilon, upper) < delta:
         upper *= 2
-    return float(brentq(lambda mu: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-14, rtol=1e-13))
+    return float(scipy.optimize.brentq(lambda mu: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-14, rtol=1e-13))
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -205,7 +207,7 @@ class Budget:
     @property
     def axes(self) -> dict:
         """Names and values of all parameters. The newer `redraw` is left out at 0, so that older streams stay."""
-        axes = asdict(self)
+        axes = dict(vars(self))
         if self.redraw == 0:
             del axes["redraw"]
         return axes

@@ -15,13 +15,14 @@ from pathlib import Path
 import pandas as pd
 
 from privrep.claims import CLAIM_COLUMNS, judge
+from privrep.columns import study_columns
 from privrep.config import read_config, read_study, study_names
 from privrep.grids import expand
 from privrep.measure import MEASURE_COLUMNS
 from privrep.names import checked_claims, measured
 from privrep.report.run import Measures, Run
 from privrep.report.verdicts import VERDICTS
-from privrep.results import COLUMNS, cell_row
+from privrep.results import cell_row
 from privrep.settings import ConfigError, Study, misnamed
 from privrep.studies.figure2 import judge_readings
 
@@ -101,10 +102,10 @@ def judged_claims(number: float) -> list[dict]:
 @cache
 def made_up_cells(study: str, number: float) -> pd.DataFrame:
     """cells.csv of a study with its planned cells, and one number for whatever is known after the run."""
-    cells = pd.DataFrame([cell_row(cell) for cell in expand(study_of(study))], columns=list(COLUMNS))
-    results = list(COLUMNS)[list(COLUMNS).index("dist2") :]
-    filled = {name: cells[name].where(cells[name].notna(), number).infer_objects() for name in results}
-    return cells.assign(status="ok", **filled)
+    settings = study_of(study)
+    planned = pd.DataFrame([cell_row(cell) for cell in expand(settings)])
+    known_after = [name for name in study_columns(settings) if name not in planned]
+    return planned.assign(**dict.fromkeys(known_after, number) | {"status": "ok", "reason": None})
 
 
 @cache

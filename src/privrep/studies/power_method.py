@@ -2,7 +2,7 @@
 B-TG.1, B-LG.1).
 
 The runs of a cell share the data and have noise of their own; repetitions are data draws. The noisy power method of Theorem G.1 and
-selection among made-up candidates need no users: they are computed here.
+selection among made-up candidates need no users.
 """
 
 from __future__ import annotations
@@ -16,34 +16,24 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from privrep.algorithms.candidate_selection import select
-from privrep.instruments.noisy_power_method import noisy_power_method
+from privrep.instruments.made_up_candidates import trials_needed
 from privrep.intervals import bootstrap_measures, student
 from privrep.laws import shared, shen2023
 from privrep.measure import Measure, bare, exact, share
-from privrep.rng import stream
-from privrep.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
+from privrep.scaling import fit_all, fit_measures
 from privrep.settings import Analysis
-from privrep.subspace import dist2, planted_subspace, random_subspace
+from privrep.subspace import dist2
 
 TARGET, CANDIDATE = 0.2, 0.01
 """eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run."""
-PROBABILITIES, FAILURES, TRIALS = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01), 150
-"""Made-up candidates: probability that one is good, failure probabilities asked for, and trials for each pair."""
+PROBABILITIES, FAILURES = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01)
+"""Probability that a candidate is good, and failure probabilities asked for, in the binomial law."""
 DIM, RANK = 12, 2
-"""Size of the made-up candidates."""
-GAPS, DIMS, BLOCKS, RUNS, NEAR = (0.02, 0.04, 0.08, 0.16), (10, 30, 90, 270), 8, 54, 0.1
-"""Noisy power method: gaps 1 - s_{k+1}/s_k, dimensions, repetitions, runs in each, and the accuracy eps. An iteration gains
--ln(1 - gap), which is the gap itself for small gaps alone."""
-LOG_GAP = 0.32
-"""The gap of the sweep in d."""
-FAR_TAU = 1e3
-"""tau in the sweeps of the gap and of d: large, so that all runs end well."""
+"""Size at which a candidate that passes is as far off as it can be."""
 BOOTSTRAP = 200
 """Bootstrap draws for the measures that are no exponents."""
 OUTSIDE = "not reached within the values that were run"
 """Why an interpolated number is NaN."""
-TAUS, TAU_RUNS, TAU_GAP, TAU_DIM = (2, 4, 8, 16), 1000, 0.5, 20
-"""For its failures: tau of Theorem G.1, runs for each, the gap and the dimension."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +43,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     the root mean square sine, and its law, times k. over_logs, privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the
     logarithms of the prescribed clip. run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), which is proportional to the mu of a run of
     fixed accuracy where the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k. norm_ratio : largest ||Y_i|| over
-    ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
+    ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5. inverse_gap, log_term, iterations_law : of
+    the noisy power method, 1 / gap, ln(k d / eps), and the iterations from the same starts without a perturbation.
     """
     runs = cells["algorithm"] == "power_method"
     sizes = cells.loc[runs, ["dim", "rank", "init_samples", "zeta"]]
@@ -83,7 +74,18 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
         },
         index=rows.index,
     )
-    return pd.concat([cells, laws], axis=1).copy()
+    return pd.concat([cells, laws, noisy_laws(cells[cells["algorithm"] == "noisy_power_method"])], axis=1).copy()
+
+
+def noisy_laws(rows: pd.DataFrame) -> pd.DataFrame:
+    """inverse_gap, log_term, and iterations_law = (ln tan - ln eps) / -ln(1 - gap) of the noisy power method."""
+    return pd.DataFrame(
+        {
+            "inverse_gap": 1 / rows["gap"],
+            "log_term": np.log(rows["rank"] * rows["dim"] / rows["accuracy"]),
+            "iterations_law": (rows["start_log_tangent"] - np.log(rows["accuracy"])) / -np.log1p(-rows["gap"]),
+        }
+    )
 
 
 def picked(rows: pd.DataFrame, pick: np.ndarray | None) -> pd.DataFrame:
@@ -232,25 +234,6 @@ def worst_that_passes(accuracy: float) -> float:
     return dist2(candidates[chosen.index], truth)
 
 
-def candidates(count: int, probability: float, bad: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Made-up candidates (count, d, k) and the truth: good ones at a random distance up to eps_i, bad ones just above eps_0, all the
-    same (`alike`) or in directions of their own (`scattered`)."""
-    truth = random_subspace(DIM, RANK, rng)
-    wrong = planted_subspace(truth, TARGET * 1.001, rng)
-    found = []
-    for good in rng.random(count) < probability:
-        if good:
-            found.append(planted_subspace(truth, CANDIDATE * rng.random(), rng))
-        else:
-            found.append(wrong if bad == "alike" else planted_subspace(truth, TARGET * 1.001, rng))
-    return np.array(found), truth
-
-
-def trials_needed(probability: float, failure: float) -> int:
-    """T_0 = 8 p ln(1/delta') of Lemma F.3, rounded up."""
-    return int(np.ceil(8 * probability * np.log(1 / failure)))
-
-
 def successes_left(probability: float) -> tuple[float, str]:
     """What eq. (99) with the printed t = T_0 / 2 guarantees, p T_0 - t successes, over the T_0 / 2 that the proof concludes."""
     return 2 * probability - 1, f"p = {probability:g}: {probability - 0.5:g} T_0 successes"
@@ -264,113 +247,51 @@ def expected_failure(probability: float, failure: float) -> float:
     return float(few + tie)
 
 
-def failure_points() -> pd.DataFrame:
-    """How often selection among made-up candidates fails: none passes, or the selected one is farther than eps_0."""
-    points = []
-    for probability in PROBABILITIES:
-        for failure in FAILURES:
-            count = trials_needed(probability, failure)
-            for bad in ("alike", "scattered"):
-                rng = stream(0, "candidates", {"probability": probability, "failure": failure, "bad": bad})
-                failed = 0
-                for _ in range(TRIALS):
-                    some, truth = candidates(count, probability, bad, rng)
-                    chosen = select(some, CANDIDATE)
-                    failed += not chosen.passed or dist2(some[chosen.index], truth) > TARGET
-                ends = stats.binomtest(failed, TRIALS).proportion_ci()
-                points.append(
-                    {"probability": probability, "asked": failure, "candidates": count, "bad": bad}
-                    | {"failed": failed / TRIALS, "ci_low": ends.low, "ci_high": ends.high}
-                    | {"predicted": expected_failure(probability, failure)}
-                )
-    return pd.DataFrame(points)
+def with_intervals(points: pd.DataFrame) -> pd.DataFrame:
+    """Counts `failed` of `tried` as a share, with its Clopper-Pearson interval."""
+    counts = points[["failed", "tried"]].astype(int).to_numpy()
+    ends = [stats.binomtest(int(failed), int(tried)).proportion_ci() for failed, tried in counts]
+    shares = points["failed"] / points["tried"]
+    return points.assign(failed=shares, ci_low=[one.low for one in ends], ci_high=[one.high for one in ends])
 
 
-def limit_noise(basis: np.ndarray, rank: int, gap: float, tau: float) -> np.ndarray:
-    """The perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G, of norm
-    gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U in fixed directions. U are the first axes; (..., d, k)."""
-    dim = basis.shape[-2]
-    inward = min(gap / (5 * tau * np.sqrt(rank * dim)), NEAR * gap / 5)
-    left, _, right = np.linalg.svd(basis[..., :rank, :])
-    push = np.zeros_like(basis)
-    push[..., :rank, :] = -inward * (left @ right)
-    push[..., rank : 2 * rank, :] = np.sqrt((NEAR * gap / 5) ** 2 - inward**2) * np.eye(rank)
-    return push
+def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """How often selection among made-up candidates fails, and what the binomial law says."""
+    rows = cells[cells["series"] == "candidates"]
+    keys = ["good_share", "failure", "candidates", "bad"]
+    counts = rows.assign(failed=(rows["failed_share"] * rows["selections"]).round(), tried=rows["selections"])
+    points = counts.groupby(keys, sort=False)[["failed", "tried"]].sum().reset_index()
+    law = [expected_failure(p, asked) for p, asked in zip(points["good_share"], points["failure"], strict=True)]
+    return with_intervals(points).assign(predicted=law)
 
 
-def npm_distances(dim: int, gap: float, tau: float, iterations: int, runs: int, seed: int) -> np.ndarray:
-    """||(I - X_l X_l^T) U|| of the noisy power method on diag(1, .., 1, 1 - gap, ..), (iterations, runs)."""
-    rng = stream(0, "noisy-power-method", {"dim": dim, "gap": gap, "tau": tau, "seed": seed})
-    matrix = np.diag(np.where(np.arange(dim) < RANK, 1.0, 1 - gap))
-    start = np.linalg.qr(rng.standard_normal((runs, dim, RANK)))[0]
-    path = noisy_power_method(matrix, start, iterations, partial(limit_noise, rank=RANK, gap=gap, tau=tau))
-    cosine = np.linalg.svd(path[..., :RANK, :], compute_uv=False)[..., -1]
-    return np.sqrt(np.maximum(0, 1 - cosine**2))
-
-
-def log_start(dim: int) -> float:
-    """Mean of ln tan of the largest angle of a random start."""
-    rng = stream(0, "log-start", {"dim": dim})
-    overlap = np.linalg.qr(rng.standard_normal((2000, dim, RANK)))[0][:, :RANK]
-    cosine = np.linalg.svd(overlap, compute_uv=False)[:, -1]
-    return float(np.log(np.sqrt(1 - cosine**2) / cosine).mean())
-
-
-def npm_iterations(settings: list[tuple[int, float]]) -> np.ndarray:
-    """Mean number of iterations until dist2 <= `NEAR`, for settings (dim, gap): (settings, blocks)."""
-    found = []
-    for dim, gap in settings:
-        limit = int(2 * np.log(RANK * dim / NEAR) / gap)
-        paths = [npm_distances(dim, gap, FAR_TAU, limit, RUNS, block) for block in range(BLOCKS)]
-        found.append([np.mean((path > NEAR).sum(axis=0) + 1) for path in paths])
-    return np.array(found)
-
-
-def npm_law(dim: int, gap: float) -> float:
-    """The same without noise: ln(tan / eps) over -ln(1 - gap)."""
-    return (log_start(dim) - np.log(NEAR)) / -np.log(1 - gap)
-
-
-def with_npm_fits(fits: dict[str, Fit], window: Window) -> dict[str, Fit]:
-    """The fits of the study, and that of the iterations of the noisy power method against the inverse gap, which has no cells."""
-    settings = [(40, gap) for gap in GAPS]
-    law = np.array([npm_law(*one) for one in settings])
-    spec = Spec(name="steps gap", series="", axis="inverse_gap", response="iterations", prediction="law", power=1)
-    zero, used = np.zeros(len(GAPS)), [""] * len(GAPS)
-    return fits | {"steps gap": fit(Sweep(spec, window, 1 / np.array(GAPS), npm_iterations(settings), zero, law, used))}
-
-
-def log_points() -> pd.DataFrame:
-    """Iterations against ln(k d / eps), by d at one gap: mean over the blocks, its 95 % interval, and the law.
+def log_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Iterations against ln(k d / eps), by d at one gap: mean over the repetitions, its 95 % interval, and the law.
 
     The logarithm spans a factor 1.6 over these d, too little for an exponent."""
-    settings = [(dim, LOG_GAP) for dim in DIMS]
-    counts = npm_iterations(settings)
-    half = student(BLOCKS) * counts.std(axis=1, ddof=1) / np.sqrt(BLOCKS)
-    points = {"dim": DIMS, "log_term": np.log(RANK * np.array(DIMS) / NEAR), "iterations": counts.mean(axis=1)}
-    return pd.DataFrame(points | {"half": half, "predicted": [npm_law(*one) for one in settings]})
+    grouped = cells[cells["series"] == "noisy-d"].groupby("dim")
+    needed = grouped["iterations_needed"]
+    points = grouped[["log_term", "iterations_law"]].mean().assign(iterations=needed.mean(), repetitions=needed.count())
+    half = [student(int(count)) for count in points["repetitions"]] * needed.std() / np.sqrt(points["repetitions"])
+    return points.assign(half=half).rename(columns={"iterations_law": "predicted"}).reset_index()
 
 
-def log_ratio() -> Measure:
+def log_ratio(cells: pd.DataFrame) -> Measure:
     """Iterations at the largest d over those at the smallest, over the same ratio of ln(k d / eps): at most 1 where they grow as
     slowly as the theorem says."""
-    points = log_points()
+    points = log_points(cells)
     first, last = points.iloc[0], points.iloc[-1]
     value = last["iterations"] / first["iterations"] / (last["log_term"] / first["log_term"])
     half = value * np.hypot(last["half"] / last["iterations"], first["half"] / first["iterations"])
-    note = f"d = {DIMS[-1]} over d = {DIMS[0]}"
-    return Measure("iterations over ln(k d / eps)", value, value - half, value + half, BLOCKS, note)
+    note = f"d = {last['dim']:g} over d = {first['dim']:g}"
+    return Measure("iterations over ln(k d / eps)", value, value - half, value + half, int(last["repetitions"]), note)
 
 
-def tau_points() -> pd.DataFrame:
+def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d tau / eps) iterations, against tau."""
-    points = []
-    for tau in TAUS:
-        limit = int(4 / TAU_GAP * np.log(RANK * TAU_DIM * tau / NEAR))
-        failed = int((npm_distances(TAU_DIM, TAU_GAP, tau, limit, TAU_RUNS, 0)[-1] > NEAR).sum())
-        ends = stats.binomtest(failed, TAU_RUNS).proportion_ci()
-        points.append({"tau": tau, "failed": failed / TAU_RUNS, "ci_low": ends.low, "ci_high": ends.high})
-    return pd.DataFrame(points)
+    rows = cells[cells["series"] == "noisy-tau"]
+    counts = rows.assign(failed=((1 - rows["runs_within"]) * rows["starts"]).round(), tried=rows["starts"])
+    return with_intervals(counts.groupby("tau")[["failed", "tried"]].sum().reset_index())
 
 
 def shared_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
@@ -472,9 +393,9 @@ def selection_measures(cells: pd.DataFrame) -> list[Measure]:
         )
         for probability in PROBABILITIES
     ]
-    for _, row in failure_points().iterrows():
-        name = f"failure, p = {row['probability']:g}, asked {row['asked']:g}, {row['bad']}"
-        found.append(proportion(name, row, "failed", f"T_0 = {row['candidates']}, {TRIALS} trials"))
+    for _, row in failure_points(cells).iterrows():
+        name = f"failure, p = {row['good_share']:g}, asked {row['failure']:g}, {row['bad']}"
+        found.append(proportion(name, row, "failed", f"T_0 = {row['candidates']:g}, {row['tried']:g} selections"))
     real = cells[(cells["series"] == "select") & (cells["noise_multiplier"] > 0)]
     ends = stats.binomtest(int(real["selection_passed"].sum()), len(real)).proportion_ci()
     row = pd.Series({"passed": real["selection_passed"].mean(), "ci_low": ends.low, "ci_high": ends.high})
@@ -482,17 +403,17 @@ def selection_measures(cells: pd.DataFrame) -> list[Measure]:
     found.append(
         proportion("real starts that pass", row, "passed", f"{len(real)} selections on {row['draws']:g} data sets")
     )
-    taus = tau_points()
+    taus = tau_points(cells)
     worst = taus.assign(**{name: taus[name] * taus["tau"] for name in ("failed", "ci_low", "ci_high")})
     row = worst.loc[worst["failed"].idxmax()]
-    found.append(proportion("failures times tau", row, "failed", f"{TAU_RUNS} runs for each tau"))
+    found.append(proportion("failures times tau", row, "failed", f"{row['tried']:g} runs for each tau"))
     return found
 
 
 def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     """All exponents and constants, contraction, clip, success, cost, selection, and Theorem G.1."""
     cells = with_predictions(cells)
-    found = [*fit_measures(with_npm_fits(fit_all(study, cells), study.window)), log_ratio()]
+    found = [*fit_measures(fit_all(study, cells)), log_ratio(cells)]
     for series, statistic, missing in (
         ("contract", iteration_extremes, ""),
         ("clip", clip_ratios, ""),
