@@ -10,7 +10,6 @@ about learning.
 
 import importlib
 import math
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import SimpleNamespace
@@ -28,7 +27,7 @@ from privrep.rng import Streams, stream
 from privrep.scoring import SCORES
 from privrep.splits import count, split_samples
 from privrep.subspace import dist_frobenius, random_subspace
-from privrep.task import ROOMS, Outcome, Task, load_options
+from privrep.task import Outcome, Task, load_options, methods, options_class
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6
@@ -307,16 +306,6 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_private_case = pytest.mark.parametrize("case", PRIVATE, ids=str)
 
 
-def modules() -> dict[str, object]:
-    """Name -> module of every file that defines `Options`, algorithms and instruments."""
-    found = {
-        name: importlib.import_module(f"privrep.{room}.{name}")
-        for room in ROOMS
-        for _, name, _ in pkgutil.iter_modules(importlib.import_module(f"privrep.{room}").__path__)
-    }
-    return {name: module for name, module in found.items() if hasattr(module, "Options")}
-
-
 def run(case: Case, *, budget: Budget | FixedNoise | None = None, users=None, noise_seed=0) -> tuple[Outcome, Task]:
     if budget is None and case.audit:
         budget = Budget(2.0, DELTA, "exact")
@@ -334,17 +323,19 @@ def score(outcome: Outcome, task: Task) -> float:
 
 SEARCHES = {"smallest_users", "smallest_users_centaur"}
 """Many fits of another algorithm: no budget of its own, tested in a file of its own."""
+WITHOUT_USERS = {"noisy_power_method", "made_up_candidates"}
+"""Simulations of what a theorem is about, without users: tested in a file of their own."""
 
 
 def test_every_file_has_an_entry():
     """A new algorithm is not left untested."""
-    assert set(modules()) == {case.name for case in CASES} | SEARCHES
+    assert set(methods()) == {case.name for case in CASES} | SEARCHES | WITHOUT_USERS
 
 
-@pytest.mark.parametrize("name", modules())
+@pytest.mark.parametrize("name", methods())
 def test_interface(name):
     """A frozen dataclass of options with `build`, and a docstring, or that of its base, that names its options."""
-    algorithm = modules()[name].Options
+    algorithm = options_class(name)
     assert is_dataclass(algorithm)
     assert algorithm.__dataclass_params__.frozen
     assert callable(algorithm.build)
@@ -352,6 +343,7 @@ def test_interface(name):
     for option in fields(algorithm):
         docs = [importlib.import_module(algorithm.__module__).__doc__, *(base.__doc__ for base in algorithm.__mro__)]
         assert any(option.name in doc for doc in docs)
+        assert option.name in algorithm.columns
 
 
 @every_case

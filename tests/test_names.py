@@ -11,7 +11,6 @@ from privrep.catalogue import read_claims
 from privrep.config import read_config, read_study, study_names
 from privrep.measure import check_names, exact
 from privrep.names import check_claims, check_fits, checked_claims, expanded, measured
-from privrep.results import COLUMNS
 from privrep.settings import ConfigError, MeasureSettings
 from privrep.tables import read_rows
 
@@ -128,9 +127,9 @@ def test_a_fit_of_no_column_is_named(studies, key):
     study = studies["init_rates"]
     fit = study.fits["privacy n dist2"]
     broken = study.model_copy(update={"fits": {"privacy n dist2": fit.model_copy(update={key: "privacy_3"})}})
-    check_fits(study, COLUMNS)
+    check_fits(study)
     with pytest.raises(ConfigError) as caught:
-        check_fits(broken, COLUMNS)
+        check_fits(broken)
     start = f"config/studies/init_rates.yaml: fits.privacy n dist2.{key}: 'privacy_3' is no column"
     assert str(caught.value).startswith(start)
     assert "the nearest is 'privacy_" in str(caught.value)

@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from privrep.studies import power_method
 from privrep.studies.power_method import (
-    DIMS,
     TARGET,
     beyond,
     costs,
@@ -85,44 +83,47 @@ def test_success_has_exact_ends(good):
     np.testing.assert_allclose(points[["ci_low", "ci_high"]].iloc[0], clopper_pearson(good, 20), rtol=1e-9)
 
 
-def test_failures_against_tau_have_exact_ends(monkeypatch):
-    """Few runs fail, so that a normal interval would end below 0, or have no width where none fails."""
-    failed = [0, 1, 3, 50]
-
-    def distances(dim, gap, tau, limit, count, stream):
-        # The last iteration alone counts.
-        last = np.where(np.arange(count) < failed[power_method.TAUS.index(tau)], 1.0, 0.0)
-        return np.stack([np.ones(count), last])
-
-    monkeypatch.setattr(power_method, "TAUS", (2, 4, 8, 16))
-    monkeypatch.setattr(power_method, "npm_distances", distances)
-    points = tau_points()
-    assert list(points["failed"]) == [one / power_method.TAU_RUNS for one in failed]
-    expected = [clopper_pearson(one, power_method.TAU_RUNS) for one in failed]
+def test_failures_against_tau_have_exact_ends():
+    """Few runs fail, so that a normal interval would end below 0, or have no width where none fails. Two repetitions of 50 runs."""
+    shares, taus = [0, 0.02, 0.06, 1], [2, 4, 8, 16]
+    cells = table("noisy-tau", tau=np.repeat(taus, 2), seed=[0, 1] * 4, starts=50, runs_within=1 - np.repeat(shares, 2))
+    points = tau_points(cells)
+    assert list(points["failed"]) == shares
+    expected = [clopper_pearson(round(100 * share), 100) for share in shares]
     np.testing.assert_allclose(points[["ci_low", "ci_high"]], expected, rtol=1e-9)
     assert points["ci_low"].min() == 0
 
 
-def test_failures_of_the_selection_have_exact_ends(monkeypatch):
-    """Of 15 trials."""
-    for name, value in (("TRIALS", 15), ("PROBABILITIES", (0.6, 0.99)), ("FAILURES", (0.1,))):
-        monkeypatch.setattr(power_method, name, value)
-    for _, point in failure_points().iterrows():
+def made_up(**columns) -> pd.DataFrame:
+    return table("candidates", selections=5, candidates=3, failure=0.1, bad="alike", **columns)
+
+
+def test_failures_of_the_selection_have_exact_ends():
+    """Of 15 trials, in three repetitions of five."""
+    cells = made_up(good_share=[0.6] * 3 + [0.99] * 3, seed=[0, 1, 2] * 2, failed_share=[0.2, 0.4, 0.6, 0, 0, 0])
+    points = failure_points(cells)
+    assert list(points["failed"]) == [0.4, 0]
+    for _, point in points.iterrows():
         ends = clopper_pearson(round(point["failed"] * 15), 15)
         np.testing.assert_allclose([point["ci_low"], point["ci_high"]], ends, rtol=1e-9)
 
 
-def test_starts_that_pass_have_exact_ends(monkeypatch):
+def test_starts_that_pass_have_exact_ends():
     """All eight pass: the lower end is 0.025^(1/8). Runs without noise do not count."""
-    point = {"probability": 0.9, "asked": 0.1, "bad": "alike", "candidates": 3, "tau": 2}
-    point |= {"failed": 0.1, "ci_low": 0.0, "ci_high": 0.2}
-    for name in ("failure_points", "tau_points"):
-        monkeypatch.setattr(power_method, name, lambda: pd.DataFrame([point]))
     noise = np.array([0.0, 0.0, *[3.0] * 8])
-    cells = table("select", noise_multiplier=noise, seed=range(10), selection_passed=(noise > 0).astype(float))
-    (found,) = [one for one in selection_measures(cells) if one.quantity == "real starts that pass"]
-    assert found.measured == 1
-    assert [found.ci_low, found.ci_high] == pytest.approx(clopper_pearson(8, 8))
+    cells = pd.concat(
+        [
+            table("select", noise_multiplier=noise, seed=range(10), selection_passed=(noise > 0).astype(float)),
+            table("noisy-tau", tau=[2], seed=[0], starts=10, runs_within=[0.9]),
+            made_up(good_share=[0.9], seed=[0], failed_share=[0.2]),
+        ]
+    )
+    found = {one.quantity: one for one in selection_measures(cells)}
+    real = found["real starts that pass"]
+    assert real.measured == 1
+    assert [real.ci_low, real.ci_high] == pytest.approx(clopper_pearson(8, 8))
+    assert found["failures times tau"].measured == pytest.approx(0.2)
+    assert found["failure, p = 0.9, asked 0.1, alike"].measured == pytest.approx(0.2)
 
 
 def test_noise_of_half():
@@ -157,8 +158,14 @@ def test_costs_are_not_carried_beyond_the_noise_that_was_run(largest, reached):
 
 def test_iterations_grow_at_most_as_the_logarithm():
     """The ratio of Theorem G.1 and its interval agree with the points."""
-    points, ratio = log_points(), log_ratio()
-    assert list(points["dim"]) == list(DIMS)
+    dims, spread = [10, 270], np.array([-1, -0.5, 0, 0.5, 1])
+    needed = np.concatenate([10.5 + spread, 13.5 + spread])
+    cells = table("noisy-d", dim=np.repeat(dims, 5), seed=[*range(5)] * 2, iterations_needed=needed)
+    cells = cells.assign(log_term=np.log(2 * cells["dim"] / 0.1), iterations_law=np.repeat([9.0, 12.0], 5))
+    points, ratio = log_points(cells), log_ratio(cells)
+    assert list(points["dim"]) == dims
+    assert list(points["predicted"]) == [9, 12]
+    assert points["half"].iloc[0] == pytest.approx(stats.t.ppf(0.975, 4) * spread.std(ddof=1) / math.sqrt(5))
     shapes = points["iterations"] / points["log_term"]
     assert ratio.measured == pytest.approx(shapes.iloc[-1] / shapes.iloc[0])
     assert ratio.ci_low < ratio.measured < ratio.ci_high < 1
@@ -179,6 +186,7 @@ def test_runs_beyond_a_bound():
 
 def laws(**columns) -> pd.DataFrame:
     common = {"algorithm": "power_method", "users": 4000, "dim": 10, "rank": 2, "init_samples": 8, "zeta": 18.0}
+    common |= dict.fromkeys(("gap", "accuracy", "start_log_tangent"), math.nan)  # of the noisy power method
     common |= {"noise_multiplier": 1.0, "iterations": 6, "runs_dist2": 0.1, "runs_distF": 0.12, "product_norm_max": 9.0}
     return with_predictions(pd.DataFrame([common | columns])).iloc[0]
 

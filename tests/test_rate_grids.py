@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 from privrep.catalogue import read_claims
+from privrep.columns import columns
 from privrep.config import ROOT, read_config, read_study
 from privrep.grids import Cell, expand
 from privrep.laws import jain2021
 from privrep.measure import share
-from privrep.results import COLUMNS, cell_row
+from privrep.results import cell_row
 from privrep.scaling import slope_weights
 from privrep.settings import Spec
 from privrep.setups import init_log_factor, picked, step_log_factor
@@ -38,7 +39,11 @@ def planned(cell: Cell) -> dict:
     """A row of the results table as far as it is known before the run; errors are placeholders."""
     fitter, problem = cell.chosen, cell.problem
     method = fitter.build(problem)
-    row = dict.fromkeys(COLUMNS, np.nan) | cell_row(cell) | {"distF": 0.001, "dist2": 0.001, "excess_risk": 0.001}
+    row = (
+        dict.fromkeys(columns([cell.algorithm]), np.nan)
+        | cell_row(cell)
+        | {"distF": 0.001, "dist2": 0.001, "excess_risk": 0.001}
+    )
     if row["noise_multiplier"] is np.nan and cell.budget is not None:
         row["noise_multiplier"] = cell.budget.noise_multiplier(method.cost, method.theorem)
     if hasattr(fitter, "clip_feature"):

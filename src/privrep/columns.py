@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from privrep.scoring import SCORE_COLUMNS
 from privrep.settings import Simulation
-from privrep.task import options_class
+from privrep.task import methods, options_class
 
 IDENTITY = {
     "study": "study that the cell belongs to",
@@ -80,3 +80,13 @@ def check_columns(row: dict) -> None:
     unknown = [name for name in row if name not in columns([row["algorithm"]])]
     if unknown:
         raise ValueError(f"{row['algorithm']} writes {unknown[0]!r}; its Options.columns must say what that is")
+
+
+def dictionary() -> str:
+    """All columns of all tables by owner, as Markdown."""
+    lines = ["# Columns of cells.csv", "", "Written by `python workflow/scripts/list_columns.py` from the code."]
+    owners = {"Every study": IDENTITY | RESULTS} | {f"`{name}`": own_columns(name) for name in methods()}
+    for title, owned in owners.items():
+        lines += ["", f"## {title}", "", "| column | meaning |", "|---|---|"]
+        lines += [f"| {name} | {meaning.replace('|', chr(92) + '|')} |" for name, meaning in owned.items()]
+    return "\n".join(lines) + "\n"

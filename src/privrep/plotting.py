@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -14,6 +15,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -105,9 +108,14 @@ def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    for kind, metadata in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
+    # savefig draws each picture twice, the first time for the layout that stands already.
+    pictures = {
+        "svg": partial(FigureCanvasSVG(figure).print_svg, metadata={"Date": None}),
+        "pdf": partial(FigureCanvasPdf(figure).print_pdf, metadata={"CreationDate": None}),
+    }
+    for kind, write in pictures.items():
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{kind}")
-        figure.savefig(temporary, format=kind, metadata=metadata)
+        write(temporary)
         os.replace(temporary, path.with_suffix(f".{kind}"))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.csv")
     numbers.to_csv(temporary, index=False, lineterminator="\n")

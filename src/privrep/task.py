@@ -8,6 +8,7 @@ instrument of analysis (`privrep.instruments`) is given the whole task, truth in
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Protocol
@@ -189,6 +190,13 @@ def options_class(name: str) -> type[MethodOptions]:
     if not hasattr(module, "Options"):
         raise ValueError(f"algorithm is {name!r}; that file is a step of other algorithms and cannot run alone")
     return module.Options
+
+
+def methods() -> list[str]:
+    """Names of all files of the rooms that can be named in a study's settings."""
+    packages = [importlib.import_module(f"privrep.{room}").__path__ for room in ROOMS]
+    names = [one.name for package in packages for one in pkgutil.iter_modules(package)]
+    return [name for name in names if hasattr(_module(name), "Options")]
 
 
 def _module(name: str):
