@@ -106,7 +106,7 @@ def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
     The layout is made once and kept, so that both pictures show the same; making it costs as much as drawing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
     # savefig draws each picture twice, the first time for the layout that stands already.
     pictures = {

@@ -15,7 +15,7 @@ from string import Template
 import jupytext
 import latex2mathml.converter
 import nbformat
-from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import ExecutePreprocessor
 
 SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
@@ -48,37 +48,19 @@ def execute(notebook: Path, folder: Path, environment: dict[str, str]) -> nbform
 
 
 def body(notebook: nbformat.NotebookNode) -> str:
-    """Outputs and text of an executed notebook as HTML, without inputs, prompts and cell ids."""
+    """Text and outputs of an executed notebook as HTML, without inputs and what was printed."""
+    parts = []
     for cell in notebook.cells:
-        cell["outputs"] = [item for item in cell.get("outputs", []) if item["output_type"] != "stream"]
-    exporter = HTMLExporter(
-        template_name="basic",
-        exclude_input=True,
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        exclude_anchor_links=True,
-        sanitize_html=False,
-    )
-    content, _ = exporter.from_notebook_node(notebook)
-    return unwrap(content)
+        if cell.cell_type == "markdown":
+            parts.append(from_markdown(cell.source))
+        for data in (output["data"] for output in cell.get("outputs", ()) if "data" in output):
+            parts.append(data["text/html"] if "text/html" in data else from_markdown(data["text/markdown"]))
+    return "\n".join(parts)
 
 
-def unwrap(content: str) -> str:
-    """Drop the boxes that nbconvert puts around cells; they carry random ids and no meaning."""
-    kept, open_boxes = [], []
-    for piece in re.split(r"(</?div\b[^>]*>)", content):
-        if piece.startswith("<div"):
-            names = re.search(r'class="([^"]*)"', piece)
-            box = bool(
-                names and re.search(r"\b(cell|jp-\w+|output\w*|rendered_html|text_cell\w*|inner_cell)\b", names[1])
-            )
-            open_boxes.append(box)
-            if box:
-                continue
-        elif piece.startswith("</div") and open_boxes and open_boxes.pop():
-            continue
-        kept.append(piece)
-    return re.sub(r"\n\s*\n+", "\n", "".join(kept)).strip()
+def from_markdown(source: str) -> str:
+    """Markdown as HTML, with its formulas left as they are."""
+    return MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
 
 
 def formula(latex: str, display: str) -> str:

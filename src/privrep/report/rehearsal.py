@@ -100,11 +100,16 @@ def judged_claims(number: float) -> list[dict]:
 
 
 @cache
+def planned_cells(study: str) -> pd.DataFrame:
+    """What is known of a study's cells before they are run."""
+    return pd.DataFrame([cell_row(cell) for cell in expand(study_of(study))])
+
+
+@cache
 def made_up_cells(study: str, number: float) -> pd.DataFrame:
     """cells.csv of a study with its planned cells, and one number for whatever is known after the run."""
-    settings = study_of(study)
-    planned = pd.DataFrame([cell_row(cell) for cell in expand(settings)])
-    known_after = [name for name in study_columns(settings) if name not in planned]
+    planned = planned_cells(study)
+    known_after = [name for name in study_columns(study_of(study)) if name not in planned]
     return planned.assign(**dict.fromkeys(known_after, number) | {"status": "ok", "reason": None})
 
 
