@@ -3,6 +3,7 @@ import ast
 import functools
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,22 @@ SIMULATED = [name for name, study in STUDIES.items() if study.series]
 STUDIES_OF_PAPER = {}
 for name, study in STUDIES.items():
     STUDIES_OF_PAPER.setdefault(study.paper, []).append(name)
+
+
+# Jobs wait until there is memory for them; --resources mem_mb=... says otherwise.
+MEMORY_MB = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+if "mem_mb" not in workflow.global_resources:
+    workflow.register_resource("mem_mb", MEMORY_MB)
+
+
+def memory(peak_mb):
+    """What a job asks for: its peak, or all there is."""
+    return min(peak_mb, workflow.global_resources["mem_mb"].value)
+
+
+# A shard keeps one data set up to the budget, and beside it Python, its libraries and the work on a block.
+SHARD_MB = memory(CONFIG.memory_budget_mb + 300)
+TABLE_MB = memory(500)
 
 
 wildcard_constraints:

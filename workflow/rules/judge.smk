@@ -21,6 +21,8 @@ for study in STUDIES:
         conda:
             "../../environment.yml"
         threads: 1
+        resources:
+            mem_mb=TABLE_MB,
         shell:
             "python workflow/scripts/measure_study.py --settings {input.settings} --cells {input.cells}"
             " --output {output} > {log} 2>&1"
@@ -41,6 +43,8 @@ for study in STUDIES:
         conda:
             "../../environment.yml"
         threads: 1
+        resources:
+            mem_mb=TABLE_MB,
         params:
             figures=Path(FIGURES),
         shell:
@@ -61,6 +65,8 @@ rule check_errata:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=TABLE_MB,
     shell:
         "python workflow/scripts/check_errata.py --texts {input.texts} --output {output} > {log} 2>&1"
 
@@ -79,6 +85,8 @@ rule judge_claims:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=TABLE_MB,
     params:
         scale=CONFIG.scale,
         figures=Path(FIGURES),

@@ -17,6 +17,8 @@ rule write_provenance:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=TABLE_MB,
     params:
         config=json.dumps(dict(config)),
         jobs=job_benchmarks(),
@@ -49,6 +51,8 @@ rule render_report:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=TABLE_MB,
     params:
         results=Path(RESULTS),
         figures=Path(FIGURES),

@@ -15,6 +15,8 @@ rule run_shard:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=SHARD_MB,
     shell:
         "python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} > {log} 2>&1"
@@ -36,6 +38,8 @@ rule merge_cells:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=TABLE_MB,
     shell:
         "python workflow/scripts/merge_cells.py --settings {input.settings} --cells {input.cells}"
         " --timings {input.timings} --output {output.cells} --output-timings {output.timings} > {log} 2>&1"

@@ -1,0 +1,164 @@
+"""What CONTRIBUTING says of adding an algorithm and a study, done in a copy: one new file, and six places, nothing else."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+from workflow_helpers import ROOT, copy_project, snakemake
+
+ALGORITHM = '''"""Made up: the mean of y x over first samples, clipped; learns the direction that all users share."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.passes import total
+from privrep.privacy.accounting import sequential_theorem
+from privrep.privacy.clipping import clip_factor
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.subspace import orthonormalise
+from privrep.task import Iterate
+
+
+@dataclass(frozen=True)
+class Direction:
+    clip: float
+    cost = GAUSSIAN_COST
+    theorem = sequential_theorem(GAUSSIAN_COST)
+
+    def fit(self, users, release):
+        def clipped(block):
+            products = block.features[0] * block.labels[0][:, None]
+            return clip_factor(np.linalg.norm(products, axis=1), self.clip) @ products
+
+        mean = release.vector("direction", total(users, clipped, release.users), bound=self.clip)
+        yield Iterate(orthonormalise(mean[:, None]), log={"length": float(np.linalg.norm(mean) / users.problem.users)})
+
+
+@dataclass(frozen=True)
+class Options:
+    toy_clip: float
+    scores = ()
+    columns: ClassVar = {"toy_clip": "clipping bound of y x", "length": "length of the released mean"}
+
+    def build(self, problem):
+        return Direction(self.toy_clip)
+'''
+STUDY = """
+study: toy
+paper: jain2021
+figures: [jain2021/toy]
+problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 1.0}
+delta: 1.0e-6
+shards: 1
+cells_per_draw: 10
+cost_cpu_seconds: 1
+grids:
+  n: {users: [200, 400, 800, 1600], noise_multiplier: [0.5], seed: 5}
+series:
+  n: {algorithm: toy_direction, grid: n, options: {toy_clip: 3.0}}
+fits:
+  toy n: {series: n, axis: users, response: dist2}
+window: {saturation: 1.0}
+quantities: [mean length]
+"""
+MEASURES = '''"""Made up."""
+
+from privrep.measure import exact
+from privrep.scaling import fit_all, fit_measures
+
+
+def measure(cells, study):
+    return [*fit_measures(fit_all(study, cells)), exact("mean length", float(cells["length"].mean()))]
+'''
+FIGURES = '''"""Made up."""
+
+from privrep.figures.sweeps import draw_fits
+from privrep.scaling import fit_all
+
+
+def draw(cells, study):
+    return {"jain2021/toy": draw_fits(fit_all(study, cells), {"toy n": "n"}, study.claimed, "dist2")}
+'''
+CAPTION = "  jain2021/toy: Made up, at d = {n.dim}.\n"
+CLAIM = """  - id: A-TOY
+    place: nowhere
+    statement: "The error falls as 1 / sqrt(n)."
+    kind: identity
+    study: toy
+    figure: jain2021/toy
+    scales: [tiny]
+    quantities:
+      - {quantity: exponent of n, measure: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
+      - {quantity: length, measure: mean length, rule: at_least, value: 0.5}
+"""
+SECTION = "\n# %%\nsection('toy', lambda run: 'A made-up finding.', {'jain2021/toy': 'Made up'})\n"
+
+
+def put(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1, (path, old)
+    path.write_text(text.replace(old, new))
+
+
+def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
+    """The run has the algorithm's own columns, the claim its verdict, the page the figure; no file of another study was touched."""
+    folder = copy_project(tmp_path / "copy")
+    new = {
+        "src/privrep/algorithms/toy_direction.py": ALGORITHM,
+        "config/studies/toy.yaml": STUDY,
+        "src/privrep/studies/toy.py": MEASURES,
+        "src/privrep/figures/toy.py": FIGURES,
+    }
+    for path, text in new.items():
+        (folder / path).write_text(text)
+    put(folder / "config/config.yaml", "studies:\n", "studies:\n  - toy\n")
+    put(folder / "config/claims/jain2021.yaml", "captions:\n", f"captions:\n{CAPTION}")
+    put(folder / "config/claims/jain2021.yaml", "\nclaims:\n", f"\nclaims:\n{CLAIM}")
+    notebook = folder / "workflow/notebooks/report.py"
+    notebook.write_text(notebook.read_text() + SECTION)
+    (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [toy]\n")
+
+    snakemake(folder, "-j2", "all")
+    with open(folder / "results/tiny/toy/cells.csv") as file:
+        cells = list(csv.DictReader(file))
+    assert len(cells) == 20
+    assert {row["status"] for row in cells} == {"ok"}
+    assert {row["toy_clip"] for row in cells} == {"3.0"}
+    assert all(float(row["length"]) > 0 and float(row["epsilon_exact"]) > 0 for row in cells)
+    assert "clip_feature" not in cells[0]
+    with open(folder / "results/tiny/reports/claims.csv") as file:
+        verdicts = {row["quantity"]: row["verdict"] for row in csv.DictReader(file) if row["id"] == "A-TOY"}
+    assert verdicts == {"exponent of n": "RATE-EXACT", "length": "HOLDS"}
+    page = (folder / "results/tiny/reports/index.html").read_text()
+    assert "A made-up finding." in page
+    assert re.search(r"Made up, at d\s=\s5\.", page)
+
+
+def test_an_undescribed_column_stops_the_shard(tmp_path):
+    """At its first cell, with the name of the algorithm and of the column."""
+    folder = copy_project(tmp_path / "copy")
+    path = folder / "src/privrep/algorithms/spectral_init.py"
+    put(path, 'log={"zeta": self.label_clip}', 'log={"zeta": self.label_clip, "odd": 1.0}')
+    done = snakemake(folder, "-j1", "results/tiny/init_rates/shards/0.csv", check=False)
+    assert done.returncode
+    assert "spectral_init writes 'odd'; its Options.columns must say what that is" in done.stdout + done.stderr
+
+
+def test_the_guide_names_every_place():
+    """Each file that the test above writes stands in CONTRIBUTING."""
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    for place in (
+        "src/privrep/algorithms/",
+        "tests/test_algorithms_conformance.py",
+        "config/studies/<name>.yaml",
+        "src/privrep/studies/<name>.py",
+        "src/privrep/figures/<name>.py",
+        "config/claims/<paper>.yaml",
+        "config/config.yaml",
+        "workflow/notebooks/report.py",
+    ):
+        assert place in guide, place
