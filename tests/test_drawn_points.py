@@ -54,7 +54,7 @@ def _breakdown(numbers: pd.DataFrame) -> pd.DataFrame:
 
 def _selection(numbers: pd.DataFrame) -> pd.DataFrame:
     shown = {name: numbers[name].clip(lower=1e-3) for name in ("failed", "ci_low", "ci_high")}
-    return pd.concat([pd.DataFrame({"x": numbers["asked"] * shift, **shown}) for shift in (0.93, 1.07)])
+    return pd.concat([pd.DataFrame({"x": numbers["failure"] * shift, **shown}) for shift in (0.93, 1.07)])
 
 
 def _fallbacks(numbers: pd.DataFrame) -> pd.DataFrame:

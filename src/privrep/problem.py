@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -147,7 +147,7 @@ class Truth:
 
 def draw_truth(problem: Problem, master_seed: int) -> Truth:
     """Draw U* from the problem's own stream."""
-    columns: ClassVar = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
+    columns = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
     basis = orthonormalise(columns)
     if problem.truth_law == "orthonormal":
         return Truth(basis, np.eye(problem.rank))

@@ -181,3 +181,6 @@ def check_findings():
 
 onstart:
     check_findings()
+    # With a limit of jobs per second, which Snakemake has by default, each job leaves a timer that wakes the scheduler every second until the
+    # end of the run.
+    workflow.scheduler.job_rate_limiter = None

@@ -11,9 +11,10 @@ from privrep.algorithms.centaur import client, representation_gradients
 from privrep.algorithms.server import Server
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, slope
+from privrep.passes import rows, total
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, Users
+from privrep.problem import Block, Problem, Users
 from privrep.rng import stream
 from privrep.splits import SampleDraws
 from privrep.subspace import dist2, orthonormalise, planted_subspace
@@ -137,11 +138,12 @@ def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarra
     users, half = Users(problem), problem.samples // 2
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, stream(0, "erratum", {"erratum": 43}))
-    gradient, mean = np.zeros(truth.shape), np.zeros(truth.shape)
-    for block in users.blocks():
+
+    def both(block: Block) -> tuple[np.ndarray, np.ndarray]:
         left, heads = representation_gradients(block, np.arange(half), np.arange(half, 2 * half), basis)
-        gradient += left.T @ heads
-        mean += (heads @ basis.T - block.heads @ truth.T).T @ heads
+        return left.T @ heads, (heads @ basis.T - block.heads @ truth.T).T @ heads
+
+    gradient, mean = total(users, both)
     return gradient / problem.users, mean / problem.users
 
 
@@ -167,10 +169,9 @@ def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
     """H of (35): (1/n) sum_i (1/q) sum_j vec(A_ij^T B) vec(A_ij^T B)^T with A_ij = x_ij e_i^T; (nk, nk)."""
     n, k = users.problem.users, users.problem.rank
     matrix = np.zeros((n, k, n, k))
-    for block in users.blocks():
-        projected = block.features @ basis
-        for i in range(block.users):
-            matrix[block.start + i, :, block.start + i] = projected[:, i].T @ projected[:, i] / users.problem.samples
+    (projected,) = rows(users, lambda block: ((block.features @ basis).transpose(1, 0, 2),))
+    for i, own in enumerate(projected):
+        matrix[i, :, i] = own.T @ own / users.problem.samples
     return matrix.reshape(n * k, n * k) / n
 
 
@@ -240,11 +241,9 @@ def e57() -> Finding:
     problem = Problem(2000, 32, 20, 2, head_law="sphere")
     users = Users(problem)
     basis = planted_subspace(users.truth.basis, START, stream(0, "erratum", {"erratum": 57}))
-    norms = []
-    for block in users.blocks():
-        left, heads = representation_gradients(block, np.arange(16), np.arange(16, 32), basis)
-        norms.append(np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1))
-    spare = gradient_threshold("prescribed", 1.0, problem) / np.quantile(np.concatenate(norms), [0.5, 1.0])
+    left, heads = rows(users, lambda block: representation_gradients(block, np.arange(16), np.arange(16, 32), basis))
+    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1)
+    spare = gradient_threshold("prescribed", 1.0, problem) / np.quantile(norms, [0.5, 1.0])
     return Finding(
         f"steady distance over the noise of a round {spell(found)} for kappa = {spell(conditions)}, exponent {power:.2f}; the prescribed "
         f"zeta_g with constant 1 is {spare[1]:.0f} times the largest gradient and {spare[0]:.0f} times the median one",

@@ -12,6 +12,7 @@ from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
 from privrep.heads import FittedHeads, fit_heads, true_heads
 from privrep.laws.jain2021 import noise_ratio
+from privrep.passes import rows
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import MOMENTS_COST, Release, symmetric_noise
@@ -105,7 +106,7 @@ def e25() -> Finding:
     for n in sizes:
         users = Users(Problem(users=n, samples=12, dim=20, rank=2, head_law="sphere"))
         basis = planted_subspace(users.truth.basis, 0.03, stream(0, "erratum", {"erratum": 25}))
-        heads = np.concatenate([fit_heads(block.features, block.labels, basis) for block in users.blocks()])
+        (heads,) = rows(users, lambda block, basis=basis: (fit_heads(block.features, block.labels, basis),))
         norms.append(np.linalg.norm(heads, axis=1).max())
         # mu^2 k lam_k is the largest ||v_j*||^2, which is k here.
         bounds.append(users.problem.rank / n)
@@ -170,8 +171,9 @@ def e28() -> Finding:
     def head_bias(noise: float, samples: int) -> float:
         """||M||_F of the proof at U = U*, where Q = I: M = sum_j (v_j* - v_j) v_j^T (sum_j v_j v_j^T)^-1."""
         users = Users(Problem(200, samples, d, k, label_noise_sd=float(noise), head_law="sphere"))
-        pairs = [(block.heads, fit_heads(block.features, block.labels, users.truth.basis)) for block in users.blocks()]
-        true, fitted = (np.concatenate(heads) for heads in zip(*pairs, strict=True))
+        true, fitted = rows(
+            users, lambda block: (block.heads, fit_heads(block.features, block.labels, users.truth.basis))
+        )
         return float(np.linalg.norm((true - fitted).T @ fitted @ np.linalg.inv(fitted.T @ fitted)))
 
     linear = [head_bias(ratio, constant * (ratio * k + k**2)) for ratio in ratios]

@@ -12,6 +12,7 @@ from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.power_method import clipped_products
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import slope
+from privrep.passes import parts
 from privrep.prescriptions import Size, assumed_samples, fresh_samples, moment_clip, moment_norm, power
 from privrep.problem import Block, Problem, Users
 from privrep.rng import stream
@@ -46,15 +47,15 @@ def e44() -> Finding:
         users = Users(Problem(users=2000, samples=4, dim=64, rank=k, head_law="sphere"))
         basis = random_subspace(users.problem.dim, k, rng)
         # The proof bounds |y|, ||x|| and ||x^T X|| one by one.
-        factors = [
-            (
+        factors = parts(
+            users,
+            lambda block, basis=basis: (
                 np.abs(block.labels).max(),
                 block.feature_norms.max(),
                 np.linalg.norm(block.features @ basis, axis=2).max(),
-            )
-            for block in users.blocks()
-        ]
-        label, length, projected = np.max(factors, axis=0)
+            ),
+        )
+        label, length, projected = np.max(factors, axis=1)
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem)))
     found, correct = slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
     return Finding(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privrep.algorithms.moment_step import SampleClip
+from privrep.passes import total
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.problem import Block, Problem, Users
@@ -21,7 +22,7 @@ def slope(sizes, values) -> float:
 
 def head_moments(users: Users) -> np.ndarray:
     """Sigma = (1/n) sum_j v_j v_j^T, (k, k); its eigenvalues are lam_1, ..., lam_k."""
-    return sum(block.heads.T.astype(float) @ block.heads for block in users.blocks()) / users.problem.users
+    return total(users, lambda block: block.heads.T.astype(float) @ block.heads) / users.problem.users
 
 
 def subspace_risk(users: Users, basis: np.ndarray) -> float:

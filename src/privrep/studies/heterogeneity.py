@@ -20,7 +20,8 @@ from privrep.algorithms.general_centaur import representation_steps
 from privrep.intervals import bootstrap_intervals
 from privrep.laws import shen2023
 from privrep.measure import Measure, share
-from privrep.problem import Problem, Users
+from privrep.passes import rows
+from privrep.problem import Block, Problem, Users
 from privrep.rng import stream
 from privrep.scaling import fit_all, fit_measures
 from privrep.settings import Analysis
@@ -48,6 +49,8 @@ NO_INTERVAL = (
     *(f"{method} over own data, worst run" for method in METHODS),
 )
 """Extremes over runs, and counts of methods."""
+MESSAGES = ("general_centaur", "dp_fedavg", "ppsgd", "pmtl", "centaur", "power_method")
+"""Algorithms whose users' first messages are measured."""
 PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
 """Users and starts from which the rule takes its medians."""
 
@@ -74,23 +77,28 @@ def first_messages(problem: Problem, samples: int, steps: int, step: float, pena
     rng = stream(0, "public", users.problem.axes)
     norms: dict[str, list[np.ndarray]] = {}
 
-    def note(name: str, *factors: np.ndarray) -> None:
-        sizes = [np.linalg.norm(factor.reshape(len(factor), -1), axis=1) for factor in factors]
-        norms.setdefault(name, []).append(np.prod(sizes, axis=0))
+    def norm(*factors: np.ndarray) -> np.ndarray:
+        return np.prod([np.linalg.norm(factor.reshape(len(factor), -1), axis=1) for factor in factors], axis=0)
 
     for _ in range(PUBLIC_STARTS):
         model = start_model(problem.dim, problem.rank, rng)
         basis, order = model[:-1], rng.permutation(problem.samples)
         batches = [rng.permutation(problem.samples)[:samples] for _ in range(steps)]
-        for block in users.blocks():
+
+        def of_block(block: Block, model=model, basis=basis, order=order, batches=batches) -> tuple[np.ndarray, ...]:
             nothing = np.zeros((block.users, problem.rank))
-            rows = block.features * block.labels[:, :, None]
-            note("general_centaur", *representation_steps(block, batches, basis, step))
-            note("dp_fedavg", model_steps(block, batches, model, nothing, step, 0.0)[0])
-            note("ppsgd", model_steps(block, batches, model, nothing, step, step)[0])
-            note("pmtl", pmtl.displacements(block, np.zeros(problem.dim), penalty))
-            note("centaur", *representation_gradients(block, order[:samples], order[samples : 2 * samples], basis))
-            note("power_method", np.einsum("mbd,mbk->bdk", rows, rows @ basis) / problem.samples)
+            weighted = block.features * block.labels[:, :, None]
+            return (
+                norm(*representation_steps(block, batches, basis, step)),
+                norm(model_steps(block, batches, model, nothing, step, 0.0)[0]),
+                norm(model_steps(block, batches, model, nothing, step, step)[0]),
+                norm(pmtl.displacements(block, np.zeros(problem.dim), penalty)),
+                norm(*representation_gradients(block, order[:samples], order[samples : 2 * samples], basis)),
+                norm(np.einsum("mbd,mbk->bdk", weighted, weighted @ basis) / problem.samples),
+            )
+
+        for name, part in zip(MESSAGES, rows(users, of_block), strict=True):
+            norms.setdefault(name, []).append(part)
     return {name: float(np.median(np.concatenate(parts))) for name, parts in norms.items()}
 
 

@@ -247,11 +247,13 @@ def expected_failure(probability: float, failure: float) -> float:
     return float(few + tie)
 
 
-def with_intervals(points: pd.DataFrame) -> pd.DataFrame:
-    """Counts `failed` of `tried` as a share, with its Clopper-Pearson interval."""
-    counts = points[["failed", "tried"]].astype(int).to_numpy()
-    ends = [stats.binomtest(int(failed), int(tried)).proportion_ci() for failed, tried in counts]
-    shares = points["failed"] / points["tried"]
+def failed_shares(cells: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Counts `failed` of `tried` over all repetitions, `draws`, as a share with its Clopper-Pearson interval."""
+    sums = {"failed": ("failed", "sum"), "tried": ("tried", "sum"), "draws": ("seed", "nunique")}
+    points = cells.groupby(keys, sort=False).agg(**sums).reset_index()
+    counts = points[["failed", "tried"]].round().astype(int)
+    ends = [stats.binomtest(int(failed), int(tried)).proportion_ci() for failed, tried in counts.to_numpy()]
+    shares = counts["failed"] / counts["tried"]
     return points.assign(failed=shares, ci_low=[one.low for one in ends], ci_high=[one.high for one in ends])
 
 
@@ -259,10 +261,11 @@ def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
     """How often selection among made-up candidates fails, and what the binomial law says."""
     rows = cells[cells["series"] == "candidates"]
     keys = ["good_share", "failure", "candidates", "bad"]
-    counts = rows.assign(failed=(rows["failed_share"] * rows["selections"]).round(), tried=rows["selections"])
-    points = counts.groupby(keys, sort=False)[["failed", "tried"]].sum().reset_index()
+    points = failed_shares(
+        rows.assign(failed=rows["failed_share"] * rows["selections"], tried=rows["selections"]), keys
+    )
     law = [expected_failure(p, asked) for p, asked in zip(points["good_share"], points["failure"], strict=True)]
-    return with_intervals(points).assign(predicted=law)
+    return points.assign(predicted=law)
 
 
 def log_points(cells: pd.DataFrame) -> pd.DataFrame:
@@ -290,8 +293,7 @@ def log_ratio(cells: pd.DataFrame) -> Measure:
 def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d tau / eps) iterations, against tau."""
     rows = cells[cells["series"] == "noisy-tau"]
-    counts = rows.assign(failed=((1 - rows["runs_within"]) * rows["starts"]).round(), tried=rows["starts"])
-    return with_intervals(counts.groupby("tau")[["failed", "tried"]].sum().reset_index())
+    return failed_shares(rows.assign(failed=(1 - rows["runs_within"]) * rows["starts"], tried=rows["starts"]), ["tau"])
 
 
 def shared_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
