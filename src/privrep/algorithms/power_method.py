@@ -55,7 +55,7 @@ def clipped_products(
     bases : (c, d, k), orthonormal columns in each.
     """
     runs, dim, rank = bases.shape
-    columns: ClassVar = bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
+    columns = bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
     total, lengths = np.zeros((dim, runs * rank)), np.empty((block.users, runs))
     for first in range(0, block.users, TOGETHER):
         part = slice(first, first + TOGETHER)
