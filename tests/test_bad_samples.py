@@ -13,7 +13,7 @@ from conftest import fake_users
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms import centaur, dp_fedavg, general_centaur, pmtl, ppsgd
+from privrep.algorithms import centaur, dp_fedavg, general_centaur, own_data, pmtl, ppsgd
 from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.algorithms.moment_step import SampleClip, UserClip, moments
 from privrep.algorithms.power_method import clipped_products
@@ -180,3 +180,21 @@ def test_data_are_copied_only_where_a_sample_is_bad():
     assert labels[1, 1] != 0
     assert block.features.dtype == block.labels.dtype == np.float32
     assert not block.take(1, 2).features[1].any()
+
+
+@pytest.mark.parametrize("samples", [3, 9])
+@pytest.mark.parametrize("penalty", [0.0, 0.5])
+def test_a_user_alone_fits_what_is_left(samples, penalty):
+    """The model of the samples that count, by the pseudo-inverse; also where fewer than d of more than d are left. Others keep theirs."""
+    rng = np.random.default_rng(3)
+    features, labels = rng.standard_normal((samples, 3, DIM)), rng.standard_normal((samples, 3))
+    whole = Data(features.copy(), labels.copy()).block
+    expected = own_data.own_data_models(whole.features, whole.labels, penalty)
+    features[2 : samples - 1, 0] = math.nan
+    block = Data(features, labels).block
+    found = own_data.own_data_models(block.features, block.labels, penalty)
+    np.testing.assert_array_equal(found[1:], expected[1:])
+    left = [*range(2), *range(samples - 1, samples)]
+    rows, answers = (array[left, 0].astype(np.float32).astype(float) for array in (features, labels))
+    gram = rows.T @ rows + penalty * np.eye(DIM)
+    np.testing.assert_allclose(found[0], np.linalg.pinv(gram) @ rows.T @ answers, rtol=1e-6)

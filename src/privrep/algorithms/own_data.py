@@ -19,15 +19,30 @@ from privrep.task import FullRank, Iterate
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """X_j^T (X_j X_j^T + penalty I)^{-1} y_j, or (X_j^T X_j + penalty I)^{-1} X_j^T y_j where m > d; for all users of a block, (B, d)."""
-    features = features.transpose(1, 0, 2).astype(np.float64)
+    """The ridge or minimum-norm model of each user of a block, (B, d). A sample that is zero counts as none."""
+    features, labels = features.transpose(1, 0, 2).astype(np.float64), labels.astype(np.float64)
     _, samples, dim = features.shape
-    if samples > dim:
-        gram = features.transpose(0, 2, 1) @ features + penalty * np.eye(dim)
-        right = np.einsum("bmd,mb->bd", features, labels.astype(np.float64))
-        return np.linalg.solve(gram, right[:, :, None])[:, :, 0]
-    kernel = features @ features.transpose(0, 2, 1) + penalty * np.eye(samples)
-    dual = np.linalg.solve(kernel, labels.T.astype(np.float64)[:, :, None])
+    if samples <= dim:
+        return _by_kernel(features, labels, penalty)
+    few = features.any(axis=2).sum(axis=1) < dim
+    models = _by_gram(features, labels, penalty + few.astype(float))  # those of the few are replaced
+    if few.any():
+        models[few] = _by_kernel(features[few], labels[:, few], penalty)
+    return models
+
+
+def _by_gram(features: np.ndarray, labels: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    """(X_j^T X_j + penalty_j I)^{-1} X_j^T y_j."""
+    gram = features.transpose(0, 2, 1) @ features + penalties[:, None, None] * np.eye(features.shape[2])
+    right = np.einsum("bmd,mb->bd", features, labels)
+    return np.linalg.solve(gram, right[:, :, None])[:, :, 0]
+
+
+def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
+    """X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero, whose row would be empty."""
+    eye = np.eye(features.shape[1])
+    kernel = features @ features.transpose(0, 2, 1) + penalty * eye + ~features.any(axis=2)[:, :, None] * eye
+    dual = np.linalg.solve(kernel, labels.T[:, :, None])
     return np.einsum("bmd,bm->bd", features, dual[:, :, 0])
 
 
