@@ -171,10 +171,10 @@ def test_an_override_of_nothing_is_named(part, name, near):
 
 def test_a_scale_changes_only_what_it_names():
     """A mapping merges key by key; a list is replaced."""
-    overrides = {"figure2": {"grids": {"full": {"seed": 1}}, "figures": ["jain2021/figure2"]}}
+    overrides = {"figure2": {"grids": {"full": {"seed": 1}}, "quantities": ["i"]}}
     plain, small = (
         read_study(read_config(), "figure2"),
         read_study(read_config().model_copy(update={"overrides": overrides}), "figure2"),
     )
     assert small.grids["full"] == plain.grids["full"] | {"seed": 1}
-    assert small.figures == ("jain2021/figure2",) and small.series == plain.series
+    assert small.quantities == ("i",) and small.series == plain.series

@@ -50,7 +50,7 @@ class Options:
 STUDY = """
 study: toy
 paper: jain2021
-figures: [jain2021/toy]
+figures: {jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}."}}
 problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 1.0}
 delta: 1.0e-6
 shards: 1
@@ -83,7 +83,6 @@ from privrep.scaling import fit_all
 def draw(cells, study):
     return {"jain2021/toy": draw_fits(fit_all(study, cells), {"toy n": "n"}, study.claimed, "dist2")}
 '''
-CAPTION = "  jain2021/toy: Made up, at d = {n.dim}.\n"
 CLAIM = """  - id: A-TOY
     place: nowhere
     statement: "The error falls as 1 / sqrt(n)."
@@ -95,7 +94,7 @@ CLAIM = """  - id: A-TOY
       - {quantity: exponent of n, measure: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
       - {quantity: length, measure: mean length, rule: at_least, value: 0.5}
 """
-SECTION = "\n# %%\nsection('toy', lambda run: 'A made-up finding.', {'jain2021/toy': 'Made up'})\n"
+SECTION = "\n# %%\nsection('toy', lambda run: 'A made-up finding.')\n"
 
 
 def put(path: Path, old: str, new: str) -> None:
@@ -116,7 +115,6 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     for path, text in new.items():
         (folder / path).write_text(text)
     put(folder / "config/config.yaml", "studies:\n", "studies:\n  - toy\n")
-    put(folder / "config/claims/jain2021.yaml", "captions:\n", f"captions:\n{CAPTION}")
     put(folder / "config/claims/jain2021.yaml", "\nclaims:\n", f"\nclaims:\n{CLAIM}")
     notebook = folder / "workflow/notebooks/report.py"
     notebook.write_text(notebook.read_text() + SECTION)

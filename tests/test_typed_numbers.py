@@ -176,7 +176,7 @@ STATED = [
 QUANTITIES = {quantity["quantity"] for claim in STATED for quantity in claim.get("quantities", [])}
 CAPTIONS = {
     figure: caption
-    for path in sorted((ROOT / "config" / "claims").glob("*.yaml"))
+    for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))
     for figure, caption in read_captions(path).items()
 }
 
@@ -261,7 +261,7 @@ def test_a_placeholder_is_filled(text, filled):
     users = [2000, 3000, 6000, 12_000, 24_000]
     cells = pd.DataFrame({"series": ["a"] * 5 + ["b"] * 2, "users": [*users, 1, 1], "rank": [2] * 5 + [4, 3]})
     cells["epsilon"] = [1.0] * 5 + [float("nan"), 0.5]
-    assert Caption("shen2023/x", text, "config/claims/x.yaml").filled("power_method", cells) == filled
+    assert Caption("shen2023/x", "X", text, "config/studies/x.yaml").filled("power_method", cells) == filled
 
 
 @pytest.mark.parametrize(
@@ -276,13 +276,13 @@ def test_a_placeholder_is_filled(text, filled):
 def test_a_placeholder_that_cannot_be_filled_is_named(name, reason):
     """The message has the file, the caption, the placeholder and the reason."""
     cells = pd.DataFrame({"series": ["a"], "users": [7], "dim": [float("nan")]})
-    caption = Caption("shen2023/x", f"n = {{{name}}}", "config/claims/shen2023.yaml")
+    caption = Caption("shen2023/x", "X", f"n = {{{name}}}", "config/studies/x.yaml")
     with pytest.raises(ConfigError) as error:
         caption.filled("power_method", cells)
     message = str(error.value)
-    assert message.startswith(f"config/claims/shen2023.yaml: captions.shen2023/x: {{{name}}}: ") and reason in message
+    assert message.startswith(f"config/studies/x.yaml: figures.shen2023/x.caption: {{{name}}}: ") and reason in message
     with pytest.raises(ConfigError, match=r"accounting has no cells"):
-        Caption("x", "{a.users}", "x.yaml").filled("accounting", None)
+        Caption("x", "X", "{a.users}", "x.yaml").filled("accounting", None)
 
 
 @pytest.mark.parametrize("claim", [claim for claim in STATED if "quantities" in claim], ids=lambda claim: claim["id"])

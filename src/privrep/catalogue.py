@@ -88,9 +88,8 @@ class Claim(About):
 
 
 class ClaimsFile(Model):
-    """config/claims/<paper>.yaml. captions : figure -> text below it."""
+    """config/claims/<paper>.yaml."""
 
-    captions: dict[str, str]
     claims: Annotated[tuple[Claim, ...], Field(strict=False, min_length=1)]
 
 

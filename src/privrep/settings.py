@@ -247,15 +247,23 @@ class PlotSettings(AnalysisSettings):
     claimed: dict[str, float]
 
 
+class Figure(Model):
+    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes (`privrep.report.captions`)."""
+
+    label: Annotated[str, Field(min_length=1)]
+    caption: Annotated[str, Field(min_length=1)]
+
+
 class Study(Simulation, Analysis):
     """config/studies/<study>.yaml with the overrides of a scale merged in.
 
+    figures : by id, in the order of the page.
     columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures beside its fits, see
     `privrep.names`. against : study to whose options this one is held.
     """
 
     paper: Literal["jain2021", "shen2023", "comparison", "beyond"]
-    figures: SomeNames
+    figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
     quantities: SomeNames = ()
     against: str = ""

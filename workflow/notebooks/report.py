@@ -49,13 +49,11 @@ def say(*parts: str) -> None:
         display(Markdown(part))
 
 
-def section(study: str, findings, figures: dict[str, str]) -> None:
+def section(study: str, findings) -> None:
     """What a study found, its verdicts, its figures."""
     say(run.findings(study, findings))
     if run.has(study):
-        show(run.section_claims(*run.claims_of(study)))
-        for figure, label in figures.items():
-            show(run.section_figure(study, figure, label))
+        show(run.section_claims(*run.claims_of(study)), *run.section_figures(study))
 
 
 # %%
@@ -114,7 +112,7 @@ show(outcome.accusations(run.claims))
 if run.has("figure2"):
     cells = run.cells("figure2")
     say(figure2.set_up(cells))
-    show(run.section_figure("figure2", "jain2021/figure2", "Figure 2, again", figure2.size(cells)))
+    show(run.section_figure("figure2", "jain2021/figure2", figure2.size(cells)))
     show(run.section_claims(figure2.CLAIM))
 
 # %% [markdown]
@@ -129,14 +127,14 @@ if run.has("figure2"):
 
 # %%
 if run.has("figure2"):
-    show(run.section_figure("figure2", "jain2021/figure2_fallbacks", "Where no minimum exists"))
+    show(run.section_figure("figure2", "jain2021/figure2_fallbacks"))
 
 # %% [markdown]
 # ### All readings of the set-up
 
 # %%
 if run.has("figure2"):
-    show(run.section_figure("figure2", "jain2021/figure2_readings", "Readings"))
+    show(run.section_figure("figure2", "jain2021/figure2_readings"))
     show(figure2.readings_table(run.numbers("jain2021/figure2_readings"), cells))
 
 # %% [markdown]
@@ -146,7 +144,7 @@ if run.has("figure2"):
 # satisfy $\varepsilon = \rho + 2\sqrt{\rho\, \ln(1/\delta)}$. Neighbouring data sets differ in all samples of one user.
 
 # %%
-show(run.section_figure("accounting", "jain2021/privacy_accounting", "Privacy accounting"))
+show(run.section_figure("accounting", "jain2021/privacy_accounting"))
 say(run.findings("accounting", accounting.findings))
 
 # %% [markdown]
@@ -161,18 +159,7 @@ say(run.findings("accounting", accounting.findings))
 # $$\mathrm{dist}_F \approx \frac{2 \Delta \zeta^2 d\, \sqrt{(d - k) k}}{n \lambda}.$$
 
 # %%
-section(
-    "init_rates",
-    init_rates.findings,
-    {
-        "jain2021/init_privacy": "Privacy term",
-        "jain2021/init_sampling": "Sampling term",
-        "jain2021/init_collapse": "Threshold",
-        "jain2021/init_norms": "Two norms",
-        "jain2021/init_laws": "Other heads and thresholds",
-        "jain2021/davis_kahan": "Lemma B.2",
-    },
-)
+section("init_rates", init_rates.findings)
 
 # %% [markdown]
 # ## Local convergence: Algorithms 1 and 2 of jain2021
@@ -184,19 +171,7 @@ section(
 # as long as $x = 4 \sqrt{dk}\, \eta^2 \Delta / (n_t \lambda_k)$ is well below 1. Starts are planted at a known distance.
 
 # %%
-section(
-    "local_convergence",
-    local_convergence.findings,
-    {
-        "jain2021/local_privacy": "Privacy term",
-        "jain2021/local_label_noise": "Privacy term under label noise",
-        "jain2021/local_floor": "Floor",
-        "jain2021/local_laws": "Other heads and thresholds",
-        "jain2021/local_start": "Starts and rounds",
-        "jain2021/local_breakdown": "Breakdown",
-        "jain2021/step_lemmas": "Lemmas of the proof",
-    },
-)
+section("local_convergence", local_convergence.findings)
 
 # %% [markdown]
 # ## Excess risk of the complete method of jain2021
@@ -206,32 +181,13 @@ section(
 # $$r \Bigl(1 + \frac{k}{h - k - 1}\Bigr) + \sigma_F^2 \frac{k}{h - k - 1}.$$
 
 # %%
-section(
-    "risk",
-    risk.findings,
-    {
-        "jain2021/risk_privacy": "Privacy term",
-        "jain2021/risk_known_heads": "Heads known",
-        "jain2021/risk_heads": "Last term",
-        "jain2021/risk_premise": "Premise of Theorem 1.1",
-        "jain2021/risk_statistical": "Statistical term",
-        "jain2021/risk_laws": "Other heads and thresholds",
-    },
-)
+section("risk", risk.findings)
 
 # %% [markdown]
 # ## How many users and samples jain2021 needs
 
 # %%
-section(
-    "sample_complexity",
-    sample_complexity.findings,
-    {
-        "jain2021/users_needed": "Users",
-        "jain2021/samples_needed": "Samples per user",
-        "jain2021/assumption": "Assumption 4.1",
-    },
-)
+section("sample_complexity", sample_complexity.findings)
 
 # %% [markdown]
 # ## CENTAUR: Theorem 5.1 of shen2023
@@ -247,19 +203,7 @@ section(
 # $$\mathrm{dist}_F \approx g\, \sqrt{(d - k) \textstyle\sum_i \bigl(1 - (1 - \eta_g s_i^2)^2\bigr)^{-1}}.$$
 
 # %%
-section(
-    "centaur_rates",
-    centaur_rates.findings,
-    {
-        "shen2023/centaur_floor": "Steady error",
-        "shen2023/centaur_clips": "Clips",
-        "shen2023/centaur_condition": "Condition number",
-        "shen2023/centaur_rate": "Rate of convergence",
-        "shen2023/noise_cap_rank": "Largest noise against k",
-        "shen2023/noise_cap": "Largest noise",
-        "shen2023/participation": "Participation",
-    },
-)
+section("centaur_rates", centaur_rates.findings)
 
 # %% [markdown]
 # ## The start: private power method and selection of shen2023
@@ -271,20 +215,7 @@ section(
 # $$\mathrm{dist}_F \approx g_0\, \sqrt{\frac{(d - k) k}{4 k + 4}}.$$
 
 # %%
-section(
-    "power_method",
-    power_method.findings,
-    {
-        "shen2023/power_accuracy": "Accuracy",
-        "shen2023/power_success": "Success over starts",
-        "shen2023/selection": "Selection",
-        "shen2023/power_cost": "What the start costs",
-        "shen2023/power_clip": "Clip",
-        "shen2023/power_sampling": "Sampling error",
-        "shen2023/noisy_power_method": "Theorem G.1",
-        "shen2023/power_norms": "Norms of the products",
-    },
-)
+section("power_method", power_method.findings)
 
 # %% [markdown]
 # ## The lemmas behind Theorem 5.1
@@ -296,15 +227,7 @@ section(
 # Appendix D are checked with the measured deltas.
 
 # %%
-section(
-    "client_lemmas",
-    client_lemmas.findings,
-    {
-        "shen2023/gradient_norms": "Gradients against the clip",
-        "shen2023/one_step": "One round",
-        "shen2023/client_lemmas": "Lemmas C.1 to C.5",
-    },
-)
+section("client_lemmas", client_lemmas.findings)
 
 # %% [markdown]
 # ## Users who have little in common
@@ -314,11 +237,7 @@ section(
 # privacy, with clips by one rule that looks at no score.
 
 # %%
-section(
-    "heterogeneity",
-    heterogeneity.findings,
-    {"shen2023/update_norms": "Norms of updates", "shen2023/baselines": "Methods at one budget"},
-)
+section("heterogeneity", heterogeneity.findings)
 
 # %% [markdown]
 # ## Privacy statements of shen2023
@@ -328,14 +247,7 @@ section(
 # start and rounds and states $\varepsilon = 2 \sqrt{T_g \ln(1/\delta)} / \sigma_g$. All numbers here are arithmetic.
 
 # %%
-section(
-    "accounting_shen2023",
-    accounting_shen2023.findings,
-    {
-        "shen2023/privacy_accounting": "Conversion to (ε, δ)",
-        "shen2023/sampled_round": "One round, random participation",
-    },
-)
+section("accounting_shen2023", accounting_shen2023.findings)
 
 # %% [markdown]
 # ## Both papers at one budget
@@ -345,19 +257,8 @@ section(
 # initialisation are chosen by one rule for both on simulated data, and judged once on fresh seeds.
 
 # %%
-section(
-    "tradeoff",
-    tradeoff.findings,
-    {
-        "comparison/settings": "Exponents and factor over settings",
-        "comparison/d_exponent": "Error against d",
-        "comparison/users_needed": "Users needed",
-        "comparison/regions": "Where each method works",
-        "comparison/budget": "Budget and condition number",
-        "comparison/cost": "Communication and computation",
-    },
-)
-section("clip_choice", clip_choice.findings, {"comparison/clip_choice": "Choice of the clips"})
+section("tradeoff", tradeoff.findings)
+section("clip_choice", clip_choice.findings)
 
 # %% [markdown]
 # ## All verdicts

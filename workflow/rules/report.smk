@@ -32,7 +32,7 @@ rule render_report:
         claims=rules.judge_claims.output,
         errata=rules.check_errata.output,
         provenance=rules.write_provenance.output,
-        captions=expand("config/claims/{paper}.yaml", paper=STUDIES_OF_PAPER),
+        studies=expand("config/studies/{study}.yaml", study=STUDIES),
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
         cells=expand(f"{RESULTS}/{{study}}/cells.csv", study=SIMULATED),
         figures=figure_files(*STUDIES),
@@ -59,5 +59,5 @@ rule render_report:
     shell:
         "python workflow/scripts/render_report.py --notebook {input.notebook} --template {input.template}"
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
-        " --captions {input.captions} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
+        " --studies {input.studies} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
         " --output {output} > {log} 2>&1"

@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--claims", required=True, type=Path)
     parser.add_argument("--errata", required=True, type=Path)
     parser.add_argument("--provenance", required=True, type=Path)
-    parser.add_argument("--captions", required=True, nargs="+", type=Path, help="config/claims/<paper>.yaml")
+    parser.add_argument("--studies", required=True, nargs="+", type=Path, help="config/studies/<study>.yaml")
     parser.add_argument("--deviations", required=True, type=Path, help="config/deviations.yaml")
     parser.add_argument("--results", required=True, type=Path, help="folder of the studies' tables")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
@@ -31,7 +31,7 @@ def main() -> None:
         name: str(getattr(args, name).resolve())
         for name in ("claims", "errata", "provenance", "deviations", "results", "figures")
     }
-    places["captions"] = [str(path.resolve()) for path in args.captions]
+    places["studies"] = [str(path.resolve()) for path in args.studies]
     with tempfile.TemporaryDirectory() as folder:
         parameters = Path(folder) / "parameters.json"
         parameters.write_text(json.dumps(places))

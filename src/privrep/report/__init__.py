@@ -6,7 +6,7 @@ wording    : numbers, names and counts as text.
 markup     : tables, commands and downloads as HTML.
 pictures   : figures as HTML.
 sizes      : sizes of what was run, from the cells.
-captions   : captions of figures, their sizes filled in.
+captions   : labels and captions of figures, sizes filled in.
 verdicts   : the words of the verdicts, their meaning and their labels.
 claim_rows : the table of claims and its filter.
 outcome    : summary of all claims.

@@ -21,9 +21,15 @@ PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True)
 class Caption:
-    """A caption with its placeholders, the id of its figure, and the file it stands in."""
+    """A caption with its placeholders.
+
+    Attributes
+    ----------
+    figure : its id. label : what stands before the text. source : the file that it stands in.
+    """
 
     figure: str
+    label: str
     text: str
     source: str
 
@@ -44,7 +50,7 @@ class Caption:
             try:
                 return spelled(_values(match[1], study, cells))
             except ValueError as error:
-                raise ConfigError(f"{self.source}: captions.{self.figure}: {match[0]}: {error}") from None
+                raise ConfigError(f"{self.source}: figures.{self.figure}.caption: {match[0]}: {error}") from None
 
         return PLACEHOLDER.sub(put, self.text)
 
@@ -64,6 +70,9 @@ def _values(name: str, study: str, cells: pd.DataFrame | None) -> list[float]:
 
 
 def read_captions(path: Path) -> dict[str, Caption]:
-    """Id of a figure -> its caption, from a file config/claims/<paper>.yaml."""
-    source = f"{path.parent.parent.name}/{path.parent.name}/{path.name}"
-    return {figure: Caption(figure, text, source) for figure, text in read_yaml(path).get("captions", {}).items()}
+    """Id of a figure -> its caption, from a file config/studies/<study>.yaml."""
+    source = f"config/studies/{path.name}"
+    return {
+        figure: Caption(figure, entry["label"], entry["caption"], source)
+        for figure, entry in read_yaml(path)["figures"].items()
+    }

@@ -68,7 +68,7 @@ class Run:
 
     Attributes
     ----------
-    captions : caption of each figure, by its id. deviations : entries of config/deviations.yaml.
+    captions : study -> figure -> caption, in the order of the page. deviations : entries of config/deviations.yaml.
     """
 
     claims: pd.DataFrame
@@ -76,7 +76,7 @@ class Run:
     provenance: dict
     results: Path
     figures: Path
-    captions: dict[str, Caption]
+    captions: dict[str, dict[str, Caption]]
     deviations: list[dict]
 
     @classmethod
@@ -89,20 +89,17 @@ class Run:
             "results": "results/default",
             "figures": "figures",
             "deviations": "config/deviations.yaml",
-            "captions": [str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
+            "studies": [str(path) for path in sorted(Path("config/studies").glob("*.yaml"))],
         }
         if PARAMETERS in environment:
             places |= json.loads(Path(environment[PARAMETERS]).read_text())
-        captions = {}
-        for path in places["captions"]:
-            captions |= read_captions(Path(path))
         return cls(
             claims=read_text(places["claims"]),
             errata=read_text(places["errata"]),
             provenance=json.loads(Path(places["provenance"]).read_text()),
             results=Path(places["results"]),
             figures=Path(places["figures"]),
-            captions=captions,
+            captions={Path(path).stem: read_captions(Path(path)) for path in places["studies"]},
             deviations=read_deviations(Path(places["deviations"])),
         )
 
@@ -144,9 +141,14 @@ class Run:
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""
-        return [figure for figure in self.captions if (self.figures / f"{figure}.svg").exists()]
+        every = [figure for figures in self.captions.values() for figure in figures]
+        return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
 
-    def section_figure(self, study: str, figure: str, label: str = "", remark: str = "") -> str:
+    def section_figures(self, study: str) -> list[str]:
+        """All figures of a study."""
+        return [self.section_figure(study, figure) for figure in self.captions[study]]
+
+    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
         """A figure of a study with its caption; a sentence that says so when the run has none of that name.
 
         Raises
@@ -159,8 +161,8 @@ class Run:
             return f"<p>The figure <code>{html.escape(figure)}</code> is not part of this run.</p>"
         numbers = (self.figures / f"{figure}.csv").read_bytes()
         cells = self.cells(study) if (self.results / study / "cells.csv").exists() else None
-        caption = self.captions[figure].filled(study, cells)
-        return figure_html(figure, svg.read_text(), numbers, caption, label, remark)
+        caption = self.captions[study][figure]
+        return figure_html(figure, svg.read_text(), numbers, caption.filled(study, cells), caption.label, remark)
 
     def claims_of(self, study: str) -> list[str]:
         """Ids of the claims that rest on a study, in their order."""
