@@ -84,6 +84,22 @@ def test_iterations_are_those_of_the_tangent():
     assert found["iterations"] == int(math.log(2 * 40 * 1e3 / 0.1) / 0.04)
 
 
+def test_iterations_are_counted_to_the_first_within_eps():
+    """As a walk from the same start counts them, one step at a time."""
+    problem, gap, accuracy = Problem(1, 1, 12, 2), 0.2, 0.1
+    found = told("noisy_power_method", problem, gap=gap, tau=1e3, starts=3)
+    matrix = np.diag(np.where(np.arange(12) < 2, 1.0, 1 - gap))
+    users = SimpleNamespace(problem=problem, blocks=None, truth=None)
+    steps = []
+    for basis in np.linalg.qr(make_task(users, None).stream("init").standard_normal((3, 12, 2)))[0]:
+        step = 0
+        while dist2(basis, np.eye(12, 2)) > accuracy:
+            basis = np.linalg.qr(matrix @ basis + limit_noise(basis, gap, 1e3, accuracy))[0]
+            step += 1
+        steps.append(step)
+    assert found["iterations_needed"] == pytest.approx(np.mean(steps))
+
+
 def test_a_small_tau_makes_runs_fail():
     """At tau = 2 the noise holds some runs away from U, which a random start of the same shape without it reaches."""
     problem, options = Problem(1, 1, 20, 2), {"gap": 0.5, "length": 4.0, "starts": 200}

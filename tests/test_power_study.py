@@ -17,6 +17,7 @@ from privrep.studies.power_method import (
     largest,
     log_points,
     log_ratio,
+    noisy_laws,
     noise_of_half,
     picked,
     selection_measures,
@@ -169,6 +170,19 @@ def test_iterations_grow_at_most_as_the_logarithm():
     shapes = points["iterations"] / points["log_term"]
     assert ratio.measured == pytest.approx(shapes.iloc[-1] / shapes.iloc[0])
     assert ratio.ci_low < ratio.measured < ratio.ci_high < 1
+
+
+def test_the_law_of_the_iterations():
+    """ln(tan / eps) over -ln(1 - gap), which at a gap of a half is not the gap."""
+    rows = pd.DataFrame(
+        {"gap": [0.5], "rank": [2], "dim": [20], "accuracy": [0.1], "start_log_tangent": [math.log(6.4)]}
+    )
+    (law,) = noisy_laws(rows).to_dict("records")
+    assert law == {
+        "inverse_gap": pytest.approx(2),
+        "log_term": pytest.approx(math.log(400)),
+        "iterations_law": pytest.approx(6),
+    }
 
 
 def test_what_the_tail_bound_leaves():

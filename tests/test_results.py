@@ -8,7 +8,7 @@ import dp_accounting
 import numpy as np
 import pytest
 
-from privrep.columns import columns
+from privrep.columns import columns, option_column
 from privrep.grids import Cell
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.problem import Problem, Users
@@ -48,6 +48,13 @@ def test_a_row_holds_listed_columns_and_both_epsilons():
     assert row["epsilon_paper"] == pytest.approx(2.0)
     assert row["epsilon_exact"] == ledger.epsilon(1e-6) < 2.0
     assert timing["key"] == row["key"]
+
+
+def test_an_option_with_a_common_name_has_a_column_of_its_own():
+    """The seed of a repetition is not overwritten by an option of that name."""
+    assert option_column("clip") == "clip"
+    assert option_column("seed") == "option.seed"
+    assert option_column("mse") == "option.mse"
 
 
 def test_a_numerical_failure_is_a_row(monkeypatch):

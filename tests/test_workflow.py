@@ -265,6 +265,24 @@ def test_a_name_of_nothing_stops_before_any_job(tmp_path, path, old, new, messag
     assert not (folder / "results").exists()
 
 
+def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
+    """When simulations are new and when they have changed; what was written before stays."""
+    folder = copy_project(tmp_path / "copy")
+    scale, settings = folder / "config/scales/tiny.yaml", folder / "results/tiny/figure2/shards.json"
+    text = scale.read_text()
+    broken = text.replace("ridge:     {penalty: [1], seed: 2}", "ridge:     {penalty: [-1], seed: 2}")
+    assert broken != text
+    for kept in (False, True):
+        scale.write_text(broken)
+        done = snakemake(folder, "-n", check=False)
+        assert done.returncode
+        assert "series.own-ridge: penalty is -1; it must be at least 0" in done.stdout + done.stderr
+        assert settings.exists() == kept
+        scale.write_text(text)
+        snakemake(folder, "-n")
+        assert "-1" not in settings.read_text()
+
+
 def test_a_finding_of_nothing_stops_before_any_job(tmp_path):
     """The prose is written on made-up tables first."""
     folder = copy_project(tmp_path / "copy")

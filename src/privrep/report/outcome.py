@@ -128,7 +128,9 @@ def accusations(claims: pd.DataFrame) -> str:
         ]
         for row in rows.to_dict("records")
     ]
-    return table(["Claim", "Severity", "Printed", "Measured", "What to do"], lines, kind="errata accused") if lines else ""
+    return (
+        table(["Claim", "Severity", "Printed", "Measured", "What to do"], lines, kind="errata accused") if lines else ""
+    )
 
 
 def scale_note(scale: str, claims: pd.DataFrame) -> str:
