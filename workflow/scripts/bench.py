@@ -67,7 +67,7 @@ class Sizes:
     loop_users: int = 4_000
     slope: tuple[int, ...] = (12_500, 25_000, 50_000, 100_000)
     repeats: int = 7
-    slope_repeats: int = 3
+    slope_repeats: int = 5
 
 
 QUICK = Sizes(
