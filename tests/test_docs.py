@@ -7,7 +7,9 @@ import re
 
 from workflow_helpers import ROOT
 
+from privrep.columns import dictionary
 from privrep.tables import read_rows
+from privrep.task import methods
 
 spec = importlib.util.spec_from_file_location("update_docs", ROOT / "workflow" / "scripts" / "update_docs.py")
 update_docs = importlib.util.module_from_spec(spec)
@@ -92,3 +94,10 @@ def test_intervals_are_as_narrow_as_promised():
         name = (row["id"], row["quantity"])
         limit = 0.05 if name in HEADLINE else 0.07 if name in COMPARED else WIDE.get(name, limit)
         assert (float(row["ci_high"]) - float(row["ci_low"])) / 2 <= limit, (row["id"], row["quantity"])
+
+
+def test_the_dictionary_of_columns_is_up_to_date():
+    """`python workflow/scripts/list_columns.py` writes it; each method has a part of its own."""
+    text = dictionary()
+    assert (ROOT / "docs" / "columns.md").read_text() == text
+    assert [name for name in methods() if f"## `{name}`" not in text] == []

@@ -12,6 +12,8 @@ import time
 import pytest
 from workflow_helpers import copy_project, environment, snakemake, unlock_folder
 
+from privrep.config import read_config
+
 CELLS = "results/tiny/figure2/cells.csv"
 
 
@@ -199,6 +201,15 @@ JUDGED = {"judge_claims", "write_provenance", "render_report"}
 
 def test_nothing_runs_again_without_a_change(finished):
     assert planned(finished, "config/scales/tiny.yaml", "scale: tiny", "scale: tiny") == set()
+
+
+def test_no_job_takes_more_memory_than_it_says(finished):
+    """What Snakemake sampled, against the two sizes of jobs."""
+    asked = {"run_shard": read_config().memory_budget_mb + 300}
+    for path in (finished / "benchmarks" / "tiny").rglob("*.tsv"):
+        header, row = (line.split("\t") for line in path.read_text().splitlines()[:2])
+        peak = row[header.index("max_rss")]
+        assert peak in ("-", "NA") or float(peak) < asked.get(path.parent.name, 500), path
 
 
 def test_a_caption_reruns_no_measure_and_no_figure(finished):
