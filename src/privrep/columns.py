@@ -77,7 +77,8 @@ def study_columns(study: Simulation) -> tuple[str, ...]:
 
 def check_columns(row: dict) -> None:
     """Raise ValueError if a row has a column that its algorithm does not describe."""
-    unknown = [name for name in row if name not in columns([row["algorithm"]])]
+    known = columns([row["algorithm"]])
+    unknown = [name for name in row if name not in known]
     if unknown:
         raise ValueError(f"{row['algorithm']} writes {unknown[0]!r}; its Options.columns must say what that is")
 
