@@ -1,7 +1,7 @@
 # Replication of jain2021 and shen2023. Targets: all (default), the name of a study or a paper, or any file below figures/ and reports/.
 from snakemake.utils import min_version
 
-from privrep.unlock import mark_jobs
+from privrep.run.unlock import mark_jobs
 
 min_version("9.20")
 mark_jobs()

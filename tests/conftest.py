@@ -23,12 +23,12 @@ from hypothesis import HealthCheck, settings
 from scipy import stats
 from workflow_helpers import copy_project, environment
 
+from privrep.algorithms.method import Task
+from privrep.data.problem import Block, Problem, Truth, Users
+from privrep.data.rng import stream
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, Truth, Users
-from privrep.rng import stream
-from privrep.task import Task
 
 settings.register_profile(
     "privrep",
@@ -68,7 +68,7 @@ def uncorrelated(left: np.ndarray, right: np.ndarray, false_alarm: float = FALSE
 
 @dataclass
 class FakeUsers:
-    """Users with given data, cut into blocks of a given size; stands in for `privrep.problem.Users`."""
+    """Users with given data, cut into blocks of a given size; stands in for `privrep.data.problem.Users`."""
 
     problem: Problem
     features: np.ndarray

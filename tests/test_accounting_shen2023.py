@@ -11,8 +11,8 @@ from dp_accounting.rdp import RdpAccountant, compute_epsilon
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.measure import MEASURE_COLUMNS
-from privrep.prescriptions import (
+from privrep.evidence.measured import MEASURE_COLUMNS
+from privrep.laws.prescribed_powers import (
     Size,
     assumed_samples,
     fresh_samples,
@@ -36,10 +36,10 @@ from privrep.prescriptions import (
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
 from privrep.report.findings import accounting_shen2023 as prose
-from privrep.report.run import Measures
-from privrep.settings import Analysis, PlotSettings
-from privrep.studies import accounting_shen2023 as study
-from privrep.studies.accounting_shen2023 import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
+from privrep.report.run_tables import Measures
+from privrep.run.settings import Analysis, PlotSettings
+from privrep.studies.accounting_shen2023.measures import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
+from privrep.studies.accounting_shen2023.measures import measures as study
 
 L = math.log(1 / DELTA)
 FOUND = {found.quantity: found.measured for found in study.measure(None, Analysis(study="accounting_shen2023"))}
@@ -237,7 +237,7 @@ def test_prose_follows_the_numbers():
 
 
 def test_figures_show_the_measured_numbers():
-    from privrep.figures.accounting_shen2023 import draw
+    from privrep.studies.accounting_shen2023.figures import draw
 
     figures = draw(None, PlotSettings(study="accounting_shen2023", claimed={}))
     assert list(figures) == ["shen2023/privacy_accounting", "shen2023/sampled_round"]

@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
-from privrep.fitting import fit
+from privrep.algorithms.method import Outcome, Task, load_options, methods, options_class
+from privrep.data.problem import Block, Problem, Truth, Users
+from privrep.data.rng import Streams, stream
+from privrep.data.splits import count, split_samples
+from privrep.data.subspace import dist_frobenius, random_subspace
+from privrep.instruments.fitting import fit
+from privrep.instruments.scoring import SCORES
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, Truth, Users
-from privrep.rng import Streams, stream
-from privrep.scoring import SCORES
-from privrep.splits import count, split_samples
-from privrep.subspace import dist_frobenius, random_subspace
-from privrep.task import Outcome, Task, load_options, methods, options_class
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6

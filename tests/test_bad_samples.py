@@ -19,10 +19,10 @@ from privrep.algorithms.moment_step import SampleClip, UserClip, moments
 from privrep.algorithms.power_method import clipped_products
 from privrep.algorithms.server import ClippedSum
 from privrep.algorithms.spectral_init import pair_moments
-from privrep.heads import fit_heads
-from privrep.problem import NORMS, Block
-from privrep.splits import SampleDraws
-from privrep.subspace import random_subspace
+from privrep.data.heads import fit_heads
+from privrep.data.problem import NORMS, Block
+from privrep.data.splits import SampleDraws
+from privrep.data.subspace import random_subspace
 
 USERS, SAMPLES, DIM, RANK = 5, 8, 4, 2
 BOUND = 0.6

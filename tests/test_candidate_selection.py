@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from privrep.algorithms.candidate_selection import agreements, average, select
-from privrep.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
+from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
 
 ACCURACY = 0.05
 

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 
 from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.centaur import Options, client, representation_gradients
+from privrep.algorithms.method import Task
 from privrep.algorithms.power_method import RandomStarts, power_method
 from privrep.algorithms.server import Server
-from privrep.fitting import fit, with_truth
+from privrep.data.problem import Block, Problem, Truth, Users
+from privrep.data.rng import Streams
+from privrep.data.splits import SampleDraws
+from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
+from privrep.instruments.fitting import fit, with_truth
 from privrep.laws import shen2023
 from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, Truth, Users
-from privrep.rng import Streams
-from privrep.splits import SampleDraws
-from privrep.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
-from privrep.task import Task
 
 PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
 DELTA = 1e-6

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.config import ROOT, read_yaml
 from privrep.errata.centaur import corrected_cap, printed_cap
-from privrep.studies import centaur_rates
+from privrep.run.config import ROOT, read_yaml
+from privrep.studies.centaur_rates.measures import measures as centaur_rates
 
 
 def rate_table(factor: float) -> pd.DataFrame:

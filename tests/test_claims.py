@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from privrep.catalogue import read_claims
-from privrep.claims import CLAIM_COLUMNS, Interval, holds, judge, matching_digits
-from privrep.config import ROOT
+from privrep.evidence.catalogue import read_claims
+from privrep.evidence.claims import CLAIM_COLUMNS, Interval, holds, judge, matching_digits
+from privrep.run.config import ROOT
 
 CLAIMS = ROOT / "config" / "claims"
 
@@ -135,7 +135,7 @@ def test_rows_have_the_columns_of_the_interface():
 
 def test_pass_marks_of_other_readings_are_those_of_the_claim():
     """The study judges other readings by the marks that the claim states."""
-    from privrep.studies.figure2 import LIMITS
+    from privrep.studies.figure2.measures import LIMITS
 
     entry = next(entry for entry in read_claims(CLAIMS / "jain2021.yaml") if entry["id"] == "A-F2")
     of_paper = [quantity for quantity in entry["quantities"] if quantity.get("whose", "paper") == "paper"]

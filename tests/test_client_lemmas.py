@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from privrep.algorithms import centaur
-from privrep.fitting import fit
+from privrep.data.problem import HEAVY_EVERY, Problem, Users
+from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
 from privrep.instruments.client_lemmas import Options, clients
+from privrep.instruments.fitting import fit
 from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.problem import HEAVY_EVERY, Problem, Users
-from privrep.studies import client_lemmas as study
-from privrep.subspace import dist2, orthonormalise, planted_subspace, random_subspace
+from privrep.studies.client_lemmas.measures import measures as study
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)

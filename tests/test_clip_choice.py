@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.config import ROOT, read_config, read_study, read_yaml
-from privrep.grids import expand
-from privrep.settings import AnalysisSettings
-from privrep.studies import clip_choice
+from privrep.run.config import ROOT, read_config, read_study, read_yaml
+from privrep.run.grids import expand
+from privrep.run.settings import AnalysisSettings
+from privrep.studies.clip_choice.measures import measures as clip_choice
 
 TRADEOFF = read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")
 CHOICE = AnalysisSettings(

@@ -7,12 +7,12 @@ import pytest
 from conftest import fixed_noise, make_task
 
 from privrep.algorithms.altmin import Options
-from privrep.clip_laws import kept, sample_step, user_step
-from privrep.fitting import fit
+from privrep.algorithms.clip_units import user_units
+from privrep.data.problem import Problem, Users
+from privrep.data.subspace import dist_frobenius
+from privrep.instruments.fitting import fit
 from privrep.laws import jain2021
-from privrep.problem import Problem, Users
-from privrep.subspace import dist_frobenius
-from privrep.thresholds import user_units
+from privrep.laws.clipped_step import kept, sample_step, user_step
 
 
 def test_no_clip_keeps_all():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from privrep.config import ROOT, check_config, merge, read_config, read_study, read_yaml
-from privrep.grids import expand
-from privrep.settings import ConfigError, Study, checked
+from privrep.run.config import ROOT, check_config, merge, read_config, read_study, read_yaml
+from privrep.run.grids import expand
+from privrep.run.settings import ConfigError, Study, checked
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}

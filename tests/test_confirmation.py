@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from workflow_helpers import ROOT
 
-from privrep import confirmation
-from privrep.catalogue import read_deviations
-from privrep.claims import CLAIM_COLUMNS
-from privrep.confirmation import (
+from privrep.evidence import confirmation
+from privrep.evidence.catalogue import read_deviations
+from privrep.evidence.claims import CLAIM_COLUMNS
+from privrep.evidence.confirmation import (
     COLUMNS,
     ConfirmationError,
     agreement,
@@ -26,9 +26,9 @@ from privrep.confirmation import (
     document,
     revised_since,
 )
+from privrep.evidence.scaling import student
 from privrep.report.confirmation import section
-from privrep.scaling import student
-from privrep.tables import read_rows, write_rows
+from privrep.run.csv_tables import read_rows, write_rows
 
 spec = importlib.util.spec_from_file_location("confirm", ROOT / "workflow" / "scripts" / "confirm.py")
 confirm = importlib.util.module_from_spec(spec)

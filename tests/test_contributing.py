@@ -15,12 +15,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.passes import total
+from privrep.data.passes import total
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import clip_factor
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.subspace import orthonormalise
-from privrep.task import Iterate
+from privrep.data.subspace import orthonormalise
+from privrep.algorithms.method import Iterate
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ quantities: [mean length]
 """
 MEASURES = '''"""Made up."""
 
-from privrep.measure import exact
-from privrep.scaling import fit_all, fit_measures
+from privrep.evidence.measured import exact
+from privrep.evidence.scaling import fit_all, fit_measures
 
 
 def measure(cells, study):
@@ -76,8 +76,8 @@ def measure(cells, study):
 '''
 FIGURES = '''"""Made up."""
 
-from privrep.figures.sweeps import draw_fits
-from privrep.scaling import fit_all
+from privrep.drawing.sweeps import draw_fits
+from privrep.evidence.scaling import fit_all
 
 
 def draw(cells, study):

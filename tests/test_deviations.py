@@ -8,10 +8,10 @@ import pytest
 import yaml
 from workflow_helpers import ROOT
 
-from privrep.catalogue import read_deviations
-from privrep.config import read_yaml
+from privrep.evidence.catalogue import read_deviations
 from privrep.report.deviations import KINDS, deviations_table, summary
-from privrep.settings import ConfigError
+from privrep.run.config import read_yaml
+from privrep.run.settings import ConfigError
 
 LISTED = ROOT / "config" / "deviations.yaml"
 

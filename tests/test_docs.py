@@ -7,9 +7,9 @@ import re
 
 from workflow_helpers import ROOT
 
-from privrep.columns import dictionary
-from privrep.tables import read_rows
-from privrep.task import methods
+from privrep.algorithms.method import methods
+from privrep.run.columns import dictionary
+from privrep.run.csv_tables import read_rows
 
 spec = importlib.util.spec_from_file_location("update_docs", ROOT / "workflow" / "scripts" / "update_docs.py")
 update_docs = importlib.util.module_from_spec(spec)

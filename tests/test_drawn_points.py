@@ -21,11 +21,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from workflow_helpers import ROOT
 
-from privrep.catalogue import read_claims
-from privrep.config import read_config, read_study, read_yaml
-from privrep.resolved import resolved
-from privrep.settings import PlotSettings, checked
-from privrep.setups import read_cells
+from privrep.evidence.catalogue import read_claims
+from privrep.evidence.cells import read_cells
+from privrep.run.config import read_config, read_study, read_yaml
+from privrep.run.resolved import resolved
+from privrep.run.settings import PlotSettings, checked
 
 STUDIES = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
@@ -176,7 +176,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
     claims = read_claims(ROOT / "config" / "claims" / f"{read_study(config, study).paper}.yaml")
     settings = checked(PlotSettings, resolved(read_study(config, study), config, claims)["plot"], study)
-    draw = importlib.import_module(f"privrep.figures.{study}").draw
+    draw = importlib.import_module(f"privrep.studies.{study}.figures").draw
     figures = draw(read_cells(path if path.exists() else None), settings)
     assert set(figures) == set(STUDIES[study])
     moved = 0

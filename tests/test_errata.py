@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from privrep.algorithms.candidate_selection import Selection
-from privrep.catalogue import read_errata
-from privrep.config import ROOT
 from privrep.errata import (
     centaur,
     initialisation,
@@ -24,7 +22,9 @@ from privrep.errata import (
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import decides
 from privrep.errata.tools import subspace_risk
-from privrep.prescriptions import assumed_samples, utility_cap
+from privrep.evidence.catalogue import read_errata
+from privrep.laws.prescribed_powers import assumed_samples, utility_cap
+from privrep.run.config import ROOT
 
 TEXTS = read_errata(ROOT / "config" / "claims" / "errata.yaml")
 

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.catalogue import read_claims
-from privrep.claims import GRID_SHARE, NEGATIVE, SEVERITIES, WHOSE
-from privrep.tables import read_rows
+from privrep.evidence.catalogue import read_claims
+from privrep.evidence.claims import GRID_SHARE, NEGATIVE, SEVERITIES, WHOSE
+from privrep.run.csv_tables import read_rows
 
 CLAIMS = ROOT / "config" / "claims"
 

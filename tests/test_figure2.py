@@ -6,9 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.config import read_config, read_study
-from privrep.figures.figure2 import fallback_table
-from privrep.studies.figure2 import CRITERIA, Baselines, fallback_series, judge_readings, measure, passes, read_method
+from privrep.run.config import read_config, read_study
+from privrep.studies.figure2.figures import fallback_table
+from privrep.studies.figure2.measures import (
+    CRITERIA,
+    Baselines,
+    fallback_series,
+    judge_readings,
+    measure,
+    passes,
+    read_method,
+)
 
 EPSILONS, SEEDS = (1.0, 2.0, 5.0, 10.0), 6
 

@@ -8,11 +8,11 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from privrep.catalogue import read_claims
-from privrep.config import ROOT
+from privrep.evidence.catalogue import read_claims
 from privrep.report.rehearsal import ListedMeasures, made_up_cells, made_up_rows
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
+from privrep.run.config import ROOT
 
 CLAIMS = ROOT / "config" / "claims"
 

@@ -12,10 +12,10 @@ from conftest import door
 
 from privrep.algorithms.moment_step import MomentStep, SampleClip
 from privrep.algorithms.spectral_init import SpectralInit
-from privrep.heads import FittedHeads, true_heads
-from privrep.problem import Problem, Users
-from privrep.risk import personalised_risk
-from privrep.subspace import dist_frobenius, orthonormalise, random_subspace
+from privrep.data.heads import FittedHeads, true_heads
+from privrep.data.problem import Problem, Users
+from privrep.data.risk import personalised_risk
+from privrep.data.subspace import dist_frobenius, orthonormalise, random_subspace
 
 NO_CLIP = SampleClip(math.inf, math.inf)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from privrep.config import ROOT, read_config, read_study, read_yaml
-from privrep.grids import expand, groups, shard
 from privrep.privacy.accounting import Budget, FixedNoise
-from privrep.results import cell_stream
-from privrep.settings import ConfigError, Study, checked
+from privrep.run.config import ROOT, read_config, read_study, read_yaml
+from privrep.run.grids import expand, groups, shard
+from privrep.run.results import cell_stream
+from privrep.run.settings import ConfigError, Study, checked
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.heads import fit_heads, solve_positive_definite
-from privrep.subspace import random_subspace
+from privrep.data.heads import fit_heads, solve_positive_definite
+from privrep.data.subspace import random_subspace
 
 seeds = st.integers(0, 2**32 - 1)
 

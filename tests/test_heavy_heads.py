@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_problem import moments_match
 
-import privrep.problem
-from privrep.problem import FirstUsers, Problem, Users
-from privrep.thresholds import head_bound
+import privrep.data.problem
+from privrep.algorithms.clip_units import head_bound
+from privrep.data.problem import FirstUsers, Problem, Users
 
 PROBLEM = Problem(2000, 1, 6, 3, head_law="heavy", head_factor=5.0)
 MU = 5 / math.sqrt(0.99 + 0.01 * 25)
@@ -32,7 +32,7 @@ def test_every_hundredth_user_has_a_long_head():
 
 def test_blocks_do_not_move_the_long_heads(monkeypatch):
     """Numbers of users count from the first of all users, not of a block; and the first users of a set are those of the set."""
-    monkeypatch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**10)
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
     users = Users(replace(PROBLEM, users=450))
     assert users.problem.block_users == 170
     found = lengths(users)

@@ -7,19 +7,19 @@ import pandas as pd
 import pytest
 from conftest import gather, make_task
 
-from privrep.catalogue import read_claims
-from privrep.columns import own_columns, study_columns
-from privrep.config import ROOT, read_config, read_study, read_yaml
-from privrep.figures.heterogeneity import draw
-from privrep.fitting import fit
-from privrep.grids import expand
+from privrep.data.problem import Problem, Users
+from privrep.evidence.catalogue import read_claims
 from privrep.instruments import update_norms
+from privrep.instruments.fitting import fit
 from privrep.laws import shen2023
-from privrep.problem import Problem, Users
-from privrep.results import run_cell
-from privrep.settings import PlotSettings
-from privrep.studies import heterogeneity
-from privrep.studies.heterogeneity import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
+from privrep.run.columns import own_columns, study_columns
+from privrep.run.config import ROOT, read_config, read_study, read_yaml
+from privrep.run.grids import expand
+from privrep.run.results import run_cell
+from privrep.run.settings import PlotSettings
+from privrep.studies.heterogeneity.figures import draw
+from privrep.studies.heterogeneity.measures import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
+from privrep.studies.heterogeneity.measures import measures as heterogeneity
 
 CLAIMS = ROOT / "config" / "claims"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrep.intervals import FEWEST, bootstrap_interval, bootstrap_measures, student_ends
-from privrep.measure import bare, exact, share
+from privrep.evidence.intervals import FEWEST, bootstrap_interval, bootstrap_measures, student_ends
+from privrep.evidence.measured import bare, exact, share
 
 RUNS, DRAWS = 400, 200
 FALSE_ALARM = 1e-4

@@ -15,14 +15,14 @@ from conftest import make_task
 from scipy import integrate, stats
 
 from privrep.algorithms import altmin, power_method, spectral_init
-from privrep.fitting import fit
+from privrep.data.problem import Problem, Users
+from privrep.data.risk import personalised_risk
+from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
 from privrep.instruments import client_lemmas, step_lemmas
+from privrep.instruments.fitting import fit
 from privrep.laws import jain2021, shared, shen2023
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.mechanisms import symmetric_noise
-from privrep.problem import Problem, Users
-from privrep.risk import personalised_risk
-from privrep.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
 
 
 def rms(values) -> float:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privrep.algorithms.moment_step import FALLBACKS, MomentStep, SampleClip, UserClip, moments
+from privrep.data.problem import Problem, Users
+from privrep.data.subspace import dist2, orthonormalise
 from privrep.privacy.ledger import Ledger
-from privrep.problem import Problem, Users
-from privrep.subspace import dist2, orthonormalise
 
 PROBLEM = Problem(40, 8, 5, 2, label_noise_sd=0.2)
 

@@ -7,12 +7,12 @@ import copy
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.catalogue import read_claims
-from privrep.config import read_config, read_study, study_names
-from privrep.measure import check_names, exact
-from privrep.names import check_claims, check_fits, checked_claims, expanded, measured
-from privrep.settings import ConfigError, MeasureSettings
-from privrep.tables import read_rows
+from privrep.evidence.catalogue import read_claims
+from privrep.evidence.measured import check_names, exact
+from privrep.evidence.quantities import check_claims, check_fits, checked_claims, expanded, measured
+from privrep.run.config import read_config, read_study, study_names
+from privrep.run.csv_tables import read_rows
+from privrep.run.settings import ConfigError, MeasureSettings
 
 SOURCE = "config/claims/jain2021.yaml"
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from conftest import make_task
 
-from privrep.fitting import fit
+from privrep.algorithms.method import load_options
+from privrep.data.problem import Problem
+from privrep.data.subspace import dist2, random_subspace
+from privrep.instruments.fitting import fit
 from privrep.instruments.made_up_candidates import BAD, trials_needed
 from privrep.instruments.noisy_power_method import least_cosine, limit_noise, noisy_power_method
-from privrep.problem import Problem
-from privrep.studies import power_method as study
-from privrep.subspace import dist2, random_subspace
-from privrep.task import load_options
+from privrep.studies.power_method.measures import measures as study
 
 
 def silent(basis):

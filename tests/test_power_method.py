@@ -10,7 +10,7 @@ from conftest import Recorder, door, fake_users, fixed_noise, gather, make_task,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep import scoring
+from privrep.algorithms.method import Candidates, Iterate
 from privrep.algorithms.power_method import (
     LARGEST,
     ROUNDING,
@@ -19,10 +19,10 @@ from privrep.algorithms.power_method import (
     clipped_products,
     power_method,
 )
-from privrep.fitting import fit, with_truth
-from privrep.problem import Problem, Users
-from privrep.subspace import dist2, planted_subspace, random_subspace
-from privrep.task import Candidates, Iterate
+from privrep.data.problem import Problem, Users
+from privrep.data.subspace import dist2, planted_subspace, random_subspace
+from privrep.instruments import scoring
+from privrep.instruments.fitting import fit, with_truth
 
 PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)
 SAMPLES = np.array([0, 2, 3, 5])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from privrep.studies.power_method import (
+from privrep.studies.power_method.measures import (
     TARGET,
     beyond,
     costs,

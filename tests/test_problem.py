@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import privrep.problem
+import privrep.data.problem
 from privrep.algorithms.moment_step import SampleClip, UserClip, moments
 from privrep.algorithms.spectral_init import pair_moments
-from privrep.heads import FittedHeads
-from privrep.passes import KEPT, total
-from privrep.problem import Problem, Users, draw_truth
-from privrep.subspace import random_subspace
+from privrep.data.heads import FittedHeads
+from privrep.data.passes import KEPT, total
+from privrep.data.problem import Problem, Users, draw_truth
+from privrep.data.subspace import random_subspace
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 2^10 floats, so that a few hundred users fill several blocks."""
-    monkeypatch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**10)
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_ranges_of_users_are_parts_of_the_whole(start, stop, kept):
     """blocks(start, stop) yields exactly the users start, ..., stop - 1, wherever the range cuts a block."""
     start, stop = sorted((start, stop))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**10)
+        patch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
         users = Users(Problem(150, 4, 6, 2), memory_budget=2**30 if kept else 0)
         features, labels, heads = gather(users)
         position = start
@@ -314,7 +314,7 @@ def peak_memory(users: int, budget: int) -> int:
 
 def test_memory_does_not_grow_with_users_when_redrawn(monkeypatch):
     """Streaming holds one block at a time; keeping the blocks, as a control, does grow."""
-    monkeypatch.setattr(privrep.problem, "FLOATS_PER_BLOCK", 2**14)
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**14)
     peak_memory(256, 0)
     few, many = peak_memory(1024, 0), peak_memory(16 * 1024, 0)
     assert many < 1.2 * few

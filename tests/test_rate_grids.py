@@ -10,18 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.catalogue import read_claims
-from privrep.columns import columns
-from privrep.config import ROOT, read_config, read_study
-from privrep.grids import Cell, expand
+from privrep.algorithms.clip_units import feature_threshold, label_threshold
+from privrep.evidence.catalogue import read_claims
+from privrep.evidence.cells import picked
+from privrep.evidence.measured import share
+from privrep.evidence.scaling import slope_weights
 from privrep.laws import jain2021
-from privrep.measure import share
-from privrep.results import cell_row
-from privrep.scaling import slope_weights
-from privrep.settings import Spec
-from privrep.setups import init_log_factor, picked, step_log_factor
-from privrep.studies import init_rates, local_convergence, risk, sample_complexity
-from privrep.thresholds import feature_threshold, label_threshold
+from privrep.laws.of_cells import init_log_factor, step_log_factor
+from privrep.run.columns import columns
+from privrep.run.config import ROOT, read_config, read_study
+from privrep.run.grids import Cell, expand
+from privrep.run.results import cell_row
+from privrep.run.settings import Spec
+from privrep.studies.init_rates.measures import measures as init_rates
+from privrep.studies.local_convergence.measures import measures as local_convergence
+from privrep.studies.risk.measures import measures as risk
+from privrep.studies.sample_complexity.measures import measures as sample_complexity
 
 CLAIMS = ROOT / "config" / "claims"
 

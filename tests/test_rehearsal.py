@@ -6,10 +6,10 @@ import importlib
 
 import pytest
 
-from privrep.config import study_names
 from privrep.report import rehearsal
 from privrep.report.rehearsal import Rehearsal, rehearse
-from privrep.settings import ConfigError
+from privrep.run.config import study_names
+from privrep.run.settings import ConfigError
 
 
 @pytest.mark.parametrize("study", study_names())

@@ -18,12 +18,12 @@ from scipy import stats
 from privrep.algorithms import centaur
 from privrep.algorithms.centaur import Options, representation_gradients
 from privrep.algorithms.server import Server, clip_outer
-from privrep.fitting import fit
+from privrep.data.subspace import orthonormalise, random_subspace
+from privrep.instruments.fitting import fit
 from privrep.instruments.worst_users import MadeUpUsers, largest
 from privrep.privacy.accounting import composed_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.subspace import orthonormalise, random_subspace
 
 BOUND = 0.4
 SLACK = 1e-6

@@ -13,13 +13,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privrep import claims as judging
-from privrep.config import read_yaml
-from privrep.report import markup, outcome, page, pictures, verdicts, wording
-from privrep.report.claim_rows import claims_filter, claims_table
+from privrep.evidence import claims as judging
+from privrep.report import badges as verdicts
+from privrep.report import html_pieces as markup
+from privrep.report import page, pictures
+from privrep.report import spelling as wording
+from privrep.report import summary as outcome
+from privrep.report.claims_table import claims_filter, claims_table
 from privrep.report.findings import accounting, figure2
-from privrep.report.run import Measures
-from privrep.studies.figure2 import DECIDING
+from privrep.report.run_tables import Measures
+from privrep.run.config import read_yaml
+from privrep.studies.figure2.measures import DECIDING
 
 ROOT = Path(__file__).resolve().parents[1]
 EXACT = f"{DECIDING}-exact"

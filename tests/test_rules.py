@@ -9,10 +9,10 @@ import sys
 import pytest
 from workflow_helpers import ROOT
 
-from privrep import intervals, scaling
-from privrep import rules as listing
-from privrep.rules import COMMAND, REMOVED, RULE_COLUMNS, RulesError, differences, rules, updated
-from privrep.tables import read_rows, write_rows
+from privrep.evidence import intervals, scaling
+from privrep.evidence import rules as listing
+from privrep.evidence.rules import COMMAND, REMOVED, RULE_COLUMNS, RulesError, differences, rules, updated
+from privrep.run.csv_tables import read_rows, write_rows
 
 LISTED = ROOT / "tests" / "reference" / "rules.csv"
 
@@ -50,7 +50,7 @@ def test_list_covers_claims_fits_series_and_constants(current):
         ("claim", "kind"),
     }
     constants = {(row["where"], row["name"]) for row in current if row["kind"] == "constant"}
-    assert {("privrep.intervals", "FEWEST"), ("privrep.intervals", "LEVEL")} <= constants
+    assert {("privrep.evidence.intervals", "FEWEST"), ("privrep.evidence.intervals", "LEVEL")} <= constants
 
 
 def copied_config(tmp_path, file: str, old: str, new: str):
@@ -95,7 +95,7 @@ def test_a_dropped_claim_and_another_grid_are_found(tmp_path, current):
 
 def test_a_constant_of_the_code_is_found(monkeypatch, current):
     monkeypatch.setattr(intervals, "LEVEL", 0.5)
-    assert differences(current, rules()) == ["constant / privrep.intervals / LEVEL: listed 0.95, now 0.5"]
+    assert differences(current, rules()) == ["constant / privrep.evidence.intervals / LEVEL: listed 0.95, now 0.5"]
 
 
 def row(name: str, value: str, reason: str = "") -> dict:

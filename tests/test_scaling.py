@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep import scaling
-from privrep.config import read_config, read_study
-from privrep.grids import expand
-from privrep.intervals import student
-from privrep.scaling import Sweep, fit, fit_measures, sweep
-from privrep.settings import Analysis, Spec, Window, checked
+from privrep.evidence import scaling
+from privrep.evidence.intervals import student
+from privrep.evidence.scaling import Sweep, fit, fit_measures, sweep
+from privrep.run.config import read_config, read_study
+from privrep.run.grids import expand
+from privrep.run.settings import Analysis, Spec, Window, checked
 
 SPEC = Spec(name="test", series="main", axis="users", response="distF", prediction="formula")
 PAIRED = SPEC.model_copy(update={"paired": True})

@@ -17,12 +17,12 @@ from conftest import Recorder, door, fake_users
 from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.algorithms.moment_step import MomentStep, SampleClip, UserClip, moments
 from privrep.algorithms.spectral_init import SpectralInit, pair_moments
-from privrep.heads import fit_heads
+from privrep.data.heads import fit_heads
+from privrep.data.problem import Block, Problem
+from privrep.data.splits import PRESETS, count, split_samples
+from privrep.data.subspace import random_subspace
 from privrep.instruments.worst_users import MadeUpUsers
 from privrep.privacy.ledger import GaussianRelease, Ledger
-from privrep.problem import Block, Problem
-from privrep.splits import PRESETS, count, split_samples
-from privrep.subspace import random_subspace
 
 SLACK = 1e-13
 DELTA = 1.3

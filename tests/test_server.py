@@ -15,10 +15,10 @@ from scipy import stats
 
 from privrep.algorithms.centaur import representation_gradients
 from privrep.algorithms.server import Server, clip_outer
+from privrep.data.problem import Block
+from privrep.data.subspace import random_subspace
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.ledger import Ledger
-from privrep.problem import Block
-from privrep.subspace import random_subspace
 
 USERS, DIM, RANK = 12, 4, 2
 CLIP, MULTIPLIER = 0.7, 1.3

@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.tables import write_rows
+from privrep.run.csv_tables import write_rows
 
 
 def script(name: str):

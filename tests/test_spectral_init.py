@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privrep.algorithms.spectral_init import LEMMA_4_5, Options, SpectralInit, pair_moments
-from privrep.fitting import fit
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.splits import PRESETS, split_samples
+from privrep.data.subspace import dist2
+from privrep.instruments.fitting import fit
 from privrep.instruments.worst_users import MadeUpUsers
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.problem import Block, Problem, Users
-from privrep.splits import PRESETS, split_samples
-from privrep.subspace import dist2
 
 PROBLEM = Problem(30, 8, 5, 2, label_noise_sd=0.2)
 

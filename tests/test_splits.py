@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.splits import PRESETS, SAMPLE_USES, SampleDraws, Split, count, split_samples
+from privrep.data.splits import PRESETS, SAMPLE_USES, SampleDraws, Split, count, split_samples
 
 
 def taken(split: Split) -> dict[str, set[int]]:

@@ -8,15 +8,15 @@ import scipy.linalg
 from conftest import fixed_noise, gather, make_task
 
 from privrep.algorithms import altmin
-from privrep.fitting import fit
-from privrep.heads import FittedHeads
+from privrep.data.heads import FittedHeads
+from privrep.data.problem import Problem, Users
+from privrep.data.splits import split_samples
+from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
+from privrep.instruments.fitting import fit
 from privrep.instruments.step_lemmas import Options, head_errors, whitened
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import MOMENTS_COST
-from privrep.problem import Problem, Users
-from privrep.splits import split_samples
-from privrep.subspace import dist2, orthonormalise, planted_subspace, random_subspace
 
 DELTA = 1e-6
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)

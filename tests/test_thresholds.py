@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.problem import Problem, Users
-from privrep.thresholds import (
+from privrep.algorithms.clip_units import (
     FAILURE_POWER,
     SCALES,
     UPDATE_SCALES,
@@ -24,6 +23,7 @@ from privrep.thresholds import (
     moment_threshold,
     user_units,
 )
+from privrep.data.problem import Problem, Users
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
 ANISO = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="aniso", head_condition=3.0)

@@ -8,12 +8,12 @@ import pytest
 from conftest import fixed_noise, make_task
 
 from privrep.algorithms import altmin, centaur
-from privrep.config import ROOT, read_yaml
-from privrep.fitting import fit
+from privrep.data.problem import Problem, Users
+from privrep.instruments.fitting import fit
 from privrep.laws import jain2021, shared
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, Users
-from privrep.studies import tradeoff
+from privrep.run.config import ROOT, read_yaml
+from privrep.studies.tradeoff.measures import measures as tradeoff
 
 PROBLEM = Problem(80, 32, 6, 2, head_law="sphere")
 

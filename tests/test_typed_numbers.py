@@ -21,17 +21,20 @@ import pandas as pd
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.catalogue import read_claims
-from privrep.config import read_config, read_study, read_yaml
-from privrep.grids import expand
+from privrep.evidence.catalogue import read_claims
 from privrep.report.captions import PLACEHOLDER, Caption, read_captions
 from privrep.report.sizes import found
-from privrep.results import cell_row
-from privrep.settings import ConfigError, Window
-from privrep.studies.tradeoff import CONDITIONS
+from privrep.run.config import read_config, read_study, read_yaml
+from privrep.run.grids import expand
+from privrep.run.results import cell_row
+from privrep.run.settings import ConfigError, Window
+from privrep.studies.tradeoff.measures import CONDITIONS
 
 FINDINGS = sorted((ROOT / "src" / "privrep" / "report" / "findings").glob("*.py"))
-FIGURES = sorted((ROOT / "src" / "privrep" / "figures").glob("*.py"))
+FIGURES = [
+    *sorted((ROOT / "src" / "privrep" / "studies").glob("*/figures.py")),
+    *sorted((ROOT / "src" / "privrep" / "drawing").glob("*.py")),
+]
 
 LOOKUPS = (
     "judged",
@@ -78,12 +81,18 @@ ALLOWED = {
     ("findings/power_method", "99"): "the probability that Lemma F.1 states, in per cent",
     ("findings/power_method", "3.5"): "half the exponent of k in eq. (67) at the prescribed clip, by arithmetic",
     ("findings/tradeoff", "1.5"): "the exponent that shen2023 states for jain2021",
-    ("figures/figure2", "5"): "the epsilon that the paper states",
+    ("figure2/figures", "5"): "the epsilon that the paper states",
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
     ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
     ("comparison/settings", "1.5"): "the exponent that shen2023 states for jain2021",
-    ("shen2023/gradient_norms", "0.1"): "value of c_zeta that is drawn, CONSTANTS of privrep.figures.client_lemmas",
-    ("shen2023/gradient_norms", "0.01"): "value of c_zeta that is drawn, CONSTANTS of privrep.figures.client_lemmas",
+    (
+        "shen2023/gradient_norms",
+        "0.1",
+    ): "value of c_zeta that is drawn, CONSTANTS of privrep.studies.client_lemmas.figures",
+    (
+        "shen2023/gradient_norms",
+        "0.01",
+    ): "value of c_zeta that is drawn, CONSTANTS of privrep.studies.client_lemmas.figures",
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
     ("shen2023/update_norms", "1"): "the rank that the law is for",
     ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
@@ -113,7 +122,7 @@ def config_of(scale: str) -> dict:
 @cache
 def settings(study: str, scale: str) -> frozenset[float]:
     """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of all fits."""
-    module = vars(importlib.import_module(f"privrep.studies.{study}"))
+    module = vars(importlib.import_module(f"privrep.studies.{study}.measures"))
     constants = [value for name, value in module.items() if name.isupper()]
     study_file = read_study(config_of(scale), study).model_dump()
     return frozenset(numbers([study_file, constants, Window().model_dump()]))

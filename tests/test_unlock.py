@@ -11,7 +11,7 @@ import psutil
 import pytest
 from workflow_helpers import copy_project, environment, unlock_folder
 
-from privrep import unlock
+from privrep.run import unlock
 
 SCRIPT = "workflow/scripts/run_shard.py"
 

@@ -13,13 +13,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep import claims, scaling
-from privrep.claims import CLAIM_COLUMNS, Exponent, explain_exponent, exponents_judged, judge, judge_exponent
-from privrep.intervals import LEVEL
-from privrep.measure import MEASURE_COLUMNS, Measure
-from privrep.scaling import Fit, Sweep, fit, fit_measures
-from privrep.settings import Spec, Window
-from privrep.tables import read_rows, write_rows
+from privrep.evidence import claims, scaling
+from privrep.evidence.claims import CLAIM_COLUMNS, Exponent, explain_exponent, exponents_judged, judge, judge_exponent
+from privrep.evidence.intervals import LEVEL
+from privrep.evidence.measured import MEASURE_COLUMNS, Measure
+from privrep.evidence.scaling import Fit, Sweep, fit, fit_measures
+from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.settings import Spec, Window
 
 VALUES = np.array([1.0, 2.0, 4.0, 8.0])
 RULE = {"value": 1.0, "tolerance": 0.15}

@@ -12,7 +12,7 @@ import time
 import pytest
 from workflow_helpers import copy_project, environment, snakemake, unlock_folder
 
-from privrep.config import read_config
+from privrep.run.config import read_config
 
 CELLS = "results/tiny/figure2/cells.csv"
 
@@ -143,7 +143,7 @@ def test_style_change_reruns_no_simulation(tmp_path):
     """After an edit of the plotting style only plots and the page are made again."""
     folder = copy_project(tmp_path / "copy")
     snakemake(folder, "-j2", "results/tiny/figures/jain2021/figure2.svg")
-    style = folder / "src" / "privrep" / "plotting.py"
+    style = folder / "src" / "privrep" / "drawing" / "style.py"
     style.write_text(style.read_text().replace('"grid.linewidth": 0.6', '"grid.linewidth": 0.7'))
     plan = snakemake(folder, "-n", "results/tiny/figures/jain2021/figure2.svg").stdout
     assert "plot_figure2" in plan

@@ -43,6 +43,6 @@ def snakemake(folder: Path, *words: str, check: bool = True) -> subprocess.Compl
 
 def unlock_folder(folder: Path, check: bool = False) -> subprocess.CompletedProcess:
     """What `make all` does before it runs."""
-    code = "import pathlib, privrep.unlock as u; u.unlock(pathlib.Path.cwd())"
+    code = "import pathlib, privrep.run.unlock as u; u.unlock(pathlib.Path.cwd())"
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=check)

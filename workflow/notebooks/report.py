@@ -16,7 +16,7 @@
 # %%
 from IPython.display import HTML, Markdown, display
 
-from privrep.report import claim_rows, confirmation, deviations, outcome, record, sources, verdicts
+from privrep.report import badges, claims_table, confirmation, deviations, papers, run_record, summary
 from privrep.report.findings import (
     accounting,
     accounting_shen2023,
@@ -32,7 +32,7 @@ from privrep.report.findings import (
     sample_complexity,
     tradeoff,
 )
-from privrep.report.run import Run
+from privrep.report.run_tables import Run
 
 run = Run.load()
 
@@ -57,9 +57,9 @@ def section(study: str, findings) -> None:
 
 
 # %%
-show(record.masthead(run.provenance))
-say(tradeoff.headline(run), outcome.summary(run.claims, run.errata))
-show(outcome.tally(run.claims), sources.papers(run.claims["paper"]), outcome.scale_note(run.scale, run.claims))
+show(run_record.masthead(run.provenance))
+say(tradeoff.headline(run), summary.summary(run.claims, run.errata))
+show(summary.tally(run.claims), papers.papers(run.claims["paper"]), summary.scale_note(run.scale, run.claims))
 
 # %% [markdown]
 # ## How to read a verdict
@@ -77,8 +77,8 @@ show(outcome.tally(run.claims), sources.papers(run.claims["paper"]), outcome.sca
 # disagreement. Statements are read as their authors would want them read, under their own assumptions.
 
 # %%
-show(verdicts.verdict_guide())
-say(outcome.equivalence(run.claims))
+show(badges.verdict_guide())
+say(summary.equivalence(run.claims))
 
 # %% [markdown]
 # ## What does not hold as printed
@@ -87,7 +87,7 @@ say(outcome.equivalence(run.claims))
 # guarantee, R a rate, an assumption or a number, G a gap in a proof, C a missing constant, T a typo.
 
 # %%
-show(outcome.accusations(run.claims))
+show(summary.accusations(run.claims))
 
 # %% [markdown]
 # ## Figure 2 of jain2021
@@ -266,7 +266,7 @@ section("clip_choice", clip_choice.findings)
 # A command draws the figure of its claim again, with all that it needs.
 
 # %%
-show(claim_rows.claims_filter(run.claims), claim_rows.claims_table(run.claims, run.shown()))
+show(claims_table.claims_filter(run.claims), claims_table.claims_table(run.claims, run.shown()))
 
 # %% [markdown]
 # ## Confirmation
@@ -287,10 +287,10 @@ show(deviations.deviations_table(run.deviations))
 # What is printed, what is right, and a demonstration that would come out differently if the printed version were right.
 
 # %%
-show(sources.errata_table(run.errata))
+show(papers.errata_table(run.errata))
 
 # %% [markdown]
 # ## Provenance
 
 # %%
-show(record.provenance_table(run.provenance))
+show(run_record.provenance_table(run.provenance))

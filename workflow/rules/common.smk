@@ -10,10 +10,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from privrep import names
-from privrep.config import ConfigError, check_config, read_study, read_yaml, run_name
-from privrep.resolved import write_resolved
-from privrep.task import ROOMS
+from privrep.evidence import quantities as names
+from privrep.run.config import ConfigError, check_config, read_study, read_yaml, run_name
+from privrep.run.resolved import write_resolved
+from privrep.algorithms.method import ROOMS
 
 try:
     for path in workflow.configfiles:

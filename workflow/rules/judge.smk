@@ -11,7 +11,7 @@ for study in STUDIES:
         input:
             cells=cells_of(study),
             settings=f"{RESULTS}/{study}/measure.json",
-            code=code_of("measure_study", f"src/privrep/studies/{study}.py"),
+            code=code_of("measure_study", f"src/privrep/studies/{study}/measures.py"),
         output:
             f"{RESULTS}/{study}/measures.csv",
         log:
@@ -33,7 +33,7 @@ for study in STUDIES:
         input:
             cells=cells_of(study),
             settings=f"{RESULTS}/{study}/plot.json",
-            code=code_of("plot_study", f"src/privrep/figures/{study}.py"),
+            code=code_of("plot_study", f"src/privrep/studies/{study}/figures.py"),
         output:
             figure_files(study),
         log:

@@ -28,19 +28,19 @@ import threadpoolctl
 
 from privrep.algorithms.altmin import Options
 from privrep.algorithms.centaur import client
+from privrep.algorithms.method import Task
 from privrep.algorithms.moment_step import SampleClip, moments
 from privrep.algorithms.power_method import RandomStarts, power_method
 from privrep.algorithms.server import Server
-from privrep.fitting import fit
-from privrep.heads import fit_heads
+from privrep.data.heads import fit_heads
+from privrep.data.problem import Problem, Users
+from privrep.data.rng import stream
+from privrep.data.splits import SampleDraws
+from privrep.data.subspace import orthonormalise
+from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, Users
-from privrep.rng import stream
-from privrep.splits import SampleDraws
-from privrep.subspace import orthonormalise
-from privrep.task import Task
 
 CLIP = SampleClip(feature=10.0, label=2.0)
 """Near the medians of ||x|| ||v|| and |y|, so that about half of the samples are clipped."""

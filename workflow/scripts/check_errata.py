@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from privrep.catalogue import read_errata
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import ERRATA_COLUMNS
-from privrep.tables import write_rows
+from privrep.evidence.catalogue import read_errata
+from privrep.run.csv_tables import write_rows
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from privrep.report.rehearsal import rehearse
-from privrep.settings import ConfigError
+from privrep.run.settings import ConfigError
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import math
 import sys
 from pathlib import Path
 
-from privrep.tables import read_rows, write_rows
+from privrep.run.csv_tables import read_rows, write_rows
 
 REFERENCE_COLUMNS = ("id", "quantity", "verdict", "measured", "within")
 SIMULATED, ARITHMETIC = 0.02, 1e-6

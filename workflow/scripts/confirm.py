@@ -13,8 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from privrep.config import read_config
-from privrep.confirmation import (
+from privrep.evidence.confirmation import (
     CODE,
     COLUMNS,
     ConfirmationError,
@@ -25,7 +24,8 @@ from privrep.confirmation import (
     compared,
     document,
 )
-from privrep.tables import read_rows, write_rows
+from privrep.run.config import read_config
+from privrep.run.csv_tables import read_rows, write_rows
 
 DOCUMENT, TABLE = Path("docs/confirmation.md"), Path("docs/confirmation.csv")
 

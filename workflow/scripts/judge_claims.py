@@ -4,10 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from privrep.catalogue import read_claims
-from privrep.claims import CLAIM_COLUMNS, exponents_judged, judge
-from privrep.config import ConfigError
-from privrep.tables import read_rows, write_rows
+from privrep.evidence.catalogue import read_claims
+from privrep.evidence.claims import CLAIM_COLUMNS, exponents_judged, judge
+from privrep.run.config import ConfigError
+from privrep.run.csv_tables import read_rows, write_rows
 
 
 def main() -> None:

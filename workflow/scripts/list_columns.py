@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from privrep.columns import dictionary
+from privrep.run.columns import dictionary
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from privrep.config import ROOT, ConfigError
-from privrep.rules import RULE_COLUMNS, RulesError, differences, rules, updated
-from privrep.tables import read_rows, write_rows
+from privrep.evidence.rules import RULE_COLUMNS, RulesError, differences, rules, updated
+from privrep.run.config import ROOT, ConfigError
+from privrep.run.csv_tables import read_rows, write_rows
 
 LISTED = ROOT / "tests" / "reference" / "rules.csv"
 

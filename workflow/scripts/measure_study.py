@@ -6,20 +6,22 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from privrep.measure import MEASURE_COLUMNS, check_names
-from privrep.settings import ConfigError, MeasureSettings, read_settings
-from privrep.setups import read_cells
-from privrep.tables import write_rows
+from privrep.evidence.cells import read_cells
+from privrep.evidence.measured import MEASURE_COLUMNS, check_names
+from privrep.run.csv_tables import write_rows
+from privrep.run.settings import ConfigError, MeasureSettings, read_settings
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--settings", required=True, type=Path, help="measure.json of the study, see privrep.resolved")
+    parser.add_argument(
+        "--settings", required=True, type=Path, help="measure.json of the study, see privrep.run.resolved"
+    )
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     study = read_settings(MeasureSettings, args.settings)
-    found = importlib.import_module(f"privrep.studies.{study.study}").measure(read_cells(args.cells), study)
+    found = importlib.import_module(f"privrep.studies.{study.study}.measures").measure(read_cells(args.cells), study)
     try:
         check_names(found, study)
     except ConfigError as error:

@@ -4,11 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from privrep.columns import study_columns
-from privrep.grids import expand
-from privrep.results import TIMING_COLUMNS
-from privrep.settings import ShardSettings, read_settings
-from privrep.tables import read_rows, write_rows
+from privrep.run.columns import study_columns
+from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.grids import expand
+from privrep.run.results import TIMING_COLUMNS
+from privrep.run.settings import ShardSettings, read_settings
 
 
 def merge(paths: list[Path], order: list[tuple[str, str]]) -> list[dict]:

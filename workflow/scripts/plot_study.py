@@ -4,19 +4,19 @@ import argparse
 import importlib
 from pathlib import Path
 
-from privrep.plotting import save
-from privrep.settings import PlotSettings, read_settings
-from privrep.setups import read_cells
+from privrep.drawing.style import save
+from privrep.evidence.cells import read_cells
+from privrep.run.settings import PlotSettings, read_settings
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--settings", required=True, type=Path, help="plot.json of the study, see privrep.resolved")
+    parser.add_argument("--settings", required=True, type=Path, help="plot.json of the study, see privrep.run.resolved")
     parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
     args = parser.parse_args()
     study = read_settings(PlotSettings, args.settings)
-    draw = importlib.import_module(f"privrep.figures.{study.study}").draw
+    draw = importlib.import_module(f"privrep.studies.{study.study}.figures").draw
     for name, (figure, numbers) in draw(read_cells(args.cells), study).items():
         save(figure, numbers, args.figures / name)
 

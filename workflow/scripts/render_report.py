@@ -9,9 +9,9 @@ from pathlib import Path
 
 from nbclient.exceptions import CellExecutionError
 
-from privrep.config import ROOT
 from privrep.report.page import render, write
-from privrep.report.run import PARAMETERS
+from privrep.report.run_tables import PARAMETERS
+from privrep.run.config import ROOT
 
 
 def main() -> None:

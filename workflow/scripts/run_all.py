@@ -14,9 +14,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from privrep.config import ConfigError, read_config, run_name
-from privrep.tables import read_rows
-from privrep.unlock import RunAlive, unlock
+from privrep.run.config import ConfigError, read_config, run_name
+from privrep.run.csv_tables import read_rows
+from privrep.run.unlock import RunAlive, unlock
 
 
 def current_cell(logs: Path, since: float) -> str:

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from privrep.columns import study_columns
-from privrep.config import read_config, read_study
-from privrep.grids import expand, shard
-from privrep.problem import Users
-from privrep.progress import track
-from privrep.results import TIMING_COLUMNS, run_cell
-from privrep.settings import ConfigError, RunSettings, ShardSettings, read_settings
-from privrep.tables import write_rows
+from privrep.data.problem import Users
+from privrep.run.columns import study_columns
+from privrep.run.config import read_config, read_study
+from privrep.run.csv_tables import write_rows
+from privrep.run.grids import expand, shard
+from privrep.run.progress import track
+from privrep.run.results import TIMING_COLUMNS, run_cell
+from privrep.run.settings import ConfigError, RunSettings, ShardSettings, read_settings
 
 
 def settings(args: argparse.Namespace) -> ShardSettings:
@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", required=True)
     parser.add_argument(
-        "--settings", type=Path, help="shards.json of the study, see privrep.resolved; default: read config/"
+        "--settings", type=Path, help="shards.json of the study, see privrep.run.resolved; default: read config/"
     )
     parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays, when reading config/")
     parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")

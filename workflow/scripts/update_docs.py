@@ -6,9 +6,9 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from privrep.claims import NEGATIVE, SEVERITIES
-from privrep.confirmation import agreement, changed, revised_since, spelled
-from privrep.tables import read_rows
+from privrep.evidence.claims import NEGATIVE, SEVERITIES
+from privrep.evidence.confirmation import agreement, changed, revised_since, spelled
+from privrep.run.csv_tables import read_rows
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
 

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privrep.provenance import provenance
+from privrep.run.provenance import provenance
 
 
 def total(paths: list[Path], column: str, delimiter: str) -> float:

@@ -19,18 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.moment_step import FALLBACKS, MOMENT_COLUMNS, Clip, MomentStep, SampleClip, UserClip
-from privrep.algorithms.spectral_init import SpectralInit
-from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
-from privrep.heads import FittedHeads, HeadRule, true_heads
-from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
-from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, UserData
-from privrep.splits import SPLIT_COLUMN, Split, count, split_samples
-from privrep.subspace import orthonormalise
-from privrep.task import Iterate, LowRank, check_choice, check_count, check_sine
-from privrep.thresholds import (
+from privrep.algorithms.clip_units import (
     CLIP_SCALE_COLUMN,
     USER_SCALES,
     check_scale,
@@ -38,6 +27,17 @@ from privrep.thresholds import (
     label_threshold,
     user_units,
 )
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count, check_sine
+from privrep.algorithms.moment_step import FALLBACKS, MOMENT_COLUMNS, Clip, MomentStep, SampleClip, UserClip
+from privrep.algorithms.spectral_init import SpectralInit
+from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
+from privrep.data.heads import FittedHeads, HeadRule, true_heads
+from privrep.data.problem import Problem, UserData
+from privrep.data.splits import SPLIT_COLUMN, Split, count, split_samples
+from privrep.data.subspace import orthonormalise
+from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import Release
 
 STARTS = ("random", "spectral")
 HEADS = ("fitted", "true")
@@ -124,14 +124,14 @@ class Options:
     ----------
     init : {"random", "spectral", "planted"}
         A planted start knows the truth, for the local theory; privacy statements then take the truth as public.
-    split : name in `privrep.splits.PRESETS`
+    split : name in `privrep.data.splits.PRESETS`
     epochs : passes over all users, E.
     batches : disjoint batches per epoch, T.
     clip_unit : {"sample", "user"}; `user` is not in the paper.
     clip_feature, clip_label : eta and zeta of Algorithm 2, or the bounds of the whole A_j and b_j for clip_unit "user".
     init_label_clip : zeta of Algorithm 3.
     init_share : share of the whole cost mu^2 that Algorithm 3 takes; by default one noise multiplier serves all releases, as printed.
-    clip_scale : unit of the three bounds, a name in `privrep.thresholds.SCALES`; for clip_unit "user" `absolute` or `data`.
+    clip_scale : unit of the three bounds, a name in `privrep.algorithms.clip_units.SCALES`; for clip_unit "user" `absolute` or `data`.
     start_sine : sine of every principal angle between a planted start and the truth.
     heads : {"fitted", "true"}; true heads make the subspace step the one regression of jain2021 Remark 1.
     fallback : name in `privrep.algorithms.moment_step.FALLBACKS`.

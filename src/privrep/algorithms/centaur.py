@@ -22,18 +22,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold, moment_threshold
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count, check_share, check_sine
 from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
 from privrep.algorithms.server import SERVER_COLUMNS, ClippedSum, Server, clip_outer
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
-from privrep.heads import FittedHeads, fit_heads
+from privrep.data.heads import FittedHeads, fit_heads
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
+from privrep.data.subspace import orthonormalise
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, UserData
-from privrep.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
-from privrep.subspace import orthonormalise
-from privrep.task import Iterate, LowRank, check_choice, check_count, check_share, check_sine
-from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold, moment_threshold
 
 STARTS = ("planted", "power_method", "random")
 
@@ -73,7 +73,7 @@ class Centaur:
     Attributes
     ----------
     start : B_0. server : the rounds, with zeta_g. batch_samples : q, for each of head and gradient in a round. step : eta.
-    sample_use : see `privrep.splits.SAMPLE_USES`.
+    sample_use : see `privrep.data.splits.SAMPLE_USES`.
     """
 
     start: Start
@@ -116,8 +116,8 @@ class Options:
     Parameters
     ----------
     rounds : T. batch_samples : q, samples per user for each of head and gradient in a round.
-    clip : zeta_g in units of `clip_scale` (see `privrep.thresholds.UPDATE_SCALES`), which is the unit of `init_clip`, too.
-    step : eta s_1^2; the theorem takes 1/4. sample_use : "reuse" or "fresh", see `privrep.splits.SAMPLE_USES`.
+    clip : zeta_g in units of `clip_scale` (see `privrep.algorithms.clip_units.UPDATE_SCALES`), which is the unit of `init_clip`, too.
+    step : eta s_1^2; the theorem takes 1/4. sample_use : "reuse" or "fresh", see `privrep.data.splits.SAMPLE_USES`.
     participation, divide_by : see `privrep.algorithms.server`.
     init : `power_method` is Algorithm 3; `planted` starts at sine `start_sine` from the truth in every direction, for laws that
         assume a good start; `random` costs nothing.

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, clipped_sum, gradient
+from privrep.algorithms.method import Iterate, LowRank
 from privrep.algorithms.server import ClippedSum
-from privrep.heads import FittedHeads
+from privrep.data.heads import FittedHeads
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.subspace import orthonormalise, random_subspace
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, UserData
-from privrep.subspace import orthonormalise, random_subspace
-from privrep.task import Iterate, LowRank
 
 
 def start_model(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:

@@ -12,14 +12,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
+from privrep.algorithms.method import check_count
 from privrep.algorithms.server import SERVER_COLUMNS, ClippedSum, Server
+from privrep.data.problem import Problem, UserData
+from privrep.data.splits import SampleDraws
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, UserData
-from privrep.splits import SampleDraws
-from privrep.task import check_count
-from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class FederatedOptions:
 
     Parameters
     ----------
-    rounds : T. clip : zeta, the bound on a user's whole update, in units of `clip_scale` (`privrep.thresholds.UPDATE_SCALES`).
+    rounds : T. clip : zeta, the bound on a user's whole update, in units of `clip_scale` (`privrep.algorithms.clip_units.UPDATE_SCALES`).
     participation, divide_by : see `privrep.algorithms.server`.
     """
 

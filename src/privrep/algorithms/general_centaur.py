@@ -20,12 +20,12 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, gradient
+from privrep.algorithms.method import Iterate, LowRank, check_choice
 from privrep.algorithms.server import ClippedSum, clip_outer
-from privrep.heads import FittedHeads, fit_heads
+from privrep.data.heads import FittedHeads, fit_heads
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.subspace import orthonormalise, random_subspace
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, UserData
-from privrep.subspace import orthonormalise, random_subspace
-from privrep.task import Iterate, LowRank, check_choice
 
 FEASIBLE = ("free", "orthonormal")
 

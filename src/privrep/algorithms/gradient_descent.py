@@ -17,16 +17,16 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
 from privrep.algorithms.starts import Start
-from privrep.heads import FittedHeads, HeadRule
-from privrep.passes import total
+from privrep.data.heads import FittedHeads, HeadRule
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.splits import SPLIT_COLUMN, Split
+from privrep.data.subspace import orthonormalise
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.problem import Block, Problem, UserData
-from privrep.splits import SPLIT_COLUMN, Split
-from privrep.subspace import orthonormalise
-from privrep.task import Iterate, LowRank, check_choice, check_count
 
 
 def clipped_gradients(block: Block, samples: slice, basis: np.ndarray, heads: np.ndarray, bound: float) -> np.ndarray:

@@ -18,13 +18,13 @@ from typing import Protocol
 
 import numpy as np
 
-from privrep.heads import HeadRule
-from privrep.passes import total
+from privrep.data.heads import HeadRule
+from privrep.data.passes import total
+from privrep.data.problem import Block, UserData
+from privrep.data.splits import count
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar, within_float32
 from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, MOMENTS_COST, USER_MOMENTS_COST, Release
-from privrep.problem import Block, UserData
-from privrep.splits import count
 
 MOMENT_COLUMNS = {
     "clip_feature": "clipping bound of the features (eta), or of the whole A_j of a user",

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
 from privrep.algorithms.moment_step import MomentStep, SampleClip
 from privrep.algorithms.starts import Start
-from privrep.heads import FittedHeads
+from privrep.data.heads import FittedHeads
+from privrep.data.problem import Problem, UserData
+from privrep.data.splits import SPLIT_COLUMN, Split
+from privrep.data.subspace import dist2, orthonormalise
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, UserData
-from privrep.splits import SPLIT_COLUMN, Split
-from privrep.subspace import dist2, orthonormalise
-from privrep.task import Iterate, LowRank, check_choice, check_count
 
 
 @dataclass(frozen=True)

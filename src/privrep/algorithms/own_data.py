@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from privrep.algorithms.method import FullRank, Iterate
+from privrep.data.problem import Problem, UserData
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, UserData
-from privrep.task import FullRank, Iterate
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:

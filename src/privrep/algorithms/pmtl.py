@@ -20,12 +20,12 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.federated import Federated, FederatedOptions, clipped_sum
+from privrep.algorithms.method import FullRank, Iterate
 from privrep.algorithms.server import ClippedSum
-from privrep.heads import solve_positive_definite
+from privrep.data.heads import solve_positive_definite
+from privrep.data.problem import Block, Problem, UserData
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, UserData
-from privrep.task import FullRank, Iterate
 
 
 def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarray:

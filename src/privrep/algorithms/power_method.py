@@ -22,15 +22,15 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.candidate_selection import select
-from privrep.passes import total
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, moment_threshold
+from privrep.algorithms.method import Candidates, Iterate, check_choice, check_count, check_share, check_sine
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
+from privrep.data.subspace import check_planted, planted_subspace, random_subspace
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.problem import Block, Problem, UserData
-from privrep.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
-from privrep.subspace import check_planted, planted_subspace, random_subspace
-from privrep.task import Candidates, Iterate, check_choice, check_count, check_share, check_sine
-from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, moment_threshold
 
 STARTS = ("planted", "random")
 LARGEST = 1e3
@@ -228,7 +228,7 @@ class Options:
     Parameters
     ----------
     iterations : L. starts : independent runs, each charged. init_samples : q, samples per user and iteration.
-    init_clip : zeta_0 in units of `clip_scale` (see `privrep.thresholds.UPDATE_SCALES`).
+    init_clip : zeta_0 in units of `clip_scale` (see `privrep.algorithms.clip_units.UPDATE_SCALES`).
     sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice.
     accuracy : eps_i, the distance at which a run has succeeded.
     init : X_0 of each run, `random`, or `planted` at sine `start_sine` from the truth in every direction, which reaches the steady

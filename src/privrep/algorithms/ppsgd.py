@@ -21,12 +21,12 @@ import numpy as np
 
 from privrep.algorithms.dp_fedavg import model_steps, start_model
 from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, clipped_sum
+from privrep.algorithms.method import Iterate, LowRank
 from privrep.algorithms.server import ClippedSum
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.subspace import orthonormalise
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, UserData
-from privrep.subspace import orthonormalise
-from privrep.task import Iterate, LowRank
 
 
 def client(

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privrep.algorithms.altmin import check_split
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_sine
 from privrep.algorithms.starts import RandomStart, Start, planted_start
-from privrep.heads import FittedHeads
+from privrep.data.heads import FittedHeads
+from privrep.data.problem import Problem, UserData
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, UserData
-from privrep.task import Iterate, LowRank, check_choice, check_sine
 
 KINDS = ("random", "random-subspace", "zero", "planted-subspace")
 NOTHING = Cost(0.0, 0.0)

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.passes import total
+from privrep.algorithms.method import check_choice, check_count
+from privrep.data.passes import total
+from privrep.data.problem import Block, UserData
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.problem import Block, UserData
-from privrep.task import check_choice, check_count
 
 SERVER_COLUMNS = {
     "rounds": "rounds of the server, T_g",

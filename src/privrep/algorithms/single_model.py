@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.gradient_descent import private_gradient
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
 from privrep.algorithms.moment_step import MomentStep, SampleClip
+from privrep.data.problem import Block, Problem, UserData
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.problem import Block, Problem, UserData
-from privrep.task import Iterate, LowRank, check_choice, check_count
 
 
 def ones(block: Block) -> np.ndarray:

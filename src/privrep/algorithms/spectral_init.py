@@ -18,14 +18,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.passes import total
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_scale, label_threshold
+from privrep.algorithms.method import Iterate
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.splits import SPLIT_COLUMN, count, split_samples
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound, clip_scalar, within_float32
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.problem import Block, Problem, UserData
-from privrep.splits import SPLIT_COLUMN, count, split_samples
-from privrep.task import Iterate
-from privrep.thresholds import CLIP_SCALE_COLUMN, check_scale, label_threshold
 
 LEMMA_4_5 = Theorem("A-L4.5", 8)
 """Delta = sqrt(8 L)/eps for one release of M."""
@@ -107,8 +107,8 @@ class Options:
 
     Parameters
     ----------
-    init_label_clip : zeta, in units of `clip_scale` (see `privrep.thresholds`).
-    split : name in `privrep.splits.PRESETS`; its range for the initialisation is used.
+    init_label_clip : zeta, in units of `clip_scale` (see `privrep.algorithms.clip_units`).
+    split : name in `privrep.data.splits.PRESETS`; its range for the initialisation is used.
     """
 
     init_label_clip: float

@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
+from privrep.algorithms.method import Iterate
+from privrep.data.problem import Problem, UserData
+from privrep.data.subspace import check_planted, planted_subspace, random_subspace
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, UserData
-from privrep.subspace import check_planted, planted_subspace, random_subspace
-from privrep.task import Iterate
 
 START_COLUMNS = {
     "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",

@@ -8,17 +8,17 @@ import numpy as np
 from scipy.optimize import brentq
 
 from privrep.algorithms.centaur import client, representation_gradients
+from privrep.algorithms.clip_units import gradient_threshold
 from privrep.algorithms.server import Server
+from privrep.data.passes import rows, total
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.rng import stream
+from privrep.data.splits import SampleDraws
+from privrep.data.subspace import dist2, orthonormalise, planted_subspace
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, slope
-from privrep.passes import rows, total
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, Users
-from privrep.rng import stream
-from privrep.splits import SampleDraws
-from privrep.subspace import dist2, orthonormalise, planted_subspace
-from privrep.thresholds import gradient_threshold
 
 START = 0.2
 """eps_0, the start that the theorem asks for."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from privrep.algorithms.spectral_init import pair_moments
+from privrep.data.problem import Problem, Users
+from privrep.data.rng import stream
+from privrep.data.subspace import dist2, dist_frobenius
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import Rescaled, head_moments, slope
 from privrep.instruments.worst_users import MadeUpUsers, made_up_user
 from privrep.laws.jain2021 import signal_scale
 from privrep.privacy.mechanisms import symmetric_noise
-from privrep.problem import Problem, Users
-from privrep.rng import stream
-from privrep.subspace import dist2, dist_frobenius
 
 
 def spectral_matrix(users: Users | Rescaled | MadeUpUsers, label_clip: float = np.inf) -> np.ndarray:

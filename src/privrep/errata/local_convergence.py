@@ -8,17 +8,17 @@ import numpy as np
 
 from privrep.algorithms.altmin import disjoint_batches
 from privrep.algorithms.moment_step import MomentStep, SampleClip, moments
+from privrep.data.heads import FittedHeads, fit_heads, true_heads
+from privrep.data.passes import rows
+from privrep.data.problem import Problem, Users
+from privrep.data.rng import stream
+from privrep.data.subspace import dist_frobenius, orthonormalise, planted_subspace
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
-from privrep.heads import FittedHeads, fit_heads, true_heads
 from privrep.laws.jain2021 import noise_ratio
-from privrep.passes import rows
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import MOMENTS_COST, Release, symmetric_noise
-from privrep.problem import Problem, Users
-from privrep.rng import stream
-from privrep.subspace import dist_frobenius, orthonormalise, planted_subspace
 
 DELTA = 1e-6
 

@@ -9,15 +9,15 @@ from scipy.special import roots_hermitenorm
 from scipy.stats import binom
 
 from privrep.algorithms.candidate_selection import select
+from privrep.algorithms.clip_units import moment_threshold
 from privrep.algorithms.power_method import clipped_products
+from privrep.data.passes import parts
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.rng import stream
+from privrep.data.subspace import dist2, planted_subspace, random_subspace
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import slope
-from privrep.passes import parts
-from privrep.prescriptions import Size, assumed_samples, fresh_samples, moment_clip, moment_norm, power
-from privrep.problem import Block, Problem, Users
-from privrep.rng import stream
-from privrep.subspace import dist2, planted_subspace, random_subspace
-from privrep.thresholds import moment_threshold
+from privrep.laws.prescribed_powers import Size, assumed_samples, fresh_samples, moment_clip, moment_norm, power
 
 
 def clipped(features: tuple[float, float], basis: np.ndarray, bound: float) -> np.ndarray:

@@ -8,15 +8,15 @@ import numpy as np
 from scipy.stats import binom
 
 from privrep.algorithms.server import Server, clip_outer
+from privrep.data.problem import Problem, Users
+from privrep.data.rng import Streams, stream
 from privrep.errata.finding import Finding, decides, spell
-from privrep.prescriptions import least_epsilon, power, privacy_cap, utility, utility_cap
+from privrep.laws.prescribed_powers import least_epsilon, power, privacy_cap, utility, utility_cap
 from privrep.privacy.accounting import gdp_delta
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.renyi import Mixture, renyi_divergence
-from privrep.problem import Problem, Users
-from privrep.rng import Streams, stream
-from privrep.studies.accounting_shen2023 import (
+from privrep.studies.accounting_shen2023.measures import (
     DELTA,
     EPSILONS,
     WHOLE,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from privrep.algorithms import nonprivate_altmin
+from privrep.algorithms.method import Task
 from privrep.algorithms.moment_step import moments
+from privrep.data.heads import fit_heads, true_heads
+from privrep.data.problem import Problem, Users
+from privrep.data.risk import personalised_risk
+from privrep.data.rng import stream
+from privrep.data.subspace import dist2, dist_frobenius, planted_subspace
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import noisy_moments, slope, subspace_of, subspace_risk, thresholds
-from privrep.fitting import fit
-from privrep.heads import fit_heads, true_heads
+from privrep.instruments.fitting import fit
 from privrep.laws.jain2021 import personal_risk
 from privrep.privacy.ledger import Ledger
-from privrep.problem import Problem, Users
-from privrep.risk import personalised_risk
-from privrep.rng import stream
-from privrep.subspace import dist2, dist_frobenius, planted_subspace
-from privrep.task import Task
 
 
 def noisy_risks(users: Users, multipliers, draws: int, slack: float, rng: np.random.Generator) -> list[float]:

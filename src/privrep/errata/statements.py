@@ -7,19 +7,19 @@ import math
 import numpy as np
 
 from privrep.algorithms import nonprivate_altmin
+from privrep.algorithms.method import Task
 from privrep.algorithms.moment_step import MomentStep
 from privrep.algorithms.spectral_init import SpectralInit
+from privrep.data.heads import FittedHeads
+from privrep.data.problem import Problem, Users
+from privrep.data.rng import stream
+from privrep.data.subspace import dist2, dist_frobenius, orthonormalise
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.risk import noisy_risks
 from privrep.errata.tools import Rescaled, slope, thresholds
-from privrep.fitting import fit
-from privrep.heads import FittedHeads
+from privrep.instruments.fitting import fit
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Problem, Users
-from privrep.rng import stream
-from privrep.subspace import dist2, dist_frobenius, orthonormalise
-from privrep.task import Task
 
 
 def second_term_submission(noise: float, lam_1: float, lam_k: float, mu: float, d: int, k: int) -> float:

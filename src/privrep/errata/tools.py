@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privrep.algorithms.moment_step import SampleClip
-from privrep.passes import total
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.subspace import orthonormalise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.problem import Block, Problem, Users
-from privrep.subspace import orthonormalise
 
 
 def slope(sizes, values) -> float:

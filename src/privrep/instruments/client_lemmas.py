@@ -21,17 +21,17 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.centaur import representation_gradients
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
+from privrep.algorithms.method import EXACT, Outcome, Task, check_count, check_sine
 from privrep.algorithms.server import clip_outer
-from privrep.passes import rows
+from privrep.data.passes import rows
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.rng import Streams
+from privrep.data.splits import SampleDraws, check_draws
+from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
 from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.problem import Block, Problem, Users
-from privrep.rng import Streams
-from privrep.splits import SampleDraws, check_draws
-from privrep.subspace import check_planted, orthonormalise, planted_subspace
-from privrep.task import EXACT, Outcome, Task, check_count, check_sine
-from privrep.thresholds import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
 
 
 @dataclass(frozen=True)

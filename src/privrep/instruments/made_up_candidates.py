@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.candidate_selection import select
-from privrep.problem import Problem
-from privrep.subspace import check_planted, dist2, planted_subspace, random_subspace
-from privrep.task import Outcome, Task, check_choice, check_count, check_share
+from privrep.algorithms.method import Outcome, Task, check_choice, check_count, check_share
+from privrep.data.problem import Problem
+from privrep.data.subspace import check_planted, dist2, planted_subspace, random_subspace
 
 BAD = ("alike", "scattered")
 """Bad candidates are all the same, or lie in directions of their own."""

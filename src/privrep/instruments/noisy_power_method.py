@@ -15,8 +15,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.problem import Problem
-from privrep.task import Outcome, Task, check_count, check_share
+from privrep.algorithms.method import Outcome, Task, check_count, check_share
+from privrep.data.problem import Problem
 
 
 def noisy_power_method(

@@ -1,4 +1,4 @@
-"""The smallest number of users at which private alternating minimisation reaches a target risk, see `privrep.instruments.search`."""
+"""The smallest number of users at which private alternating minimisation reaches a target risk, see `privrep.instruments.user_search`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privrep.algorithms import altmin
-from privrep.instruments.search import Search, Target, without_target
-from privrep.problem import Problem
+from privrep.data.problem import Problem
+from privrep.instruments.user_search import Search, Target, without_target
 
 
 @dataclass(frozen=True)

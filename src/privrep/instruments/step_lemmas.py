@@ -18,18 +18,18 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.altmin import check_split
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_scale, feature_threshold, label_threshold
+from privrep.algorithms.method import EXACT, Outcome, Task, check_sine
 from privrep.algorithms.moment_step import SampleClip, moments
-from privrep.heads import FittedHeads, HeadRule
-from privrep.passes import parts
+from privrep.data.heads import FittedHeads, HeadRule
+from privrep.data.passes import parts
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.rng import Streams
+from privrep.data.splits import SPLIT_COLUMN, Split, count
+from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import MOMENTS_COST, Release
-from privrep.problem import Block, Problem, Users
-from privrep.rng import Streams
-from privrep.splits import SPLIT_COLUMN, Split, count
-from privrep.subspace import check_planted, orthonormalise, planted_subspace
-from privrep.task import EXACT, Outcome, Task, check_sine
-from privrep.thresholds import CLIP_SCALE_COLUMN, check_scale, feature_threshold, label_threshold
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ import numpy as np
 from privrep.algorithms.centaur import representation_gradients
 from privrep.algorithms.dp_fedavg import model_steps
 from privrep.algorithms.federated import gradient
-from privrep.passes import rows
+from privrep.algorithms.method import EXACT, Outcome, Task, check_count, check_sine
+from privrep.data.passes import rows
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.subspace import check_planted, planted_subspace
 from privrep.privacy.clipping import check_bound, clip_factor
-from privrep.problem import Block, Problem, Users
-from privrep.subspace import check_planted, planted_subspace
-from privrep.task import EXACT, Outcome, Task, check_count, check_sine
 
 WHAT = {
     "representation": "the representation alone is shared",

@@ -14,12 +14,12 @@ from scipy.optimize import minimize
 
 from privrep.algorithms.moment_step import Clip, moments
 from privrep.algorithms.spectral_init import pair_moments
-from privrep.problem import Block, Problem
+from privrep.data.problem import Block, Problem
 
 
 @dataclass(frozen=True)
 class MadeUpUsers:
-    """Stands in for `privrep.problem.Users` with one user whose samples and head the adversary chooses."""
+    """Stands in for `privrep.data.problem.Users` with one user whose samples and head the adversary chooses."""
 
     problem: Problem
     block: Block

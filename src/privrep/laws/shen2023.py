@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from privrep.data.rng import stream
 from privrep.laws.shared import Values, edge
-from privrep.rng import stream
 
 
 def centaur_contraction(condition: Values, step: Values = 0.25) -> Values:

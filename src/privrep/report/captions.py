@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.config import ConfigError, read_yaml
 from privrep.report.sizes import found, spelled
+from privrep.run.config import ConfigError, read_yaml
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -61,10 +61,10 @@ def _values(name: str, study: str, cells: pd.DataFrame | None) -> list[float]:
         if cells is None:
             raise ValueError(f"the study {study} has no cells")
         return found(cells, series, column)
-    constant = getattr(importlib.import_module(f"privrep.studies.{study}"), name, None)
+    constant = getattr(importlib.import_module(f"privrep.studies.{study}.measures"), name, None)
     if not name.isupper() or constant is None:
         raise ValueError(
-            f"privrep.studies.{study} has no constant of this name; a size of the cells is {{series.column}}"
+            f"privrep.studies.{study}.measures has no constant of this name; a size of the cells is {{series.column}}"
         )
     return list(constant) if isinstance(constant, tuple) else [constant]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-from privrep.config import ROOT
-from privrep.confirmation import ALONE, agreement, changed, revised_since, spelled, verdict_counts
-from privrep.report.markup import command_line, table
-from privrep.report.verdicts import badge, by_mood
-from privrep.report.wording import typeset
-from privrep.tables import read_rows
+from privrep.evidence.confirmation import ALONE, agreement, changed, revised_since, spelled, verdict_counts
+from privrep.report.badges import badge, by_mood
+from privrep.report.html_pieces import command_line, table
+from privrep.report.spelling import typeset
+from privrep.run.config import ROOT
+from privrep.run.csv_tables import read_rows
 
 
 def section(docs: Path = ROOT / "docs") -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
-from privrep.report.markup import table
-from privrep.report.wording import plural, sentence, typeset
+from privrep.report.html_pieces import table
+from privrep.report.spelling import plural, sentence, typeset
 
 KINDS = {
     "revised-after-results": "Revised after results existed",

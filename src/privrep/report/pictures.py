@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 
-from privrep.report.markup import download
-from privrep.report.wording import typeset
+from privrep.report.html_pieces import download
+from privrep.report.spelling import typeset
 
 
 def anchor(figure: str) -> str:

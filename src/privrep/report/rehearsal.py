@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.claims import CLAIM_COLUMNS, judge
-from privrep.columns import study_columns
-from privrep.config import read_config, read_study, study_names
-from privrep.grids import expand
-from privrep.measure import MEASURE_COLUMNS
-from privrep.names import checked_claims, measured
-from privrep.report.run import Measures, Run
-from privrep.report.verdicts import VERDICTS
-from privrep.results import cell_row
-from privrep.settings import ConfigError, Study, misnamed
-from privrep.studies.figure2 import judge_readings
+from privrep.evidence.claims import CLAIM_COLUMNS, judge
+from privrep.evidence.measured import MEASURE_COLUMNS
+from privrep.evidence.quantities import checked_claims, measured
+from privrep.report.badges import VERDICTS
+from privrep.report.run_tables import Measures, Run
+from privrep.run.columns import study_columns
+from privrep.run.config import read_config, read_study, study_names
+from privrep.run.grids import expand
+from privrep.run.results import cell_row
+from privrep.run.settings import ConfigError, Study, misnamed
+from privrep.studies.figure2.measures import judge_readings
 
 NUMBERS = (0.5, 1.5)
 """Values that all quantities have in turn."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from privrep.report.wording import listing
+from privrep.report.spelling import listing
 
 LISTED = 4
 """So many values are listed; of more the least and the largest are named."""

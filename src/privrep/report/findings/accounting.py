@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from privrep.report.run import Measures, Run
-from privrep.report.wording import listing, number, share
+from privrep.report.run_tables import Measures, Run
+from privrep.report.spelling import listing, number, share
 
 STUDY = "accounting"
 WORST, LIMIT, EXACT = " worst ratio", " limit", " exact epsilon at 1"

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import heading, known, paragraphs
-from privrep.report.run import Measures, Run
-from privrep.report.wording import listing, number, times
-from privrep.studies.accounting_shen2023 import DELTA, EPSILONS, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
+from privrep.report.run_tables import Measures, Run
+from privrep.report.spelling import listing, number, times
+from privrep.studies.accounting_shen2023.measures import DELTA, EPSILONS, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
 
 STUDY = "accounting_shen2023"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import number, times
-from privrep.studies.centaur_rates import BALL
+from privrep.report.spelling import number, times
+from privrep.studies.centaur_rates.measures import BALL
 
 STUDY = "centaur_rates"
 KAPPAS = ("1", "1.5", "2", "3")

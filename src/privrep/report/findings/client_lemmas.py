@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import constants, exponent, heading, judged, known, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import number, times
-from privrep.studies.client_lemmas import BALL
+from privrep.report.spelling import number, times
+from privrep.studies.client_lemmas.measures import BALL
 
 STUDY = "client_lemmas"
 KAPPAS = ("1", "1.5", "2", "3")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from privrep.report.findings.rates import paragraphs
-from privrep.report.run import Measures, Run
-from privrep.report.wording import count, number
+from privrep.report.run_tables import Measures, Run
+from privrep.report.spelling import count, number
 
 STUDY = "clip_choice"
 NAMES = {

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from privrep.report.markup import table
-from privrep.report.run import Measures, Run
-from privrep.report.verdicts import verdict_line
-from privrep.report.wording import codes, count, listing, number, plural, sentence, share, times
-from privrep.studies.figure2 import (
+from privrep.report.badges import verdict_line
+from privrep.report.html_pieces import table
+from privrep.report.run_tables import Measures, Run
+from privrep.report.spelling import codes, count, listing, number, plural, sentence, share, times
+from privrep.studies.figure2.measures import (
     COMPARABLE_EPSILON,
     CRITERIA,
     DECIDING,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import constants, exponent, heading, judged, known, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import count, listing, number, share, times
-from privrep.studies.heterogeneity import CENTAUR, NEAR, bounds_tried
+from privrep.report.spelling import count, listing, number, share, times
+from privrep.studies.heterogeneity.measures import CENTAUR, NEAR, bounds_tried
 
 STUDY = "heterogeneity"
 LABELS = {"dp_fedavg": "DP-FedAvg", "ppsgd": "PPSGD", "pmtl": "PMTL", "altmin": "jain2021's method"}

@@ -6,10 +6,10 @@ import pandas as pd
 
 from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import number, share
-from privrep.studies.init_rates import RANGES
+from privrep.report.spelling import number, share
+from privrep.studies.init_rates.measures import RANGES
 
 STUDY = "init_rates"
 NORMS = "Frobenius over spectral distance of the start, k = 8"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import number, share, times
-from privrep.studies.local_convergence import ASKED, CLOSED_FORM_BELOW, LOST_ABOVE
+from privrep.report.spelling import number, share, times
+from privrep.studies.local_convergence.measures import ASKED, CLOSED_FORM_BELOW, LOST_ABOVE
 
 STUDY = "local_convergence"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import number, share, times
-from privrep.studies.power_method import CANDIDATE, PROBABILITIES, TARGET
+from privrep.report.spelling import number, share, times
+from privrep.studies.power_method.measures import CANDIDATE, PROBABILITIES, TARGET
 
 STUDY = "power_method"
 LEFT = "successes that (99) leaves over T_0 / 2"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from privrep.report.run import Measures, Run
-from privrep.report.wording import number, plural
+from privrep.report.run_tables import Measures, Run
+from privrep.report.spelling import number, plural
 
 FAIR = 0.1
 """A law whose constants are within this of 1 is said to hold with its constant."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from privrep.report.findings import rates
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import listing, number
+from privrep.report.spelling import listing, number
 
 STUDY = "risk"
 

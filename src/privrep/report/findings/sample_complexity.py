@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from privrep.report.findings.rates import exponent, heading, judged, known, law, paragraphs
-from privrep.report.run import Measures, Run
-from privrep.report.wording import listing, number
-from privrep.studies.sample_complexity import NEAR
+from privrep.report.run_tables import Measures, Run
+from privrep.report.spelling import listing, number
+from privrep.studies.sample_complexity.measures import NEAR
 
 STUDY = "sample_complexity"
 

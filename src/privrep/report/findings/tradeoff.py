@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from privrep.report.findings.rates import exponent, heading, judged, known, paragraphs
-from privrep.report.run import Measures, Run
+from privrep.report.run_tables import Measures, Run
 from privrep.report.sizes import sizes
-from privrep.report.wording import count, listing, number
-from privrep.studies.tradeoff import COUNTED_DIM
+from privrep.report.spelling import count, listing, number
+from privrep.studies.tradeoff.measures import COUNTED_DIM
 
 STUDY = "tradeoff"
 POOR = 0.5

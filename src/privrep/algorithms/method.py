@@ -1,0 +1,210 @@
+"""What a method is, what it yields, and what became of a fit.
+
+A method sees users and a door for releases, never the truth. It yields an iterate for each subspace that it has released. The options of a
+study's file are made into a method for a problem; noise, privacy statement and scores are the business of `privrep.instruments.fitting`. An
+instrument of analysis (`privrep.instruments`) is given the whole task, truth included.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Protocol
+
+import numpy as np
+
+from privrep.data.problem import Block, Problem, UserData, Users
+from privrep.privacy.accounting import Budget, Cost, FixedNoise, Theorem
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
+
+EXACT = "; exact, for analysis, not released"
+"""Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
+
+ROOMS = ("algorithms", "instruments")
+"""Packages whose files can be named in a study's settings."""
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """User j predicts by <basis @ v_j, x>. basis : (d, k'), any matrix. heads : block -> (B, k'), fitted on the user's side."""
+
+    basis: np.ndarray
+    heads: Callable[[Block], np.ndarray]
+
+
+@dataclass(frozen=True)
+class FullRank:
+    """User j predicts by <theta_j, x>. models : block -> (B, d), on the user's side."""
+
+    models: Callable[[Block], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Released subspaces among which one is chosen. bases : (c, d, k). accuracy : at which a candidate is a good one."""
+
+    bases: np.ndarray
+    chosen: int
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """What is known after a step.
+
+    Attributes
+    ----------
+    subspace : (d, k) orthonormal basis of the released representation, or None.
+    personal : what each user makes of it; None for a step that personalises nothing.
+    log : numbers of the row that follow from releases and options. The last iterate's are kept.
+    candidates : the subspaces among which this one was chosen.
+    """
+
+    subspace: np.ndarray | None
+    personal: LowRank | FullRank | None = None
+    log: Mapping[str, float] = field(default_factory=dict)
+    candidates: Candidates | None = None
+
+
+class Method(Protocol):
+    """A method as its paper prints it, with thresholds in absolute terms.
+
+    A private one has two properties more: `cost`, of one user at noise multiplier 1, and `theorem`, the printed privacy statement.
+    """
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]: ...
+
+
+class PrivateMethod(Method, Protocol):
+    """A method that needs noise."""
+
+    @property
+    def cost(self) -> Cost: ...
+
+    @property
+    def theorem(self) -> Theorem: ...
+
+
+class MethodOptions(Protocol):
+    """The class `Options` of a file in `privrep.algorithms`: what a study's file says, in units of the data.
+
+    `build` raises ValueError where the problem cannot be had with them. `scores` names what the row tells of the way there
+    (`privrep.instruments.scoring.SCORES`), `columns` says what the options and the numbers beside them mean: name -> meaning.
+    """
+
+    scores: tuple[str, ...]
+    columns: Mapping[str, str]
+
+    def build(self, problem: Problem) -> Method: ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell to run: data, budget, named random streams ("init", "noise") and the ledger of its releases.
+
+    `budget` is None for methods without privacy.
+    """
+
+    users: Users
+    budget: Budget | FixedNoise | None
+    stream: Callable[[str], np.random.Generator]
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A fitted model, scored.
+
+    Attributes
+    ----------
+    excess_risk : mean over users of ||theta_j - theta_hat_j||^2, exact; None for a step that personalises nothing.
+    subspace : (d, k) orthonormal basis of the released representation, or None.
+    theorem, epsilon_paper : id of the printed privacy statement and the epsilon that it promises.
+    log : further numbers of the row; each must stand in the data dictionary (`privrep.run.results`).
+    scores : the same, for numbers that look at the truth, for instance distances along the way.
+    """
+
+    excess_risk: float | None = None
+    subspace: np.ndarray | None = None
+    theorem: str = ""
+    epsilon_paper: float | None = None
+    log: dict[str, float] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise ValueError unless an option is one of its choices."""
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise ValueError unless an option is an integer of at least 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
+
+
+def check_share(name: str, value: float) -> None:
+    """Raise ValueError unless an option lies strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise ValueError(f"{name} is {value!r}; it must lie strictly between 0 and 1")
+
+
+def check_sine(value: float, one: bool = False) -> None:
+    """Raise ValueError unless the sine of a planted start is at least 0 and less than 1, or at most 1 with `one`."""
+    if not (0 <= value < 1 or (one and value == 1)):
+        raise ValueError(f"start_sine is {value!r}; it must be at least 0 and {'at most' if one else 'less than'} 1")
+
+
+def load_options(name: str, options: dict) -> MethodOptions:
+    """The options of the file `name` of a room, with the given values.
+
+    Raises
+    ------
+    ValueError
+        If the file does not exist, an option is unknown, or a value is out of range.
+    """
+    kind = options_class(name)
+    known = [f.name for f in fields(kind)]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ValueError(f"{unknown[0]} is no option of {name}; it has {', '.join(known)}")
+    try:
+        return kind(**options)
+    except TypeError as error:
+        raise ValueError(f"options of {name}: {error}") from None
+
+
+def options_class(name: str) -> type[MethodOptions]:
+    """The class `Options` of the file `name` of a room.
+
+    Raises
+    ------
+    ValueError
+        If the file does not exist or has none.
+    """
+    module = _module(name)
+    if not hasattr(module, "Options"):
+        raise ValueError(f"algorithm is {name!r}; that file is a step of other algorithms and cannot run alone")
+    return module.Options
+
+
+def methods() -> list[str]:
+    """Names of all files of the rooms that can be named in a study's settings."""
+    packages = [importlib.import_module(f"privrep.{room}").__path__ for room in ROOMS]
+    names = [one.name for package in packages for one in pkgutil.iter_modules(package)]
+    return [name for name in names if hasattr(_module(name), "Options")]
+
+
+def _module(name: str):
+    for room in ROOMS:
+        path = f"privrep.{room}.{name}"
+        try:
+            return importlib.import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name != path:
+                raise
+    raise ValueError(f"algorithm is {name!r}; there is no file src/privrep/algorithms/{name}.py")

@@ -1,0 +1,99 @@
+"""Per-user least squares in a given subspace, for all users of a block at once.
+
+The heads are the users' own: they are never released. Only statistics that pass a mechanism leave a user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.data.problem import Block
+
+HeadRule = Callable[[Block], np.ndarray]
+"""Block -> heads (B, k) of its users, on the users' side."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedHeads:
+    """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples."""
+
+    basis: np.ndarray
+    samples: slice
+
+    @property
+    def name(self) -> Hashable:
+        """All that the rule depends on besides the data."""
+        return self.basis.shape, self.basis.tobytes(), self.samples.start, self.samples.stop
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return fit_heads(block.features[self.samples], block.labels[self.samples], self.basis)
+
+
+def true_heads(block: Block) -> np.ndarray:
+    """The heads behind the labels, in the coordinates of the true subspace; of simulated users alone, for theory that is given them."""
+    return block.heads
+
+
+def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve many small positive definite systems by Cholesky, vectorised over the last axis.
+
+    Parameters
+    ----------
+    gram : (k, k, B) float64; only the lower triangle is read.
+    right : (k, B) float64
+
+    Returns
+    -------
+    (k, B) float64. A system that is singular to working precision gets the solution of its leading part, with zeros in
+    the dependent coordinates, so that no entry is NaN.
+    """
+    k = len(right)
+    factor = np.zeros_like(gram)
+    for i in range(k):
+        for j in range(i):
+            factor[i, j] = (gram[i, j] - np.einsum("lb,lb->b", factor[i, :j], factor[j, :j])) * factor[j, j]
+        pivot = gram[i, i] - np.einsum("lb,lb->b", factor[i, :i], factor[i, :i])
+        regular = pivot > 1e-14 * gram[i, i]
+        # The diagonal holds reciprocals; 0 switches a dependent coordinate off.
+        factor[i, i] = np.where(regular, 1.0, 0.0) / np.sqrt(np.where(regular, pivot, 1.0))
+    solution = np.empty_like(right)
+    for i in range(k):
+        solution[i] = (right[i] - np.einsum("lb,lb->b", factor[i, :i], solution[:i])) * factor[i, i]
+    for i in reversed(range(k)):
+        solution[i] = (solution[i] - np.einsum("lb,lb->b", factor[i + 1 :, i], solution[i + 1 :])) * factor[i, i]
+    return solution
+
+
+def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Ordinary least squares of the labels on U^T x, one regression per user (jain2021 Algorithm 1, line 5).
+
+    The constraint printed in line 5 is garbled ("||v||_2 <= R^k"); this is the unconstrained fit over R^k.
+
+    Parameters
+    ----------
+    features : (q, B, d) float32
+    labels : (q, B) float32
+    basis : (d, k)
+
+    Returns
+    -------
+    (B, k) float64
+
+    Raises
+    ------
+    ValueError
+        If q < k, in which case the regression has no unique solution.
+    """
+    samples, users, dim = features.shape
+    rank = basis.shape[1]
+    if samples < rank:
+        raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")
+    projected = features.reshape(-1, dim) @ basis.astype(np.float32)
+    projected = np.ascontiguousarray(projected.T, dtype=np.float64).reshape(rank, samples, users)
+    gram = np.einsum("iqb,jqb->ijb", projected, projected)
+    right = np.einsum("iqb,qb->ib", projected, labels.astype(np.float64))
+    heads = solve_positive_definite(gram, right).T
+    return np.where(np.isfinite(heads), heads, 0.0)

@@ -1,0 +1,67 @@
+"""A pass over the users: the one way in which their data are read.
+
+A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks, which depends on the
+data alone: the same bytes come out wherever the blocks lie, kept, drawn again or somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+import numpy as np
+
+from privrep.data.problem import Block, UserData
+
+Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
+
+
+KEPT = 16
+"""Named sums that are kept of one set of users, the latest ones."""
+
+
+def total(
+    users: UserData, statistic: Callable[[Block], Sums], over: range | None = None, name: Hashable = None
+) -> Sums:
+    """Sum of a statistic over users, in float64.
+
+    Parameters
+    ----------
+    statistic : block -> an array or a number, or a tuple of them, which are summed each.
+    over : the users numbered start, ..., stop - 1; all by default.
+    name : of the statistic, by all that it depends on besides the data. A sum with a name is taken once: cells that differ in their
+        noise alone begin with the same ones.
+    """
+    kept = getattr(users, "sums", None)
+    if name is None or kept is None:
+        return _total(users, statistic, over)
+    place = (name, over)
+    if place not in kept:
+        kept[place] = _total(users, statistic, over)
+        for sum_ in kept[place] if isinstance(kept[place], tuple) else (kept[place],):
+            sum_.flags.writeable = False
+    kept.move_to_end(place)
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return kept[place]
+
+
+def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None) -> Sums:
+    sums: list[np.ndarray] = []
+    for block in users.blocks() if over is None else users.blocks(over.start, over.stop):
+        found = statistic(block)
+        terms = found if isinstance(found, tuple) else (found,)
+        sums = sums or [np.zeros(np.shape(term)) for term in terms]
+        for sum_, term in zip(sums, terms, strict=True):
+            sum_ += term
+    return tuple(sums) if isinstance(found, tuple) else sums[0]
+
+
+def parts(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> list[tuple[np.ndarray, ...]]:
+    """For each array of a statistic, its values in all blocks, in order."""
+    return list(zip(*(statistic(block) for block in users.blocks()), strict=True))
+
+
+def rows(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Rows of all users, from statistics with one row per user of a block."""
+    return tuple(np.concatenate(part) for part in parts(users, statistic))

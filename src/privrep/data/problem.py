@@ -1,0 +1,334 @@
+"""The linear model of both papers, drawn in blocks of users.
+
+User j holds m samples x_ij ~ N(0, I_d) with labels y_ij = <x_ij, theta_j> + z_ij, z_ij ~ N(0, label_noise_sd^2), and all
+theta_j lie in one subspace of rank k. Users are drawn block by block from counter-based streams, so memory is set by
+the block and not by the number of users: a block is either kept or drawn again, with the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import InitVar, dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from privrep.data.rng import BlockStreams, stream
+from privrep.data.subspace import orthonormalise
+
+HEAD_LAWS = ("gauss", "sphere", "aniso", "heavy")
+TRUTH_LAWS = ("orthonormal", "unit-columns")
+
+HEAVY_EVERY = 100
+"""Under the head law `heavy` one user in this many has a long head."""
+
+FLOATS_PER_BLOCK = 2**18
+"""Feature entries in one block: 1 MiB of float32, which stays in the second-level cache."""
+
+
+NORMS = (1e-12, 1e12)
+"""Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
+would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The parameters of one data set. They, and nothing else, name its random stream.
+
+    Parameters
+    ----------
+    users, samples, dim, rank : int
+        n, m, d and k of the papers; 1 <= rank <= dim.
+    label_noise_sd : float
+        sigma_F of jain2021, >= 0.
+    head_law : {"gauss", "sphere", "aniso", "heavy"}
+        `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with ||v_j|| = sqrt(k), incoherence 1.
+        `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps. `heavy`: `sphere`, one user in `HEAVY_EVERY`
+        with a head `head_factor` times as long as the others', scaled so that E v v^T = I over whole hundreds of users.
+    truth_law : {"orthonormal", "unit-columns"}
+        How U* is normalised: orthonormal columns, or independent Gaussian columns of unit norm ("we normalize U to unit
+        norm", jain2021 Section 6).
+    seed : int
+        Repetition.
+    head_condition : float
+        Condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
+    head_factor : float
+        Length of the long heads over that of the others, >= 1; above 1 for `heavy` alone.
+    head_bias : float
+        b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of whole heads change, so
+        E v v^T and all lengths stay as they are, while the mean head moves away from 0: users have more in common.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range; the message names it.
+    """
+
+    users: int
+    samples: int
+    dim: int
+    rank: int
+    label_noise_sd: float = 0.0
+    head_law: str = "gauss"
+    truth_law: str = "orthonormal"
+    seed: int = 0
+    head_condition: float = 1.0
+    head_factor: float = 1.0
+    head_bias: float = 0.0
+
+    def __post_init__(self):
+        for name in ("users", "samples", "dim", "rank"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
+        if self.rank > self.dim:
+            raise ValueError(f"rank is {self.rank}; it must not exceed dim, which is {self.dim}")
+        if not 0 <= self.label_noise_sd < float("inf"):
+            raise ValueError(f"label_noise_sd is {self.label_noise_sd!r}; it must be finite and at least 0")
+        if self.head_law not in HEAD_LAWS:
+            raise ValueError(f"head_law is {self.head_law!r}; it must be one of {', '.join(HEAD_LAWS)}")
+        if not 1 <= self.head_condition < float("inf"):
+            raise ValueError(f"head_condition is {self.head_condition!r}; it must be finite and at least 1")
+        if self.head_condition > 1 and self.head_law != "aniso":
+            raise ValueError(f"head_condition is {self.head_condition!r}; head_law {self.head_law!r} needs 1")
+        if not 1 <= self.head_factor < float("inf"):
+            raise ValueError(f"head_factor is {self.head_factor!r}; it must be finite and at least 1")
+        if self.head_factor > 1 and self.head_law != "heavy":
+            raise ValueError(f"head_factor is {self.head_factor!r}; head_law {self.head_law!r} needs 1")
+        if not 0 <= self.head_bias <= 1:
+            raise ValueError(f"head_bias is {self.head_bias!r}; it must lie between 0 and 1")
+        if self.truth_law not in TRUTH_LAWS:
+            raise ValueError(f"truth_law is {self.truth_law!r}; it must be one of {', '.join(TRUTH_LAWS)}")
+
+    @property
+    def axes(self) -> dict:
+        """Names and values of all parameters. The newer ones are left out at their default, so that older streams stay."""
+        axes = dict(vars(self))
+        for name, default in (("head_condition", 1), ("head_factor", 1), ("head_bias", 0)):
+            if axes[name] == default:
+                del axes[name]
+        return axes
+
+    @property
+    def head_scales(self) -> np.ndarray:
+        """sqrt(lam_i) of E v v^T, largest first; (k,)."""
+        return np.geomspace(self.head_condition, 1.0, self.rank)
+
+    @property
+    def longest_head(self) -> float:
+        """mu = max ||v_j|| / sqrt(k lam_k) of `sphere` and `heavy` heads: 1 for heads of one length."""
+        h = self.head_factor
+        return h / (1 + (h**2 - 1) / HEAVY_EVERY) ** 0.5
+
+    @property
+    def block_users(self) -> int:
+        """Users drawn from one stream; a function of the problem alone, so the numbers do not depend on the machine."""
+        return max(1, FLOATS_PER_BLOCK // (self.samples * self.dim))
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all features, labels, feature norms and heads in float32."""
+        return 4 * self.users * (self.samples * (self.dim + 2) + self.rank)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The subspace behind the labels.
+
+    theta_j = basis @ mixing @ v_j with v_j from the head law. `basis` (d, k) is orthonormal; `mixing` (k, k) is the
+    identity for orthonormal columns and the R factor of U* otherwise.
+    """
+
+    basis: np.ndarray
+    mixing: np.ndarray
+
+
+def draw_truth(problem: Problem, master_seed: int) -> Truth:
+    """Draw U* from the problem's own stream."""
+    columns = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
+    basis = orthonormalise(columns)
+    if problem.truth_law == "orthonormal":
+        return Truth(basis, np.eye(problem.rank))
+    columns /= np.linalg.norm(columns, axis=0)
+    return Truth(basis, basis.T @ columns)
+
+
+class Sizes(Protocol):
+    """What a method may know of the data beforehand: n, m and d."""
+
+    users: int
+    samples: int
+    dim: int
+
+
+class UserData(Protocol):
+    """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a method."""
+
+    @property
+    def problem(self) -> Sizes: ...
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]: ...
+
+
+def norms_in_domain(features: np.ndarray) -> np.ndarray:
+    """||x_ij||, (m, B) in the dtype of the features; inf outside `NORMS` and where an entry is no number."""
+    with np.errstate(over="ignore"):
+        squared = np.einsum("mbd,mbd->mb", features, features)
+    low, high = NORMS
+    return np.sqrt(np.where((squared >= low**2) & (squared <= high**2), squared, np.float32(np.inf)))
+
+
+@dataclass
+class Block:
+    """Users `start` to `start + B - 1`.
+
+    A sample whose feature norm lies outside `NORMS`, or whose label is larger or no number, has features and label zero: it counts
+    as nothing in every statistic, and no sum meets an infinite number.
+
+    Attributes
+    ----------
+    features : (m, B, d) float32; samples first, so that any range of samples is one contiguous matrix.
+    labels : (m, B) float32
+    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users. For scoring only, never for fitting.
+    in_domain : the samples are known to lie in the domain, as drawn ones do, and are not looked at.
+    """
+
+    start: int
+    features: np.ndarray
+    labels: np.ndarray
+    heads: np.ndarray | None = None
+    in_domain: InitVar[bool] = False
+
+    def __post_init__(self, in_domain: bool):
+        if in_domain:
+            return
+        norms = norms_in_domain(self.features)
+        sound = np.isfinite(norms) & (np.abs(self.labels) <= NORMS[1])
+        if sound.all():
+            self.feature_norms = norms
+        else:
+            self.features = np.where(sound[:, :, None], self.features, np.zeros_like(self.features))
+            self.labels = np.where(sound, self.labels, np.zeros_like(self.labels))
+
+    @property
+    def users(self) -> int:
+        return self.labels.shape[1]
+
+    @cached_property
+    def feature_norms(self) -> np.ndarray:
+        """||x_ij||, (m, B) float32; inf for a sample that is zero, so that every clip reduces it to nothing."""
+        return norms_in_domain(self.features)
+
+    def take(self, start: int, stop: int) -> Block:
+        """The users of this block whose number lies in [start, stop)."""
+        first, last = max(start - self.start, 0), min(stop - self.start, self.users)
+        if (first, last) == (0, self.users):
+            return self
+        heads = None if self.heads is None else self.heads[first:last]
+        part = slice(first, last)
+        return Block(self.start + first, self.features[:, part], self.labels[:, part], heads, in_domain=True)
+
+
+def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
+    """Draw block `index` from its own stream: heads, features, label noise, in that order."""
+    rng = streams[index]
+    start = index * problem.block_users
+    users = min(problem.block_users, problem.users - start)
+    raw = rng.standard_normal((users, problem.rank), dtype=np.float32)
+    if problem.head_law in ("sphere", "aniso", "heavy"):
+        raw[~raw.any(axis=1), 0] = 1  # a normal draw in float32 may be 0, which has no direction
+        raw *= np.float32(problem.rank**0.5) / np.linalg.norm(raw, axis=1, keepdims=True)
+    if problem.head_condition > 1:
+        raw *= problem.head_scales.astype(np.float32)
+    if problem.head_factor > 1:
+        lengths = np.where(np.arange(start, start + users) % HEAVY_EVERY == 0, problem.head_factor, 1.0)
+        raw *= (lengths * (problem.longest_head / problem.head_factor)).astype(np.float32)[:, None]
+    if problem.head_bias > 0:
+        positive = rng.random(users) < (1 + problem.head_bias) / 2
+        raw *= np.where(positive, 1, -1).astype(np.float32)[:, None] * np.where(raw[:, :1] < 0, -1, 1).astype(
+            np.float32
+        )
+    heads = raw @ truth.mixing.T.astype(np.float32)
+    features = rng.standard_normal((problem.samples, users, problem.dim), dtype=np.float32)
+    labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)
+    if problem.label_noise_sd > 0:
+        noise = rng.standard_normal(labels.shape, dtype=np.float32)
+        labels += np.float32(problem.label_noise_sd) * noise
+    return Block(start, features, labels, heads, in_domain=True)
+
+
+@dataclass
+class Users:
+    """All users of a problem, streamed.
+
+    Blocks are kept in memory when the whole problem fits into `memory_budget` bytes and drawn again on each pass
+    otherwise. Both modes give the same numbers.
+    """
+
+    problem: Problem
+    master_seed: int = 0
+    memory_budget: int = 400 * 2**20
+    sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
+    """Sums over the users that were taken before, see `privrep.data.passes.total`."""
+    _kept: dict[int, Block] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def truth(self) -> Truth:
+        return draw_truth(self.problem, self.master_seed)
+
+    @cached_property
+    def _streams(self) -> BlockStreams:
+        return BlockStreams(self.master_seed, "data", self.problem.axes)
+
+    @property
+    def kept(self) -> bool:
+        """Whether blocks stay in memory between passes."""
+        return self.problem.bytes <= self.memory_budget
+
+    def _block(self, index: int) -> Block:
+        if index in self._kept:
+            return self._kept[index]
+        block = draw_block(self.problem, self.truth, self._streams, index)
+        if self.kept:
+            self._kept[index] = block
+        return block
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """The users numbered start, ..., stop - 1 (default: all), block by block.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 <= start <= stop <= users.
+        """
+        stop = self.problem.users if stop is None else stop
+        if not 0 <= start <= stop <= self.problem.users:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {self.problem.users}")
+        size = self.problem.block_users
+        for index in range(start // size, -(-stop // size)):
+            yield self._block(index).take(start, stop)
+
+
+@dataclass
+class FirstUsers:
+    """The first `count` users of a larger set, as a set of their own. Its samples are those of the larger set."""
+
+    users: Users
+    count: int
+
+    @cached_property
+    def problem(self) -> Problem:
+        return replace(self.users.problem, users=self.count)
+
+    @property
+    def truth(self) -> Truth:
+        return self.users.truth
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """As `Users.blocks`."""
+        stop = self.count if stop is None else stop
+        if not 0 <= start <= stop <= self.count:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {self.count}")
+        return self.users.blocks(start, stop)

@@ -1,0 +1,49 @@
+"""Exact population risk: no test set is needed, since x ~ N(0, I_d).
+
+The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||theta_j - theta_hat_j||^2; the mean squared error that
+jain2021 plots adds the label noise variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privrep.data.heads import FittedHeads, HeadRule
+from privrep.data.passes import total
+from privrep.data.problem import Block, Truth, Users
+
+
+def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    """||theta_j - basis @ v_j||^2 for the users of a block, as a sum of squares in and out of the true subspace; (B,).
+
+    Parameters
+    ----------
+    basis : (d, k'), any matrix. heads : (B, k').
+    """
+    inside = truth.basis.T @ basis
+    outside = basis - truth.basis @ inside
+    error = block.heads - heads @ inside.T
+    return np.einsum("bi,bi->b", error, error) + np.einsum("bi,ij,bj->b", heads, outside.T @ outside, heads)
+
+
+def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
+    """Mean excess risk of the models basis @ v_j. basis : (d, k'). heads : the rule for v_j."""
+    excess = total(users, lambda block: block_excess(block, users.truth, basis, heads(block)).sum())
+    return float(excess / users.problem.users)
+
+
+def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
+    """Mean excess risk after each user fits a head in `basis` to the given samples (jain2021 Theorem 4.2)."""
+    return personal_risk(users, basis, FittedHeads(basis, samples))
+
+
+def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
+    """Mean excess risk of models theta_j, (B, d) for the users of a block."""
+
+    def excess(block: Block) -> float:
+        error = block.heads @ users.truth.basis.T - models_of(block)
+        return float((error**2).sum())
+
+    return float(total(users, excess) / users.problem.users)

@@ -1,0 +1,138 @@
+"""Which of a user's samples serve which step: fixed ranges (jain2021), or subsets drawn round by round (shen2023).
+
+jain2021 gives three incompatible accounts of it (claims E7 and E36), so the split is a parameter. All ranges are
+contiguous, which keeps a range of samples one matrix in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+SAMPLE_USE_COLUMN = {
+    "sample_use": "whether samples serve one round alone (fresh) or are drawn anew in each (reuse)",
+}
+
+SPLIT_COLUMN = {
+    "split": "which samples serve which step, see privrep.data.splits",
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Ranges of samples for the initialisation, the head step, the subspace step and the final personalisation."""
+
+    init: slice
+    heads: slice
+    subspace: slice
+    final: slice
+
+
+def _text(m: int) -> Split:
+    return Split(slice(m // 2, m), slice(0, m // 4), slice(m // 4, m // 2), slice(m // 2, m))
+
+
+def _proof_halves(m: int) -> Split:
+    return Split(slice(0, m // 2), slice(0, m // 2), slice(m // 2, m), slice(m // 2, m))
+
+
+def _all_reused(m: int) -> Split:
+    return Split(slice(0, m), slice(0, m), slice(0, m), slice(0, m))
+
+
+def _halves_then_all(m: int) -> Split:
+    return Split(slice(0, m), slice(0, m // 2), slice(m // 2, m), slice(0, m))
+
+
+def _fifths(m: int) -> Split:
+    return Split(slice(0, m), slice(0, m // 5), slice(m // 5, m // 2), slice(m // 2, m))
+
+
+PRESETS: dict[str, tuple[Callable[[int], Split], int, str]] = {
+    "text": (
+        _text,
+        4,
+        "Algorithm 1 as printed: a quarter each for heads and subspace, the second half for the final fit. The initialisation "
+        "must be disjoint from the first two (Section 4.2) and takes the second half, with m/4 pairs as in its proof",
+    ),
+    "proof-halves": (
+        _proof_halves,
+        4,
+        "first half for the initialisation (Lemma B.1) and the heads, second half for the subspace (eq. 25) and the final fit",
+    ),
+    "all-samples-reused": (_all_reused, 2, "all samples in every step"),
+    "halves-then-all": (
+        _halves_then_all,
+        2,
+        "first half for the heads, second half for the subspace, all for the initialisation and the final fit",
+    ),
+    "fifths": (_fifths, 10, "two, three and five tenths for heads, subspace and final fit; all for the initialisation"),
+}
+"""Preset name -> (ranges of m samples, what m must be a multiple of, description)."""
+
+
+def split_samples(preset: str, samples: int) -> Split:
+    """The ranges of a preset for m = `samples`.
+
+    Raises
+    ------
+    ValueError
+        If the preset is unknown or m is not a multiple of what the preset needs (pairs in the initialisation, halves or quarters).
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"split is {preset!r}; it must be one of {', '.join(PRESETS)}")
+    ranges, multiple, _ = PRESETS[preset]
+    if samples < 1 or samples % multiple:
+        raise ValueError(f"samples is {samples}; split {preset!r} needs a multiple of {multiple}")
+    return ranges(samples)
+
+
+def count(samples: slice) -> int:
+    """Length of a range of samples."""
+    return samples.stop - samples.start
+
+
+SAMPLE_USES = ("fresh", "reuse")
+"""`fresh`: a sample serves one step alone, as the proofs of shen2023 need (E52). `reuse`: each round draws anew from all samples."""
+
+
+class SampleDraws:
+    """Disjoint subsets of the samples, round after round (shen2023, Algorithms 4 and 5).
+
+    All users take the same positions. Their samples are drawn independently, so this has the law of a choice of their own.
+
+    Parameters
+    ----------
+    use : one of `SAMPLE_USES`. rng : draws the subsets; used by `reuse` alone. used : samples that served before, for `fresh`.
+    """
+
+    def __init__(self, use: str, samples: int, rng: np.random.Generator, used: int = 0):
+        self._use, self._samples, self._rng, self._next = use, samples, rng, used
+
+    def take(self, *sizes: int) -> list[np.ndarray]:
+        """Positions of the subsets of one round, in ascending order within each.
+
+        Raises
+        ------
+        ValueError
+            If there are not enough samples, or no fresh ones left.
+        """
+        start = self._next if self._use == "fresh" else 0
+        if start + sum(sizes) > self._samples:
+            raise ValueError(
+                f"samples is {self._samples}; sample_use {self._use!r} needs at least {start + sum(sizes)}"
+            )
+        order = self._rng.permutation(self._samples) if self._use == "reuse" else np.arange(self._samples)
+        ends = start + np.cumsum(sizes)
+        if self._use == "fresh":
+            self._next = int(ends[-1])
+        return [np.sort(order[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
+
+
+def check_draws(use: str, samples: int, rounds: list[int]) -> None:
+    """Raise ValueError unless there are samples for all rounds, which take so many each."""
+    needed = sum(rounds) if use == "fresh" else max(rounds)
+    if needed > samples:
+        raise ValueError(f"samples is {samples}; sample_use {use!r} needs at least {needed}")

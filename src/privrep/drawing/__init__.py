@@ -1,0 +1,1 @@
+"""What all figures share: their style, and the sweeps of a fit."""

@@ -1,0 +1,157 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""Panels of fitted exponents, the same for every study: points with intervals, fitted line, claimed slope, predicted curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.evidence.scaling import Fit
+
+COLUMNS = 3
+"""Panels in a row."""
+LEAST_HEIGHT = 3
+"""A panel spans at least this factor, so that a flat law looks flat."""
+LEGEND_WIDTH = 4.6
+"""Inches that the legend needs."""
+MANY_DECADES = 200
+"""From this factor on ticks are at powers of ten alone."""
+AXES = {
+    "users": "n",
+    "samples": "m",
+    "init_samples": "q",
+    "dim": "d",
+    "rank": "k",
+    "noise_multiplier": "Δ",
+    "label_noise_sd": "σ",
+    "batches": "T",
+    "epsilon": "ε",
+    "init_label_clip": "ζ",
+    "start_sine": "sine of the start",
+    "head_condition": "κ",
+    "head_factor": "length of long heads",
+    "incoherence": "μ",
+    "batch_samples": "q",
+    "mu": "μ",
+    "iterations": "L",
+    "rounds": "T",
+    "starts": "T0",
+}
+"""Column -> sign on the axis."""
+
+
+LINES = [
+    Line2D([], [], color=COLOURS[0], marker="o", markersize=5, label="measured, fitted"),
+    Line2D([], [], color=COLOURS[3], linestyle="--", label="claimed exponent"),
+    Line2D([], [], color="0.25", linestyle=":", label="law"),
+]
+"""What the lines of every panel mean."""
+
+
+def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
+    """The plotted numbers of the named fits, one row per point."""
+    parts = []
+    for name in names:
+        sweep = fits[name].sweep
+        low, high = sweep.point_intervals()
+        parts.append(
+            pd.DataFrame(
+                {
+                    "fit": name,
+                    "parameter": sweep.spec.axis,
+                    "value": sweep.values,
+                    "response": sweep.spec.response,
+                    "error": sweep.means(),
+                    "ci_low": low,
+                    "ci_high": high,
+                    "floor": sweep.floors,
+                    "predicted": sweep.predicted,
+                    "left out": sweep.reasons,
+                    "exponent": fits[name].slope,
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def panel(axis: Axes, one: Fit, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
+    """One sweep on logarithmic axes; a point left out is hollow and carries its reason."""
+    sweep = one.sweep
+    shown = (sweep.values > 0) & (sweep.means() > 0)
+    values, means, used = sweep.values[shown], sweep.means()[shown], sweep.used[shown]
+    low, high = (end[shown] for end in sweep.point_intervals())
+    reasons = [reason for reason, here in zip(sweep.reasons, shown, strict=True) if here]
+    for value, mean, bottom, top, filled, reason in zip(values, means, low, high, used, reasons, strict=True):
+        axis.errorbar(
+            value,
+            mean,
+            [[mean - bottom], [top - mean]],
+            fmt="o",
+            color=colour,
+            markersize=5,
+            markerfacecolor=colour if filled else "white",
+            elinewidth=1,
+            zorder=3,
+        )
+        if not filled:
+            axis.annotate(reason, (value, mean), xytext=(4, -10), **(NOTE | {"fontsize": 7}))
+    if not math.isnan(one.slope):
+        ends = np.array([values[used].min(), values[used].max()])
+        axis.plot(ends, np.exp(one.intercept) * ends**one.slope, color=colour, linewidth=1.4)
+    if claimed is not None and used.any():
+        middle, height = (np.exp(np.log(array[used]).mean()) for array in (values, means))
+        ends = np.array([values.min(), values.max()])
+        axis.plot(ends, height * (ends / middle) ** claimed, color=COLOURS[3], linestyle="--", linewidth=1.2)
+    if not np.isnan(sweep.predicted[shown]).all():
+        axis.plot(values, sweep.predicted[shown], color="0.25", linestyle=":", linewidth=1.4)
+    axis.set(xscale="log", yscale="log", xlabel=AXES.get(sweep.spec.axis, sweep.spec.axis))
+    axis.set_title(f"{label}\n{caption(one, claimed)}", fontsize=8.5)
+    axis.set_xticks(values, [f"{value / 1000:.4g}k" if value >= 1000 else f"{value:.3g}" for value in values])
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.xaxis.set_minor_locator(NullLocator())
+    bottom, top = axis.get_ylim()
+    if top < LEAST_HEIGHT * bottom:
+        middle = math.sqrt(top * bottom)
+        axis.set_ylim(middle / math.sqrt(LEAST_HEIGHT), middle * math.sqrt(LEAST_HEIGHT))
+    (few_ticks if top < MANY_DECADES * bottom else plain_ticks)(axis.yaxis)
+
+
+def caption(one: Fit, claimed: float | None) -> str:
+    """Measured and claimed exponent as text."""
+    if math.isnan(one.slope):
+        return "no exponent"
+    half = (one.interval[1] - one.interval[0]) / 2
+    text = f"{one.slope:.2f} ± {half:.2f}".replace("-", "−")
+    return text if claimed is None else f"{text}, claimed {claimed:g}".replace("-", "−")
+
+
+def draw_fits(
+    fits: dict[str, Fit], panels: dict[str, str], claimed: dict[str, float], ylabel: str
+) -> tuple[Figure, pd.DataFrame]:
+    """A figure of several fits.
+
+    Parameters
+    ----------
+    panels : name of a fit -> short title.
+    """
+    columns = min(COLUMNS, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    figure, axes = new_figure(
+        max(2.55 * columns + 0.3, LEGEND_WIDTH), 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False
+    )
+    for axis, (name, label) in zip(axes.flat, panels.items(), strict=False):
+        panel(axis, fits[name], claimed.get(name), label)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
+    for axis in axes[:, 0]:
+        axis.set_ylabel(ylabel)
+    figure.legend(handles=LINES, loc="outside lower center", ncols=len(LINES))
+    return figure, fit_table(fits, panels)

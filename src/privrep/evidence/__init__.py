@@ -1,0 +1,1 @@
+"""From results to verdicts: intervals, exponents, measured quantities, claims and the rules that judge them."""

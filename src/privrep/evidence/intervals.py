@@ -1,0 +1,81 @@
+"""Intervals of measured numbers: one method for all of them.
+
+A number over s repetitions has the interval measured -+ t_{s-1} SE, with SE its bootstrap standard error times sqrt(s / (s - 1)), on
+the log scale where the number and all its draws are positive (errors, risks and their ratios). Exponents have the same interval
+(`privrep.evidence.scaling`). A share of runs has a Clopper-Pearson interval (`privrep.evidence.measured.share`). Below `FEWEST` repetitions there is
+no interval: its ends are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import stdtrit
+
+from privrep.data.rng import stream
+from privrep.evidence.measured import Measure
+
+DRAWS = 1000
+LEVEL = 0.95
+FEWEST = 5
+"""Repetitions below which no interval is given."""
+
+
+def student(repetitions: int, level: float = LEVEL) -> float:
+    """Two-sided quantile for a standard error estimated from so many repetitions; NaN below `FEWEST`."""
+    return float(-stdtrit(repetitions - 1, (1 - level) / 2)) if repetitions >= FEWEST else np.nan
+
+
+def spread(draws: np.ndarray, repetitions: int) -> np.ndarray:
+    """Bootstrap standard error along the first axis; the factor makes it unbiased for few repetitions. NaN for a single one."""
+    return draws.std(axis=0) * np.sqrt(repetitions / (repetitions - 1)) if repetitions > 1 else draws[0] * np.nan
+
+
+def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[float, float]:
+    """Ends of the interval around a value, from its bootstrap draws.
+
+    NaN where a draw is not finite, and where all draws are equal: repetitions that cannot be told apart say nothing of the error.
+    """
+    draws = np.asarray(draws, dtype=float)
+    if not (np.isfinite(value) and np.isfinite(draws).all()) or np.ptp(draws) == 0:
+        return np.nan, np.nan
+    if value > 0 and draws.min() > 0:
+        factor = np.exp(student(repetitions) * spread(np.log(draws), repetitions))
+        return float(value / factor), float(value * factor)
+    half = student(repetitions) * spread(draws, repetitions)
+    return float(value - half), float(value + half)
+
+
+def bootstrap_interval(
+    statistic: Callable[[np.ndarray], float], repetitions: int, name: str, draws: int = DRAWS
+) -> tuple[float, float]:
+    """The 95 % interval of a statistic of the repetitions.
+
+    Parameters
+    ----------
+    statistic : maps an array of repetition numbers, with repeats, to a number. Selections on the score belong inside it.
+    name : names the random stream, so that the interval does not depend on what else is computed.
+    """
+    return bootstrap_intervals(lambda pick: {name: statistic(pick)}, repetitions, name, draws)[name]
+
+
+def bootstrap_intervals(
+    statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
+) -> dict[str, tuple[float, float]]:
+    """As `bootstrap_interval`, for several statistics of the same draws, by their names."""
+    values = statistic(np.arange(repetitions))
+    if repetitions < FEWEST:
+        return dict.fromkeys(values, (np.nan, np.nan))
+    rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
+    drawn = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
+    return {key: student_ends(value, [one[key] for one in drawn], repetitions) for key, value in values.items()}
+
+
+def bootstrap_measures(
+    statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
+) -> list[Measure]:
+    """Extremes over settings, or other statistics of all repetitions together, as measures with their intervals."""
+    ends = bootstrap_intervals(statistic, repetitions, name, draws)
+    values = statistic(np.arange(repetitions))
+    return [Measure(key, value, *ends[key], repetitions, "over settings") for key, value in values.items()]

@@ -1,0 +1,60 @@
+"""A measured quantity, as it goes from a study to the verdicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import scipy
+
+from privrep.run.settings import ConfigError, MeasureSettings, misnamed
+
+MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note", "standard_error", "formula")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no error: `seeds` is 0 and both ends equal the
+    number. A number that has an error and no interval has NaN ends.
+
+    `note` adds what a reader of the verdict should know, for instance which cells were selected. An exponent has its
+    standard error, for intervals at other levels, and the slope of the formula on the same grid. A number that could not be
+    had is NaN, and the note says why.
+    """
+
+    quantity: str
+    measured: float
+    ci_low: float
+    ci_high: float
+    seeds: int = 0
+    note: str = ""
+    standard_error: float = math.nan
+    formula: float = math.nan
+
+
+def exact(quantity: str, value: float, note: str = "") -> Measure:
+    """A quantity without sampling error."""
+    return Measure(quantity, float(value), float(value), float(value), 0, note)
+
+
+def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measure:
+    """A number over runs that has no interval, for instance the largest of them."""
+    return Measure(quantity, float(value), math.nan, math.nan, seeds, note)
+
+
+def share(quantity: str, hits: int, runs: int, note: str = "") -> Measure:
+    """A share of runs with its Clopper-Pearson interval."""
+    ends = scipy.stats.binomtest(int(hits), int(runs)).proportion_ci()
+    return Measure(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)
+
+
+def check_names(found: list[Measure], study: MeasureSettings) -> None:
+    """Raise ConfigError unless a study measured what its file lists: nothing else, and all of it where the scale leaves the study as it is."""
+    source = f"config/studies/{study.study}.yaml: quantities"
+    names = [one.quantity for one in found]
+    for name in names:
+        if name not in study.quantities:
+            raise ConfigError(f"{source}: {misnamed(name, 'measured and not listed', study.quantities)}")
+    for name in study.quantities if study.complete else ():
+        if name not in names:
+            raise ConfigError(f"{source}: {misnamed(name, 'listed and not measured', names)}")

@@ -1,0 +1,109 @@
+"""The smallest number of users at which a method reaches a target risk, by bisection.
+
+Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. This is
+an instrument for sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth, so no
+privacy statement covers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.algorithms.method import MethodOptions, Outcome, Task, check_choice
+from privrep.data.problem import FirstUsers
+from privrep.instruments.fitting import fit
+from privrep.privacy.accounting import Cost
+
+PRECISION = 1.03
+"""Bisection stops when the bracket's ends are within this ratio."""
+FIRST_TRIAL = 64
+"""The search starts at the largest number of users over this, and doubles or halves from there."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a search reaches, to be mixed into the options of a method.
+
+    Parameters
+    ----------
+    target : excess risk to reach, > 0. target_unit : {"absolute", "rank"}; `rank` means target times k, the risk of the zero model.
+    """
+
+    target: float = 0.02
+    target_unit: str = "absolute"
+    columns: ClassVar = {
+        "target": "excess risk to reach",
+        "target_unit": "unit of the target: absolute, or the rank, which is the risk of the zero model",
+        "smallest_users": "smallest number of users that reaches the target",
+        "trials": "fits made in the search for it",
+    }
+
+    def check_target(self) -> None:
+        """Raise ValueError unless the target can be one."""
+        if not self.target > 0:
+            raise ValueError(f"target is {self.target!r}; it must be positive")
+        check_choice("target_unit", self.target_unit, ("absolute", "rank"))
+
+    def risk(self, rank: int) -> float:
+        """The target in absolute terms."""
+        return self.target * (rank if self.target_unit == "rank" else 1)
+
+
+def without_target(options: Target, kind: type[MethodOptions]) -> MethodOptions:
+    """The options of the method alone."""
+    return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
+
+
+@dataclass(frozen=True)
+class Search:
+    """The smallest number of users, at least `fewest`, at which a method's excess risk is at most `risk`.
+
+    cost : of the method, which says that it needs a budget.
+    """
+
+    options: MethodOptions
+    risk: float
+    fewest: int
+    cost: Cost
+
+    def run(self, task: Task) -> Outcome:
+        """The outcome of the method at that number of users."""
+        tried: dict[int, Outcome | None] = {}
+
+        def reached(users: int) -> bool:
+            try:
+                outcome = fit(self.options, replace(task, users=FirstUsers(task.users, users)))
+            except np.linalg.LinAlgError:
+                outcome = None
+            tried[users] = outcome if outcome is not None and outcome.excess_risk <= self.risk else None
+            return tried[users] is not None
+
+        failed, enough = bracket(reached, self.fewest, task.users.problem.users)
+        while enough > failed + 1 and enough > failed * PRECISION:
+            middle = max(failed + 1, int((failed * enough) ** 0.5))
+            failed, enough = (failed, middle) if reached(middle) else (middle, enough)
+        best = tried[enough]
+        return replace(
+            best, theorem="", epsilon_paper=None, log=best.log | {"smallest_users": enough, "trials": len(tried)}
+        )
+
+
+def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:
+    """Two numbers of users, at most a factor 2 apart: the target is missed at the first and reached at the second.
+
+    The first is `fewest` - 1 where even `fewest` users reach it. Raises ArithmeticError when `most` users miss it.
+    """
+    users = max(fewest, most // FIRST_TRIAL)
+    if reached(users):
+        while users > fewest and reached(max(fewest, users // 2)):
+            users = max(fewest, users // 2)
+        return (max(fewest, users // 2) if users > fewest else fewest - 1), users
+    while users < most:
+        failed, users = users, min(2 * users, most)
+        if reached(users):
+            return failed, users
+    raise ArithmeticError(f"the target is not reached with {most} users")

@@ -1,0 +1,177 @@
+"""The tables of one run: where they are, and how to read them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.evidence.catalogue import read_deviations
+from privrep.report.captions import Caption, read_captions
+from privrep.report.claims_table import claims_table
+from privrep.report.pictures import figure_html
+from privrep.report.spelling import interval
+from privrep.run.settings import misnamed
+
+PARAMETERS = "PRIVREP_REPORT"
+"""Environment variable with the name of the JSON file that says where the tables are."""
+
+
+def read_text(path: Path) -> pd.DataFrame:
+    """A CSV as text, so that a printed 0.90 stays 0.90."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The rows of a study's measures.csv by quantity."""
+
+    rows: pd.DataFrame
+
+    def __contains__(self, quantity: str) -> bool:
+        return quantity in self.rows.index
+
+    def row(self, quantity: str) -> pd.Series:
+        """All columns of a quantity, as text."""
+        return self.rows.loc[quantity]
+
+    def named(self, prefix: str) -> list[str]:
+        """The quantities whose names begin so."""
+        return [name for name in self.rows.index if name.startswith(prefix)]
+
+    def value(self, quantity: str) -> float:
+        return float(self.row(quantity)["measured"])
+
+    def text(self, quantity: str) -> str:
+        """The number with its interval, for prose."""
+        row = self.row(quantity)
+        return interval(row["measured"], row["ci_low"], row["ci_high"])
+
+    def seeds(self, quantity: str) -> int:
+        return int(self.row(quantity)["seeds"])
+
+    def numbered(self, prefix: str) -> dict[float, float]:
+        """Values of the quantities whose name is the prefix and a number, by that number."""
+        found = {name.removeprefix(prefix): name for name in self.named(prefix)}
+        return {float(end): self.value(name) for end, name in found.items() if re.fullmatch(r" ?[\d.]+", end)}
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where the tables of one run are, and how to read them. Its methods return HTML for the notebook.
+
+    Attributes
+    ----------
+    captions : study -> figure -> caption, in the order of the page. deviations : entries of config/deviations.yaml.
+    """
+
+    claims: pd.DataFrame
+    errata: pd.DataFrame
+    provenance: dict
+    results: Path
+    figures: Path
+    captions: dict[str, dict[str, Caption]]
+    deviations: list[dict]
+
+    @classmethod
+    def load(cls, environment: dict[str, str] = os.environ) -> Run:
+        """The run that the JSON file named by the environment describes; without one, the default run."""
+        places = {
+            "claims": "reports/claims.csv",
+            "errata": "reports/errata.csv",
+            "provenance": "reports/provenance.json",
+            "results": "results/default",
+            "figures": "figures",
+            "deviations": "config/deviations.yaml",
+            "studies": [str(path) for path in sorted(Path("config/studies").glob("*.yaml"))],
+        }
+        if PARAMETERS in environment:
+            places |= json.loads(Path(environment[PARAMETERS]).read_text())
+        return cls(
+            claims=read_text(places["claims"]),
+            errata=read_text(places["errata"]),
+            provenance=json.loads(Path(places["provenance"]).read_text()),
+            results=Path(places["results"]),
+            figures=Path(places["figures"]),
+            captions={Path(path).stem: read_captions(Path(path)) for path in places["studies"]},
+            deviations=read_deviations(Path(places["deviations"])),
+        )
+
+    @property
+    def scale(self) -> str:
+        return self.provenance["config"]["scale"]
+
+    def has(self, study: str) -> bool:
+        """Whether a study is part of this run."""
+        return study in self.provenance["config"]["studies"]
+
+    def judged(self, claim: str, word: str, *quantities: str) -> bool:
+        """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict.
+
+        Raises
+        ------
+        ValueError
+            If the claim has no such quantity.
+        """
+        rows = self.claims[self.claims["id"] == claim]
+        known = list(rows["quantity"])
+        for quantity in quantities:
+            if quantity not in known:
+                raise ValueError(misnamed(quantity, f"no quantity of claim {claim}", known))
+        rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
+        return len(rows) > 0 and bool((rows["verdict"] == word).all())
+
+    def measures(self, study: str) -> Measures:
+        """The measured quantities of a study."""
+        return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"))
+
+    def cells(self, study: str) -> pd.DataFrame:
+        """The results table of a study."""
+        return pd.read_csv(self.results / study / "cells.csv")
+
+    def numbers(self, figure: str) -> pd.DataFrame:
+        """The plotted numbers of a figure."""
+        return pd.read_csv(self.figures / f"{figure}.csv")
+
+    def shown(self) -> list[str]:
+        """Figures that this run has, in the order of their captions."""
+        every = [figure for figures in self.captions.values() for figure in figures]
+        return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
+
+    def section_figures(self, study: str) -> list[str]:
+        """All figures of a study."""
+        return [self.section_figure(study, figure) for figure in self.captions[study]]
+
+    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
+        """A figure of a study with its caption; a sentence that says so when the run has none of that name.
+
+        Raises
+        ------
+        ConfigError
+            If the caption names a size that the study does not have.
+        """
+        svg = self.figures / f"{figure}.svg"
+        if not svg.exists():
+            return f"<p>The figure <code>{html.escape(figure)}</code> is not part of this run.</p>"
+        numbers = (self.figures / f"{figure}.csv").read_bytes()
+        cells = self.cells(study) if (self.results / study / "cells.csv").exists() else None
+        caption = self.captions[study][figure]
+        return figure_html(figure, svg.read_text(), numbers, caption.filled(study, cells), caption.label, remark)
+
+    def claims_of(self, study: str) -> list[str]:
+        """Ids of the claims that rest on a study, in their order."""
+        return list(dict.fromkeys(self.claims.loc[self.claims["study"] == study, "id"]))
+
+    def section_claims(self, *claims: str) -> str:
+        """The verdicts of some claims, in short."""
+        return claims_table(self.claims[self.claims["id"].isin(claims)], brief=True)
+
+    def findings(self, study: str, write: Callable[[Run], str]) -> str:
+        """The findings of a study; a sentence that says so when it did not run."""
+        return write(self) if self.has(study) else "This study is not part of this run."

@@ -1,0 +1,93 @@
+"""The columns of a results table and what they mean: those that every cell has, and those that an algorithm brings.
+
+An algorithm's `Options.columns` describes its options and the numbers that it writes beside them, `Options.scores` names what is told of its
+way to the truth. The table of a study has the columns of its own algorithms: a new one moves no other study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from privrep.algorithms.method import methods, options_class
+from privrep.instruments.scoring import SCORE_COLUMNS
+from privrep.run.settings import Simulation
+
+IDENTITY = {
+    "study": "study that the cell belongs to",
+    "series": "label of the reading or method within the study",
+    "key": "name of the cell: the first 12 hexadecimal digits of the sha256 of its parameters",
+    "algorithm": "file under src/privrep/algorithms, or under src/privrep/instruments",
+    "users": "number of users, n",
+    "samples": "samples per user, m",
+    "dim": "ambient dimension, d",
+    "rank": "dimension of the shared subspace, k",
+    "label_noise_sd": "standard deviation of the label noise, sigma_F",
+    "head_law": "distribution of the heads v_j",
+    "truth_law": "normalisation of U*",
+    "head_condition": "condition number of the heads, sqrt(lam_1 / lam_k)",
+    "head_factor": "length of long heads over that of the others",
+    "head_bias": "b: the first coordinate of a head is positive with probability (1 + b) / 2",
+    "seed": "repetition",
+    "calibration": "how the noise was chosen: paper (printed theorem) or exact (Gaussian DP of the joint release)",
+    "epsilon": "target epsilon",
+    "delta": "delta of all epsilons in the row",
+    "redraw": "repetition of the noise on the same data",
+}
+"""What a cell is, but for the options of its algorithm."""
+
+RESULTS = {
+    "status": "ok, or failed",
+    "reason": "why the cell failed",
+    "dist2": "sine of the largest principal angle to the true subspace",
+    "distF": "Frobenius distance to the true subspace, at most sqrt(rank)",
+    "excess_risk": "mean over users of ||theta_j - theta_hat_j||^2, exact population value",
+    "mse": "excess_risk plus the label noise variance",
+    "noise_multiplier": "noise sd of one release over its replace-one sensitivity as the paper counts it, Delta",
+    "theorem": "claim id of the printed privacy statement; for gradient methods its rule, rho = eps^2/(8 ln(1/delta)), is carried over",
+    "epsilon_paper": "epsilon that the printed statement promises for this noise",
+    "epsilon_exact": "epsilon from the ledger, by exact Gaussian accounting; by privacy loss distributions where users take part at random",
+    "mu": "Gaussian-DP parameter from the ledger; an upper bound where users take part at random",
+    "releases": "entries in the ledger",
+}
+"""What every algorithm is asked. What compares with the truth is not released."""
+
+
+def option_column(name: str) -> str:
+    """The column of an option: its name, unless every cell has a column of that name."""
+    return f"option.{name}" if name in IDENTITY or name in RESULTS else name
+
+
+def own_columns(algorithm: str) -> dict[str, str]:
+    """Name -> meaning of the columns that an algorithm brings."""
+    options = options_class(algorithm)
+    scores = {name: SCORE_COLUMNS[name] for name in getattr(options, "scores", ())}
+    return {option_column(name): meaning for name, meaning in options.columns.items()} | scores
+
+
+def columns(algorithms: Iterable[str]) -> dict[str, str]:
+    """Name -> meaning of the columns of a table with rows of the given algorithms, in order."""
+    brought = {name: meaning for algorithm in algorithms for name, meaning in own_columns(algorithm).items()}
+    return IDENTITY | brought | RESULTS
+
+
+def study_columns(study: Simulation) -> tuple[str, ...]:
+    """The columns of a study's table, in order."""
+    return tuple(columns(series.algorithm for series in study.series.values()))
+
+
+def check_columns(row: dict) -> None:
+    """Raise ValueError if a row has a column that its algorithm does not describe."""
+    known = columns([row["algorithm"]])
+    unknown = [name for name in row if name not in known]
+    if unknown:
+        raise ValueError(f"{row['algorithm']} writes {unknown[0]!r}; its Options.columns must say what that is")
+
+
+def dictionary() -> str:
+    """All columns of all tables by owner, as Markdown."""
+    lines = ["# Columns of cells.csv", "", "Written by `python workflow/scripts/list_columns.py` from the code."]
+    owners = {"Every study": IDENTITY | RESULTS} | {f"`{name}`": own_columns(name) for name in methods()}
+    for title, owned in owners.items():
+        lines += ["", f"## {title}", "", "| column | meaning |", "|---|---|"]
+        lines += [f"| {name} | {meaning.replace('|', chr(92) + '|')} |" for name, meaning in owned.items()]
+    return "\n".join(lines) + "\n"

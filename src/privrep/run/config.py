@@ -1,0 +1,116 @@
+"""Configuration: read, merge, check, and say in one sentence what is wrong.
+
+A study is config/studies/<name>.yaml with the overrides of the chosen scale merged in. Everything is checked before
+any job starts: types and names by the models of `privrep.run.settings`, ranges and feasibility by building every cell. A job reads
+the settings that the run resolved for it, never these files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from privrep.run.settings import ConfigError, RunConfig, Study, checked, misnamed
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """YAML in which a key stands once in its mapping."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key) for key, _ in node.value]
+        for key, (mark, _) in zip(keys, node.value, strict=True):
+            if keys.count(key) > 1 and key != "<<":
+                raise ConfigError(f"the key {key!r} stands twice, last in line {mark.start_mark.line + 1}")
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> dict:
+    """A YAML mapping.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing, is not YAML, has a key twice, or is no mapping.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ConfigError(f"{path}: there is no such file")
+    try:
+        content = yaml.load(path.read_text(), _Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: this is not valid YAML: {' '.join(str(error).split())}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: this must be a mapping of keys to values")
+    return content
+
+
+def merge(base: Mapping, overrides: Mapping) -> dict:
+    """Mappings merge key by key; any other value of `overrides` replaces that of `base`."""
+    merged = dict(base)
+    for key, value in overrides.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def study_names(root: Path = ROOT) -> list[str]:
+    """All studies that have a file."""
+    return sorted(path.stem for path in (root / "config" / "studies").glob("*.yaml"))
+
+
+def read_config(overlays: list[Path] = (), master_seed: int | None = None, root: Path = ROOT) -> RunConfig:
+    """config/config.yaml with overlay files merged in, and another master seed where one is given, checked."""
+    config = read_yaml(root / "config" / "config.yaml")
+    for overlay in overlays:
+        config = merge(config, read_yaml(overlay))
+    if master_seed is not None:
+        config["master_seed"] = master_seed
+    return check_config(config, root)
+
+
+def check_config(config: dict, root: Path = ROOT) -> RunConfig:
+    """The merged configuration.
+
+    Raises
+    ------
+    ConfigError
+        If it is not complete, has an unknown key, or names a study that has no file.
+    """
+    source = f"config/config.yaml (scale {config.get('scale', '?')})"
+    checked_config, known = checked(RunConfig, config, source), study_names(root)
+    for key in ("studies", "overrides"):
+        for name in getattr(checked_config, key):
+            if name not in known:
+                raise ConfigError(f"{source}: {key}: {misnamed(name, 'no file of config/studies', known)}")
+    return checked_config
+
+
+def read_study(config: RunConfig, name: str, root: Path = ROOT) -> Study:
+    """The settings of one study with the overrides of the scale merged in.
+
+    Raises
+    ------
+    ConfigError
+        If they do not fit the model, or if an override names a grid, series or fit that the study does not have.
+    """
+    source = f"config/studies/{name}.yaml"
+    content, overrides = read_yaml(root / source), config.overrides.get(name, {})
+    for part in ("grids", "series", "fits"):
+        for key in overrides.get(part) or ():
+            if key not in content.get(part, {}):
+                what = misnamed(key, f"not in {part} of {source}", list(content.get(part, {})))
+                raise ConfigError(f"scale {config.scale}: overrides.{name}.{part}: {what}")
+    return checked(Study, merge(content, overrides), source)
+
+
+def run_name(config: RunConfig) -> str:
+    """Folder of a run under results/: the scale, and the master seed when it is not the default one."""
+    default = read_yaml(ROOT / "config" / "config.yaml")["master_seed"]
+    suffix = "" if config.master_seed == default else f"-seed{config.master_seed}"
+    return f"{config.scale}{suffix}"

@@ -1,0 +1,152 @@
+"""From a study's settings to cells, and from cells to shards.
+
+A cell is one fit: problem, algorithm with options, budget, repetition. Its key is a hash of these values by name, so a
+cell keeps its key and its random streams when the grid around it changes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+
+from privrep.algorithms.method import MethodOptions, load_options
+from privrep.data.problem import Problem
+from privrep.data.rng import digest
+from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.run.settings import ConfigError, Simulation
+
+PROBLEM_AXES = tuple(field.name for field in fields(Problem))
+
+
+# Most cells of a study differ in problem and budget alone.
+@cache
+def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOptions:
+    return load_options(algorithm, dict(options))
+
+
+@cache
+def _defaults(options: type) -> dict[str, object]:
+    return {field.name: field.default for field in fields(options)}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit. `series` is the label that the study gives to it and is no part of its identity."""
+
+    study: str
+    series: str
+    algorithm: str
+    options: tuple[tuple[str, object], ...]
+    problem: Problem
+    budget: Budget | FixedNoise | None
+
+    @property
+    def axes(self) -> dict:
+        """All values that define the cell, by name. Options at their default value are left out: adding an option to an
+        algorithm moves no existing cell."""
+        defaults = _defaults(type(self.chosen))
+        chosen = {f"option.{name}": value for name, value in self.options if value != defaults[name]}
+        budget = self.budget.axes if self.budget else {}
+        return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
+
+    @cached_property
+    def key(self) -> str:
+        """Twelve hexadecimal digits that name the cell."""
+        return digest(self.axes)[:12]
+
+    @property
+    def chosen(self) -> MethodOptions:
+        """The algorithm's options, checked."""
+        return _chosen(self.algorithm, self.options)
+
+    def __str__(self) -> str:
+        options = " ".join(f"{name}={value}" for name, value in self.options)
+        budget = self.budget.axes if self.budget else {}
+        spent = " ".join(f"{name}={value}" for name, value in budget.items() if name in ("epsilon", "noise_multiplier"))
+        return f"{self.series} seed={self.problem.seed} {spent} {options}"
+
+
+def _axis_values(name: str, value: object) -> list:
+    """Values of an axis; a number of seeds or redraws stands for 0, 1, ..., a single value for itself."""
+    if name in ("seed", "redraw") and isinstance(value, int):
+        return list(range(value))
+    return value if isinstance(value, list) else [value]
+
+
+def _points(grid: dict) -> Iterator[dict]:
+    """The points of a grid: the product of its axes, and of the points under `together`, whose axes vary as one."""
+    together = grid.get("together", [{}])
+    axes = {axis: _axis_values(axis, value) for axis, value in grid.items() if axis != "together"}
+    for joint in together:
+        for values in itertools.product(*axes.values()):
+            yield joint | dict(zip(axes, values, strict=True))
+
+
+def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise | None:
+    """Take the budget's axes out of a point: a target epsilon or a noise multiplier, and the redraw."""
+    epsilon, multiplier = point.pop("epsilon", None), point.pop("noise_multiplier", None)
+    redraw = point.pop("redraw", 0)
+    if epsilon is not None and multiplier is not None:
+        raise ValueError("the grid has both epsilon and noise_multiplier; a cell takes one of them")
+    if redraw and multiplier is None and epsilon is None:
+        raise ValueError("the grid has redraw without noise_multiplier or epsilon; there is no noise to draw again")
+    if multiplier is not None:
+        return FixedNoise(float(multiplier), delta, redraw)
+    return None if epsilon is None else Budget(float(epsilon), delta, calibration, redraw)
+
+
+def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
+    spec = study.series[name]
+    grid_name = spec.grid
+    for point in _points(study.grids[grid_name]):
+        if point.get("redraw") and point.get("noise_multiplier") == 0:
+            continue  # there is no noise to draw again
+        problem = study.problem | spec.problem
+        problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
+        budget = _budget(point, study.delta, spec.calibration)
+        options = spec.options | point
+        cell = Cell(study.study, name, spec.algorithm, tuple(options.items()), Problem(**problem), budget)
+        private = hasattr(cell.chosen.build(cell.problem), "cost")
+        if private and budget is None:
+            raise ValueError(
+                f"grid {grid_name!r} has no epsilon or noise_multiplier; {cell.algorithm} is private and needs one"
+            )
+        if budget is not None and not private:
+            raise ValueError(f"grid {grid_name!r} has an epsilon or noise_multiplier; {cell.algorithm} takes none")
+        yield cell
+
+
+def expand(study: Simulation) -> list[Cell]:
+    """All cells of a study, in the order of its file, each checked to be feasible; none for a study of arithmetic.
+
+    Raises
+    ------
+    ConfigError
+        If a value is out of range, a split does not fit, or two cells of one series coincide.
+    """
+    cells: list[Cell] = []
+    for name in study.series:
+        where = f"config/studies/{study.study}.yaml: series.{name}"
+        try:
+            series = list(_series_cells(study, name))
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from None
+        if len({cell.key for cell in series}) < len(series):
+            raise ConfigError(f"{where}: its grid holds the same cell twice")
+        cells += series
+    return cells
+
+
+def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
+    """Cells that share a data draw, at most `size` of them together, in order of first appearance."""
+    by_draw: dict[Problem, list[Cell]] = {}
+    for cell in cells:
+        by_draw.setdefault(cell.problem, []).append(cell)
+    return [draw[i : i + size] for draw in by_draw.values() for i in range(0, len(draw), size)]
+
+
+def shard(study: Simulation, index: int) -> list[list[Cell]]:
+    """The groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
+    return groups(expand(study), study.cells_per_draw)[index :: study.shards]

@@ -1,0 +1,354 @@
+"""What may stand in the configuration: one frozen model for each kind of entry, and one sentence for what does not fit.
+
+Models refuse unknown keys and convert nothing. What decides cells (problems, grids, options) is checked and kept as it was written, so
+that a check can move no cell.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    WrapValidator,
+    model_validator,
+)
+
+SHOWN = 16
+"""A message lists all right names up to this many; the nearest one is always named."""
+
+
+EMPTY = "this is empty; it needs at least one entry"
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run; the message names the file, the key, the value and what it may be."""
+
+
+def misnamed(value: object, what: str, known: Collection[str]) -> str:
+    """A clause for a name that does not exist, with the nearest right one.
+
+    >>> misnamed("rnak", "not a known key", ["dim", "rank"])
+    "'rnak' is not a known key; the nearest is 'rank'; known are 'dim', 'rank'"
+    """
+    near = "".join(f"; the nearest is {name!r}" for name in difflib.get_close_matches(str(value), known, n=1, cutoff=0))
+    return f"{value!r} is {what}{near}" + (f"; known are {', '.join(map(repr, known))}" if len(known) <= SHOWN else "")
+
+
+class Model(BaseModel):
+    """An entry of the configuration."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_keys(cls, content: object) -> object:
+        if isinstance(content, Mapping) and cls.model_config["extra"] == "forbid":
+            for key in content:
+                if key not in cls.model_fields:
+                    raise ValueError(misnamed(key, "not a known key", list(cls.model_fields)))
+        return content
+
+
+M = TypeVar("M", bound=Model)
+
+
+def _as_written(value: object, check) -> object:
+    check(value)
+    return value
+
+
+def _scalar(value: object) -> object:
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError(f"{value!r} must be a number or a text")
+    return value
+
+
+AS_WRITTEN = (WrapValidator(_as_written), PlainSerializer(lambda value: value))
+Scalar = Annotated[Any, AfterValidator(_scalar)]
+SomeNames = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+def _repetitions(value: object, check) -> object:
+    """A number of repetitions, or a list of their numbers."""
+    if type(value) is not int:
+        return check(value)
+    if value < 1:
+        raise ValueError(f"{value} must be at least 1")
+    return value
+
+
+Repetitions = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), WrapValidator(_repetitions)]
+
+
+class PartOfProblem(Model):
+    """Axes of a `privrep.data.problem.Problem`, as far as a series changes them."""
+
+    users: Count | None = None
+    samples: Count | None = None
+    dim: Count | None = None
+    rank: Count | None = None
+    label_noise_sd: Annotated[float, Field(ge=0)] = 0.0
+    head_law: Literal["gauss", "sphere", "aniso", "heavy"] = "gauss"
+    truth_law: Literal["orthonormal", "unit-columns"] = "orthonormal"
+    head_condition: Annotated[float, Field(ge=1)] = 1.0
+    head_factor: Annotated[float, Field(ge=1)] = 1.0
+    head_bias: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+
+class WholeProblem(PartOfProblem):
+    """The problem of a study: its sizes must be there."""
+
+    users: Count
+    samples: Count
+    dim: Count
+    rank: Count
+
+
+class Axes(Model):
+    """A grid: lists of values by axis, numbers of repetitions, and points under `together` whose axes vary as one."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[list[Scalar], Field(min_length=1)]]
+
+    epsilon: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)] = []
+    noise_multiplier: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)] = []
+    seed: Repetitions = []
+    redraw: Repetitions = []
+    together: Annotated[list[Annotated[dict[str, Scalar], Field(min_length=1)]], Field(min_length=1)] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_axes(cls, content: object) -> object:
+        if content == {}:
+            raise ValueError(EMPTY)
+        return content
+
+
+class Series(Model):
+    """One reading or method: an algorithm with options on a grid."""
+
+    algorithm: str
+    grid: str
+    calibration: Literal["paper", "exact"] = "paper"
+    problem: Annotated[PartOfProblem, *AS_WRITTEN] = {}
+    options: dict[str, Scalar] = {}
+
+
+class Simulation(Model):
+    """What decides the cells of a study and how they are divided into jobs; no series in a study of arithmetic."""
+
+    study: str
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    shards: Count | None = None
+    cells_per_draw: Count | None = None
+    cost_cpu_seconds: Annotated[float, Field(gt=0)] | None = None
+    problem: Annotated[WholeProblem, *AS_WRITTEN] = {}
+    grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
+    series: Annotated[dict[str, Series], Field(min_length=1)] = {}
+
+    @model_validator(mode="after")
+    def _series_are_complete(self) -> Simulation:
+        if self.series:
+            for key in Simulation.model_fields:
+                if key not in self.model_fields_set:
+                    raise ValueError(f"the key {key!r} is missing")
+        for name, series in self.series.items():
+            if series.grid not in self.grids:
+                raise ValueError(f"series.{name}.grid: {misnamed(series.grid, 'no grid', list(self.grids))}")
+        return self
+
+
+class Window(Model):
+    """Which points of a sweep are fitted.
+
+    saturation : distF at most this times sqrt(rank). noise_ratio : x of Algorithm 2 at most this. over_floor : error without its
+    floor at least this times the floor. points, span : fewest points, and least ratio of the largest parameter to the smallest.
+    """
+
+    saturation: Annotated[float, Field(gt=0)] = 0.4
+    noise_ratio: Annotated[float, Field(gt=0)] = 0.3
+    over_floor: Annotated[float, Field(ge=0)] = 2.0
+    points: Annotated[int, Field(ge=2)] = 4
+    span: Annotated[float, Field(ge=1)] = 8.0
+
+
+class Spec(Model):
+    """One fit of a study.
+
+    series, axis : rows of the results table, and the column that varies. response : column of the error.
+    prediction : column that the study computes from `privrep.laws`. paired : remove the floor of the same users without noise.
+    power : 2 for distances, whose squares add; 1 for risks, which add themselves. window : what differs from the study's.
+    """
+
+    name: str
+    series: str
+    axis: str
+    response: str
+    prediction: str = ""
+    paired: bool = False
+    power: Literal[1, 2] = 2
+    window: Window = Window()
+
+
+def _with_names(fits: object) -> object:
+    """Each fit has its key as its name."""
+    if not isinstance(fits, Mapping):
+        return fits
+    return {name: {**fit, "name": name} if isinstance(fit, Mapping) else fit for name, fit in fits.items()}
+
+
+class Analysis(Model):
+    """What a study makes of its cells: the fits and their windows."""
+
+    study: str
+    window: Window = Window()
+    fits: Annotated[dict[str, Spec], BeforeValidator(_with_names)] = {}
+
+    def window_of(self, fit: str) -> Window:
+        """The window of a fit: its own entries, then the study's, then the defaults."""
+        return self.window.model_copy(update=self.fits[fit].window.model_dump(exclude_unset=True))
+
+
+class AnalysisSettings(Analysis):
+    """What the measuring and the plotting job of a study both get.
+
+    options : series -> options, of the study that this one is held against.
+    """
+
+    options: dict[str, dict[str, Scalar]] = {}
+
+
+class MeasureSettings(AnalysisSettings):
+    """What the measuring job gets.
+
+    quantities : names of all that it measures. complete : whether the scale leaves the study as it is, so that none may be missing.
+    """
+
+    quantities: SomeNames
+    complete: bool
+
+
+class PlotSettings(AnalysisSettings):
+    """What the plotting job gets. claimed : name of a fit -> the exponent that the paper claims."""
+
+    claimed: dict[str, float]
+
+
+class Figure(Model):
+    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes (`privrep.report.captions`)."""
+
+    label: Annotated[str, Field(min_length=1)]
+    caption: Annotated[str, Field(min_length=1)]
+
+
+class Study(Simulation, Analysis):
+    """config/studies/<study>.yaml with the overrides of a scale merged in.
+
+    figures : by id, in the order of the page.
+    columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures beside its fits, see
+    `privrep.evidence.quantities`. against : study to whose options this one is held.
+    """
+
+    paper: Literal["jain2021", "shen2023", "comparison", "beyond"]
+    figures: Annotated[dict[str, Figure], Field(min_length=1)]
+    columns: SomeNames = ()
+    quantities: SomeNames = ()
+    against: str = ""
+
+    @model_validator(mode="after")
+    def _fits_have_series(self) -> Study:
+        for name, fit in self.fits.items():
+            if fit.series not in self.series:
+                raise ValueError(f"fits.{name}.series: {misnamed(fit.series, 'no series', list(self.series))}")
+        return self
+
+
+class RunSettings(Model):
+    """Settings of a run that decide its numbers."""
+
+    master_seed: Annotated[int, Field(ge=0)]
+    memory_budget_mb: Annotated[int, Field(ge=0)]
+
+
+class ShardSettings(RunSettings):
+    """What the simulating jobs of a study get."""
+
+    study: Simulation
+
+
+class RunConfig(RunSettings):
+    """config/config.yaml with the overlays merged in. overrides : study -> what differs from its file."""
+
+    scale: Literal["default", "tiny", "quick", "paper"]
+    studies: SomeNames
+    overrides: dict[str, dict[str, Any]]
+
+
+LIMITS = {"ge": "at least", "le": "at most", "gt": "greater than", "lt": "less than"}
+TYPES = {
+    "int": "an integer",
+    "float": "a number",
+    "string": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+
+
+def _complaint(error: dict) -> str:
+    """One clause for an entry of pydantic's list of errors."""
+    kind, value, about = error["type"], error["input"], error.get("ctx", {})
+    if kind == "missing":
+        return f"the key {error['loc'][-1]!r} is missing"
+    if kind == "value_error":
+        return str(about["error"])
+    if kind == "literal_error":
+        return f"{value!r} must be one of {about['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+    if kind in ("too_short", "string_too_short"):
+        return EMPTY if not value else f"{value!r} is too short"
+    for limit, words in LIMITS.items():
+        if limit in about:
+            return f"{value!r} must be {words} {about[limit]:g}"
+    wanted = TYPES.get(kind.removesuffix("_type"))
+    if wanted is None:
+        return f"{value!r}: {error['msg']}"
+    number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
+    hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
+    return f"{value!r} is a {type(value).__name__}, it must be {wanted}{hint}"
+
+
+def checked(model: type[M], content: object, source: str) -> M:
+    """The entry, or its first error in one sentence.
+
+    Raises
+    ------
+    ConfigError
+        If the content does not fit the model.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as found:
+        error = found.errors()[0]
+    place = error["loc"][:-1] if error["type"] == "missing" else error["loc"]
+    key = f"{'.'.join(map(str, place))}: " if place else ""
+    raise ConfigError(f"{source}: {key}{_complaint(error)}")
+
+
+def read_settings(model: type[M], path: Path) -> M:
+    """The settings of a job, as `privrep.run.resolved` wrote them."""
+    return checked(model, json.loads(path.read_text()), str(path))

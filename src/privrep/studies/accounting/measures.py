@@ -1,0 +1,87 @@
+"""jain2021's privacy statements, checked by arithmetic and by adversarial search (claims A-L4.3, A-L4.5, A-T4.2(i), A-zCDP).
+
+Each statement turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by way of rho / Delta^2-zCDP and
+eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+
+from privrep.algorithms.moment_step import SampleClip
+from privrep.data.rng import stream
+from privrep.evidence.measured import Measure, exact
+from privrep.instruments.worst_users import largest, moment_change, spectral_change
+from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
+from privrep.privacy.mechanisms import GAUSSIAN_COST, MOMENTS_COST
+from privrep.run.settings import Analysis
+
+STATEMENTS = {
+    "A-L4.3": (8, MOMENTS_COST),
+    "A-L4.5": (8, GAUSSIAN_COST),
+    "A-T4.2(i)": (16, GAUSSIAN_COST + MOMENTS_COST),
+}
+"""Claim id -> (c in Delta = sqrt(c L) / eps, cost of the releases at Delta = 1)."""
+
+DELTAS = tuple(10.0**-power for power in range(4, 10))
+SECTION6_DELTA = 1e-6
+SECTION6_EPSILONS = (1, 2, 5, 10)
+
+
+def achieved(claim: str, epsilon: float, delta: float) -> float:
+    """eps' of the printed chain at the Delta that the statement prescribes for eps."""
+    constant, cost = STATEMENTS[claim]
+    return zcdp_epsilon(cost.rho * epsilon**2 / (constant * math.log(1 / delta)), delta)
+
+
+def achieved_exactly(claim: str, epsilon: float, delta: float) -> float:
+    """The exact epsilon of the same releases, with the joint sensitivity of (A, b)."""
+    constant, cost = STATEMENTS[claim]
+    return gdp_epsilon(math.sqrt(cost.mu_squared * epsilon**2 / (constant * math.log(1 / delta))), delta)
+
+
+def worst_ratio(claim: str) -> float:
+    """Largest eps'/eps over eps <= L and the deltas of the grid."""
+    return max(
+        achieved(claim, epsilon, delta) / epsilon
+        for delta in DELTAS
+        for epsilon in np.geomspace(0.1, 1, 41) * math.log(1 / delta)
+    )
+
+
+def validity_limit(claim: str) -> float:
+    """eps / L at which eps' = eps: the statement holds up to there."""
+    log_term = math.log(1 / SECTION6_DELTA)
+    return brentq(lambda ratio: achieved(claim, ratio * log_term, SECTION6_DELTA) - ratio * log_term, 0.1, 50)
+
+
+def section6_rho(epsilon: float) -> float:
+    """eps^2 / (8 L): zCDP of releases of total cost 1 at Lemma 4.3's Delta, which explains the digits that Section 6 prints.
+
+    The zCDP that corresponds to epsilon by the paper's own conversion is larger (erratum E9).
+    """
+    return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
+
+
+def measure(cells: None, study: Analysis) -> list[Measure]:
+    """Ratios eps'/eps, limits of validity, sensitivities found by search, and the zCDP values of Section 6."""
+    found = []
+    for claim in STATEMENTS:
+        found += [
+            exact(f"{claim} worst ratio", worst_ratio(claim)),
+            exact(f"{claim} limit", validity_limit(claim)),
+            exact(f"{claim} exact epsilon at 1", achieved_exactly(claim, 1, SECTION6_DELTA)),
+        ]
+    clip, samples = SampleClip(1.0, 1.0), slice(0, 2)
+    shape = {"samples": 2, "dim": 2, "rank": 1, "rng": stream(0, "adversary", {})}
+    found += [
+        exact("second moment change", largest(lambda a, b: moment_change(a, b, samples, clip).second, **shape)),
+        exact("first moment change", largest(lambda a, b: moment_change(a, b, samples, clip).first, **shape)),
+        exact("joint change", largest(lambda a, b: moment_change(a, b, samples, clip).joint, **shape)),
+        exact("spectral change", largest(lambda a, b: spectral_change(a, b, samples, 1.0), **shape)),
+    ]
+    found += [exact(f"rho at {epsilon}", section6_rho(epsilon)) for epsilon in SECTION6_EPSILONS]
+    return found

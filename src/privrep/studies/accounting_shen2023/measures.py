@@ -1,0 +1,240 @@
+"""shen2023's privacy statements, checked by arithmetic (claims B-R4.1, B-T5.2, B-LF.2, B-CF.1, B-C5.1(i), B-Opacus).
+
+A round adds noise of sd sigma zeta to a sum of vectors of norm at most zeta. Removing a user moves the sum by zeta, replacing one, as in
+Definition 2.1, by 2 zeta. T rounds are then c alpha T / sigma^2-RDP with c = 1/2 or 2, and Theorem 5.2 allows as much again for the start.
+With eps = 2 sqrt(T L) / sigma, everything is a function of eps and L = ln(1/delta).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from privrep.evidence.measured import Measure, exact
+from privrep.laws.prescribed_powers import (
+    Size,
+    least_epsilon,
+    power,
+    privacy_cap,
+    run_cost,
+    start_cost,
+    trade_off,
+    utility,
+    utility_cap,
+)
+from privrep.privacy.accounting import gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
+from privrep.privacy.renyi import Mixture, participation, renyi_divergence
+from privrep.run.settings import Analysis
+
+DELTA = 1e-5
+"""Of all experiments of the paper."""
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Of Figure 1."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is counted: (alpha, cost alpha T / sigma^2)-RDP."""
+
+    name: str
+    cost: float
+
+
+REPLACED = 2.0
+"""Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)."""
+REMOVED = 0.5
+"""The same when a user is removed or added (Remark 4.1)."""
+
+WHOLE = Scope("start and rounds, replace a user", 2 * REPLACED)
+ROUNDS = Scope("rounds alone, replace a user", REPLACED)
+ROUNDS_REMOVED = Scope("rounds alone, remove a user", REMOVED)
+START_CHARGED = "the start is charged as much as the rounds, which the theorem permits"
+"""What the wider scope rests on."""
+SCOPES = (WHOLE, ROUNDS, ROUNDS_REMOVED)
+
+
+def rho(scope: Scope, epsilon: float, delta: float) -> float:
+    """zCDP at the sigma that Theorem 5.2 prescribes for (epsilon, delta): cost eps^2 / (4 L)."""
+    return scope.cost * epsilon**2 / (4 * math.log(1 / delta))
+
+
+def achieved(scope: Scope, epsilon: float, delta: float) -> float:
+    """Epsilon by the paper's own conversion, Theorem A.1 at its best alpha."""
+    return zcdp_epsilon(rho(scope, epsilon, delta), delta)
+
+
+def exact_mu(scope: Scope, epsilon: float, delta: float) -> float:
+    """Gaussian-DP parameter, if all that is charged is Gaussian, as the releases of the algorithm are."""
+    return math.sqrt(2 * rho(scope, epsilon, delta))
+
+
+def missing_noise(scope: Scope, epsilon: float, delta: float) -> float:
+    """By how much sigma must grow for the paper's conversion to give epsilon."""
+    return math.sqrt(rho(scope, epsilon, delta) / zcdp_rho(epsilon, delta))
+
+
+def missing_noise_exactly(scope: Scope, epsilon: float, delta: float) -> float:
+    """The same by exact accounting."""
+    return exact_mu(scope, epsilon, delta) / gdp_mu(epsilon, delta)
+
+
+def largest(function, scope: Scope) -> float:
+    """Over eps from 0.02 L to L, at delta = 1e-5."""
+    return max(function(scope, epsilon, DELTA) for epsilon in np.geomspace(0.02, 1, 21) * math.log(1 / DELTA))
+
+
+def printed_mixture(rate: float, sd: float) -> Mixture:
+    """N(0, s^2) + p N(1, s^2) of Remark 4.1: its mass is 1 + p."""
+    return Mixture((1.0, rate), (0.0, 1.0), (sd, sd))
+
+
+def alone(sd: float) -> Mixture:
+    """N(0, s^2): the user does not take part."""
+    return Mixture((1.0,), (0.0,), (sd,))
+
+
+def printed_divergence(alpha: float, rate: float, sd: float) -> float:
+    """S_alpha(p, s) of Remark 4.1 to the letter."""
+    return renyi_divergence(alpha, alone(sd), printed_mixture(rate, sd))
+
+
+def printed_order(alpha: float, rate: float, sd: float) -> float:
+    """S_alpha with the right mixture, (1 - p) N(0, s^2) + p N(1, s^2), in the order of Remark 4.1."""
+    return renyi_divergence(alpha, alone(sd), participation(rate, 1.0, sd))
+
+
+def removal_divergence(alpha: float, rate: float, sd: float) -> float:
+    """RDP of a round when a user is removed: the mixture comes first (Mironov, Talwar and Zhang 2019, Theorem 5)."""
+    return renyi_divergence(alpha, participation(rate, 1.0, sd), alone(sd))
+
+
+def replacement_divergence(alpha: float, rate: float, sd: float) -> float:
+    """RDP of a round when a user is replaced by one on the other side."""
+    return renyi_divergence(alpha, participation(rate, 1.0, sd), participation(rate, -1.0, sd))
+
+
+ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)
+"""Where the divergences of Remark 4.1 are compared."""
+
+OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(range(12, 64)))
+"""Rényi orders of Opacus."""
+
+
+def opacus_epsilon(mu: float, delta: float) -> float:
+    """Epsilon that the Rényi accountant of Opacus gives for a total of mu, with its conversion (Balle et al. 2020, Theorem 21)."""
+    orders = OPACUS_ORDERS
+    converted = np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
+    return float((orders * mu**2 / 2 + converted).min())
+
+
+def opacus_mu(epsilon: float, delta: float) -> float:
+    """sqrt(T) / sigma_g that this accountant permits at epsilon, a user added or removed."""
+    return float(brentq(lambda mu: opacus_epsilon(mu, delta) - epsilon, 1e-3, 50))
+
+
+def experiments_epsilon(epsilon: float, shift: float) -> float:
+    """Exact epsilon of the experiments that are labelled so, when a user moves the sum by `shift` clipping thresholds."""
+    return gdp_epsilon(shift * opacus_mu(epsilon, DELTA), DELTA)
+
+
+def listed(values: dict[float, float]) -> str:
+    """Pairs of a stated epsilon and what was found for it."""
+    return ", ".join(f"{value:.3g} at {epsilon:g}" for epsilon, value in values.items())
+
+
+def conversion() -> list[Measure]:
+    """Theorem 5.2's last step."""
+    found = []
+    for scope in SCOPES:
+        deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
+        premise = f"; {START_CHARGED}" if scope is WHOLE else ""
+        note = f"at Figure 1's epsilons; exact delta where {DELTA:g} is claimed: {listed(deltas)}{premise}"
+        name = "exact over claimed delta"
+        found += [
+            exact(f"{scope.name}: largest {name}", max(deltas.values()) / DELTA, note),
+            exact(f"{scope.name}: smallest {name}", min(deltas.values()) / DELTA, note),
+        ]
+        found += [
+            exact(f"{scope.name}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
+            exact(f"{scope.name}: exact epsilon at 1", gdp_epsilon(exact_mu(scope, 1.0, DELTA), DELTA)),
+            exact(f"{scope.name}: missing noise", largest(missing_noise, scope)),
+            exact(f"{scope.name}: missing noise, exact", largest(missing_noise_exactly, scope)),
+        ]
+        found += [exact(f"{scope.name}: exact delta at {epsilon:g}", delta) for epsilon, delta in deltas.items()]
+    return found
+
+
+def sampled_round() -> list[Measure]:
+    """Remark 4.1, and what a round and a release of the power method cost, for both neighbour relations."""
+    alpha, sd = 8, 4.0
+    full = alpha / (2 * sd**2)
+    removed, replaced = removal_divergence(alpha, 1.0, sd), replacement_divergence(alpha, 1.0, sd)
+    grid = [(alpha, rate, sd) for alpha in ALPHAS for rate in RATES for sd in SDS]
+    short = {point: printed_order(*point) / removal_divergence(*point) for point in grid}
+    worst = min(short, key=short.get)
+    where = "alpha = {:g}, p = {:g}, sigma = {:g}".format(*worst)
+    return [
+        exact("full participation, remove a user", round(removed / full, 9)),
+        exact("full participation, replace a user", round(replaced / full, 9)),
+        # The proof of Theorem 5.2 has 2 alpha / sigma_g^2, (67) has alpha / sigma_0^2.
+        exact("round over the proof's", round(replaced / (4 * full), 9)),
+        exact("run over (67), remove a user", round(removed / (2 * full), 9)),
+        exact("run over (67), replace a user", round(replaced / (2 * full), 9)),
+        exact("printed mass at p = 0.5", sum(printed_mixture(0.5, sd).weights)),
+        exact("printed S at p = 1", printed_divergence(alpha, 1.0, sd) / full),
+        exact("largest printed S", max(printed_divergence(*point) for point in grid)),
+        exact("printed order over RDP", short[worst], where),
+        exact("replacing over removing", max(replacement_divergence(*p) / removal_divergence(*p) for p in grid)),
+    ]
+
+
+LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper treats it, the exponent is {:g}"
+"""How the powers of kappa depend on L, which the cost of a start has once."""
+
+
+def idle_condition(size: Size) -> float:
+    """The printed least epsilon of Corollary 5.1, which is that of Theorem 5.1's cap on sigma_g, over what its trade-off asks for at
+    eps_a = 1, where a distance is at its largest. Up to constants it binds only where this exceeds 1."""
+    return least_epsilon(utility_cap)(size) / trade_off(size)
+
+
+def powers() -> list[Measure]:
+    """Exponents of Lemma F.2, Corollary F.1, Theorem 5.2's condition and Corollary 5.1."""
+    laws = {
+        "eps'_init": run_cost,
+        "eps_init": start_cost,
+        "cap": privacy_cap,
+        "least eps": least_epsilon(privacy_cap),
+        "trade-off": trade_off,
+        "least eps of the trade-off at eps_a = 1": trade_off,
+        "printed least eps over that of the trade-off at eps_a = 1": idle_condition,
+        "eps_a at the least eps": utility(privacy_cap),
+    }
+    shorter = {"eps'_init": -2, "eps_init": -2, "cap": 1, "least eps": -1, "eps_a at the least eps": 1}
+    found = []
+    for name, law in laws.items():
+        for symbol in ("n", "d", "k", "mu", "kappa"):
+            value = round(power(law, symbol), 6) + 0.0
+            note = LENGTH.format(value + shorter[name]) if symbol == "kappa" and name in shorter else ""
+            found.append(exact(f"{name}: exponent of {symbol}", value, note))
+    return found
+
+
+def experiments() -> list[Measure]:
+    """The epsilons of Section 6 if its noise is what the accountant of Opacus gives, for both neighbour relations."""
+    removed, replaced = ({epsilon: experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0))
+    note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
+    found = []
+    for relation, values in (("remove", removed), ("replace", replaced)):
+        worst = max(value / epsilon for epsilon, value in values.items())
+        found.append(exact(f"experiments: largest exact over stated epsilon, {relation} a user", worst, note))
+        found += [exact(f"experiments at {epsilon:g}, {relation} a user", value) for epsilon, value in values.items()]
+    return found
+
+
+def measure(cells: None, study: Analysis) -> list[Measure]:
+    """Ratios of achieved to claimed epsilon, divergences of a round, exponents and the experiments' epsilon."""
+    return conversion() + sampled_round() + powers() + experiments()

@@ -1,0 +1,195 @@
+"""shen2023, CENTAUR from a planted start (claims B-T5.1 and B-T5.1 noise, erratum E42).
+
+The steady error is what privacy noise leaves: labels are noiseless, so sampling only multiplies an error and adds none. It is averaged
+over the second half of the rounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.data.problem import HEAVY_EVERY
+from privrep.evidence.intervals import bootstrap_interval
+from privrep.evidence.measured import Measure, bare, exact, share
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws import shen2023
+from privrep.laws.of_cells import centaur_floors
+from privrep.run.settings import Analysis
+
+BALL = 0.2
+"""eps_0 of shen2023: the proof needs every iterate within this distance."""
+EARLY, LATE = 5, 20
+"""Rounds between which the contraction is measured: past the first transient, above the rounding of float32."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with mu, floor_F and floor_2 (law F9), and with combined columns.
+
+    sine, floor_sine : distF and its law over sqrt(k), the root mean square of the k sines, for exponents of k: dist2 is at least that, and
+    larger by the edge of a (d - k) x k normal matrix over sqrt(d - k), which grows with k on every grid and tends to 1 with d.
+    over_log, floor_over_log : dist2 and its law over sqrt(ln n), for exponents of n under the printed clip.
+    """
+    long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
+    frobenius, spectral = centaur_floors(cells)
+    return cells.assign(
+        mu=cells["head_condition"] * long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY),
+        floor_F=frobenius,
+        floor_2=spectral,
+        sine=cells["steady_distF"] / root,
+        floor_sine=frobenius / root,
+        over_log=cells["steady_dist2"] / log,
+        floor_over_log=spectral / log,
+    )
+
+
+def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """dist2 over that of the start, by kappa, rounds and repetition, with law F8 and the bound of eq. (19)."""
+    rows = cells[cells["series"] == "rate"]
+    return pd.DataFrame(
+        {
+            "kappa": rows["head_condition"],
+            "rounds": rows["rounds"].astype(int),
+            "seed": rows["seed"],
+            "ratio": rows["dist2"] / rows["start_sine"],
+            "law": shen2023.centaur_contraction(rows["head_condition"]),
+            "bound": shen2023.centaur_bound(rows["head_condition"]),
+        }
+    )
+
+
+def contractions(points: pd.DataFrame) -> pd.DataFrame:
+    """Factor per round between `EARLY` and `LATE`, by kappa (rows) and repetition (columns)."""
+    table = points.pivot_table(index=["kappa", "seed"], columns="rounds", values="ratio")
+    return ((table[LATE] / table[EARLY]) ** (1 / (LATE - EARLY))).unstack()
+
+
+def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Steady dist2 at a tenth of the largest noise allowed, by kappa, rank and form of the condition: mean, least and largest."""
+    rows = cells[cells["series"].str.startswith("cap-")]
+    grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "head_condition", "rank"])
+    points = grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
+    return points.rename(columns={"head_condition": "kappa"})
+
+
+def start_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Steady and largest dist2 of the rounds over the start at a quarter of the caps of E42, by form of the condition; one row per run."""
+    rows = cells[cells["series"].str.startswith("start-")]
+    return pd.DataFrame(
+        {
+            "form": rows["series"].str.removeprefix("start-"),
+            "rank": rows["rank"],
+            "seed": rows["seed"],
+            "steady": rows["steady_dist2"] / rows["start_sine"],
+            "largest": rows["largest_dist2"] / rows["start_sine"],
+            "law": rows["floor_2"] / rows["start_sine"],
+        }
+    )
+
+
+def start_measures(points: pd.DataFrame) -> list[Measure]:
+    """Eq. (20), that no iterate is farther than the start, at one constant times each cap: by form and rank the steady distance over the
+    start, and in how many runs an iterate is beyond it; and by form how much the steady distance grows over the ranks."""
+    found = []
+    for form, part in points.groupby("form"):
+        table = part.pivot(index="rank", columns="seed", values="steady")
+        ranks, steady = table.index, table.to_numpy()
+        seeds = steady.shape[1]
+        for rank, values in zip(ranks, steady, strict=True):
+            name = f"E42: steady dist2 over the start, {form} cap, k = {rank:g}"
+            ends = bootstrap_interval(lambda pick, values=values: float(values[pick].mean()), seeds, name)
+            found.append(Measure(name, float(values.mean()), *ends, seeds))
+            beyond = int((part.loc[part["rank"] == rank, "largest"] > 1).sum())
+            found.append(share(f"E42: {form} cap, k = {rank:g}, share of runs beyond", beyond, seeds))
+        name = f"E42: growth of the steady dist2, {form} cap"
+
+        def growth(pick, steady=steady):
+            return float(steady[-1, pick].mean() / steady[0, pick].mean())
+
+        note = f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
+        ends = bootstrap_interval(growth, seeds, name)
+        found.append(Measure(name, growth(np.arange(seeds)), *ends, seeds, note))
+    return found
+
+
+def share_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Steady distF and epsilon against the probability to take part, for both divisors."""
+    rows = cells[cells["series"].str.startswith("share-")]
+    points = rows.groupby(["divide_by", "participation"]).agg(
+        distF=("steady_distF", lambda values: float(np.sqrt((values**2).mean()))),
+        spread=("steady_distF", "sem"),
+        predicted=("floor_F", "first"),
+        epsilon=("epsilon_exact", "first"),
+    )
+    return points.reset_index()
+
+
+def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measure:
+    """Steady distF of one series over that of another on the same users."""
+    errors = [
+        cells[cells["series"] == label]
+        .groupby("seed")["steady_distF"]
+        .apply(lambda values: (values**2).mean())
+        .to_numpy()
+        for label in (series, other)
+    ]
+
+    def ratio(pick):
+        return float(np.sqrt(errors[0][pick].mean() / errors[1][pick].mean()))
+
+    seeds = len(errors[0])
+    return Measure(name, ratio(np.arange(seeds)), *bootstrap_interval(ratio, seeds, name), seeds)
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """Exponents and constants, the contraction per round, the caps on the noise, participation and the use of samples."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(study, cells))
+    for kappa, factors in contractions(rate_points(cells)).iterrows():
+        values = factors.to_numpy()
+        low, high = bootstrap_interval(
+            lambda pick, values=values: float(values[pick].mean()), len(values), f"rate {kappa}"
+        )
+        mean, law, bound = values.mean(), shen2023.centaur_contraction(kappa), shen2023.centaur_bound(kappa)
+        found += [
+            Measure(f"contraction at kappa = {kappa:g}", mean, low, high, len(values)),
+            # Shares of the way to 1, so that a slow contraction counts as much as a fast one.
+            Measure(
+                f"rate over law at kappa = {kappa:g}",
+                *((1 - end) / (1 - law) for end in (mean, high, low)),
+                len(values),
+            ),
+            Measure(
+                f"rate over bound at kappa = {kappa:g}",
+                *((1 - end) / (1 - bound) for end in (mean, high, low)),
+                len(values),
+            ),
+        ]
+    for form, part in cap_points(cells).groupby("form"):
+        worst = part.loc[part["dist2"].idxmax()]
+        note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
+        runs = cells.loc[cells["series"] == f"cap-{form}", "steady_dist2"]
+        found += [
+            bare(f"largest steady dist2, {form} cap", worst["dist2"], len(runs), note),
+            share(f"steady dist2, {form} cap, share of runs beyond", int((runs > BALL).sum()), len(runs), f"{BALL:g}"),
+        ]
+    found += start_measures(start_points(cells))
+    for (divisor, rate), part in cells[cells["series"].str.startswith("share-")].groupby(
+        ["divide_by", "participation"]
+    ):
+        squares, law = (part["steady_distF"] ** 2).groupby(part["seed"]).mean().to_numpy(), part["floor_F"].iloc[0]
+        name, setting = "distF over law", f"{divisor}, p = {rate:g}"
+
+        def over_law(pick, squares=squares, law=law):
+            return float(np.sqrt(squares[pick].mean()) / law)
+
+        ends = bootstrap_interval(over_law, len(squares), f"{name}, {setting}")
+        found += [
+            Measure(f"{name}, {setting}", over_law(np.arange(len(squares))), *ends, len(squares)),
+            exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
+        ]
+    few = cells[cells["series"] == "small"]
+    failed = int((few["status"] == "failed").sum())
+    found.append(share("failed runs, realised divisor, p n = 1", failed, len(few)))
+    found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
+    return found

@@ -1,0 +1,292 @@
+"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7: one round of CENTAUR taken apart (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1 to B-LD.7).
+
+Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C hold but for a small probability, so
+that what is judged is the share of runs beyond 1, not the largest ratio. The lemmas of Appendix D take delta_1 and delta_2 as given:
+they are measured in the same run, and runs with delta_1 >= 1 are left out, since the right sides divide by 1 - delta_1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from privrep.data.problem import HEAVY_EVERY
+from privrep.data.rng import stream
+from privrep.data.subspace import planted_subspace, random_subspace
+from privrep.evidence.intervals import bootstrap_interval
+from privrep.evidence.measured import Measure, bare, exact, share
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws import shared, shen2023
+from privrep.run.settings import Analysis
+
+STUDY = "client_lemmas"
+BALL = 0.2
+"""eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12)."""
+PRINTED_USERS = (1000, 2000)
+"""n at which Lemmas C.2 and C.3 are judged as printed."""
+BELOW = 0.5
+"""Steady states up to this times the start are well below it."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with incoherence (mu, for heads of one or two lengths), and gradient, deviation, noise and steady as expected.
+
+    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge are the deviation and its law over
+    sqrt(d) + sqrt(k ln n), the sum in delta_3: what is left of k is the factor k with which Lemma C.4 multiplies it.
+    """
+    n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
+    factor, share = cells["head_factor"], 1 / HEAVY_EVERY
+    square = 1 + share * (factor**2 - 1)
+    spread = np.sqrt(1 + share * (factor**4 - 1)) / square
+    noise = shen2023.centaur_noise(
+        n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
+    )
+    deviation, edge = shen2023.gradient_deviation(n, d, k, q, sine) * spread, np.sqrt(d) + np.sqrt(k * np.log(n))
+    return cells.assign(
+        incoherence=factor / np.sqrt(square),
+        gradient=shen2023.gradient_norm(sine, d, k, q),
+        deviation=deviation,
+        deviation_per_edge=cells["deviation_2"] / edge,
+        per_edge=deviation / edge,
+        per_entry=noise,
+        noise=noise * shared.edge(d, k),
+        steady=shen2023.centaur_spectral(noise, d, k, cells["step"]),
+    )
+
+
+def lemma_runs(cells: pd.DataFrame) -> pd.DataFrame:
+    """Runs of the instrument that start away from the truth."""
+    return cells[(cells["algorithm"] == STUDY) & (cells["start_sine"] > 0)]
+
+
+def printed_clip(cells: pd.DataFrame) -> pd.Series:
+    """mu^2 k s_k^2 sqrt(d k ln n) of Lemma C.1, with mu^2 k s_k^2 = max ||w_i*||^2."""
+    return cells["true_head_max"] ** 2 * np.sqrt(cells["dim"] * cells["rank"] * np.log(cells["users"]))
+
+
+def ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """Left over right side of the lemmas, one row per run and one column per inequality; NaN where the right side is not defined.
+
+    `C.2 corrected` and `C.3 corrected` have constants, for Gaussian samples and all users at once: with probability 1 - O(1/n) a q x k
+    Gaussian matrix of every user has singular values within sqrt(q) (1 +- a), a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q).
+    Lemma D.2 for n H in place of H follows from the definition of delta_1, and has no column.
+    """
+    runs = lemma_runs(cells)
+    n, d, k, q, dist = (runs[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
+    log, root = np.log(n), np.sqrt(k)
+    first, second = runs["isometry_2"], runs["cross_2"] / dist
+    delta = np.sqrt(k * log / q)
+    edge = (root + 2 * np.sqrt(log)) / np.sqrt(q)
+    width = 4 * (np.sqrt(d) + np.sqrt(k * log)) / np.sqrt(q * n)
+    high, low = runs["signal_max"], runs["signal_min"]
+    third = width * low / high * high**2 * k * dist
+    left = (1 - first).where(first < 1)
+    error = second * high * root * dist / left
+    ball, step = 1 - BALL**2, runs["step"] / runs["head_condition"] ** 2
+    slack = np.maximum(second * root / left, (second * root / left) ** 2)
+    slack = np.maximum(slack, runs["deviation_2"] / (high**2 * dist))
+    return pd.DataFrame(
+        {
+            "C.1": runs["gradient_max"] / printed_clip(runs),
+            "C.2": first / delta,
+            "C.2 corrected": first / (2 * edge + edge**2),
+            "C.3": second / delta,
+            "C.3 corrected": second / ((1 + edge) * (edge + root / np.sqrt(q))),
+            "C.4": runs["gradient_2"] / third,
+            "D.2 printed": left / (runs["gram_least"] / n),
+            "D.4 F": runs["head_errors_F"] / error,
+            "D.4 V": runs["heads_F"] / (root * high + error),
+            "D.5": runs["descent_2"] / (1 - step * (ball * low**2 - 2 * high * error)),
+            "D.6": runs["deviation_2"] / third,
+            "D.6 corrected": runs["deviation_2"] / (width * runs["true_head_max"] ** 2 * dist),
+            "D.7": runs["inverse_2"] * np.sqrt(1 - step * low**2 * ball / 2),
+            "Remark C.1": slack / (low**2 * ball / (36 * high**2)),
+        }
+    )
+
+
+def step_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """dist2 after one round and what eq. (19) allows with C_N = 1, both over the start; one row per run."""
+    runs = cells[cells["series"] == "kappa"]
+    dist, kappa = runs["start_sine"], runs["head_condition"]
+    allowed = dist * shen2023.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
+    return pd.DataFrame(
+        {
+            "kappa": kappa,
+            "start_sine": dist,
+            "noise_multiplier": runs["noise_multiplier"],
+            "seed": runs["seed"],
+            "factor": runs["dist2"] / dist,
+            "bound": allowed / dist,
+        }
+    )
+
+
+def path_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Largest dist2 over 30 rounds against the steady state of law F9, both over the start; one row per run.
+
+    `law` is the largest root mean square over the rounds: that of the first where the steady state is nearer than the start, the steady
+    state otherwise.
+    """
+    runs = cells[cells["series"] == "path"]
+    start = runs["start_sine"]
+    steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
+    return pd.DataFrame(
+        {
+            "seed": runs["seed"],
+            "steady": steady,
+            "largest": runs["largest_dist2"] / start,
+            "law": np.maximum(np.sqrt(kept + (1 - kept) * steady**2), steady),
+        }
+    )
+
+
+def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
+    """Lemmas D.1 to D.3 with the n k x n k matrices of eqs. (34) and (35) written out, on a small data set in float64.
+
+    I_n stands in place of the printed I_d, without which (32) and (33) do not multiply (E45).
+    """
+    rng = stream(0, STUDY, {"users": n, "samples": q, "dim": d, "rank": k})
+    truth = random_subspace(d, k, rng)
+    basis = planted_subspace(truth, BALL, rng) @ random_subspace(k, k, rng)  # turned, so that B^T B* is not symmetric
+    features, target = rng.standard_normal((n, q, d)), rng.standard_normal((n, k)) / math.sqrt(n)
+
+    def vec(matrix):
+        return matrix.reshape(-1, order="F")
+
+    inner, outer, fitted, crosses = np.zeros((n * k, n * k)), np.zeros((n * k, n * k)), np.zeros((n, k)), []
+    for i, rows in enumerate(features):
+        for row in rows:
+            picked = np.outer(np.eye(n)[i], row)  # A_ij^T
+            inner += np.outer(vec(picked @ basis), vec(picked @ basis)) / (n * q)
+            outer += np.outer(vec(picked @ basis), vec(picked @ truth)) / (n * q)
+        fitted[i] = np.linalg.lstsq(rows @ basis, rows @ truth @ target[i], rcond=None)[0]
+        crosses.append(basis.T @ rows.T @ rows @ (basis @ basis.T @ truth - truth) / q)
+    turn = np.kron(basis.T @ truth, np.eye(n))
+    gap = inner @ turn - outer
+    shift = np.linalg.solve(inner, gap @ vec(target))
+    return {
+        "D.1 gap": float(np.abs(vec(fitted) - (turn @ vec(target) - shift)).max() / np.abs(fitted).max()),
+        "D.3 with n": float(n * np.linalg.norm(gap, 2) / np.linalg.norm(crosses, 2, axis=(1, 2)).max()),
+    }
+
+
+def subgaussian_norms() -> list[Measure]:
+    """inf {s: E exp(x^2 / s^2) <= 2} of Appendix A.1 at variance 1: the least, by Jensen, that of a random sign; and that of a normal variable."""
+    return [
+        exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
+        exact("subgaussian norm of a normal variable", math.sqrt(8 / 3)),
+    ]
+
+
+def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measure:
+    """The largest value over runs, which has no interval."""
+    values = values.dropna()
+    value = float(values.min() if smallest else values.max()) if len(values) else math.nan
+    note = f"{'least' if smallest else 'largest'} of {len(values)} runs"
+    return bare(name, value, len(values), note)
+
+
+def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measure]:
+    """In which share of the runs a value exceeds the limit; nothing where no run has a value."""
+    values = values.dropna()
+    if not len(values):
+        return []
+    found = share(f"{name}, share of runs beyond", int((values > limit).sum()), len(values), f"{len(values)} runs")
+    return [found]
+
+
+def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
+    """Lemmas C.2 and C.3 as printed: the share of runs beyond, by n, and the median ratio in the sweep of n at its largest."""
+    found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
+    for lemma in ("C.2", "C.3"):
+        for n in PRINTED_USERS:
+            found += beyond(f"{lemma} at n = {n}", sides.loc[runs["users"] == n, lemma])
+        values, name = sides.loc[most, lemma].to_numpy(), f"{lemma} median ratio"
+        low, high = bootstrap_interval(lambda pick, values=values: float(np.median(values[pick])), len(values), name)
+        first = runs[most].iloc[0]
+        note = f"n = {first['users']:g}, mbar = {first['batch_samples']:g}, k = {first['rank']:g}"
+        found.append(Measure(name, float(np.median(values)), low, high, len(values), note))
+    return found
+
+
+def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
+    """The largest ratio of each inequality and the share of runs beyond 1.
+
+    What holds with a probability that depends on n leaves out the series `theory`, with its 20 users.
+    """
+    everywhere = pd.Series(True, runs.index)
+    many, even, silent = runs["series"] != "theory", runs["head_law"] != "heavy", runs["noise_multiplier"] == 0
+    met = sides["Remark C.1"] <= 1
+    found = []
+    for name, where, rows in (
+        ("C.1", "", many),
+        ("C.2", "", many),
+        ("C.2 corrected", "", many),
+        ("C.3", "", many),
+        ("C.3 corrected", "", many),
+        ("C.4", "", many & even),
+        ("D.2 printed", "", everywhere),
+        ("D.4 F", "", everywhere),
+        ("D.4 V", "", everywhere),
+        ("D.5", "", everywhere),
+        ("D.5", " conditions met", met),
+        ("D.6", "", many & even),
+        ("D.6", " long heads", many & ~even),
+        ("D.6 corrected", "", many),
+        ("D.7", "", everywhere),
+        ("D.7", " without noise", silent),
+        ("D.7", " conditions met", met & silent),
+    ):
+        found.append(extreme(f"{name}{where}, largest ratio", sides.loc[rows, name]))
+        found += beyond(f"{name}{where}", sides.loc[rows, name])
+    return [
+        *found,
+        extreme("C.1 share clipped", runs.loc[many, "clipped_share"]),
+        *beyond("C.1 clipped", runs.loc[many, "clipped_share"], 0.0),
+        extreme("C.2 least ratio", sides.loc[many, "C.2"], smallest=True),
+        extreme("D.2 printed, least ratio", sides["D.2 printed"], smallest=True),
+        extreme("Remark C.1 least ratio, other runs", sides.loc[many, "Remark C.1"], smallest=True),
+    ]
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """Exponents and constants, the ratios of each inequality, the contraction of a round, and the lemmas that are algebra."""
+    cells = with_predictions(cells)
+    runs, sides = lemma_runs(cells), ratios(cells)
+    found = fit_measures(fit_all(study, cells)) + side_measures(runs, sides) + printed_deltas(runs, sides)
+    points = step_points(cells)
+    found += [
+        extreme("C.5, largest ratio", points["factor"] / points["bound"]),
+        *beyond("C.5", points["factor"] / points["bound"]),
+    ]
+    for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
+        factors = part.groupby("seed")["factor"].mean().to_numpy()
+        low, high = bootstrap_interval(lambda pick, f=factors: float(f[pick].mean()), len(factors), f"step {kappa}")
+        law = shen2023.centaur_contraction(kappa)
+        found += [
+            Measure(f"C.5 factor at kappa = {kappa:g}", factors.mean(), low, high, len(factors)),
+            Measure(
+                f"C.5 progress over law at kappa = {kappa:g}",
+                *((1 - value) / (1 - law) for value in (factors.mean(), high, low)),
+                len(factors),
+            ),
+        ]
+    noise = cells[cells["series"].str.startswith("noise-")]
+    over = noise["dist2"] / (3 * noise["per_entry"] * np.sqrt(noise["dim"]))
+    path = path_points(cells)
+    below = path.loc[path["steady"] <= BELOW, "largest"]
+    found += [
+        extreme("C.5 noise, largest ratio", over),
+        *beyond("C.5 noise", over),
+        extreme("path, steady state below, largest ratio", below),
+        *beyond("path, steady state below", below),
+        extreme(
+            "path, least steady state with a run beyond the start", path["steady"][path["largest"] > 1], smallest=True
+        ),
+    ]
+    found += [exact(name, value) for name, value in kronecker().items()]
+    found += subgaussian_norms()
+    return found

@@ -1,0 +1,97 @@
+"""Clips and budgets of both methods, chosen by one rule on simulated data from the public law, before the comparison is run.
+
+The rule: of all clips of a method take the one with the least geometric mean of dist2 over dimensions and seeds, at a tenth of the budget for
+the initialisation, which does better than half of it. The outcome stands in the series
+of the study tradeoff; what is measured here is how far its setting is from the best.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from privrep.evidence.measured import Measure, bare, exact
+from privrep.run.settings import AnalysisSettings
+
+CHOICES = {
+    "A": ("A", "A-own"),
+    "A-user": ("A-user",),
+    "B": ("B",),
+    "B-random": ("B-random",),
+}
+"""Series of the study tradeoff -> series here among which its setting was chosen."""
+SHARES = {"A": "A-start", "B": "B-start"}
+"""Series -> the same clips with half of the budget for the initialisation."""
+KEYS = ("series", "clip_feature", "clip", "init_share")
+"""What a setting is: the other clips go along with the first."""
+TYPICAL = {"clip_feature": 1.0, "clip": 1 / 8}
+"""The typical size in the unit of each clip."""
+
+
+def settings(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per setting: its geometric mean of dist2 over dimensions and seeds, NaN where a fit failed, and its clip over the typical size."""
+    rows = cells.assign(log=np.log(cells["dist2"]))
+    table = rows.groupby(list(KEYS), dropna=False)["log"].agg(lambda one: one.mean(skipna=False)).reset_index()
+    size = table["clip_feature"] / TYPICAL["clip_feature"]
+    size = size.where(size.notna(), table["clip"] / TYPICAL["clip"])
+    return table.assign(dist2=np.exp(table.pop("log")), size=size.where(table["series"] != "A-own"))
+
+
+def is_chosen(table: pd.DataFrame, series: str, options: dict[str, object]) -> pd.Series:
+    """Which rows are the setting of a series of the study tradeoff, whose options are given."""
+    own = series == "A" and options.get("clip_scale", "absolute") == "absolute"
+    same = table["series"] == ("A-own" if own else series)
+    for name in ("clip_feature", "clip", "init_share"):
+        if name in options:
+            same &= np.isclose(table[name], options[name])
+    return same
+
+
+def compared(
+    table: pd.DataFrame, series: str, among: tuple[str, ...], options: dict[str, object]
+) -> tuple[float, pd.Series]:
+    """Error of the setting with these options over the least one, NaN where it is not on this grid, and the best setting."""
+    here = table[table["series"].isin(among)]
+    chosen, best = here.loc[is_chosen(here, series, options), "dist2"], here.loc[here["dist2"].idxmin()]
+    return (float(chosen.iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan), best
+
+
+def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
+    """Geometric mean of dist2 with one share over that with another, over the clips, dimensions and seeds that both have."""
+    keys = ["clip_feature", "clip", "dim", "seed"]
+    first, second = (cells.loc[cells["series"] == name, [*keys, "dist2"]] for name in (series, other))
+    both = first.merge(second, on=keys, suffixes=("", "_other"))
+    return float(np.exp(np.log(both["dist2_other"] / both["dist2"]).mean()))
+
+
+def measure(cells: pd.DataFrame, study: AnalysisSettings) -> list[Measure]:
+    """For each choice the error of the setting of the study tradeoff over the least one, in these runs, and how much the error varies over settings.
+
+    The repetitions are too few for an interval, so that the choice gets no verdict of agreement.
+    """
+    table, seeds, found = settings(cells), cells["seed"].nunique(), []
+    for series, among in CHOICES.items():
+        ratio, best = compared(table, series, among, study.options[series])
+        note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
+        here = table[table["series"].isin(among)]
+        found.append(bare(f"chosen over best, {series}", ratio, seeds, note))
+        found.append(exact(f"settings tried, {series}", len(here)))
+        found.append(bare(f"largest over least error, {series}", here["dist2"].max() / best["dist2"], seeds))
+    for series, other in SHARES.items():
+        found.append(
+            bare(f"half of the budget for the start over a tenth, {series}", share_ratio(cells, series, other), seeds)
+        )
+    return found
+
+
+def described(setting: pd.Series) -> str:
+    """A setting in words."""
+    size = "clip 1e-4" if math.isnan(setting["size"]) else f"clip {setting['size']:g} of the typical size"
+    share = setting["init_share"]
+    return (
+        size
+        if setting["series"] == "B-random" or math.isnan(share)
+        else f"{size}, {share:g} of the budget for the start"
+    )

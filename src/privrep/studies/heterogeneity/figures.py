@@ -1,0 +1,208 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""Figures of the study heterogeneity (shen2023, Remark 3.1 and Section 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
+from privrep.run.settings import PlotSettings
+from privrep.studies.heterogeneity.measures import (
+    CENTAUR,
+    METHODS,
+    TUNED,
+    bounds_tried,
+    two_models_drift,
+    with_predictions,
+)
+
+KINDS = {
+    "representation": ("representation alone", 0),
+    "shared": ("representation and head", 1),
+    "full": ("full model", 3),
+}
+"""What is shared -> label, colour."""
+NAMES = {
+    CENTAUR: ("CENTAUR, random start", "o-", 0),
+    "centaur": ("CENTAUR, power method", "o--", 9),
+    "ppsgd": ("PPSGD", "s-", 2),
+    "dp_fedavg": ("DP-FedAvg", "^-", 3),
+    "pmtl": ("PMTL", "v-", 4),
+    "altmin": ("jain2021", "D-", 1),
+    "altmin-eigclip": ("jain2021, eigenvalues raised", "D--", 1),
+}
+"""Series -> label, style, colour."""
+
+
+def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """All settings of the norms: means over repetitions, and the laws."""
+    rows = cells[cells["representation_rms"].notna()]
+    keys = ["series", "dim", "rank", "head_bias", "label_noise_sd", "start_sine", "batch_samples"]
+    marks = [f"{kind}_{mark}" for kind in KINDS for mark in ("median", "q99", "max", "drift")]
+    return rows.groupby(keys, sort=False)[["heterogeneity", *marks, "representation", "full"]].mean().reset_index()
+
+
+def draw_distance(axis: Axes, rows: pd.DataFrame) -> None:
+    """Median norm with the range up to the 99 % quantile, against the distance."""
+    for kind, (label, colour) in KINDS.items():
+        axis.plot(rows["start_sine"], rows[f"{kind}_median"], "o-", color=COLOURS[colour], markersize=4, label=label)
+        axis.fill_between(
+            rows["start_sine"],
+            rows[f"{kind}_median"],
+            rows[f"{kind}_q99"],
+            color=COLOURS[colour],
+            alpha=0.12,
+            linewidth=0,
+        )
+    for law in ("representation", "full"):
+        axis.plot(rows["start_sine"], rows[law], color="0.25", linestyle=":", linewidth=1.3)
+    axis.set(xlabel="distance from the optimum", ylabel="norm of an update", ylim=(0, None), title="Around the optimum")
+    axis.legend(loc="upper left")
+
+
+def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
+    """Median norms against the rank, at two distances."""
+    for series, mark in (("rank-near", "o-"), ("rank-far", "s--")):
+        part = rows[rows["series"] == series]
+        where = part["start_sine"].iloc[0]
+        for kind in ("representation", "full"):
+            label, colour = KINDS[kind]
+            axis.plot(
+                part["rank"],
+                part[f"{kind}_median"],
+                mark,
+                color=COLOURS[colour],
+                markersize=4,
+                label=f"{label}, at {where:g}",
+            )
+    axis.set(xscale="log", yscale="log", xlabel="k", ylabel="median norm of an update", title="Against the rank")
+    axis.set_xticks(part["rank"], [str(rank) for rank in part["rank"]])
+    axis.minorticks_off()
+    few_ticks(axis.yaxis)
+    axis.legend(loc="upper left", fontsize=7.5)
+
+
+def draw_drift(axis: Axes, rows: pd.DataFrame) -> None:
+    """Drift at the optimum against what users have in common."""
+    for rank, mark in ((1, "o-"), (2, "s--")):
+        part = rows[rows["rank"] == rank]
+        for kind in ("full", "representation"):
+            label, colour = KINDS[kind]
+            axis.plot(
+                part["head_bias"],
+                part[f"{kind}_drift"],
+                mark,
+                color=COLOURS[colour],
+                markersize=4,
+                label=f"{label}, k = {rank}",
+            )
+    line = rows[rows["rank"] == 1]
+    law = two_models_drift(line["head_bias"], line["dim"], line["batch_samples"])
+    axis.plot(line["head_bias"], law, color="0.25", linestyle=":", linewidth=1.3)
+    axis.set(
+        xlabel="bias b of the heads", ylabel="drift at the optimum, over the bound", title="Clipping at the optimum"
+    )
+    axis.legend(loc="upper left", fontsize=7.5)
+
+
+def draw_noise(axis: Axes, rows: pd.DataFrame) -> None:
+    """Median norms at the optimum against the label noise."""
+    for kind, (label, colour) in KINDS.items():
+        axis.plot(
+            rows["label_noise_sd"], rows[f"{kind}_median"], "o-", color=COLOURS[colour], markersize=4, label=label
+        )
+    axis.set(xlabel="σ, label noise", ylabel="median norm at the optimum", ylim=(0, None), title="With label noise")
+    axis.legend(loc="lower right")
+
+
+def draw_norms(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Norms against distance, rank and label noise, and the drift of clipped updates."""
+    numbers = norm_table(cells)
+    figure, axes = new_figure(7.8, 6.2, nrows=2, ncols=2)
+    distance = numbers[numbers["series"] == "distance"]
+    silent = distance[distance["start_sine"] == 0]
+    draw_distance(axes[0, 0], distance)
+    draw_ranks(axes[0, 1], numbers)
+    draw_noise(axes[1, 0], pd.concat([silent, numbers[numbers["series"] == "noise"]]))
+    draw_drift(axes[1, 1], numbers[numbers["series"] == "bias"])
+    return figure, numbers
+
+
+def risk_rows(part: pd.DataFrame, panel: str, method: str, value: float) -> dict:
+    """A point: mean and range of the risk over repetitions."""
+    risk = part["excess_risk"]
+    return {"panel": panel, "method": method, "value": value, "risk": risk.mean()} | {
+        "low": risk.min(),
+        "high": risk.max(),
+    }
+
+
+def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """All points of the figure of methods."""
+    points = []
+    for method in METHODS:
+        rows = cells[cells["series"] == method]
+        points += [risk_rows(part, "epsilon", method, epsilon) for epsilon, part in rows.groupby("epsilon")]
+    shown = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].max()
+    for method in TUNED:
+        tried = bounds_tried(cells, method)
+        rule = next(clip for series, clip in tried if series == method)
+        for series, clip in tried:
+            part = cells[(cells["series"] == series) & (cells["clip"] == clip) & (cells["epsilon"] == shown)]
+            points.append(risk_rows(part, "bound", method, clip / rule))
+    for method in (CENTAUR, "dp_fedavg"):
+        rows = cells[cells["series"] == f"{method}-common"]
+        points += [risk_rows(part, "common", method, bias) for bias, part in rows.groupby("head_bias")]
+    return pd.DataFrame(points)
+
+
+def draw_methods(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Excess risk against epsilon, the clipping bound, and what users have in common."""
+    numbers = risk_table(cells)
+    figure, axes = new_figure(9.4, 3.9, ncols=3, width_ratios=(4, 3, 3))
+    for axis, (panel, points) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
+        for method, part in points.groupby("method", sort=False):
+            label, style, colour = NAMES[method]
+            error = [part["risk"] - part["low"], part["high"] - part["risk"]]
+            axis.errorbar(
+                part["value"],
+                part["risk"],
+                error,
+                fmt=style,
+                color=COLOURS[colour],
+                markersize=4,
+                elinewidth=0.8,
+                label=label,
+            )
+        axis.set(yscale="log")
+        plain_ticks(axis.yaxis)
+        axis.minorticks_off()
+    alone = cells.loc[cells["series"] == "own_data", "excess_risk"].mean()
+    delta = cells["delta"].dropna().iloc[0]
+    shown, common = (cells.loc[cells["series"] == f"{CENTAUR}-{name}", "epsilon"].max() for name in ("clips", "common"))
+    for axis in axes[:2]:
+        axis.axhline(alone, color="0.45", linewidth=0.9, linestyle=":")
+        axis.set_xscale("log")
+        ticks = np.unique(
+            numbers.loc[numbers["panel"] == ("epsilon" if axis is axes[0] else "bound"), "value"].round(6)
+        )
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+    axes[0].annotate("each user alone", (1, alone), xytext=(2, -12), **NOTE)
+    axes[0].set(xlabel=f"ε (exact, δ = {power_of_ten(delta)})", ylabel="excess risk", title="At the rule's bounds")
+    axes[1].set(xlabel="clipping bound over the rule's", title=f"ε = {shown:g}")
+    axes[2].set(xlabel="bias b of the heads", title=f"Rank 1, ε = {common:g}")
+    axes[2].set_xticks([0, 0.5, 1])
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure, numbers
+
+
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+    """All figures of the study."""
+    return {
+        "shen2023/update_norms": draw_norms(with_predictions(cells)),
+        "shen2023/baselines": draw_methods(cells),
+    }

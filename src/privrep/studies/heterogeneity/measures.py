@@ -1,0 +1,246 @@
+"""shen2023, Remark 3.1 and the methods of Section 6 in the linear model (claims B-R3.1 and B-S6).
+
+First the norms of the users' updates, at the optimum and around it, when the representation alone is shared and when a model is. Then
+the methods at the same exact privacy. Clipping bounds follow one rule that looks at no score: `first_messages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from privrep.algorithms import pmtl
+from privrep.algorithms.centaur import representation_gradients
+from privrep.algorithms.dp_fedavg import model_steps, start_model
+from privrep.algorithms.general_centaur import representation_steps
+from privrep.data.passes import rows
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.rng import stream
+from privrep.evidence.intervals import bootstrap_intervals
+from privrep.evidence.measured import Measure, share
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws import shen2023
+from privrep.run.settings import Analysis
+
+STUDY = "heterogeneity"
+CENTAUR = "general_centaur"
+BASELINES = ("dp_fedavg", "ppsgd", "pmtl")
+"""The methods with which the paper compares it, but for own data."""
+METHODS = (CENTAUR, "centaur", *BASELINES, "altmin", "altmin-eigclip")
+"""Series that ran at all epsilons, at the bounds of the rule."""
+TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")
+"""Methods that ran at other clipping bounds, too."""
+NEAR = 0.2
+"""Distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for."""
+DRAWS = 500
+"""Bootstrap draws."""
+LITTLE = 0.5
+"""A run with more than this share of the risk of each user alone learned little."""
+VANISHED = 0.01
+"""An update of at most this share of the full model's median has vanished."""
+NO_INTERVAL = (
+    "largest representation update at the optimum",
+    "other methods better than own data",
+    "other methods better in every run",
+    *(f"{method} over own data, worst run" for method in METHODS),
+)
+"""Extremes over runs, and counts of methods."""
+MESSAGES = ("general_centaur", "dp_fedavg", "ppsgd", "pmtl", "centaur", "power_method")
+"""Algorithms whose users' first messages are measured."""
+PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
+"""Users and starts from which the rule takes its medians."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with the root mean square norms that the laws expect."""
+    d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
+    return cells.assign(
+        representation=shen2023.representation_update(sine, d, k, q, sigma),
+        full=shen2023.model_update(k * (cells["heterogeneity"] + sine**2), d, q, sigma),
+    )
+
+
+def first_messages(problem: Problem, samples: int, steps: int, step: float, penalty: float) -> dict[str, float]:
+    """The rule for clipping bounds: the median norm of what a user sends in the first round, from a random start, under the public
+    law of the data. The users and the truth are drawn for this; those of the study are not looked at.
+
+    Parameters
+    ----------
+    samples : of a mini-batch, for heads and for gradients; the power method takes all. steps, step : local steps and their size.
+    penalty : lambda of PMTL.
+    """
+    users = Users(replace(problem, users=PUBLIC_USERS, seed=PUBLIC_SEED))
+    rng = stream(0, "public", users.problem.axes)
+    norms: dict[str, list[np.ndarray]] = {}
+
+    def norm(*factors: np.ndarray) -> np.ndarray:
+        return np.prod([np.linalg.norm(factor.reshape(len(factor), -1), axis=1) for factor in factors], axis=0)
+
+    for _ in range(PUBLIC_STARTS):
+        model = start_model(problem.dim, problem.rank, rng)
+        basis, order = model[:-1], rng.permutation(problem.samples)
+        batches = [rng.permutation(problem.samples)[:samples] for _ in range(steps)]
+
+        def of_block(block: Block, model=model, basis=basis, order=order, batches=batches) -> tuple[np.ndarray, ...]:
+            nothing = np.zeros((block.users, problem.rank))
+            weighted = block.features * block.labels[:, :, None]
+            return (
+                norm(*representation_steps(block, batches, basis, step)),
+                norm(model_steps(block, batches, model, nothing, step, 0.0)[0]),
+                norm(model_steps(block, batches, model, nothing, step, step)[0]),
+                norm(pmtl.displacements(block, np.zeros(problem.dim), penalty)),
+                norm(*representation_gradients(block, order[:samples], order[samples : 2 * samples], basis)),
+                norm(np.einsum("mbd,mbk->bdk", weighted, weighted @ basis) / problem.samples),
+            )
+
+        for name, part in zip(MESSAGES, rows(users, of_block), strict=True):
+            norms.setdefault(name, []).append(part)
+    return {name: float(np.median(np.concatenate(parts))) for name, parts in norms.items()}
+
+
+def two_models_drift(bias, dim, samples):
+    """Drift of a full model at its optimum, rank 1, when every update is clipped. Heads are 1 with probability (1 + b) / 2 and -1
+    otherwise; the bound makes all users count alike, which leaves b, shortened by the cosine between a gradient on q samples
+    and its mean, about (1 + (d + 1) / q)^-0.5."""
+    return bias / np.sqrt(1 + (dim + 1) / samples)
+
+
+Reader = Callable[..., np.ndarray]
+"""(series, column, name=value, ...) -> that column of the rows with these values, by repetition."""
+
+
+def reader(cells: pd.DataFrame) -> Reader:
+    """Reads columns once: the bootstrap asks for the same ones again and again. The risk of a fit that failed is infinite."""
+
+    @cache
+    def read(series: str, column: str, **where: float) -> np.ndarray:
+        rows = cells[cells["series"] == series]
+        for name, value in where.items():
+            rows = rows[np.isclose(rows[name], value)]
+        return np.nan_to_num(rows.sort_values("seed")[column].to_numpy(), nan=np.inf)
+
+    return read
+
+
+def norm_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
+    """Repetitions -> norms of updates and drifts of clipped ones."""
+    read = reader(cells)
+    root = float(np.sqrt(cells.loc[cells["series"] == "distance", "rank"].iloc[0]))
+    largest_rank = float(cells.loc[cells["series"] == "rank-far", "rank"].max())
+    noisiest = float(cells.loc[cells["series"] == "noise", "label_noise_sd"].max())
+    apart, biased = {"rank": 1, "head_bias": 0}, {"rank": 1, "head_bias": 0.5}
+
+    def statistics(pick: np.ndarray) -> dict[str, float]:
+        def mean(series: str, column: str, **where: float) -> float:
+            return float(read(series, column, **where)[pick].mean())
+
+        def ratio(mark: str, series: str, **where: float) -> float:
+            return mean(series, f"representation_{mark}", **where) / mean(series, f"full_{mark}", **where)
+
+        at_optimum = mean("distance", "full_median", start_sine=0)
+        return {
+            "full model at its optimum": at_optimum / root,
+            "shared head at its optimum": mean("distance", "shared_median", start_sine=0) / root,
+            "largest representation update at the optimum": mean("distance", "representation_max", start_sine=0)
+            / at_optimum,
+            "representation over full, near": ratio("median", "distance", start_sine=NEAR),
+            "representation over full, near, 99 %": ratio("q99", "distance", start_sine=NEAR),
+            "representation over full, far, largest rank": ratio("median", "rank-far", rank=largest_rank),
+            "representation over full, label noise": ratio("median", "noise", label_noise_sd=noisiest),
+            "drift of a full model, symmetric heads": mean("bias", "full_drift", **apart),
+            "drift of a full model": mean("bias", "full_drift", **biased),
+            "drift of a representation": mean("bias", "representation_drift", **biased),
+        }
+
+    return statistics
+
+
+def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
+    """Series and clipping bound of all that ran for a method, the smallest bound first."""
+    rows = cells[cells["series"].isin((method, f"{method}-clips"))]
+    return sorted(
+        rows[["series", "clip"]].drop_duplicates().itertuples(index=False, name=None), key=lambda pair: pair[1]
+    )
+
+
+def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
+    """Repetitions -> ratios of mean risks, at the epsilon where they are largest. A best bound is chosen on the score, for all methods alike."""
+    read = reader(cells)
+    epsilons = cells.loc[cells["series"] == CENTAUR, "epsilon"].unique()
+    tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
+    long = float(cells.loc[cells["series"] == "dp_fedavg-long", "epsilon"].iloc[0])
+    bounds = {method: bounds_tried(cells, method) for method in TUNED}
+
+    def statistics(pick: np.ndarray) -> dict[str, float]:
+        def risk(series: str, of: Callable = np.mean, **where: float) -> float:
+            return float(of(read(series, "excess_risk", **where)[pick]))
+
+        def risks(series: str, of: Callable = np.mean) -> np.ndarray:
+            return np.array([risk(series, of, epsilon=epsilon) for epsilon in epsilons])
+
+        def over_bounds(method: str, epsilon: float) -> list[float]:
+            return [risk(series, clip=clip, epsilon=epsilon) for series, clip in bounds[method]]
+
+        alone, ours = risk("own_data"), risks(CENTAUR)
+
+        over_alone = {method: risks(method).max() / alone for method in METHODS}
+        run_over_alone = {method: risks(method, np.max).max() / alone for method in METHODS}
+        small = {method: over_bounds(method, tried.max()) for method in TUNED}
+        best = {method: np.array([min(over_bounds(method, epsilon)) for epsilon in tried]) for method in TUNED}
+        apart, together = (
+            risk("dp_fedavg-common", head_bias=bias) / risk(f"{CENTAUR}-common", head_bias=bias) for bias in (0, 1)
+        )
+        found = {
+            **{f"{method} over own data": ratio for method, ratio in over_alone.items()},
+            **{f"{method} over own data, worst run": ratio for method, ratio in run_over_alone.items()},
+            "other methods better than own data": sum(over_alone[method] < 1 for method in BASELINES),
+            "other methods better in every run": sum(run_over_alone[method] < 1 for method in BASELINES),
+            **{f"{CENTAUR} over {method}": (ours / risks(method)).max() for method in METHODS[1:]},
+            f"{CENTAUR} over ppsgd, median": (risks(CENTAUR, np.median) / risks("ppsgd", np.median)).max(),
+            **{
+                f"{version} over {method}, best bounds": (best[version] / best[method]).max()
+                for version in (CENTAUR, "centaur")
+                for method in TUNED
+                if method in BASELINES
+            },
+            **{f"{method}, small bound over rule": small[method][0] / small[method][1] for method in TUNED},
+            "dp_fedavg over own data, more rounds": risk("dp_fedavg-long") / alone,
+            "general_centaur over dp_fedavg, more rounds": risk(CENTAUR, epsilon=long) / risk("dp_fedavg-long"),
+            "dp_fedavg over general_centaur, nothing in common": apart,
+            "dp_fedavg over general_centaur, one model for all": together,
+            "loss of dp_fedavg by heterogeneity": apart / together,
+        }
+        return {name: float(value) for name, value in found.items()}
+
+    return statistics
+
+
+def run_shares(cells: pd.DataFrame) -> list[Measure]:
+    """Shares of runs: in which a representation's update does not vanish at the optimum, and which learned little."""
+    read = reader(cells)
+    longest = read("distance", "representation_max", start_sine=0)
+    norms = read("distance", "full_median", start_sine=0)
+    name = "largest representation update at the optimum, share of runs beyond"
+    found = [share(name, int((longest > VANISHED * norms).sum()), len(longest), f"{VANISHED:g} of the full model's")]
+    little = LITTLE * read("own_data", "excess_risk").mean()
+    for method in (CENTAUR, "ppsgd"):
+        risks = read(method, "excess_risk")
+        found.append(share(f"{method} runs that learned little", int((risks > little).sum()), len(risks)))
+    return found
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """Exponents and constants of the norms, what clipping does at the optimum, and the methods against each other."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(study, cells)) + run_shares(cells)
+    for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):
+        seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
+        statistic = statistics(cells)
+        ends = bootstrap_intervals(statistic, seeds, f"{STUDY} {name}", DRAWS)
+        ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
+        found += [Measure(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
+    return found

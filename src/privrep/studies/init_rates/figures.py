@@ -1,0 +1,109 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""Figures of the study init_rates (jain2021, Algorithm 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from privrep.drawing.style import COLOURS, new_figure, plain_ticks
+from privrep.drawing.sweeps import draw_fits
+from privrep.evidence.scaling import fit_all
+from privrep.run.settings import PlotSettings
+from privrep.studies.init_rates.measures import collapse_points, davis_kahan, norm_ratios, with_predictions
+
+PRIVACY = {
+    "privacy n dist2": "n",
+    "privacy d dist2": "d",
+    "privacy k sine": "k, root mean square sine",
+    "privacy Delta dist2": "Δ",
+    "privacy m distF": "m, Frobenius norm",
+    "privacy zeta distF": "ζ, Frobenius norm",
+}
+SAMPLING = {
+    "sampling n dist2": "n",
+    "sampling m dist2": "m",
+    "sampling d dist2": "d",
+    "sampling k dist2": "k",
+    "sampling sigma distF": "σ, Frobenius norm",
+}
+LAWS = {
+    "gauss n distF": "Gaussian heads",
+    "aniso n distF": "unequal heads",
+    "printed n distF": "threshold over its logarithm",
+}
+
+
+def draw_collapse(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Both distances of all settings against u^2."""
+    numbers = collapse_points(cells)
+    figure, axes = new_figure(7.6, 3.4, ncols=2)
+    grid = np.geomspace(numbers["u"].min(), numbers["u"].max(), 200) ** 2
+    for axis, column, ylabel in (
+        (axes[0], "largest", "dist2²"),
+        (axes[1], "without_floor", "distF² / k without sampling error"),
+    ):
+        axis.plot(grid, np.minimum(1, grid), color="0.35", linewidth=1.2)
+        for colour, (setting, part) in zip(COLOURS, numbers.groupby(["dim", "rank"]), strict=False):
+            axis.plot(
+                part["u"] ** 2,
+                part[column].clip(lower=1e-5),
+                "o",
+                color=colour,
+                markersize=4.5,
+                label=f"d = {setting[0]}, k = {setting[1]}",
+            )
+        axis.axvline(1, color="0.6", linewidth=0.8, linestyle=":")
+        axis.set(xscale="log", yscale="log", xlabel="u² = (2 Δ ζ² d^1.5 / (n λ))²", ylabel=ylabel)
+        plain_ticks(axis.yaxis)
+    axes[1].legend(loc="lower right")
+    return figure, numbers
+
+
+def draw_norms(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Frobenius over spectral distance against the rank."""
+    numbers = norm_ratios(cells)
+    figure, axis = new_figure(4.6, 3.2)
+    axis.axhline(1, color=COLOURS[3], linewidth=1.2)
+    axis.plot(numbers["rank"], numbers["limit"], color="0.5", linestyle="--", label="√k")
+    axis.plot(numbers["rank"], numbers["predicted"], color="0.25", linestyle=":", label="law at this d")
+    axis.errorbar(
+        numbers["rank"], numbers["ratio"], 2 * numbers["standard_error"], fmt="o", color=COLOURS[0], label="measured"
+    )
+    axis.set(xscale="log", xlabel="k", ylabel="distF / dist2")
+    axis.set_xticks(numbers["rank"], [str(rank) for rank in numbers["rank"]])
+    axis.minorticks_off()
+    axis.legend()
+    return figure, numbers
+
+
+def draw_davis_kahan() -> tuple[Figure, pd.DataFrame]:
+    """Left against right side of Lemma B.2."""
+    numbers = davis_kahan()
+    figure, axes = new_figure(7.2, 3.4, ncols=2, sharey=True)
+    for axis, column, title in ((axes[0], "printed", "as printed"), (axes[1], "corrected", "corrected")):
+        for colour, (pair, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("pair", sort=False), strict=True):
+            axis.plot(
+                part["right"], part[column], "o", color=colour, markersize=3 if pair == "random" else 6, label=pair
+            )
+        ends = [0, numbers["right"].max()]
+        axis.plot(ends, ends, color="0.35", linewidth=1)
+        axis.set(xlabel="‖G − H‖", title=title)
+    axes[0].set_ylabel("left side")
+    axes[1].legend(loc="lower right")
+    return figure, numbers
+
+
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+    """All figures of the study."""
+    cells = with_predictions(cells)
+    fits, claimed = fit_all(study, cells), study.claimed
+    return {
+        "jain2021/init_privacy": draw_fits(fits, PRIVACY, claimed, "error by privacy"),
+        "jain2021/init_sampling": draw_fits(fits, SAMPLING, claimed, "error by sampling"),
+        "jain2021/init_laws": draw_fits(fits, LAWS, claimed, "distF by privacy"),
+        "jain2021/init_collapse": draw_collapse(cells),
+        "jain2021/init_norms": draw_norms(cells),
+        "jain2021/davis_kahan": draw_davis_kahan(),
+    }

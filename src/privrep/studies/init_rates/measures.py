@@ -1,0 +1,167 @@
+"""jain2021, Algorithm 3: the error of the initialisation against every parameter (claims A-L4.6, A-LB.1, A-LB.2).
+
+The noise of Algorithm 3 and the sampling of the users turn the subspace by independent amounts, whose squares add; each
+term has its own sweeps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.data.rng import stream
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import bootstrap_measures, student
+from privrep.evidence.measured import Measure, exact, share
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws import jain2021, shared
+from privrep.laws.of_cells import init_log_factor
+from privrep.run.settings import Analysis
+
+COLLAPSE_DRAWS = 100
+"""Bootstrap draws for the extremes over settings."""
+PAIRS, SIZE = 400, 6
+"""Random pairs of matrices for Davis-Kahan, and their size."""
+WITHIN = {"below": 0.2, "around": 0.3, "beyond": 0.2}
+"""How far a run may lie from the law F1, as a share of it, in each of the `RANGES`."""
+RANGES = {"below": (0.1, 0.7), "around": (0.7, 1.3), "beyond": (2.0, np.inf)}
+"""Ranges of u, the ratio to the threshold. Smaller u drown in the sampling term; around 1 the finite dimension smears the transition."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with what F1 and F2 expect: privacy_2, privacy_F, sampling_2, sampling_F, and u, the threshold's ratio.
+
+    sine is the root mean square sine of the angles, distF over sqrt(k): at most dist2, and without its spectral edge, which on a grid
+    of k is not yet small beside sqrt(d). distF_over_log is distF without the logarithms of the threshold, see `init_log_factor`.
+    """
+    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
+    noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
+    gauss = (cells["head_law"] == "gauss").to_numpy()
+    settings = zip(n, d, k, noise, zeta, cells["head_condition"], strict=True)
+    privacy = np.array(
+        [
+            float(jain2021.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2))
+            for *setting, condition in settings
+        ]
+    )
+    logs = init_log_factor(cells)
+    return cells.assign(
+        u=jain2021.init_threshold(n, d, noise, zeta),
+        privacy_2=jain2021.init_privacy_spectral(n, d, k, noise, zeta),
+        privacy_F=privacy,
+        sine=cells["distF"] / np.sqrt(k),
+        privacy_sine=privacy / np.sqrt(k),
+        distF_over_log=cells["distF"] / logs,
+        privacy_F_over_log=privacy / logs,
+        sampling_2=jain2021.init_sampling_spectral(n, m, d, k, sigma, gauss),
+        sampling_F=jain2021.init_sampling_frobenius(n, m, d, k, sigma, gauss),
+    )
+
+
+def collapse_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1; over the picked
+    repetitions, all by default."""
+    rows = picked(cells[cells["series"] == "collapse"], pick)
+    noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
+    keys = ["dim", "rank", "noise_multiplier"]
+    squares = noisy.assign(square=noisy["distF"] ** 2 / noisy["rank"], largest=noisy["dist2"] ** 2)
+    means = squares.groupby(keys)[["u", "square", "largest", "privacy_F"]].mean().reset_index()
+    floors = (silent["distF"] ** 2 / silent["rank"]).groupby([silent["dim"], silent["rank"]]).mean()
+    means["floor"] = [floors[dim, rank] for dim, rank in zip(means["dim"], means["rank"], strict=True)]
+    means["predicted"] = means["privacy_F"] ** 2 / means["rank"]
+    # Sampling turns what the noise has left in place.
+    means["without_floor"] = means["square"] - means["floor"] * (1 - means["predicted"])
+    return means
+
+
+def collapse_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Largest and smallest ratio of distF to F1 over the settings in each range of u."""
+    points, found = collapse_points(cells, pick), {}
+    for where, (low, high) in RANGES.items():
+        inside = points[points["u"].between(low, high)]
+        ratios = np.sqrt(inside["without_floor"].clip(lower=0) / inside["predicted"])
+        found[f"collapse largest ratio {where}"] = float(ratios.max())
+        found[f"collapse smallest ratio {where}"] = float(ratios.min())
+    return found
+
+
+def collapse_exceedances(cells: pd.DataFrame) -> list[Measure]:
+    """Share of runs, one per setting and repetition, whose distF lies further from F1 than `WITHIN` says, in each range of u."""
+    seeds = np.sort(cells.loc[cells["series"] == "collapse", "seed"].unique())
+    points = pd.concat([collapse_points(cells, np.array([number])) for number in range(len(seeds))])
+    ratios = np.sqrt(points["without_floor"].clip(lower=0) / points["predicted"])
+    found = []
+    for where, (low, high) in RANGES.items():
+        off = (ratios[points["u"].between(low, high)] - 1).abs() > WITHIN[where]
+        found.append(share(f"collapse {where}, share of runs beyond", int(off.sum()), len(off)))
+    return found
+
+
+def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF over dist2 of Algorithm 3's output against the rank, with its standard error over repetitions."""
+    rows = cells[(cells["series"] == "k") & (cells["noise_multiplier"] > 0)]
+    ratio = (rows["distF"] / rows["dist2"]).groupby([rows["rank"], rows["seed"]]).mean().unstack()
+    dim = rows["dim"].iloc[0]
+    ranks = ratio.index.to_numpy()
+    return pd.DataFrame(
+        {
+            "rank": ranks,
+            "ratio": ratio.mean(axis=1).to_numpy(),
+            "standard_error": (ratio.std(axis=1) / np.sqrt(ratio.shape[1])).to_numpy(),
+            "predicted": np.sqrt((dim - ranks) * ranks) / shared.edge(dim, ranks),
+            "limit": np.sqrt(ranks),
+        }
+    )
+
+
+def davis_kahan() -> pd.DataFrame:
+    """Random pairs of symmetric matrices: both sides of Lemma B.2, corrected and as printed (E15).
+
+    Corrected: (eig_i(G) - eig_{j+1}(H)) ||(I - P_H^(j)) P_G^(i)|| <= ||G - H||. Printed: eig_{j+1}(G) in place of eig_{j+1}(H).
+    """
+    rng, rows = stream(0, "davis-kahan", {"size": SIZE}), []
+    for _ in range(PAIRS):
+        g = rng.standard_normal((SIZE, SIZE))
+        g = g @ g.T / SIZE
+        h = g + rng.standard_normal((SIZE, SIZE)) * rng.uniform(0.01, 0.5)
+        h = (h + h.T) / 2
+        rows.append(_sides(g, h, i=int(rng.integers(1, SIZE)), j=int(rng.integers(1, SIZE))))
+    rows.append(_sides(np.diag([1.0, 0.0]), np.diag([0.49, 0.51]), i=1, j=1) | {"pair": "diag(1, 0), diag(.49, .51)"})
+    return pd.DataFrame(rows).fillna({"pair": "random"})
+
+
+def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
+    values_g, vectors_g = np.linalg.eigh(g)
+    values_h, vectors_h = np.linalg.eigh(h)
+    top_g, top_h = vectors_g[:, ::-1][:, :i], vectors_h[:, ::-1][:, :j]
+    angle = np.linalg.norm(top_g - top_h @ (top_h.T @ top_g), 2)
+    descending_g, descending_h = values_g[::-1], values_h[::-1]
+    return {
+        "corrected": (descending_g[i - 1] - descending_h[j]) * angle,
+        "printed": (descending_g[i - 1] - descending_g[j]) * angle,
+        "right": np.linalg.norm(g - h, 2),
+    }
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(study, cells))
+    seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
+    found += bootstrap_measures(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
+    found += collapse_exceedances(cells)
+    seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
+    for row in norm_ratios(cells).itertuples():
+        half = student(seeds) * row.standard_error
+        found.append(
+            Measure(f"distF over dist2 at rank {row.rank}", row.ratio, row.ratio - half, row.ratio + half, seeds)
+        )
+    pairs = davis_kahan()
+    random = pairs[pairs["pair"] == "random"]
+    ratios = random["corrected"] / random["right"]
+    found += [
+        exact("davis-kahan corrected", ratios.max(), f"largest of {len(ratios)} pairs"),
+        share("davis-kahan corrected, share of pairs beyond", int((ratios > 1).sum()), len(ratios)),
+        exact("davis-kahan printed", (pairs["printed"] / pairs["right"]).max()),
+    ]
+    return found

@@ -1,0 +1,198 @@
+"""jain2021, Algorithms 1 and 2 from a planted start (claims A-L4.4 and A-LB.3 to A-LB.7).
+
+The error of a subspace step has a privacy term, a floor by label noise, and what is left of the start; each has its own
+sweeps. x, the noise ratio of `privrep.laws`, says where the step is linear in its noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
+from privrep.evidence.measured import Measure, share
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws import jain2021
+from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
+from privrep.run.settings import Analysis
+
+FALLBACKS = ("solve", "ridge", "eigclip")
+NEAR = 1.5
+"""Ratio of errors up to which one start is as good as another."""
+ASKED = 1 / 32
+"""Distance of the start that Lemma 4.4 asks for, with heads of condition number 1."""
+CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
+"""Range of x in which the closed form is compared, and x from which A_priv should not be positive definite."""
+ROUND_DRAWS = 400
+"""Bootstrap draws for the rounds and the closed form."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect.
+
+    distF_over_log is distF without the logarithms of the proofs' thresholds, see `step_log_factor`.
+    """
+    sizes, logs = step_sizes(cells), step_log_factor(cells)
+    d, k, sine = cells["dim"], cells["rank"], cells["start_sine"].fillna(0)
+    samples = sizes.batch * sizes.used
+    privacy, floor = privacy_distance(cells, sizes), floor_distance(cells, sizes)
+    left = jain2021.contraction(samples, d, k, sizes.heads) * sine * np.sqrt(k)
+    along = np.sqrt(d / (d - k))  # the lemmas count the k directions along U*, too
+    lengthened = 1 + cells["label_noise_sd"] ** 2 / (sizes.heads - k - 1)  # second moment of the fitted heads
+    return cells.assign(
+        noise_ratio=jain2021.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
+        privacy=privacy,
+        distF_over_log=cells["distF"] / logs,
+        privacy_over_log=privacy / logs,
+        private=privacy * along,
+        floor=floor,
+        residual=np.hypot(left, floor / lengthened) * along,
+        head_error=jain2021.head_error(sine, k, sizes.heads, cells["label_noise_sd"]),
+        gram_2=jain2021.gram_deviation(samples, d, k),
+        gram_F=d * k / np.sqrt(samples),
+    )
+
+
+def start_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF after one round over distF before it, against the sine of the start: root mean square and 95 % interval."""
+    rows = cells[cells["series"] == "start"]
+    before = rows["start_sine"] * np.sqrt(rows["rank"])
+    table = rows.assign(ratio=rows["distF"] / before)
+    points = []
+    for (noise, sine), part in table.groupby(["noise_multiplier", "start_sine"]):
+        ratio = part["ratio"].to_numpy()
+
+        def mean(pick, ratio=ratio):
+            return float(np.sqrt((ratio[pick] ** 2).mean()))
+
+        low, high = bootstrap_interval(mean, len(ratio), f"start {noise} {sine}")
+        points.append(
+            {"noise_multiplier": noise, "start_sine": sine, "ratio": mean(np.arange(len(ratio))), "ci_low": low}
+            | {"ci_high": high, "noise_ratio": part["noise_ratio"].iloc[0]}
+        )
+    return pd.DataFrame(points)
+
+
+def near_starts(cells: pd.DataFrame, noise: bool) -> Measure:
+    """Share of runs from within the distance that Lemma 4.4 asks for which one round at least halves or leaves as good as one from
+    the nearest start of the grid, see `basin`."""
+    rows = cells[(cells["series"] == "start") & ((cells["noise_multiplier"] > 0) == noise)]
+    nearest = rows.loc[rows["start_sine"] == rows["start_sine"].min(), "distF"]
+    near = rows[rows["start_sine"] <= ASKED]
+    reference = NEAR * np.sqrt((nearest**2).mean())
+    good = near["distF"] <= np.maximum(reference, near["start_sine"] * np.sqrt(near["rank"]) / 2)
+    name = f"start within 1/32 is enough {'with' if noise else 'without'} noise, share of runs"
+    return share(
+        name, int(good.sum()), len(good), f"sines {', '.join(f'{sine:g}' for sine in near['start_sine'].unique())}"
+    )
+
+
+def basin(points: pd.DataFrame, noise: bool) -> float:
+    """The largest start sine up to which every start of the grid is as good as one at the truth, or at least halved, by one round.
+
+    As good: distF is at most `NEAR` times what the nearest start of the grid leaves, where the noise decides.
+    """
+    rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
+    sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
+    good = left <= np.maximum(NEAR * left[0], sines / 2)
+    return float(sines[: np.argmin(good)][-1]) if not good.all() else float(sines[-1])
+
+
+def breakdown_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """distF and the share of positive definite A_priv against x, for each way to solve the system."""
+    rows = picked(cells[cells["series"].str.startswith("break-")], pick)
+    rows = rows.assign(square=rows["distF"] ** 2 / rows["rank"], definite=rows["min_eigenvalue"] > 0)
+    keys = ["fallback", "dim", "noise_multiplier"]
+    points = rows.groupby(keys).agg(
+        noise_ratio=("noise_ratio", "first"),
+        rank=("rank", "first"),
+        square=("square", "mean"),
+        spread=("square", "sem"),
+        definite=("definite", "mean"),
+        runs=("definite", "size"),
+    )
+    points = points.reset_index()
+    points["predicted"] = (
+        jain2021.step_privacy_resolved(points["noise_ratio"], points["dim"], points["rank"]) ** 2 / points["rank"]
+    )
+    return points
+
+
+def breakdown_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Extremes of distF over the closed form below x = 1, and the error per direction that each way to solve leaves beyond."""
+    states = breakdown_points(cells, pick)
+    solved = states[states["fallback"] == "solve"]
+    inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
+    off = np.sqrt(inside["square"] / inside["predicted"])
+    beyond = states[states["noise_ratio"] >= LOST_ABOVE]
+    left = {
+        f"beyond, {name}": float(np.sqrt(part["square"].mean()))
+        for name, part in beyond.groupby("fallback", sort=False)
+    }
+    return {"closed form largest ratio": float(off.max()), "closed form smallest ratio": float(off.min())} | left
+
+
+def round_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Measured over predicted distance after each round, and what the last round leaves."""
+    rounds = round_ratios(cells, pick)
+    over = {
+        f"distance after {row.rounds} rounds over predicted": row.ratio / row.predicted for row in rounds.itertuples()
+    }
+    return over | {"contraction of the last round": rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2]}
+
+
+def round_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """distF over that of the start after 1, 2, 3 rounds, without noise, with the prediction of F4."""
+    rows = picked(cells[cells["series"] == "rounds"], pick)
+    grouped = rows.groupby("batches")
+    first = rows.iloc[0]
+    start = first["start_sine"] * np.sqrt(first["rank"])
+    quarter = first["samples"] // 4
+    # A start at sine s shortens the fitted heads by its cosine, so the first round sees the tangent.
+    steep = 1 / np.sqrt(1 - first["start_sine"] ** 2)
+    rate = jain2021.contraction(first["users"] / first["batches"] * quarter, first["dim"], first["rank"], quarter)
+    distance = np.sqrt(grouped["distF"].apply(lambda values: (values**2).mean()))
+    rounds = distance.index.to_numpy(dtype=int)
+    return pd.DataFrame(
+        {"rounds": rounds, "ratio": distance.to_numpy() / start, "predicted": steep * rate**rounds, "rate": rate}
+    )
+
+
+def definite(cells: pd.DataFrame) -> list[Measure]:
+    """Shares of runs in which A_priv is positive definite, so that the printed minimiser exists."""
+    runs = cells[cells["series"] == "break-solve"]
+    parts = {
+        "definite below 0.9": runs[runs["noise_ratio"] <= CLOSED_FORM_BELOW],
+        "definite beyond": runs[runs["noise_ratio"] >= LOST_ABOVE],
+    }
+    return [share(name, int((part["min_eigenvalue"] > 0).sum()), len(part)) for name, part in parts.items()]
+
+
+def repetitions(cells: pd.DataFrame, series: str) -> int:
+    """How many repetitions a series has."""
+    return int(cells.loc[cells["series"] == series, "seed"].nunique())
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(study, cells))
+    points, starts = start_points(cells), repetitions(cells, "start")
+    for name, noise in (("basin without noise", False), ("basin with noise", True)):
+        # The largest start of a grid has no interval.
+        found.append(Measure(name, basin(points, noise), np.nan, np.nan, starts, "of the starts tried"))
+        found.append(near_starts(cells, noise))
+    for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
+        found += bootstrap_measures(
+            lambda pick, numbers=numbers: numbers(cells, pick), repetitions(cells, series), series, ROUND_DRAWS
+        )
+    found += definite(cells)
+    lemmas = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]
+    along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
+    note = f"largest of {len(lemmas)} runs"
+    found += [
+        Measure("B.6 M over distF", float(along.max()), np.nan, np.nan, int(lemmas["seed"].nunique()), note),
+        share("B.6 M over distF, share of runs beyond", int((along > 1).sum()), len(along)),
+    ]
+    return found

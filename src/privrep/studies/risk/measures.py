@@ -1,0 +1,146 @@
+"""jain2021, the excess risk of the complete method (claims A-T1.1, A-T4.2, A-R1, A-Eq22/24).
+
+The risk is the squared distance of the subspace, seen through the final least-squares heads, plus the heads' own error
+(F6): its terms have separate sweeps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
+from privrep.evidence.measured import Measure
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws import jain2021
+from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
+from privrep.run.settings import Analysis
+
+HEAD_DRAWS = 100
+"""Bootstrap draws for the extremes over settings."""
+LEARNED = 0.1
+"""Share of the zero model's risk below which something was learned."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with noise_ratio (x), subspace_risk (distF^2) and what F3, F5 and F6 expect of each term.
+
+    risk_over_log is the risk without the logarithms of the proofs' thresholds, whose factor in distF (`step_log_factor`) it has squared.
+    """
+    cells = cells.assign(
+        split=cells["split"].fillna("text")
+    )  # the planted subspace uses the second half, as `text` does
+    sizes = step_sizes(cells)
+    d, k, sigma = cells["dim"], cells["rank"], cells["label_noise_sd"]
+    outside = privacy_distance(cells, sizes, power=1) ** 2
+    statistical = floor_distance(cells, sizes) ** 2
+    privacy, logs = jain2021.personal_risk(outside, k, sizes.final, 0), step_log_factor(cells) ** 2
+    return cells.assign(
+        noise_ratio=jain2021.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
+        subspace_risk=cells["distF"] ** 2,
+        privacy=privacy,
+        risk_over_log=cells["excess_risk"] / logs,
+        privacy_over_log=privacy / logs,
+        statistical=statistical,
+        total=jain2021.personal_risk(outside + statistical, k, sizes.final, sigma),
+    )
+
+
+def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 prints it, r + sigma_F^2 k / h; over the picked repetitions,
+    all by default.
+
+    The m of eq. 22 counts the columns of X, the samples that the head is fitted on: h, half of a user's samples in Theorem 4.2.
+    """
+    rows = picked(cells[cells["series"] == "heads"], pick)
+    keys = ["samples", "start_sine", "label_noise_sd"]
+    points = rows.groupby(keys).agg(
+        measured=("excess_risk", "mean"),
+        spread=("excess_risk", "sem"),
+        rank=("rank", "first"),
+        outside=("subspace_risk", "mean"),
+    )
+    points = points.reset_index()
+    k, m, sigma = points["rank"], points["samples"], points["label_noise_sd"]
+    fitted = m / 2
+    points["exact"] = jain2021.personal_risk(points["outside"], k, fitted, sigma)
+    points["printed"] = points["outside"] + sigma**2 * k / fitted
+    return points[points["exact"] > 1e-9].reset_index(drop=True)
+
+
+def head_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Extremes over settings of the measured risk over the exact one, over eq. 22 (for all, and for the most samples), and of the
+    heads' own risk over the last term of Theorem 4.2, (k/m) sigma_F^2 with a user's m, of which half are fitted on."""
+    points = head_points(cells, pick)
+    alone = points[points["start_sine"] == 0]
+    last = alone["measured"] / (alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"])
+    exact, printed = points["measured"] / points["exact"], points["measured"] / points["printed"]
+    return {
+        "heads largest over exact": float(exact.max()),
+        "heads smallest over exact": float(exact.min()),
+        "heads largest over printed": float(printed.max()),
+        "heads largest over printed, most samples": float(printed[points["samples"] == points["samples"].max()].max()),
+        "heads last term over printed": float(last.min()),
+    }
+
+
+def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
+    """Privacy part of the risk with the heads known, and in the last round of alternation, by users and repetition."""
+    parts = {}
+    for series in ("known", "fitted"):
+        rows = cells[cells["series"] == series]
+        noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
+        keys = ["users", "seed"]
+        parts[series] = noisy.groupby(keys)["excess_risk"].mean() - silent.set_index(keys)["excess_risk"]
+    return pd.DataFrame(parts).reset_index()
+
+
+def premise_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Risk over that of the zero model against n / ((dk)^1.5 Delta), the premise of Theorem 1.1."""
+    rows = picked(cells[cells["series"] == "premise"], pick)
+    rows = rows.assign(
+        premise=rows["users"] / ((rows["dim"] * rows["rank"]) ** 1.5 * rows["noise_multiplier"]),
+        share=rows["excess_risk"] / rows["rank"],
+    )
+    grouped = rows.groupby(["rank", "noise_multiplier"])
+    return grouped.agg(
+        premise=("premise", "first"),
+        noise_ratio=("noise_ratio", "first"),
+        share=("share", "median"),
+        low=("share", "min"),
+        high=("share", "max"),
+    ).reset_index()
+
+
+def premise_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """For each rank the median share of the zero model's risk at the premise, and how many times the premise, in the grid's steps,
+    leaves a tenth of it; the latter is NaN where no step does."""
+    found = {}
+    for rank, part in premise_points(cells, pick).groupby("rank"):
+        part = part.sort_values("premise")
+        at_premise = np.interp(0.0, np.log(part["premise"]), np.log(part["share"]))
+        lost = part.loc[part["share"] > LEARNED, "premise"].max()
+        found[f"share at the premise, rank {rank}"] = float(np.exp(at_premise))
+        learned = part.loc[part["premise"] > lost, "premise"].min()
+        found[f"premise times at which a tenth is left, rank {rank}"] = float(learned)
+    return found
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
+    cells = with_predictions(cells)
+    found = fit_measures(fit_all(study, cells))
+    seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
+    found += bootstrap_measures(lambda pick: head_extremes(cells, pick), seeds, "heads", HEAD_DRAWS)
+    table = known_over_fitted(cells)
+    known, fitted = (table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted"))
+
+    def ratio(pick: np.ndarray) -> float:
+        return float(np.exp(np.mean(np.log(known[pick].mean(axis=0) / fitted[pick].mean(axis=0)))))
+
+    everyone = np.arange(len(known))
+    low, high = bootstrap_interval(ratio, len(known), "risk known over fitted")
+    found.append(Measure("known over fitted", ratio(everyone), low, high, len(known)))
+    seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
+    return found + bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)

@@ -1,0 +1,92 @@
+"""jain2021, how many users and samples are needed (claims A-R2 and A-4.1, errata E20, E23)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from privrep.evidence.measured import Measure, share
+from privrep.evidence.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
+from privrep.laws import jain2021
+from privrep.laws.of_cells import privacy_distance, step_sizes
+from privrep.run.settings import Analysis
+
+NEAR = 1.5
+"""Samples suffice when distF is at most this times the privacy error that F3 expects for any number of samples."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with users_needed, privacy (F3) and noise_ratio (x, at the answer of a search)."""
+    sizes = step_sizes(cells)
+    k = cells["rank"]
+    privacy = privacy_distance(cells, sizes)
+    risk = jain2021.personal_risk(privacy**2, k, sizes.final, 0)
+    target = cells["target"] * np.where(cells["target_unit"] == "rank", k, 1)
+    return cells.assign(
+        privacy=privacy,
+        users_needed=cells["users"] * np.sqrt(risk / target),
+        noise_ratio=jain2021.noise_ratio(
+            cells["smallest_users"].fillna(cells["users"]) / cells["batches"].fillna(1),
+            cells["dim"],
+            k,
+            cells["noise_multiplier"],
+            cells["eta"],
+        ),
+    )
+
+
+def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """distF over F3 against m/4 - k, for each rank."""
+    rows = cells[cells["series"] == "samples"]
+    ratio = (rows["distF"] / rows["privacy"]) ** 2
+    points = ratio.groupby([rows["rank"], rows["samples"], rows["seed"]]).mean().rename("square").reset_index()
+    points["spare"] = points["samples"] // 4 - points["rank"]
+    return points
+
+
+def samples_needed(points: pd.DataFrame, window: Window) -> Sweep:
+    """The least m at which distF is near F3, per repetition, against the rank."""
+    spec = Spec(name="samples k", series="samples", axis="rank", response="samples", prediction="law", power=1)
+    needed = points[points["square"] <= NEAR**2].groupby(["rank", "seed"])["samples"].min().unstack()
+    reasons = ["" if row.notna().all() else "not reached" for _, row in needed.iterrows()]
+    values = needed.index.to_numpy(dtype=float)
+    # A quarter of the samples fits the heads and needs as many as the rank.
+    law = 4 * values
+    return Sweep(spec, window, values, needed.to_numpy(dtype=float), np.zeros(len(values)), law, reasons)
+
+
+def with_samples_fit(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
+    """The fits of the study, and the one of the least number of samples, which is no column of the table.
+
+    The least number is found in steps of 4, the fewest that a split permits: repetitions that agree on it are no measure of its error,
+    so that the exponent has no interval.
+    """
+    needed = samples_needed(sample_points(cells), study.window)
+    return fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
+
+
+def least_enough(points: pd.DataFrame) -> list[Measure]:
+    """Share of runs in which 4 k samples suffice, the fewest for which Algorithm 1 can fit heads: for each rank and for all."""
+    fewest = points[points["spare"] == 0]
+    enough = fewest["square"] <= NEAR**2
+    ranks = [(f" at rank {rank:g}", enough[fewest["rank"] == rank]) for rank in sorted(fewest["rank"].unique())]
+    return [
+        share(f"m = 4 k suffices{name}, share of runs", int(part.sum()), len(part))
+        for name, part in [("", enough), *ranks]
+    ]
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """All exponents; the least number of samples per user, and how often the fewest possible suffice."""
+    cells = with_predictions(cells)
+    fits = with_samples_fit(study, cells)
+    found = fit_measures(fits) + least_enough(sample_points(cells))
+    needed = fits["samples k"].sweep
+    for rank, samples in zip(needed.values, needed.means(), strict=True):
+        # Found in steps of one: no interval.
+        spare, name = samples / 4 - rank, f"samples / 4 - rank at rank {rank:g}"
+        found.append(Measure(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
+    return found

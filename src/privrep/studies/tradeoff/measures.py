@@ -1,0 +1,465 @@
+"""shen2023 against jain2021 (claims B-C5.1 and B-CMP): both complete methods on the same users, at the same exact (epsilon, delta).
+
+A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023; both charge their initialisation. Clips and budgets were
+chosen by the study clip_choice on seeds of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from privrep.algorithms.clip_units import user_units
+from privrep.data.rng import stream
+from privrep.data.splits import count, split_samples
+from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.evidence.measured import Measure, bare, exact, share
+from privrep.evidence.scaling import Fit, fit_all, fit_measures
+from privrep.laws import jain2021
+from privrep.laws.clipped_step import CutStep, sample_step, user_step
+from privrep.laws.of_cells import centaur_floors
+from privrep.run.settings import Analysis
+
+METHODS = {"A": "jain2021", "B": "shen2023"}
+LOST = 0.2
+"""A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
+TELLS = 0.25
+"""An exponent whose interval reaches farther than this to either side cannot tell 1.5 from 1."""
+COUNTED_DIM = 80
+"""Dimension at which numbers sent and multiplications are counted."""
+WORKS = 0.05
+"""A method works where its mean risk is at most this share of that of the zero model, k."""
+FIRST_ALGORITHMS = ("altmin", "smallest_users")
+"""Those of jain2021."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to run the comparison: the series of both methods; one of them empty where the setting concerns the other alone.
+
+    `paired` : both run on the same users, so that their errors can be divided.
+    """
+
+    label: str
+    first: str = ""
+    second: str = ""
+    paired: bool = True
+
+
+CLIPS = (
+    Setting("chosen clips", "A", "B"),
+    Setting("clips that cut nothing", "A-uncut", "B-uncut"),
+    Setting("clip 1e-4", "A-own"),
+    Setting("whole users clipped", "A-user"),
+    Setting("random start", "", "B-random"),
+    Setting("one clip for all d", "", "B-fixed", paired=False),
+)
+CONDITIONS = (
+    Setting("label noise 0.5", "A-half", "B-half"),
+    Setting("label noise 1", "A-noisy", "B-noisy"),
+    Setting("k = 4", "A-rank", "B-rank"),
+    Setting("kappa = 3", "A-condition", "B-condition", paired=False),
+    Setting("epsilon = 1", "A-tight", "B-tight"),
+)
+"""The chosen clips under other conditions."""
+FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
+SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
+"""Series of either method whose clips differ, on the same users: the factor between the methods is a band over their pairs."""
+
+
+def first_step(row: pd.Series) -> tuple[CutStep, float]:
+    """The step of Algorithm 2 of a row of jain2021, and x. Of heads of several lengths the step takes the mean square, x the shortest."""
+    n, d, k, delta = (row[name] for name in ("users", "dim", "rank", "noise_multiplier"))
+    mean = float((np.geomspace(row["head_condition"], 1, int(k)) ** 2).mean())
+    if row["clip_unit"] == "user":
+        problem = Sizes(int(d), int(k), float(row["head_condition"]), float(row["label_noise_sd"]))
+        q = count(split_samples(row["split"], int(row["samples"])).subspace)
+        step = user_step(
+            n, q, delta, (row["clip_feature"], row["clip_label"]), user_units(row["clip_scale"], problem, q)
+        )
+        return step, step.ratio(d, k)
+    step = sample_step(n, int(d), int(k), delta, row["eta"] / math.sqrt(mean), row["zeta"] / math.sqrt(mean))
+    return step, mean * step.ratio(d, k)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the units of the clips ask of a problem."""
+
+    dim: int
+    rank: int
+    head_condition: float
+    label_noise_sd: float
+
+
+def first_laws(row: pd.Series) -> dict[str, float]:
+    """x, F3 under the clip, and the users at which the risk reaches the target; the laws are of noiseless labels and heads of one length."""
+    if not row["noise_multiplier"] > 0:
+        return {"noise_ratio": 0.0}
+    step, ratio = first_step(row)
+    if row["head_condition"] > 1 or row["label_noise_sd"] > 0:
+        return {"noise_ratio": ratio}
+    d, k = row["dim"], row["rank"]
+    final = count(split_samples(row["split"], int(row["samples"])).final)
+
+    def excess(log_users: float) -> float:
+        scale = row["users"] / math.exp(log_users)
+        moved = CutStep(step.second * scale, step.first * scale)
+        return jain2021.personal_risk(moved.frobenius(d, k) ** 2, k, final, 0) - row["target"]
+
+    return {
+        "noise_ratio": 0.0 if row["algorithm"] == "smallest_users" else ratio,
+        "law_F": step.frobenius(d, k),
+        "law_2": step.spectral(d, k),
+        "users_law": math.exp(brentq(excess, 0, 30)) if row["target"] > 0 else math.nan,
+    }
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range, F9) and users_law, the n at which the
+    laws reach the target."""
+    frobenius, spectral = centaur_floors(cells)
+    risk = jain2021.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
+    plain = (cells["head_condition"] == 1) & (cells["label_noise_sd"] == 0)
+    table = cells.assign(
+        noise_ratio=0.0,
+        law_F=np.where(plain, frobenius, np.nan),
+        law_2=np.where(plain, spectral, np.nan),
+        users_law=cells["users"] * np.sqrt(risk / cells["target"]),
+    )
+    names = ["noise_ratio", "law_F", "law_2", "users_law"]
+    first = cells["algorithm"].isin(FIRST_ALGORITHMS)
+    found = [first_laws(row) for _, row in cells[first].iterrows()]
+    table.loc[first, names] = pd.DataFrame(found, columns=names).to_numpy(dtype=float)
+    return table
+
+
+def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False) -> pd.DataFrame:
+    """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged; with `floor` less that of the same
+    users without noise."""
+    rows = cells[cells["series"] == series]
+
+    def table(part: pd.DataFrame) -> pd.DataFrame:
+        # A fit that failed leaves no number for its repetition, not the mean of the others.
+        return (
+            (part[response] ** 2).groupby([part["dim"], part["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
+        )
+
+    noisy = table(rows[rows["noise_multiplier"] != 0])
+    return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
+
+
+def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np.ndarray:
+    """Median over the chosen repetitions of one error over that of another on the same users, by dimension.
+
+    A run that does not learn at all would decide a ratio of means by itself; such runs are counted by `lost_measures`. NaN where the
+    median repetition is below its floor.
+    """
+    square = np.median((above.to_numpy() / below.to_numpy())[:, pick], axis=1)
+    return np.sqrt(np.where(square > 0, square, np.nan))
+
+
+def paired(
+    cells: pd.DataFrame, series: str, other: str, response: str = "dist2", floor: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Two series on the dimensions and repetitions that both have."""
+    above, below = squares(cells, series, response, floor), squares(cells, other, response, floor)
+    dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
+    return above.loc[dims, seeds], below.loc[dims, seeds]
+
+
+def factors(
+    cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2", floor: bool = False
+) -> list[Measure]:
+    """How many times the error of one series is that of another at each dimension, with paired intervals."""
+    above, below = paired(cells, series, other, response, floor)
+
+    def statistic(pick):
+        return {
+            f"{name} at d = {dim}": float(r)
+            for dim, r in zip(above.index, typical_ratio(above, below, pick), strict=True)
+        }
+
+    return intervals(statistic, above.shape[1], name)
+
+
+def intervals(statistic, repetitions: int, name: str) -> list[Measure]:
+    """Several statistics of the repetitions with their bootstrap intervals."""
+    ends = bootstrap_intervals(statistic, repetitions, name)
+    return [Measure(key, value, *ends[key], repetitions) for key, value in statistic(np.arange(repetitions)).items()]
+
+
+def slope_measure(statistic, repetitions: int, name: str, formula: float) -> Measure:
+    """An exponent that is no fit of one series, with its bootstrap standard error, Student interval and the laws' slope on the same grid."""
+    value = float(statistic(np.arange(repetitions)))
+    rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
+    draws = np.array([statistic(pick) for pick in rng.integers(repetitions, size=(DRAWS, repetitions))])
+    error = float(spread(draws, repetitions))
+    half = student(repetitions) * error
+    return Measure(name, value, value - half, value + half, repetitions, "", error, formula)
+
+
+def slope(dims, values) -> float:
+    """Least-squares slope on logarithmic axes."""
+    return float(np.polyfit(np.log(np.asarray(dims, dtype=float)), np.log(values), 1)[0])
+
+
+def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, dims) -> float:
+    """Slope of the ratio of two laws on a grid of dimensions; NaN where one has none."""
+    first, second = (
+        cells[(cells["series"] == one) & (cells["noise_multiplier"] != 0)].groupby("dim")[column].mean().reindex(dims)
+        for one in (series, other)
+    )
+    return slope(dims, (first / second).to_numpy())
+
+
+def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measure:
+    """Exponent of d in the factor between two series."""
+    above, below = paired(cells, series, other, floor=floor)
+    formula = law_ratio_slope(cells, series, other, "law_2", above.index)
+    return slope_measure(
+        lambda pick: slope(above.index, typical_ratio(above, below, pick)), above.shape[1], name, formula
+    )
+
+
+def users_exponent(fits: dict[str, Fit]) -> Measure:
+    """Exponent of d in the ratio of the users that both methods were found to need."""
+    wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
+    dims = wanted.values
+
+    def statistic(pick):
+        return slope(dims, wanted.errors[:, pick].mean(axis=1) / needed.errors[:, pick].mean(axis=1))
+
+    formula = slope(dims, wanted.predicted / needed.predicted)
+    return slope_measure(statistic, wanted.repetitions, "exponent of the ratio of users", formula)
+
+
+def usable(cells: pd.DataFrame, series: str, limit: float) -> pd.DataFrame:
+    """Rows of a series at the dimensions where x is at most the limit: beyond, Algorithm 2 leaves its linear regime."""
+    rows = cells[cells["series"] == series]
+    largest = rows.groupby("dim")["noise_ratio"].transform("max")
+    return rows[largest <= limit]
+
+
+def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
+    """The factor at each dimension for all pairs of clips of the two methods, with paired intervals."""
+    rows = []
+    for series, other in itertools.product(FIRST, SECOND):
+        both = pd.concat([usable(cells, series, limit), usable(cells, other, limit)])
+        for found in factors(both, series, other, f"{series} over {other}"):
+            dim = int(found.quantity.rsplit("= ", 1)[1])
+            rows.append((series, other, dim, found.measured, found.ci_low, found.ci_high, found.seeds))
+    return pd.DataFrame(rows, columns=["jain2021", "shen2023", "dim", "factor", "ci_low", "ci_high", "seeds"])
+
+
+def band(table: pd.DataFrame) -> pd.DataFrame:
+    """Least and largest factor at each dimension over all pairs."""
+    return table.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
+
+
+def band_measures(table: pd.DataFrame) -> list[Measure]:
+    """The ends of the band with the intervals of the pairs that give them."""
+    found = []
+    for dim, here in table.groupby("dim"):
+        for word, index in (("least", here["factor"].idxmin()), ("largest", here["factor"].idxmax())):
+            row = here.loc[index]
+            note = f"{row['jain2021']} over {row['shen2023']}"
+            found.append(
+                Measure(
+                    f"{word} factor over clips at d = {dim}",
+                    row["factor"],
+                    row["ci_low"],
+                    row["ci_high"],
+                    int(row["seeds"]),
+                    note,
+                )
+            )
+    return found
+
+
+def regions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Mean risk over k of both methods by d, n and epsilon, and which of them works."""
+    rows = cells[cells["series"].isin(["map-A", "map-B"])]
+    share = (rows["excess_risk"] / rows["rank"]).groupby([rows["dim"], rows["users"], rows["epsilon"], rows["series"]])
+    table = (
+        share.agg(lambda one: one.mean(skipna=False))
+        .unstack()
+        .rename(columns={"map-A": "A", "map-B": "B"})
+        .reset_index()
+    )
+    names = np.array(["neither", "A", "B", "both"])
+    return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a user does in B: T_0 runs of L iterations on `init_samples` each, then T rounds on twice `batch_samples`; m samples in all."""
+
+    starts: int
+    iterations: int
+    rounds: int
+    init_samples: int
+    batch_samples: int
+    samples: int
+
+    def numbers_sent(self, d, k):
+        """One (d, k) matrix for each run and iteration, and for each round."""
+        return (self.starts * self.iterations + self.rounds) * d * k
+
+    def multiplications(self, d, k):
+        """Leading count: F and P and F^T P in each run and iteration (2 q_0 d k), two projections and a gradient in each round
+        (2 q d k + q d), and the final heads (m d k)."""
+        start = self.starts * self.iterations * 2 * self.init_samples * d * k
+        return start + self.rounds * (2 * self.batch_samples * d * k + self.batch_samples * d) + self.samples * d * k
+
+
+def plan(cells: pd.DataFrame, series: str) -> Plan:
+    """The plan of a series of B; no start where it is random."""
+    row = cells[cells["series"] == series].iloc[0]
+    sizes = Plan(*(int(row[name]) for name in Plan.__dataclass_fields__))
+    return replace(sizes, starts=0) if row["init"] == "random" else sizes
+
+
+@dataclass(frozen=True)
+class MomentPlan:
+    """What a user does in A, with the split `text` of m samples: pairs of the second half for M, quarters for heads and step."""
+
+    samples: int
+
+    def numbers_sent(self, d, k):
+        """The upper triangles of M and of the Gram, and b."""
+        return d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k
+
+    def multiplications(self, d, k):
+        """Leading count: m/4 outer products for M, m/4 of w with itself, half of each by symmetry of the latter, projections for heads and the
+        final fit."""
+        m = self.samples
+        return m / 4 * d**2 + m / 4 * (d * k) ** 2 / 2 + (m / 4 + m / 2) * d * k
+
+
+def plans(cells: pd.DataFrame) -> dict[str, Plan | MomentPlan]:
+    """A and B as printed, and B from a random start."""
+    samples = int(cells.loc[cells["series"] == "A-uncut", "samples"].iloc[0])
+    return {"A": MomentPlan(samples), "B": plan(cells, "B-uncut"), "B from a random start": plan(cells, "B-random")}
+
+
+def crossing(first, second, low: float = 10, high: float = 1e6) -> float:
+    """The dimension from which the first count exceeds the second, k = 2; infinite if it never does."""
+    dims = np.geomspace(low, high, 20_001)
+    more = first(dims, 2) > second(dims, 2)
+    return float(dims[more.argmax()]) if more.any() else float("inf")
+
+
+def setting_fits(one: Setting) -> list[str]:
+    """Names of the fits of a setting's series, first method first."""
+    return [f"{series} dist2" for series in (one.first, one.second) if series]
+
+
+def lost_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Share of runs that have not learned, by series and dimension."""
+    found = []
+    for series in (*FIRST, *SECOND):
+        rows = cells[(cells["series"] == series) & (cells["noise_multiplier"] != 0)]
+        for dim, part in rows.groupby("dim"):
+            found.append(
+                share(f"runs of {series} beyond {LOST} at d = {dim}", int((part["dist2"] > LOST).sum()), len(part))
+            )
+    return found
+
+
+def tells(one: Fit) -> bool:
+    """Whether a fit has an exponent that is known well enough."""
+    low, high = one.interval
+    return high - low <= 2 * TELLS
+
+
+def range_measures(fits: dict[str, Fit]) -> list[Measure]:
+    """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent `tells`, with the
+    intervals of those fits."""
+    found = []
+    for method, side in (("jain2021", "first"), ("shen2023", "second")):
+        # One clip for all d is another law, in which half of the exponent is missing by design.
+        among = [one for one in CLIPS + CONDITIONS if getattr(one, side) and one.second != "B-fixed"]
+        names = {one.label: f"{getattr(one, side)} dist2" for one in among}
+        known = {label: fits[name] for label, name in names.items() if tells(fits[name])}
+        for word, choose in (("least", min), ("largest", max)):
+            name = f"{word} exponent of d over settings, {method}"
+            if not known:
+                found.append(Measure(name, *[math.nan] * 3, note="no setting has an exponent"))
+                continue
+            label = choose(known, key=lambda one: known[one].slope)
+            one = known[label]
+            found.append(Measure(name, one.slope, *one.interval, one.sweep.repetitions, label))
+    return found
+
+
+def gap_measures(cells: pd.DataFrame, fits: dict[str, Fit]) -> list[Measure]:
+    """For each setting with both methods, how much larger the exponent of jain2021 is: the exponent of the factor."""
+    found = []
+    for one in CLIPS + CONDITIONS:
+        if one.first and one.second and one.paired:
+            name = "exponent of the factor" if one.first == "A" else f"exponent of the factor, {one.label}"
+            found.append(factor_exponent(cells, one.first, one.second, name, floor=one.label.startswith("label noise")))
+    found.append(factor_exponent(cells, "A-user", "B", "exponent of the factor, whole users clipped"))
+    return found
+
+
+def start_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Where the rounds of B begin, and in which runs the printed test of the selection passes."""
+    found = []
+    for series in ("B", "B-uncut", "users-B", "map-B"):
+        part = cells[cells["series"] == series]
+        seeds = int(part["seed"].nunique())
+        passed, start = part["selection_passed"].sum(), part["start_dist2"].median()
+        found += [
+            share(f"selection passed, {series}", int(passed), len(part)),
+            bare(f"median dist2 of the start, {series}", start, seeds),
+        ]
+    return found
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
+    cells = with_predictions(cells)
+    fits: dict[str, Fit] = fit_all(study, cells)
+    found = fit_measures(fits) + range_measures(fits) + gap_measures(cells, fits)
+    found += factors(cells, "A", "B", "A over B") + factors(cells, "A-user", "B", "A over B, whole users clipped")
+    found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(
+        cells, "A-own", "B", "A over B, clip 1e-4"
+    )
+    found += lost_measures(cells) + band_measures(pairs(cells, study.window.noise_ratio))
+    for one in CONDITIONS:
+        if one.paired:
+            found += factors(cells, one.first, one.second, f"A over B, {one.label}")
+        if one.label.startswith("label noise"):
+            found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
+    found += factors(cells, "B-random", "B", "random start over B")
+    found += factors(cells, "A-uncut", "A", "A, uncut over chosen") + factors(
+        cells, "B-uncut", "B", "B, uncut over chosen"
+    )
+    found += factors(cells, "B-printed", "B", "B, printed over chosen")
+    found += factors(cells, "A-printed", "B-printed", "A over B, both printed") + factors(
+        cells, "A", "B-printed", "A over B, printed"
+    )
+    wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
+    for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
+        name = f"users of A over B at d = {dim:g}"
+        found += intervals(
+            lambda pick, a=a, b=b, name=name: {name: float(a[pick].mean() / b[pick].mean())}, len(a), name
+        )
+    found.append(users_exponent(fits))
+    found += start_measures(cells)
+    table = regions(cells)
+    for kind in ("A", "B", "both", "neither"):
+        found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
+    does = plans(cells)
+    for name in ("numbers_sent", "multiplications"):
+        counts, label = {who: getattr(one, name) for who, one in does.items()}, name.replace("_", " ")
+        found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
+        found += [exact(f"{label}, {who}, d = {COUNTED_DIM}", needed(COUNTED_DIM, 2)) for who, needed in counts.items()]
+    return found
