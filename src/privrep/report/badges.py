@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -67,6 +68,12 @@ def badge(verdict: str) -> str:
         raise ValueError(f"{verdict!r} is not a verdict; it must be one of {', '.join(VERDICTS)}")
     word = VERDICTS[verdict]
     return f'<span class="badge {word.mood}"><span aria-hidden="true">{word.sign}</span> {verdict}</span>'
+
+
+def tally_line(verdicts: Iterable[str]) -> str:
+    """How many there are of each verdict, as labels."""
+    counts = Counter(verdicts)
+    return " ".join(f'<span class="tally">{badge(word)} × {counts[word]}</span>' for word in by_mood(counts))
 
 
 def verdict_guide() -> str:

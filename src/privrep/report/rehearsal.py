@@ -1,14 +1,14 @@
-"""The prose of the report on made-up tables, before any job: a finding that names a quantity, a claim or a series that does not exist
-would drop its paragraph, or fail, after hours.
+"""The chapters of the report on made-up tables, before any job: a text that names a quantity, a claim or a series which does not exist
+would fail after hours.
 
-All names are those of the default scale. A paragraph may stand or fall with a verdict or with a number, so each study's findings are
-written four times: with all verdicts as they should be or not, and with numbers on both sides of 1.
+All names are those of the default scale. A paragraph may stand or fall with a verdict or with a number, so each chapter is written with all
+verdicts as it asks for them or not, with numbers on both sides of 1, and without any.
 """
 
 from __future__ import annotations
 
-import importlib
 import itertools
+import math
 from functools import cache
 from pathlib import Path
 
@@ -18,42 +18,27 @@ from privrep.evidence.claims import CLAIM_COLUMNS, judge
 from privrep.evidence.measured import MEASURE_COLUMNS
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.badges import VERDICTS
-from privrep.report.run_tables import Measures, Run
+from privrep.report.captions import read_captions
+from privrep.report.chapters import text
+from privrep.report.run_tables import Measures, Run, listed
 from privrep.run.columns import study_columns
-from privrep.run.config import read_config, read_study, study_names
+from privrep.run.config import ROOT, read_config, read_study, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
 from privrep.run.settings import ConfigError, Study, misnamed
 from privrep.studies.figure2.measures import judge_readings
 
-NUMBERS = (0.5, 1.5)
-"""Values that all quantities have in turn."""
-
-
-class ListedMeasures(Measures):
-    """Measures that refuse a name which their study does not list, where a run would only miss it."""
-
-    def __contains__(self, quantity: str) -> bool:
-        if quantity not in self.rows.index:
-            raise ConfigError(misnamed(quantity, "measured by no study", list(self.rows.index)))
-        return True
-
-    def row(self, quantity: str) -> pd.Series:
-        return super().row(quantity) if quantity in self else None
-
-    def named(self, prefix: str) -> list[str]:
-        found = super().named(prefix)
-        if not found:
-            raise ConfigError(misnamed(prefix, "the beginning of no quantity", list(self.rows.index)))
-        return found
+NUMBERS = (0.5, 1.5, math.nan)
+"""Values that all quantities have in turn; without any, what stands must be what needs none."""
 
 
 class Rehearsal(Run):
-    """A run whose tables are made up, with one number throughout, in which all verdicts are those asked for, or none."""
+    """A run whose tables are made up, with one number throughout or none, in which all verdicts are those asked for, or none."""
 
     def __init__(self, number: float, agrees: bool):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
-        tables = {"results": Path(), "figures": Path(), "captions": {}, "deviations": []}
+        captions = {study: read_captions(ROOT / "config" / "studies" / f"{study}.yaml") for study in study_names()}
+        tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
         provenance = {"config": {"scale": "default", "studies": study_names()}}
         super().__init__(claims, pd.DataFrame(), provenance, **tables)
         object.__setattr__(self, "number", number)
@@ -67,13 +52,18 @@ class Rehearsal(Run):
         return self.agrees
 
     def measures(self, study: str) -> Measures:
-        return ListedMeasures(pd.DataFrame(made_up_rows(study, self.number)).set_index("quantity"))
+        return Measures(pd.DataFrame(made_up_rows(study, self.number)).set_index("quantity"), listed(study))
 
     def cells(self, study: str) -> pd.DataFrame:
         return made_up_cells(study, self.number)
 
     def numbers(self, figure: str) -> pd.DataFrame:
         return made_up_readings(self.number)
+
+    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
+        if figure not in self.captions[study]:
+            raise ConfigError(misnamed(figure, f"no figure of study {study}", list(self.captions[study])))
+        return figure
 
 
 @cache
@@ -120,17 +110,12 @@ def made_up_readings(number: float) -> pd.DataFrame:
 
 
 def rehearse(study: str) -> None:
-    """Write the findings of a study in all four ways.
+    """Write the chapter of a study in all ways.
 
     Raises
     ------
     ConfigError
-        If they name a quantity, a claim or a series that does not exist; the message names the file.
+        If it names something that does not exist, or needs a number that a smaller run may lack; the message names the file.
     """
-    source = f"src/privrep/report/findings/{study}.py"
-    findings = importlib.import_module(f"privrep.report.findings.{study}").findings
     for number, agrees in itertools.product(NUMBERS, (True, False)):
-        try:
-            findings(Rehearsal(number, agrees))
-        except (ConfigError, LookupError, ValueError) as error:
-            raise ConfigError(f"{source}: {error}") from None
+        text(study, Rehearsal(number, agrees))

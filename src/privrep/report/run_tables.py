@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 from privrep.evidence.catalogue import read_deviations
+from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claims_table import claims_table
 from privrep.report.pictures import figure_html
 from privrep.report.spelling import interval
-from privrep.run.settings import misnamed
+from privrep.run.config import read_config, read_study
+from privrep.run.settings import ConfigError, misnamed
 
 PARAMETERS = "PRIVREP_REPORT"
 """Environment variable with the name of the JSON file that says where the tables are."""
@@ -28,22 +32,60 @@ def read_text(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
+class NotMeasured(LookupError):
+    """A quantity that the study lists and this run, at its scale, does not have."""
+
+
 @dataclass(frozen=True)
 class Measures:
-    """The rows of a study's measures.csv by quantity."""
+    """The rows of a study's measures.csv by quantity.
+
+    Attributes
+    ----------
+    listed : names of all quantities that the study measures at the default scale. Another name is an error, not a gap.
+    """
 
     rows: pd.DataFrame
+    listed: tuple[str, ...]
 
     def __contains__(self, quantity: str) -> bool:
-        return quantity in self.rows.index
+        """Whether a quantity was measured and is a number.
+
+        Raises
+        ------
+        ConfigError
+            If the study does not list it.
+        """
+        if quantity not in self.listed:
+            raise ConfigError(misnamed(quantity, "not measured by this study", self.listed))
+        return quantity in self.rows.index and math.isfinite(float(self.rows.loc[quantity, "measured"]))
 
     def row(self, quantity: str) -> pd.Series:
-        """All columns of a quantity, as text."""
+        """All columns of a quantity, as text.
+
+        Raises
+        ------
+        NotMeasured
+            If it has no number in this run.
+        ConfigError
+            If the study does not list it.
+        """
+        if quantity not in self:
+            raise NotMeasured(quantity)
         return self.rows.loc[quantity]
 
     def named(self, prefix: str) -> list[str]:
-        """The quantities whose names begin so."""
-        return [name for name in self.rows.index if name.startswith(prefix)]
+        """The quantities with a number whose names begin so.
+
+        Raises
+        ------
+        ConfigError
+            If the study lists none.
+        """
+        found = [name for name in self.listed if name.startswith(prefix)]
+        if not found:
+            raise ConfigError(misnamed(prefix, "the beginning of no quantity", self.listed))
+        return [name for name in found if name in self]
 
     def value(self, quantity: str) -> float:
         return float(self.row(quantity)["measured"])
@@ -60,6 +102,22 @@ class Measures:
         """Values of the quantities whose name is the prefix and a number, by that number."""
         found = {name.removeprefix(prefix): name for name in self.named(prefix)}
         return {float(end): self.value(name) for end, name in found.items() if re.fullmatch(r" ?[\d.]+", end)}
+
+
+@cache
+def listed(study: str) -> tuple[str, ...]:
+    """Names of all that a study measures at the default scale."""
+    return tuple(measured(read_study(read_config(), study)))
+
+
+@cache
+def deciding() -> dict[tuple[str, str], str]:
+    """Study and measured quantity -> id of the first claim that it decides."""
+    found: dict[tuple[str, str], str] = {}
+    for claim in (claim for claims in checked_claims().values() for claim in claims if "quantities" in claim):
+        for quantity in claim["quantities"]:
+            found.setdefault((claim["study"], quantity["measure"]), claim["id"])
+    return found
 
 
 @dataclass(frozen=True)
@@ -129,7 +187,7 @@ class Run:
 
     def measures(self, study: str) -> Measures:
         """The measured quantities of a study."""
-        return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"))
+        return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"), listed(study))
 
     def cells(self, study: str) -> pd.DataFrame:
         """The results table of a study."""
@@ -163,6 +221,10 @@ class Run:
         cells = self.cells(study) if (self.results / study / "cells.csv").exists() else None
         caption = self.captions[study][figure]
         return figure_html(figure, svg.read_text(), numbers, caption.filled(study, cells), caption.label, remark)
+
+    def claim_of(self, study: str, quantity: str) -> str:
+        """Id of the first claim that a measured quantity decides; empty where it decides none."""
+        return deciding().get((study, quantity), "")
 
     def claims_of(self, study: str) -> list[str]:
         """Ids of the claims that rest on a study, in their order."""

@@ -1,0 +1,240 @@
+"""Chapters of the report: Markdown that a person wrote, with numbers by name.
+
+A chapter is `chapter.md` in the room of its study, a Jinja2 template. It names quantities, sizes, constants and verdicts, and has conditions
+where a sentence depends on one; `Words` are all that it may use. A name that does not exist stops the build, and a paragraph that needs a
+number which a smaller run does not have is left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+from privrep.report import spelling
+from privrep.report.badges import VERDICTS, claim_anchor, tally_line, verdict_line
+from privrep.report.run_tables import Measures, NotMeasured, Run
+from privrep.report.sizes import found, sizes, spelled
+from privrep.run.config import ROOT
+from privrep.run.settings import ConfigError, misnamed
+
+FAIR = 0.1
+"""A law whose constants are within this of 1 is said to hold with its constant."""
+
+FILTERS = {
+    name: getattr(spelling, name)
+    for name in ("number", "share", "times", "listing", "count", "plural", "codes", "typeset")
+} | {"capital": spelling.sentence}
+"""How a chapter spells what it has computed."""
+
+
+def chapter_file(study: str) -> Path:
+    """The file of a study's chapter."""
+    return ROOT / "src" / "privrep" / "studies" / study / "chapter.md"
+
+
+@dataclass
+class Words:
+    """What a text may use of a run. Names that it looks up are those of its study, or of the one given.
+
+    Attributes
+    ----------
+    study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown. tables : those read so far.
+    """
+
+    run: Run
+    study: str = ""
+    placed: set[str] = field(default_factory=set)
+    tables: dict = field(default_factory=dict)
+
+    def value(self, quantity: str, study: str = "") -> float:
+        """A measured number, for conditions and arithmetic."""
+        return self._measures(study).value(quantity)
+
+    def low(self, quantity: str, study: str = "") -> float:
+        """The lower end of its interval, NaN without one."""
+        return float(self._measures(study).row(quantity)["ci_low"])
+
+    def high(self, quantity: str, study: str = "") -> float:
+        """The upper end of its interval, NaN without one."""
+        return float(self._measures(study).row(quantity)["ci_high"])
+
+    def note(self, quantity: str, study: str = "") -> str:
+        """What the study says beside a quantity."""
+        return self._measures(study).row(quantity)["note"]
+
+    def n(self, quantity: str, digits: int = 3, study: str = "") -> str:
+        """A measured number alone, with a link to its claim where it has one."""
+        return self._linked(quantity, study, spelling.number(self.value(quantity, study), digits))
+
+    def q(self, quantity: str, study: str = "") -> str:
+        """A measured number with its interval, with a link to its claim where it has one."""
+        row = self._measures(study).row(quantity)
+        return self._linked(quantity, study, spelling.interval(row["measured"], row["ci_low"], row["ci_high"]))
+
+    def e(self, fit: str, study: str = "") -> str:
+        """A fitted exponent with its interval."""
+        return self.q(f"exponent {fit}", study)
+
+    def known(self, *quantities: str, study: str = "") -> bool:
+        """Whether all of these were measured and are numbers, for a sentence that may be left out."""
+        measures = self._measures(study)
+        return all([name in measures for name in quantities])
+
+    def named(self, prefix: str, study: str = "") -> list[str]:
+        """The quantities with a number whose names begin so."""
+        return self._measures(study).named(prefix)
+
+    def numbered(self, prefix: str, study: str = "") -> dict[float, float]:
+        """Values of the quantities whose name is the prefix and a number, by that number, ascending."""
+        found = self._measures(study).numbered(prefix)
+        return dict(sorted(found.items()))
+
+    def judged(self, claim: str, verdict: str, *quantities: str) -> bool:
+        """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
+        if verdict not in VERDICTS:
+            raise ConfigError(misnamed(verdict, "no verdict", list(VERDICTS)))
+        return self.run.judged(claim, verdict, *quantities)
+
+    def verdict(self, claim: str) -> str:
+        """The verdict of a claim, as a label with a link."""
+        return verdict_line(self.run.claims, claim)
+
+    def size(self, series: str, column: str, study: str = "") -> str:
+        """What all cells of a series have in a column."""
+        return sizes(self._cells(study), series, column)[0]
+
+    def values(self, series: str, column: str, study: str = "") -> str:
+        """All values that the cells of a series have in a column, as a list or a range."""
+        return spelled(found(self._cells(study), series, column))
+
+    def constant(self, name: str, study: str = "") -> object:
+        """A constant of the study's measures."""
+        module = f"privrep.studies.{study or self.study}.measures"
+        known = {key: value for key, value in vars(importlib.import_module(module)).items() if key.isupper()}
+        if name not in known:
+            raise ConfigError(misnamed(name, f"no constant of {module}", list(known)))
+        return known[name]
+
+    def law(self, prefix: str) -> dict[str, object]:
+        """How measured errors compare with a law: least and largest ratio over the fits whose names begin so, their number, and whether the law
+        holds with its constant."""
+        names = self.named(f"constant {prefix}")
+        ratios = [self.value(name) for name in names]
+        if not ratios:
+            raise NotMeasured(f"constant {prefix}")
+        exact = max(max(ratios) - 1, 1 - min(ratios)) <= FAIR
+        return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios), "exact": exact}
+
+    def figure(self, figure: str, remark: str = "") -> str:
+        """A figure of the study, with its caption."""
+        self.placed.add(figure)
+        return self.run.section_figure(self.study, figure, remark)
+
+    def claims(self, *claims: str) -> str:
+        """The verdicts of claims, in short."""
+        self.placed.update(claims)
+        return self.run.section_claims(*claims)
+
+    def has(self, study: str) -> bool:
+        """Whether a study is part of this run."""
+        return self.run.has(study)
+
+    def finding(self, caller: Callable[[], str]) -> str:
+        """A part of the text that needs all of its numbers."""
+        try:
+            return caller()
+        except NotMeasured:
+            return ""
+
+    def lead(self, caller: Callable[[], str]) -> str:
+        """What a chapter opens with."""
+        text = self.finding(caller) or "This run is too small to say what it found."
+        return f'<div class="lead">\n\n{text.strip()}\n\n</div>\n\n'
+
+    def folded(self, title: str, caller: Callable[[], str]) -> str:
+        """Detail that a reader opens; nothing where none of it was measured."""
+        text = self.finding(caller).strip()
+        return f"{fold(title, text)}\n\n" if text else ""
+
+    def _measures(self, study: str) -> Measures:
+        return self._read("measures", study or self.study)
+
+    def _cells(self, study: str) -> pd.DataFrame:
+        return self._read("cells", study or self.study)
+
+    def _read(self, table: str, study: str) -> Measures | pd.DataFrame:
+        """A table of a study, read once for each text."""
+        if (table, study) not in self.tables:
+            self.tables[table, study] = getattr(self.run, table)(study)
+        return self.tables[table, study]
+
+    def _linked(self, quantity: str, study: str, text: str) -> str:
+        claim = self.run.claim_of(study or self.study, quantity)
+        return f'<a class="q" href="#{claim_anchor(claim)}">{text}</a>' if claim else f'<span class="q">{text}</span>'
+
+
+def fold(title: str, content: str) -> str:
+    """Content under a line that opens it."""
+    return f"<details>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
+
+
+def filled(source: Path, words: Words, facts: dict[str, object]) -> str:
+    """A text with all names filled in, as Markdown.
+
+    Parameters
+    ----------
+    facts : further names, for numbers that the text alone needs.
+
+    Raises
+    ------
+    ConfigError
+        If the text is no template, or if it names something that does not exist; the message names the file.
+    """
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters |= FILTERS
+    names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
+    where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
+    try:
+        return environment.from_string(source.read_text()).render(names | facts | {"nan": math.nan})
+    except jinja2.TemplateSyntaxError as error:
+        raise ConfigError(f"{where}, line {error.lineno}: {error.message}") from None
+    except (jinja2.UndefinedError, ConfigError, ValueError, NotMeasured) as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def facts_of(study: str, run: Run) -> dict[str, Callable]:
+    """What a chapter alone needs: the public functions of the room's facts.py, if there is one, each with the run as its first argument."""
+    if not chapter_file(study).with_name("facts.py").exists():
+        return {}
+    module = importlib.import_module(f"privrep.studies.{study}.facts")
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    return {name: partial(function, run) for name, function in own.items() if not name.startswith("_")}
+
+
+def text(study: str, run: Run, words: Words | None = None) -> str:
+    """The chapter of a study as Markdown."""
+    return filled(chapter_file(study), words or Words(run, study), facts_of(study, run))
+
+
+def chapter(study: str, run: Run) -> str:
+    """The chapter of a study as Markdown, with the verdicts of its claims and with the figures that the text does not place."""
+    words = Words(run, study)
+    parts = [text(study, run, words)]
+    claims = [claim for claim in run.claims_of(study) if claim not in words.placed]
+    if claims:
+        rows = run.claims[run.claims["id"].isin(claims)]
+        parts.append(fold(f"Verdicts: {tally_line(rows['verdict'])}", run.section_claims(*claims)))
+    figures = [figure for figure in run.captions[study] if figure not in words.placed]
+    if figures:
+        further = spelling.sentence(spelling.plural(len(figures), "further figure"))
+        parts.append(fold(further, "\n\n".join(run.section_figure(study, figure) for figure in figures)))
+    return "\n\n".join(parts)
