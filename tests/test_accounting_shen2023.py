@@ -38,8 +38,8 @@ from privrep.privacy.renyi import Mixture, participation, renyi_divergence
 from privrep.report.findings import accounting_shen2023 as prose
 from privrep.report.run_tables import Measures
 from privrep.run.settings import Analysis, PlotSettings
+from privrep.studies.accounting_shen2023 import measures as study
 from privrep.studies.accounting_shen2023.measures import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
-from privrep.studies.accounting_shen2023.measures import measures as study
 
 L = math.log(1 / DELTA)
 FOUND = {found.quantity: found.measured for found in study.measure(None, Analysis(study="accounting_shen2023"))}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import TypeAdapter
 
-from privrep.evidence.catalogue import read_claims
-from privrep.evidence.claims import CLAIM_COLUMNS, Interval, holds, judge, matching_digits
-from privrep.run.config import ROOT
-
-CLAIMS = ROOT / "config" / "claims"
+from privrep.evidence.claim_rules import AnyQuantity, Interval, matching_digits
+from privrep.evidence.claims import CLAIM_COLUMNS, Claim, judge
+from privrep.evidence.quantities import checked_claims
 
 
 def claim(kind="experiment", scales=("default",), whole=False, **rule):
     """A claim with one quantity, and with a row for the whole if asked."""
-    quantity = {"quantity": "q", "measure": "m", "rule": "at_most", "value": 1.0} | rule
+    quantity = {"quantity": "q", "measured": "m", "rule": "at_most", "value": 1.0} | rule
     made = {
         "id": "X-1",
         "place": "Theorem 1",
@@ -24,7 +23,14 @@ def claim(kind="experiment", scales=("default",), whole=False, **rule):
         "scales": list(scales),
         "quantities": [quantity],
     }
-    return made | ({"whole": {"quantity": "all", "other_readings": "others"}} if whole else {})
+    made |= {"whole": {"quantity": "all", "other_readings": "others"}} if whole else {}
+    return Claim.model_validate(made)
+
+
+def holds(rule, found):
+    """What a rule says of an interval."""
+    quantity = TypeAdapter(AnyQuantity).validate_python({"quantity": "q", "measured": "m"} | rule)
+    return quantity.holds(found)
 
 
 def measured(value, low, high, others=0):
@@ -137,6 +143,6 @@ def test_pass_marks_of_other_readings_are_those_of_the_claim():
     """The study judges other readings by the marks that the claim states."""
     from privrep.studies.figure2.measures import LIMITS
 
-    entry = next(entry for entry in read_claims(CLAIMS / "jain2021.yaml") if entry["id"] == "A-F2")
-    of_paper = [quantity for quantity in entry["quantities"] if quantity.get("whose", "paper") == "paper"]
-    assert {quantity["measure"]: quantity["value"] for quantity in of_paper} == LIMITS
+    entry = next(entry for entry in checked_claims()["jain2021"] if entry.id == "A-F2")
+    of_paper = [quantity for quantity in entry.quantities if entry.about(quantity)["whose"] == "paper"]
+    assert {quantity.measured: quantity.value for quantity in of_paper} == LIMITS

@@ -17,7 +17,7 @@ from privrep.instruments.client_lemmas import Options, clients
 from privrep.instruments.fitting import fit
 from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.studies.client_lemmas.measures import measures as study
+from privrep.studies.client_lemmas import measures as study
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)

@@ -81,7 +81,7 @@ BAD = {
 def figure2(override: dict) -> Study:
     """The study with other entries in its file."""
     source = "config/studies/figure2.yaml"
-    return checked(Study, merge(read_yaml(ROOT / source), override), source)
+    return checked(Study, merge(read_yaml(ROOT / source) | {"paper": "jain2021"}, override), source)
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -91,8 +91,8 @@ CLAIM = """  - id: A-TOY
     figure: jain2021/toy
     scales: [tiny]
     quantities:
-      - {quantity: exponent of n, measure: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
-      - {quantity: length, measure: mean length, rule: at_least, value: 0.5}
+      - {quantity: exponent of n, measured: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
+      - {quantity: length, measured: mean length, rule: at_least, value: 0.5}
 """
 SECTION = "\n# %%\nsection('toy', lambda run: 'A made-up finding.')\n"
 

@@ -10,7 +10,7 @@ from workflow_helpers import ROOT
 
 from privrep.evidence.catalogue import read_deviations
 from privrep.report.deviations import KINDS, deviations_table, summary
-from privrep.run.config import read_yaml
+from privrep.run.config import read_papers
 from privrep.run.settings import ConfigError
 
 LISTED = ROOT / "config" / "deviations.yaml"
@@ -30,8 +30,7 @@ def written(tmp_path, *entries: dict):
 
 def test_deviations_name_claims_and_studies():
     """Every kind has entries, and every place is a claim or a study."""
-    claims = [read_yaml(ROOT / "config" / "claims" / f"{paper}.yaml")["claims"] for paper in ("jain2021", "shen2023")]
-    known = {claim["id"] for paper in claims for claim in paper}
+    known = {claim for paper in read_papers().values() for claim in paper.claims}
     known |= {path.stem for path in (ROOT / "config" / "studies").glob("*.yaml")}
     found = read_deviations(LISTED)
     assert {one["kind"] for one in found} == set(KINDS)

@@ -21,8 +21,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from workflow_helpers import ROOT
 
-from privrep.evidence.catalogue import read_claims
 from privrep.evidence.cells import read_cells
+from privrep.evidence.quantities import measured
 from privrep.run.config import read_config, read_study, read_yaml
 from privrep.run.resolved import resolved
 from privrep.run.settings import PlotSettings, checked
@@ -174,8 +174,8 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     """Each figure of the study as it is, and with one point moved by a thousandth, which must be found."""
     path = quick_run / "results" / "quick" / study / "cells.csv"
     config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
-    claims = read_claims(ROOT / "config" / "claims" / f"{read_study(config, study).paper}.yaml")
-    settings = checked(PlotSettings, resolved(read_study(config, study), config, claims)["plot"], study)
+    about = read_study(config, study)
+    settings = checked(PlotSettings, resolved(about, config, measured(about))["plot"], study)
     draw = importlib.import_module(f"privrep.studies.{study}.figures").draw
     figures = draw(read_cells(path if path.exists() else None), settings)
     assert set(figures) == set(STUDIES[study])

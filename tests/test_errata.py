@@ -26,7 +26,7 @@ from privrep.evidence.catalogue import read_errata
 from privrep.laws.prescribed_powers import assumed_samples, utility_cap
 from privrep.run.config import ROOT
 
-TEXTS = read_errata(ROOT / "config" / "claims" / "errata.yaml")
+TEXTS = read_errata(ROOT / "config" / "errata.yaml")
 
 
 def test_texts_and_demonstrations_have_the_same_ids():

@@ -7,11 +7,10 @@ from collections import Counter
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.evidence.catalogue import read_claims
-from privrep.evidence.claims import GRID_SHARE, NEGATIVE, SEVERITIES, WHOSE
+from privrep.evidence.claim_rules import GRID_SHARE
+from privrep.evidence.quantities import checked_claims
+from privrep.evidence.verdicts import ACCUSING, SEVERITIES
 from privrep.run.csv_tables import read_rows
-
-CLAIMS = ROOT / "config" / "claims"
 
 ROWS = read_rows(ROOT / "docs" / "claims.csv")
 PAPERS = ("jain2021", "shen2023")
@@ -27,18 +26,18 @@ def name(row: dict) -> str:
 
 def test_a_negative_row_says_what_is_printed_how_grave_it_is_and_what_to_do():
     """And accuses the paper of a statement of its own."""
-    accused = [row for row in ROWS if row["verdict"] in NEGATIVE]
+    accused = [row for row in ROWS if row["verdict"] in ACCUSING]
     assert accused
     for row in accused:
         assert row["printed"] and row["place"] and row["advice"], name(row)
         assert row["severity"] in SEVERITIES and row["severity"] != "L", name(row)
-        assert row["whose"] == WHOSE[0], name(row)
-    assert all(not row["severity"] for row in ROWS if row["verdict"] not in NEGATIVE)
+        assert row["whose"] == "paper", name(row)
+    assert all(not row["severity"] for row in ROWS if row["verdict"] not in ACCUSING)
 
 
 def test_one_error_has_one_line():
     """No two negative rows rest on the same printed statement."""
-    printed = Counter(row["printed"] for row in ROWS if row["verdict"] in NEGATIVE)
+    printed = Counter(row["printed"] for row in ROWS if row["verdict"] in ACCUSING)
     assert [text for text, lines in printed.items() if lines > 1] == []
 
 
@@ -52,9 +51,7 @@ def test_claims_that_are_not_run_are_listed_with_their_reason():
 def test_no_measure_is_judged_twice(paper):
     """Two rows that rest on one number would count it twice."""
     judged = Counter(
-        (claim["study"], quantity["measure"])
-        for claim in read_claims(CLAIMS / f"{paper}.yaml")
-        for quantity in claim.get("quantities", ())
+        (claim.study, quantity.measured) for claim in checked_claims()[paper] for quantity in claim.quantities
     )
     assert [measure for measure, rows in judged.items() if rows > 1] == []
 

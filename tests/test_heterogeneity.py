@@ -8,7 +8,7 @@ import pytest
 from conftest import gather, make_task
 
 from privrep.data.problem import Problem, Users
-from privrep.evidence.catalogue import read_claims
+from privrep.evidence.quantities import checked_claims
 from privrep.instruments import update_norms
 from privrep.instruments.fitting import fit
 from privrep.laws import shen2023
@@ -17,11 +17,9 @@ from privrep.run.config import ROOT, read_config, read_study, read_yaml
 from privrep.run.grids import expand
 from privrep.run.results import run_cell
 from privrep.run.settings import PlotSettings
+from privrep.studies.heterogeneity import measures as heterogeneity
 from privrep.studies.heterogeneity.figures import draw
 from privrep.studies.heterogeneity.measures import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
-from privrep.studies.heterogeneity.measures import measures as heterogeneity
-
-CLAIMS = ROOT / "config" / "claims"
 
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""
@@ -180,15 +178,17 @@ def test_other_bounds_are_the_stated_factors():
 @pytest.fixture(scope="module")
 def small_run() -> pd.DataFrame:
     """The quick study on 40 users, two repetitions."""
-    config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
-    for grid in config.overrides["heterogeneity"]["grids"].values():
-        grid["seed"] = 2
-    config.overrides["heterogeneity"]["problem"] = {"users": 40}
-    config.overrides["heterogeneity"]["series"] = {
-        name: {"options": {"rounds": 3}}
-        for name, entry in STUDY["series"].items()
-        if "rounds" in entry.get("options", {})
+    less = {
+        "grids": {name: {"seed": 2} for name in STUDY["grids"]},
+        "problem": {"users": 40},
+        "series": {
+            name: {"options": {"rounds": 3}}
+            for name, entry in STUDY["series"].items()
+            if "rounds" in entry.get("options", {})
+        },
     }
+    config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
+    config = config.model_copy(update={"overrides": {"heterogeneity": less}})
     data, rows = {}, []
     study = read_study(config, "heterogeneity")
     for cell in expand(study):
@@ -203,10 +203,10 @@ def test_every_claim_has_its_measure(small_run):
         measure.quantity: measure
         for measure in heterogeneity.measure(small_run, read_study(read_config(), "heterogeneity"))
     }
-    for claim in read_claims(CLAIMS / "shen2023.yaml"):
-        if claim.get("study") == "heterogeneity":
-            for quantity in claim["quantities"]:
-                assert quantity["measure"] in measures, quantity["measure"]
+    for claim in checked_claims()["shen2023"]:
+        if claim.study == "heterogeneity":
+            for quantity in claim.quantities:
+                assert quantity.measured in measures, quantity.measured
     again = heterogeneity.measure(small_run.iloc[::-1].copy(), read_study(read_config(), "heterogeneity"))
     np.testing.assert_allclose(
         [each.measured for each in again], [each.measured for each in measures.values()], rtol=1e-9

@@ -7,25 +7,18 @@ import copy
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.evidence.catalogue import read_claims
+from privrep.evidence.claims import Claim
 from privrep.evidence.measured import check_names, exact
-from privrep.evidence.quantities import check_claims, check_fits, checked_claims, expanded, measured
+from privrep.evidence.quantities import check_fits, checked_claims, checked_claims_of, expanded, in_order, measured
 from privrep.run.config import read_config, read_study, study_names
 from privrep.run.csv_tables import read_rows
-from privrep.run.settings import ConfigError, MeasureSettings
-
-SOURCE = "config/claims/jain2021.yaml"
+from privrep.run.settings import ConfigError, MeasureSettings, Study
 
 
 @pytest.fixture(scope="module")
 def studies() -> dict:
     config = read_config()
     return {name: read_study(config, name) for name in study_names()}
-
-
-@pytest.fixture(scope="module")
-def claims() -> list[dict]:
-    return read_claims(ROOT / SOURCE)
 
 
 def test_patterns_stand_for_alternatives_and_values_of_a_grid(studies):
@@ -88,37 +81,49 @@ def test_all_claims_name_what_exists():
     assert set(checked_claims()) == {"jain2021", "shen2023"}
 
 
-def changed(claims: list[dict], key: str, value: str) -> list[dict]:
-    """The claims with another value of a key of a claim, of its first quantity, or of its whole."""
-    found = copy.deepcopy(claims)
-    for claim in found:
-        for entry in (claim, *claim.get("quantities", ())[:1], claim.get("whole", {})):
-            if key in entry:
-                entry[key] = value
-                return found
+def changed(study: Study, key: str, value: str) -> Study:
+    """A study with another value of a key of its first claim, of that one's first quantity, or of its whole."""
+    claims = copy.deepcopy(study.claims)
+    for entry in (claims[0], claims[0]["quantities"][0], claims[0].get("whole", {})):
+        if key in entry:
+            entry[key] = value
+            return study.model_copy(update={"claims": claims})
     raise AssertionError(f"no claim has {key}")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "words"),
+    ("study", "key", "value", "words"),
     [
-        ("study", "figur2", "'figur2' is no study; the nearest is 'figure2'"),
-        ("figure", "jain2021/figure3", "'jain2021/figure3' is no figure; the nearest is 'jain2021/figure2'"),
-        ("measure", "exponent privacy n dist3", "'exponent privacy n dist3' is not measured by study"),
-        ("other_readings", "other reading", "not measured by study figure2; the nearest is 'other readings that pass'"),
+        ("figure2", "figure", "jain2021/figure3", "'jain2021/figure3' is no figure; the nearest is 'jain2021/figure2'"),
+        ("init_rates", "measured", "exponent privacy n dist3", "'exponent privacy n dist3' is not measured by study"),
+        ("figure2", "other_readings", "other reading", "figure2; the nearest is 'other readings that pass'"),
+        ("figure2", "rule", "at_mots", "'at_mots' must be one of rate, at_most, at_least, equals, digits"),
+        ("figure2", "value", "high", "'high' must be a number for this rule"),
     ],
 )
-def test_a_claim_that_names_nothing_is_named(studies, claims, key, value, words):
+def test_a_claim_that_names_nothing_is_named(studies, study, key, value, words):
     """File, claim, key, value and the nearest right name."""
-    with pytest.raises(ConfigError, match=rf"^{SOURCE}: [^:]+.*\.?{key}: ") as caught:
-        check_claims(changed(claims, key, value), SOURCE, studies)
+    with pytest.raises(ConfigError, match=rf"^config/studies/{study}\.yaml: claims\.[^:]+.*{key}: |{words}") as caught:
+        checked_claims_of(changed(studies[study], key, value), studies)
     assert words in str(caught.value)
+    assert str(caught.value).startswith(f"config/studies/{study}.yaml: claims.{studies[study].claims[0]['id']}")
 
 
-def test_only_a_claim_that_says_so_is_not_tested(studies, claims):
-    """A reason in its entry makes it NOT-TESTED; a measure that nobody makes does not."""
-    untested = {"id": "X", "place": "here", "statement": "so", "not_tested": "needs data"}
-    check_claims([*claims, untested], SOURCE, studies)
+@pytest.mark.parametrize(
+    ("ids", "order", "words"),
+    [
+        (["A", "B"], ["B"], "'A' is missing; a study decides it"),
+        (["A", "A"], ["A"], "two claims have the id 'A'"),
+        (["A-1"], ["A-1", "A-2"], "'A-2' is no claim; the nearest is 'A-1'"),
+    ],
+)
+def test_a_paper_lists_each_claim_once(ids, order, words):
+    """Its file gives the order."""
+    stated = [Claim(id=name, place="here", statement="so", not_tested="needs data") for name in ids]
+    with pytest.raises(ConfigError, match=r"^config/papers/x\.yaml: claims: ") as caught:
+        in_order(stated, order, "config/papers/x.yaml")
+    assert words in str(caught.value)
+    assert [claim.id for claim in in_order(stated[:1], ids[:1], "x")] == ids[:1]
 
 
 @pytest.mark.parametrize("key", ["axis", "response", "prediction"])

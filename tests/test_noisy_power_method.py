@@ -13,7 +13,7 @@ from privrep.data.subspace import dist2, random_subspace
 from privrep.instruments.fitting import fit
 from privrep.instruments.made_up_candidates import BAD, trials_needed
 from privrep.instruments.noisy_power_method import least_cosine, limit_noise, noisy_power_method
-from privrep.studies.power_method.measures import measures as study
+from privrep.studies.power_method import measures as study
 
 
 def silent(basis):

@@ -11,23 +11,22 @@ import pandas as pd
 import pytest
 
 from privrep.algorithms.clip_units import feature_threshold, label_threshold
-from privrep.evidence.catalogue import read_claims
 from privrep.evidence.cells import picked
+from privrep.evidence.claim_rules import Rate
 from privrep.evidence.measured import share
+from privrep.evidence.quantities import checked_claims
 from privrep.evidence.scaling import slope_weights
 from privrep.laws import jain2021
 from privrep.laws.of_cells import init_log_factor, step_log_factor
 from privrep.run.columns import columns
-from privrep.run.config import ROOT, read_config, read_study
+from privrep.run.config import read_config, read_study
 from privrep.run.grids import Cell, expand
 from privrep.run.results import cell_row
 from privrep.run.settings import Spec
-from privrep.studies.init_rates.measures import measures as init_rates
-from privrep.studies.local_convergence.measures import measures as local_convergence
-from privrep.studies.risk.measures import measures as risk
-from privrep.studies.sample_complexity.measures import measures as sample_complexity
-
-CLAIMS = ROOT / "config" / "claims"
+from privrep.studies.init_rates import measures as init_rates
+from privrep.studies.local_convergence import measures as local_convergence
+from privrep.studies.risk import measures as risk
+from privrep.studies.sample_complexity import measures as sample_complexity
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
 FEWEST = 8
@@ -62,7 +61,7 @@ def planned(cell: Cell) -> dict:
 def table(study: str) -> pd.DataFrame:
     """The planned rows of a study with what the laws expect."""
     rows = pd.DataFrame([planned(cell) for cell in expand(read_study(read_config(), study))])
-    return importlib.import_module(f"privrep.studies.{study}").with_predictions(rows)
+    return importlib.import_module(f"privrep.studies.{study}.measures").with_predictions(rows)
 
 
 def local_slope(rows: pd.DataFrame, spec: Spec) -> float:
@@ -77,11 +76,10 @@ def judged() -> list:
     config = read_config()
     specs = {(study, name): spec for study in STUDIES for name, spec in read_study(config, study).fits.items()}
     return [
-        pytest.param(claim["study"], specs[claim["study"], name], quantity, id=f"{claim['id']} {name}")
-        for claim in read_claims(CLAIMS / "jain2021.yaml")
-        for quantity in claim.get("quantities", ())
-        if quantity["rule"] == "rate"
-        and (claim["study"], name := quantity["measure"].removeprefix("exponent ")) in specs
+        pytest.param(claim.study, specs[claim.study, name], quantity, id=f"{claim.id} {name}")
+        for claim in checked_claims()["jain2021"]
+        for quantity in claim.quantities
+        if isinstance(quantity, Rate) and (claim.study, name := quantity.measured.removeprefix("exponent ")) in specs
     ]
 
 
@@ -92,9 +90,9 @@ def test_an_exponent_is_judged_on_a_grid_that_shows_it(study, spec, quantity):
     rows = table(study)
     rows = rows[rows["series"] == spec.series]
     assert rows["seed"].nunique() >= FEWEST
-    if spec.prediction and "expected" in quantity:
-        added = abs(local_slope(rows, spec) - quantity["expected"])
-        assert (added > quantity["tolerance"] / 3) == (spec.name in TOO_FAR), added
+    if spec.prediction and quantity.expected is not None:
+        added = abs(local_slope(rows, spec) - quantity.expected)
+        assert (added > quantity.tolerance / 3) == (spec.name in TOO_FAR), added
 
 
 def test_the_logarithms_are_divided_out_and_nothing_else():

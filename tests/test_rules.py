@@ -66,7 +66,13 @@ def copied_config(tmp_path, file: str, old: str, new: str):
 @pytest.mark.parametrize(
     ("file", "old", "new", "kind", "line"),
     [
-        ("claims/jain2021.yaml", "tolerance: 0.15", "tolerance: 0.5", "quantity", "/ tolerance: listed 0.15, now 0.5"),
+        (
+            "studies/init_rates.yaml",
+            "tolerance: 0.15",
+            "tolerance: 0.5",
+            "quantity",
+            "/ tolerance: listed 0.15, now 0.5",
+        ),
         (
             "studies/centaur_rates.yaml",
             "saturation: 0.4",

@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.evidence.catalogue import read_claims
+from privrep.evidence.quantities import checked_claims
 from privrep.report.captions import PLACEHOLDER, Caption, read_captions
 from privrep.report.sizes import found
 from privrep.run.config import read_config, read_study, read_yaml
@@ -124,7 +124,7 @@ def settings(study: str, scale: str) -> frozenset[float]:
     """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of all fits."""
     module = vars(importlib.import_module(f"privrep.studies.{study}.measures"))
     constants = [value for name, value in module.items() if name.isupper()]
-    study_file = read_study(config_of(scale), study).model_dump()
+    study_file = read_study(config_of(scale), study).model_dump(exclude={"claims", "scales"})
     return frozenset(numbers([study_file, constants, Window().model_dump()]))
 
 
@@ -179,10 +179,8 @@ def typed(text: str, where: str) -> list[str]:
     return [number for number in named_in(text, TYPED) if (where, number) not in ALLOWED]
 
 
-STATED = [
-    claim for paper in ("jain2021", "shen2023") for claim in read_claims(ROOT / "config" / "claims" / f"{paper}.yaml")
-]
-QUANTITIES = {quantity["quantity"] for claim in STATED for quantity in claim.get("quantities", [])}
+STATED = [claim for claims in checked_claims().values() for claim in claims]
+QUANTITIES = {quantity.quantity for claim in STATED for quantity in claim.quantities}
 CAPTIONS = {
     figure: caption
     for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))
@@ -294,14 +292,14 @@ def test_a_placeholder_that_cannot_be_filled_is_named(name, reason):
         Caption("x", "X", "{a.users}", "x.yaml").filled("accounting", None)
 
 
-@pytest.mark.parametrize("claim", [claim for claim in STATED if "quantities" in claim], ids=lambda claim: claim["id"])
+@pytest.mark.parametrize("claim", [claim for claim in STATED if claim.quantities], ids=lambda claim: claim.id)
 def test_claims_name_sizes_that_are_run(claim):
     """A size in a claim is a setting of its study at every scale at which it is judged."""
-    texts = [claim["statement"], *(quantity["quantity"] for quantity in claim["quantities"])]
-    for scale in claim["scales"]:
-        if claim["study"] not in config_of(scale).studies:
+    texts = [claim.statement, *(quantity.quantity for quantity in claim.quantities)]
+    for scale in claim.scales:
+        if claim.study not in config_of(scale).studies:
             continue
-        known = settings(claim["study"], scale)
+        known = settings(claim.study, scale)
         for text in texts:
             sizes = [number for number in named_in(text, SIZES) if number[0].isdigit()]
             assert [number for number in sizes if float(number) not in known] == [], (scale, text)

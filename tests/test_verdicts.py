@@ -13,8 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.evidence import claims, scaling
-from privrep.evidence.claims import CLAIM_COLUMNS, Exponent, explain_exponent, exponents_judged, judge, judge_exponent
+from privrep.evidence import claim_rules, scaling
+from privrep.evidence.claim_rules import Exponent, Rate
+from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
 from privrep.evidence.intervals import LEVEL
 from privrep.evidence.measured import MEASURE_COLUMNS, Measure
 from privrep.evidence.scaling import Fit, Sweep, fit, fit_measures
@@ -23,6 +24,16 @@ from privrep.run.settings import Spec, Window
 
 VALUES = np.array([1.0, 2.0, 4.0, 8.0])
 RULE = {"value": 1.0, "tolerance": 0.15}
+
+
+def rate_of(rule: dict) -> Rate:
+    """The rule of an exponent."""
+    return Rate(quantity="exponent of v", measured="exponent made up", rule="rate", **rule)
+
+
+def judge_exponent(rule: dict, found: Exponent, judged: int) -> str:
+    """Its verdict."""
+    return rate_of(rule).verdict(found, judged)
 
 
 def sweep_of(slope: float, scatter=0.05, seeds=8, values=VALUES, formula=None, name="made up", rng=None) -> Sweep:
@@ -167,7 +178,7 @@ def test_a_grid_far_from_the_law_decides_nothing():
     for slope in (0.4, 0.949, 1.6):
         far = Exponent(slope, 0.001, 8, local=0.949, expected=1.0)
         assert judge_exponent(RULE, far, 1) == "INCONCLUSIVE"
-    assert claims.explain_exponent(RULE, far, "INCONCLUSIVE").endswith("too far from the asymptotic law")
+    assert rate_of(RULE).reason(far, "INCONCLUSIVE").endswith("too far from the asymptotic law")
 
 
 def test_a_proof_that_fails_is_a_gap(as_read):
@@ -203,7 +214,7 @@ def worst_case():
         # The same numbers, computed once: they depend on the name and on the arguments alone.
         patch.setattr(Sweep, "counts", lambda self: counts[self.spec.name])
         patch.setattr(scaling, "student", quantile)
-        patch.setattr(claims, "student", quantile)
+        patch.setattr(claim_rules, "student", quantile)
 
         def one(name: str) -> Exponent:
             return exponent_of(fit(sweep_of(RULE["tolerance"], 0.2, SEEDS, formula=bent, name=name, rng=rng)), 1.0)
@@ -244,7 +255,7 @@ def claim(quantities: list[dict], **other) -> dict:
 
 
 def rate(**rule) -> dict:
-    return {"quantity": "exponent of v", "measure": "exponent made up", "rule": "rate"} | RULE | rule
+    return {"quantity": "exponent of v", "measured": "exponent made up", "rule": "rate"} | RULE | rule
 
 
 @pytest.fixture
@@ -259,7 +270,7 @@ def as_read(tmp_path):
 
 
 def judged_rows(entry: dict, measures: dict, scale: str = "default", judged: int = 1) -> list[dict]:
-    return judge([entry], "paper", measures, scale, "figures", "", judged)
+    return judge([Claim.model_validate(entry)], "paper", measures, scale, "figures", "", judged)
 
 
 def test_a_rate_becomes_a_row(as_read):
@@ -293,7 +304,7 @@ def test_a_rate_becomes_a_row(as_read):
 def test_the_reason_names_the_claim_and_the_miss(slope, rule, ending):
     """A verdict that is not RATE-EXACT says by how much and to which side."""
     found = Exponent(slope, 0.0, 8)
-    assert explain_exponent(RULE | rule, found, judge_exponent(RULE | rule, found, 1)).endswith(ending)
+    assert rate_of(RULE | rule).reason(found, judge_exponent(RULE | rule, found, 1)).endswith(ending)
 
 
 def test_a_rate_without_formula_or_expectation_has_a_plain_row(as_read):
@@ -324,7 +335,7 @@ def test_a_scale_that_is_not_listed_is_not_tested(as_read):
     assert row["reason"].startswith("needs scale default or paper, this is quick; exponent 1.998")
     assert row["corrected"] == pytest.approx(2.0, abs=0.1)
     assert judged_rows(claim([rate()]), measures, "paper")[0]["verdict"] == "VIOLATED"
-    (missing,) = judged_rows(claim([rate(measure="exponent of another")]), measures)
+    (missing,) = judged_rows(claim([rate(measured="exponent of another")]), measures)
     assert missing["verdict"] == "NOT-TESTED"
 
 
@@ -351,7 +362,7 @@ def test_too_few_points_say_so_in_the_row(as_read):
 )
 def test_equals_needs_the_whole_interval_within_the_tolerance(low, high, expected, as_read):
     """1 up to 0.2 and 1e-9 for rounding: inside, outside, or across a limit."""
-    rule = {"quantity": "constant", "measure": "c", "rule": "equals", "value": 1.0, "tolerance": 0.2 + 1e-9}
+    rule = {"quantity": "constant", "measured": "c", "rule": "equals", "value": 1.0, "tolerance": 0.2 + 1e-9}
     (row,) = judged_rows(claim([rule]), as_read([Measure("c", (low + high) / 2, low, high, 8)]))
     assert row["verdict"] == expected
     assert f"[{low:.4g}, {high:.4g}]" in row["reason"]
@@ -370,7 +381,7 @@ def test_equals_needs_the_whole_interval_within_the_tolerance(low, high, expecte
 @pytest.mark.parametrize("kind", ["identity", "experiment"])
 def test_no_number_is_inconclusive(rule, kind, as_read):
     """A measure that could not be had refutes nothing."""
-    entry = claim([{"quantity": "q", "measure": "q"} | rule], kind=kind)
+    entry = claim([{"quantity": "q", "measured": "q"} | rule], kind=kind)
     (row,) = judged_rows(entry, as_read([Measure("q", *[math.nan] * 3, 8, "one point only")]))
     assert row["verdict"] == "INCONCLUSIVE"
     assert row["reason"].endswith("(one point only)")
@@ -378,9 +389,14 @@ def test_no_number_is_inconclusive(rule, kind, as_read):
 
 def test_a_quantity_may_have_a_figure_of_its_own(as_read):
     """Its command draws that figure; the others keep the claim's."""
-    entry = claim([rate(), rate(figure="paper/own"), rate(measure="none", figure="paper/own")])
+    entry = claim([rate(), rate(figure="paper/own"), rate(measured="none", figure="paper/own")])
     rows = judge(
-        [entry], "paper", as_read(fit_measures({"made up": fit(sweep_of(1.0))})), "default", "figures", "-C a=b"
+        [Claim.model_validate(entry)],
+        "paper",
+        as_read(fit_measures({"made up": fit(sweep_of(1.0))})),
+        "default",
+        "figures",
+        "-C a=b",
     )
     assert [row["figure"] for row in rows] == ["paper/claim", "paper/own", "paper/own"]
     assert rows[0]["command"] == "snakemake -j1 figures/paper/claim.svg -C a=b"
@@ -392,14 +408,15 @@ def test_the_family_is_the_exponents_that_are_judged(as_read):
     measures = as_read(
         [Measure(name, value, value, value, 8, "", 0.1) for name, value in (("a", 1.0), ("b", 2.0), ("nan", math.nan))]
     )
-    rates = [rate(measure=name) for name in ("a", "b", "nan", "missing")]
-    other = {"quantity": "q", "measure": "a", "rule": "at_most", "value": 1.0}
+    rates = [rate(measured=name) for name in ("a", "b", "nan", "missing")]
+    other = {"quantity": "q", "measured": "a", "rule": "at_most", "value": 1.0}
     entries = [
         claim([*rates, other]),
         claim(rates, scales=["paper"]),
         claim(rates, study="another"),
-        claim([rate(measure="a")]),
+        claim([rate(measured="a")]),
     ]
+    entries = [Claim.model_validate(entry) for entry in entries]
     assert exponents_judged(entries, measures, "default") == 3
     assert exponents_judged(entries, measures, "paper") == 5
     assert exponents_judged(entries, measures, "quick") == 1

@@ -216,29 +216,28 @@ def test_a_caption_reruns_no_measure_and_no_figure(finished):
     """The page alone reads it. An advice or a tolerance is read by the verdicts, too."""
     old = "Signs as before; dotted: the law F2."
     assert planned(finished, "config/studies/init_rates.yaml", old, f"{old} A comma, more.") == {"render_report"}
-    assert planned(finished, "config/claims/jain2021.yaml", "tolerance: 0.15", "tolerance: 0.14") == JUDGED
+    assert planned(finished, "config/studies/init_rates.yaml", "tolerance: 0.15", "tolerance: 0.14") == JUDGED
 
 
 def test_a_claimed_exponent_reruns_its_figures_alone(finished):
     """It is drawn, and decides no number."""
-    text = (finished / "config/claims/jain2021.yaml").read_text()
-    line = next(line for line in text.splitlines() if "measure: exponent privacy n dist2" in line)
-    again = planned(finished, "config/claims/jain2021.yaml", line, line.replace("value: -1", "value: -0.9"))
+    text = (finished / "config/studies/init_rates.yaml").read_text()
+    line = next(line for line in text.splitlines() if "measured: exponent privacy n dist2" in line)
+    again = planned(finished, "config/studies/init_rates.yaml", line, line.replace("value: -1", "value: -0.9"))
     assert again == JUDGED | {"plot_init_rates"}
 
 
 def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(finished):
     """And changes the measures: the fits of a run are those that it resolved, not those of the study's file."""
-    again = planned(
-        finished, "config/scales/tiny.yaml", "  init_rates:\n", "  init_rates:\n    window: {points: 2, span: 2}\n"
-    )
+    scale, window = "  tiny:\n", "  tiny:\n    window: {points: 2, span: 2}\n"
+    again = planned(finished, "config/studies/init_rates.yaml", scale, window)
     assert {"measure_init_rates", "plot_init_rates"} <= again <= JUDGED | {"measure_init_rates", "plot_init_rates"}
-    measures, overlay = "results/tiny/init_rates/measures.csv", finished / "config" / "scales" / "tiny.yaml"
-    before, text = (finished / measures).read_text(), overlay.read_text()
-    overlay.write_text(text.replace("  init_rates:\n", "  init_rates:\n    window: {points: 2, span: 2}\n"))
+    measures, settings = "results/tiny/init_rates/measures.csv", finished / "config" / "studies" / "init_rates.yaml"
+    before, text = (finished / measures).read_text(), settings.read_text()
+    settings.write_text(text.replace(scale, window))
     snakemake(finished, "-j1", measures)
     after = (finished / measures).read_text()
-    overlay.write_text(text)
+    settings.write_text(text)
     snakemake(finished, "-j2", "all")
     rows = [{line.split(",")[0]: line for line in table.splitlines()} for table in (before, after)]
     assert rows[0].keys() == rows[1].keys()
@@ -250,9 +249,9 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(finished)
     ("path", "old", "new", "message"),
     [
         (
-            "config/claims/jain2021.yaml",
-            "measure: exponent privacy n dist2",
-            "measure: exponent privacy nn dist2",
+            "config/studies/init_rates.yaml",
+            "measured: exponent privacy n dist2",
+            "measured: exponent privacy nn dist2",
             "'exponent privacy nn dist2' is not measured by study init_rates; the nearest is 'exponent privacy n dist2'",
         ),
         (
@@ -279,7 +278,7 @@ def test_a_name_of_nothing_stops_before_any_job(tmp_path, path, old, new, messag
 def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
     """When simulations are new and when they have changed; what was written before stays."""
     folder = copy_project(tmp_path / "copy")
-    scale, settings = folder / "config/scales/tiny.yaml", folder / "results/tiny/figure2/shards.json"
+    scale, settings = folder / "config/studies/figure2.yaml", folder / "results/tiny/figure2/shards.json"
     text = scale.read_text()
     broken = text.replace("ridge:     {penalty: [1], seed: 2}", "ridge:     {penalty: [-1], seed: 2}")
     assert broken != text

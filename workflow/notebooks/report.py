@@ -33,6 +33,7 @@ from privrep.report.findings import (
     tradeoff,
 )
 from privrep.report.run_tables import Run
+from privrep.run.config import read_papers
 
 run = Run.load()
 
@@ -59,7 +60,7 @@ def section(study: str, findings) -> None:
 # %%
 show(run_record.masthead(run.provenance))
 say(tradeoff.headline(run), summary.summary(run.claims, run.errata))
-show(summary.tally(run.claims), papers.papers(run.claims["paper"]), summary.scale_note(run.scale, run.claims))
+show(summary.tally(run.claims), papers.papers(read_papers()), summary.scale_note(run.scale, run.claims))
 
 # %% [markdown]
 # ## How to read a verdict

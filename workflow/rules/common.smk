@@ -10,9 +10,15 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from privrep.evidence import quantities as names
-from privrep.run.config import ConfigError, check_config, read_study, read_yaml, run_name
-from privrep.run.resolved import write_resolved
+from privrep.evidence import quantities
+from privrep.run.config import (
+    ConfigError,
+    check_config,
+    read_study,
+    read_yaml,
+    run_name,
+)
+from privrep.run.resolved import spelled, write_if_changed, write_resolved
 from privrep.algorithms.method import ROOMS
 
 try:
@@ -21,11 +27,22 @@ try:
     CONFIG = check_config(config)
     STUDIES = {name: read_study(CONFIG, name) for name in CONFIG.studies}
     for study in STUDIES.values():
-        names.check_fits(study)
-    CLAIMS = names.checked_claims()
+        quantities.check_fits(study)
+    CLAIMS = quantities.checked_claims()
     RUN = run_name(CONFIG)
     for name, study in STUDIES.items():
-        write_resolved(Path("results", RUN, name), study, CONFIG, CLAIMS[study.paper])
+        write_resolved(
+            Path("results", RUN, name), study, CONFIG, quantities.measured(study)
+        )
+    write_if_changed(
+        Path("results", RUN, "claims.json"),
+        spelled(
+            {
+                paper: [claim.model_dump(exclude_unset=True) for claim in claims]
+                for paper, claims in CLAIMS.items()
+            }
+        ),
+    )
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -161,7 +178,7 @@ def check_findings():
     }
     entries = [
         path
-        for folder in ("claims", "studies")
+        for folder in ("papers", "studies")
         for path in sorted(Path("config", folder).glob("*.yaml"))
     ]
     code = code_of("check_findings", *modules.values())

@@ -54,7 +54,7 @@ for study in STUDIES:
 
 rule check_errata:
     input:
-        texts="config/claims/errata.yaml",
+        texts="config/errata.yaml",
         code=code_of("check_errata"),
     output:
         f"{REPORTS}/errata.csv",
@@ -73,7 +73,7 @@ rule check_errata:
 
 rule judge_claims:
     input:
-        claims=expand("config/claims/{paper}.yaml", paper=STUDIES_OF_PAPER),
+        claims=f"results/{RUN}/claims.json",
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
         code=code_of("judge_claims"),
     output:

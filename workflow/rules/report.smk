@@ -20,7 +20,7 @@ rule write_provenance:
     resources:
         mem_mb=TABLE_MB,
     params:
-        config=json.dumps(dict(config)),
+        config=json.dumps({**config, "studies": list(STUDIES)}),
         jobs=job_benchmarks(),
     shell:
         "python workflow/scripts/write_provenance.py --config {params.config:q} --timings {input.timings}"
@@ -33,6 +33,7 @@ rule render_report:
         errata=rules.check_errata.output,
         provenance=rules.write_provenance.output,
         studies=expand("config/studies/{study}.yaml", study=STUDIES),
+        papers=sorted(str(path) for path in Path("config/papers").glob("*.yaml")),
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
         cells=expand(f"{RESULTS}/{{study}}/cells.csv", study=SIMULATED),
         figures=figure_files(*STUDIES),

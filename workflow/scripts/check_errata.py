@@ -11,7 +11,7 @@ from privrep.run.csv_tables import write_rows
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", required=True, type=Path, help="config/claims/errata.yaml")
+    parser.add_argument("--texts", required=True, type=Path, help="config/errata.yaml")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     rows = []

@@ -1,18 +1,19 @@
-"""Judge every claim: config/claims and the measured quantities of all studies give reports/claims.csv."""
+"""Judge every claim: the claims of all papers and the measured quantities of all studies give reports/claims.csv."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
-from privrep.evidence.catalogue import read_claims
-from privrep.evidence.claims import CLAIM_COLUMNS, exponents_judged, judge
+from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
 from privrep.run.config import ConfigError
 from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.settings import checked
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--claims", required=True, nargs="+", type=Path, help="config/claims/<paper>.yaml")
+    parser.add_argument("--claims", required=True, type=Path, help="paper -> claims, see workflow/rules/common.smk")
     parser.add_argument("--measures", required=True, nargs="+", type=Path, help="<study>/measures.csv")
     parser.add_argument("--scale", required=True)
     parser.add_argument("--figures", required=True, help="folder of all figures")
@@ -22,10 +23,11 @@ def main() -> None:
     measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in args.measures}
     rows = []
     try:
-        claims = {path.stem: read_claims(path) for path in args.claims}
+        stated = json.loads(args.claims.read_text())
+        claims = {paper: [checked(Claim, claim, paper) for claim in entries] for paper, entries in stated.items()}
         judged = exponents_judged([claim for paper in claims.values() for claim in paper], measures, args.scale)
-        for paper, stated in claims.items():
-            rows += judge(stated, paper, measures, args.scale, args.figures, args.options, judged)
+        for paper, entries in claims.items():
+            rows += judge(entries, paper, measures, args.scale, args.figures, args.options, judged)
     except ConfigError as error:
         sys.exit(f"judge_claims.py: {error}")
     write_rows(args.output, rows, CLAIM_COLUMNS)

@@ -6,8 +6,8 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from privrep.evidence.claims import NEGATIVE, SEVERITIES
 from privrep.evidence.confirmation import agreement, changed, revised_since, spelled
+from privrep.evidence.verdicts import ACCUSING, SEVERITIES
 from privrep.run.csv_tables import read_rows
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
@@ -43,7 +43,7 @@ def measured_block(claims: list[dict]) -> str:
         "| claim | severity | printed | measured | what to do |",
         "|---|---|---|---|---|",
     ]
-    accused = [row for row in claims if row["verdict"] in NEGATIVE]
+    accused = [row for row in claims if row["verdict"] in ACCUSING]
     for row in sorted(accused, key=lambda row: [*SEVERITIES, ""].index(row["severity"])):
         found = f"{row['quantity']}: {spelled(row)}, claimed {row['claimed']}; {row['verdict']}"
         lines.append(

@@ -1,6 +1,6 @@
 """A demonstration for every erratum: a few lines that would give another answer if the printed version were right.
 
-The texts stand in config/claims/errata.yaml under the same ids.
+The texts stand in config/errata.yaml under the same ids.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from scipy import stats
 
 from privrep.evidence.intervals import LEVEL, student
+from privrep.evidence.verdicts import Verdict
 
 USED_SEEDS = (20211206, 7)
 """Master seeds on which results were seen during development: the default one and that of `make all SEED=7`."""
@@ -104,7 +105,7 @@ def shifted(row: dict, prefix: str = "") -> tuple[float, float, float]:
 
 def _why_left_out(first: dict, second: dict) -> str:
     """Why a row is the same on every seed; empty where it could differ."""
-    if first["verdict"] == second["verdict"] == "NOT-TESTED":
+    if first["verdict"] == second["verdict"] == Verdict.NOT_TESTED:
         return "not tested"
     exact = not int(first["seeds"] or 0) or first.get("basis") in NO_SAMPLING
     return "arithmetic" if exact and all(first[name] == second[name] for name in ("measured", "verdict")) else ""

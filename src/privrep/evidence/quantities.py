@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from privrep.evidence.catalogue import claim_files, read_claims
+from privrep.evidence.claims import Claim
 from privrep.run.columns import study_columns
-from privrep.run.config import ROOT, read_config, read_study, study_names
-from privrep.run.settings import ConfigError, Study, misnamed
+from privrep.run.config import ROOT, read_config, read_papers, read_study, study_names
+from privrep.run.settings import ConfigError, Study, checked, misnamed
 
 
 def values(study: Study, place: str) -> list[str]:
@@ -62,48 +62,73 @@ def check_fits(study: Study) -> None:
                 raise ConfigError(f"config/studies/{study.study}.yaml: fits.{name}.{key}: {what}")
 
 
-def checked_claims(root: Path = ROOT) -> dict[str, list[dict]]:
-    """Paper -> its claims, after `check_claims`. Names are those of the studies' own files, since one file of claims serves all scales.
+def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
+    """Paper -> its claims in their order, after `check_claim`. Names are those of the studies' own files, since the claims of one file serve
+    all scales.
 
     Raises
     ------
     ConfigError
-        If a claim names nothing, or if a study's file does not fit its model.
+        If a claim names nothing, if a paper's list does not have each claim once, or if a file does not fit its model.
     """
     config = read_config(root=root)
     studies = {name: read_study(config, name, root) for name in study_names(root)}
     found = {}
-    for path in claim_files(root):
-        found[path.stem] = read_claims(path)
-        check_claims(found[path.stem], f"config/claims/{path.name}", studies)
+    for paper, about in read_papers(root).items():
+        source = f"config/papers/{paper}.yaml"
+        claims = [checked(Claim, claim, f"{source}: not_tested") for claim in about.not_tested]
+        for study in (study for study in studies.values() if study.paper == paper):
+            claims += checked_claims_of(study, studies)
+        found[paper] = in_order(claims, about.claims, source)
     return found
 
 
-def check_claims(claims: list[dict], source: str, studies: dict[str, Study]) -> None:
-    """Raise ConfigError unless every claim that is tested names a study, a figure and quantities that exist.
+def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
+    """The claims that a study decides."""
+    source = f"config/studies/{study.study}.yaml: claims"
+    claims = [
+        checked(Claim, {**claim, "study": study.study}, f"{source}.{claim.get('id', '?')}") for claim in study.claims
+    ]
+    for claim in claims:
+        check_claim(claim, source, study, [figure for one in studies.values() for figure in one.figures])
+    return claims
 
-    Parameters
-    ----------
-    studies : all studies at the default scale, by name.
+
+def in_order(claims: list[Claim], order: Collection[str], source: str) -> list[Claim]:
+    """The claims as a paper's file lists them.
+
+    Raises
+    ------
+    ConfigError
+        If one is not listed, listed and not there, or there twice.
     """
-    figures = [figure for study in studies.values() for figure in study.figures]
-    names = {name: measured(study) for name, study in studies.items()}
+    by_id = {claim.id: claim for claim in claims}
+    ids = [claim.id for claim in claims]
+    for name in ids:
+        if name not in order:
+            raise ConfigError(f"{source}: claims: {name!r} is missing; a study decides it")
+        if ids.count(name) > 1:
+            raise ConfigError(f"{source}: claims: two claims have the id {name!r}")
+    for name in order:
+        if name not in by_id:
+            raise ConfigError(f"{source}: claims: {misnamed(name, 'no claim', ids)}")
+    return [by_id[name] for name in order]
+
+
+def check_claim(claim: Claim, source: str, study: Study, figures: Collection[str]) -> None:
+    """Raise ConfigError unless a claim names figures and quantities that exist."""
 
     def check(place: str, value: str, what: str, known: Collection[str]) -> None:
         if value not in known:
-            raise ConfigError(f"{source}: {place}: {misnamed(value, what, known)}")
+            raise ConfigError(f"{source}.{claim.id}.{place}: {misnamed(value, what, known)}")
 
-    for claim in claims:
-        if "not_tested" in claim:
-            continue
-        check(f"{claim['id']}.study", claim["study"], "no study", list(names))
-        known, what = names[claim["study"]], f"not measured by study {claim['study']}"
-        check(f"{claim['id']}.figure", claim["figure"], "no figure", figures)
-        if "whole" in claim:
-            check(f"{claim['id']}.whole.other_readings", claim["whole"]["other_readings"], what, known)
-        for quantity in claim["quantities"]:
-            place = f"{claim['id']}.quantities.{quantity['quantity']}"
-            check(f"{place}.figure", quantity.get("figure", claim["figure"]), "no figure", figures)
-            for key in ("measure", "or_measure"):
-                if key in quantity:
-                    check(f"{place}.{key}", quantity[key], what, known)
+    known, what = measured(study), f"not measured by study {study.study}"
+    check("figure", claim.figure, "no figure", figures)
+    if claim.whole:
+        check("whole.other_readings", claim.whole.other_readings, what, known)
+    for quantity in claim.quantities:
+        place = f"quantities.{quantity.quantity}"
+        check(f"{place}.figure", quantity.figure or claim.figure, "no figure", figures)
+        check(f"{place}.measured", quantity.measured, what, known)
+        if getattr(quantity, "or_measured", ""):
+            check(f"{place}.or_measured", quantity.or_measured, what, known)

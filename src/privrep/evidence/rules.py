@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from privrep.run.config import ROOT, read_config, read_study, read_yaml
+from privrep.run.config import ROOT, read_config, read_papers, read_study, read_yaml
 from privrep.run.settings import Window
 
 RULE_COLUMNS = ("kind", "where", "name", "key", "value", "reason")
@@ -28,9 +28,16 @@ COMMAND = "python workflow/scripts/list_rules.py --write tests/reference/rules.c
 
 TEXTS = ("id", "place", "statement", "figure", "printed", "advice", "quantity", "quantities")
 """Fields of claims that decide no verdict, or that name the row."""
-JUDGING = ("evidence.claims", "evidence.intervals", "evidence.measured", "evidence.scaling")
+JUDGING = (
+    "evidence.claim_rules",
+    "evidence.claims",
+    "evidence.verdicts",
+    "evidence.intervals",
+    "evidence.measured",
+    "evidence.scaling",
+)
 """Modules whose constants are all listed, as are those of the studies."""
-NO_RULES = ("STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
+NO_RULES = ("GROUPS", "STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
 """Constants of these modules that decide nothing: names and columns of tables, and from where on a number is shown."""
 FURTHER = (
     ("instruments.user_search", "PRECISION"),
@@ -77,10 +84,14 @@ def _flat(content: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 def claim_rules(root: Path) -> Iterator[dict]:
     """Whatever fields the claims and their quantities have, but for their texts."""
-    for path in sorted((root / "config" / "claims").glob("*.yaml")):
-        for claim in read_yaml(path).get("claims", []):
-            where = f"{path.stem} {claim['id']}"
-            yield from (_row("claim", where, "", key, value) for key, value in _flat(claim))
+    for paper, about in read_papers(root).items():
+        stated = [(claim, {}) for claim in about.not_tested]
+        for study in about.chapters:
+            claims = read_yaml(root / "config" / "studies" / f"{study}.yaml").get("claims", [])
+            stated += [(claim, {"study": study}) for claim in claims]
+        for claim, decided in sorted(stated, key=lambda one: about.claims.index(one[0]["id"])):
+            where = f"{paper} {claim['id']}"
+            yield from (_row("claim", where, "", key, value) for key, value in _flat(claim | decided))
             for quantity in claim.get("quantities", []):
                 for key, value in _flat(quantity):
                     yield _row("quantity", where, quantity["quantity"], key, value)

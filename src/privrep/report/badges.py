@@ -1,59 +1,23 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""The words of the verdicts: what they mean, how they look, and which one a claim as a whole has."""
+"""Verdicts as labels, and which one a claim as a whole has."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import pandas as pd
 
-
-@dataclass(frozen=True)
-class Word:
-    """A verdict: its mood (for colour), a sign that needs no colour, and what it means."""
-
-    mood: str
-    sign: str
-    meaning: str
-
-
-VERDICTS = {
-    "RATE-EXACT": Word(
-        "good",
-        "✓",
-        "The interval of the exponent lies within the tolerance of the claimed one: ± 0.15, for risks ± 0.30.",
-    ),
-    "LOOSE": Word("fair", "↓", "The error grows more slowly than the upper bound allows."),
-    "VIOLATED": Word("bad", "✗", "The error grows faster than the upper bound allows."),
-    "INCONCLUSIVE": Word("open", "?", "The interval lies on both sides of the limit, or there is none."),
-    "HOLDS": Word("good", "✓", "The identity, inequality or arithmetic is right as printed."),
-    "FALSE-AS-PRINTED": Word("bad", "✗", "It is wrong as printed; a corrected statement is given."),
-    "PROOF-GAP": Word("open", "∅", "A step does not follow as printed; the statement may hold."),
-    "REPRODUCED": Word("good", "✓", "The experiment gives what the paper says."),
-    "PARTIAL": Word("fair", "~", "Some of it, or only in another reading of the set-up."),
-    "NOT-REPRODUCED": Word("bad", "✗", "The result differs, in every reading that was tried."),
-    "SURROGATE": Word("none", "≈", "A stand-in for the paper's experiment: it decides nothing about that."),
-    "LIMIT": Word("none", "⊣", "Beyond what the paper states: there it ends. No fault of the paper."),
-    "NOT-TESTED": Word("none", "–", "Not run, at too small a scale, or without its data; the reason is given."),
-}
-"""All verdicts. A result that has another one is an error."""
-
-KINDS = {
-    "Rates": ("RATE-EXACT", "LOOSE", "VIOLATED", "INCONCLUSIVE"),
-    "Statements": ("HOLDS", "FALSE-AS-PRINTED", "PROOF-GAP"),
-    "Experiments": ("REPRODUCED", "PARTIAL", "NOT-REPRODUCED", "SURROGATE"),
-    "Any claim": ("LIMIT", "NOT-TESTED"),
-}
+from privrep.evidence.verdicts import GROUPS, Verdict
 
 MOODS = ("good", "fair", "open", "bad", "none")
 
 
 def by_mood(words: Iterable[str]) -> list[str]:
     """Verdicts from agreement to no test."""
-    return sorted(words, key=lambda word: (MOODS.index(VERDICTS[word].mood), list(VERDICTS).index(word)))
+    order = list(Verdict)
+    return sorted(words, key=lambda word: (MOODS.index(Verdict(word).mood), order.index(word)))
 
 
 def badge(verdict: str) -> str:
@@ -62,12 +26,10 @@ def badge(verdict: str) -> str:
     Raises
     ------
     ValueError
-        If the word is not in `VERDICTS`.
+        If there is no such verdict.
     """
-    if verdict not in VERDICTS:
-        raise ValueError(f"{verdict!r} is not a verdict; it must be one of {', '.join(VERDICTS)}")
-    word = VERDICTS[verdict]
-    return f'<span class="badge {word.mood}"><span aria-hidden="true">{word.sign}</span> {verdict}</span>'
+    verdict = Verdict(verdict)
+    return f'<span class="badge {verdict.mood}"><span aria-hidden="true">{verdict.sign}</span> {verdict}</span>'
 
 
 def tally_line(verdicts: Iterable[str]) -> str:
@@ -79,8 +41,8 @@ def tally_line(verdicts: Iterable[str]) -> str:
 def verdict_guide() -> str:
     """What each verdict means, by kind of claim."""
     groups = []
-    for kind, words in KINDS.items():
-        entries = "".join(f"<dt>{badge(word)}</dt><dd>{VERDICTS[word].meaning}</dd>" for word in words)
+    for kind, words in GROUPS.items():
+        entries = "".join(f"<dt>{badge(word)}</dt><dd>{word.meaning}</dd>" for word in words)
         groups.append(f"<div><p>{kind}</p><dl>{entries}</dl></div>")
     return f'<div class="guide">{"".join(groups)}</div>'
 
@@ -94,7 +56,7 @@ def verdict_of(claims: pd.DataFrame, claim: str) -> str:
     if len(whole):
         return whole["verdict"].iloc[0]
     order = ["bad", "open", "none", "fair", "good"]
-    return min(rows["verdict"], key=lambda word: order.index(VERDICTS[word].mood))
+    return min(rows["verdict"], key=lambda word: order.index(Verdict(word).mood))
 
 
 def claim_anchor(claim: str) -> str:

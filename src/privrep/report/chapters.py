@@ -17,8 +17,9 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
+from privrep.evidence.verdicts import Verdict
 from privrep.report import spelling
-from privrep.report.badges import VERDICTS, claim_anchor, tally_line, verdict_line
+from privrep.report.badges import claim_anchor, tally_line, verdict_line
 from privrep.report.run_tables import Measures, NotMeasured, Run
 from privrep.report.sizes import found, sizes, spelled
 from privrep.run.config import ROOT
@@ -98,8 +99,8 @@ class Words:
 
     def judged(self, claim: str, verdict: str, *quantities: str) -> bool:
         """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
-        if verdict not in VERDICTS:
-            raise ConfigError(misnamed(verdict, "no verdict", list(VERDICTS)))
+        if verdict not in list(Verdict):
+            raise ConfigError(misnamed(verdict, "no verdict", list(Verdict)))
         return self.run.judged(claim, verdict, *quantities)
 
     def verdict(self, claim: str) -> str:

@@ -8,6 +8,7 @@ from math import isfinite
 
 import pandas as pd
 
+from privrep.evidence.verdicts import Verdict
 from privrep.report.badges import badge, by_mood, claim_anchor
 from privrep.report.html_pieces import command_line, scrolling
 from privrep.report.pictures import anchor
@@ -89,7 +90,7 @@ def _quantity_row(row: dict, brief: bool) -> str:
             f', <span class="corrected">corrected {number(row["corrected"])}</span>' if abs(shift) > SHOWN_SHIFT else ""
         )
     if row["rule"] == "all_hold":
-        measured = "" if row["verdict"] == "NOT-TESTED" else f"{measured} hold"
+        measured = "" if row["verdict"] == Verdict.NOT_TESTED else f"{measured} hold"
     reason = _reason(row)
     own_line = not brief and len(reason) > LONG_REASON
     cells = {

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import pandas as pd
 
-from privrep.evidence.claims import SEVERITIES
+from privrep.evidence.verdicts import SEVERITIES
 from privrep.report.html_pieces import table
 from privrep.report.spelling import typeset
-
-PAPERS = {
-    "jain2021": "P. Jain, J. K. Rush, A. Smith, S. Song, A. Thakurta: "
-    "<cite>Differentially Private Model Personalization</cite>. NeurIPS 2021.",
-    "shen2023": "Z. Shen, J. Ye, A. Kang, H. Hassani, R. Shokri: "
-    "<cite>Share Your Representation Only: Guaranteed Improvement of the Privacy-Utility Tradeoff in Federated "
-    "Learning</cite>. ICLR 2023.",
-}
+from privrep.run.settings import Paper
 
 
-def papers(names: Iterable[str]) -> str:
+def papers(about: Mapping[str, Paper]) -> str:
     """What the papers are, in the order given."""
-    entries = "".join(f"<dt><code>{name}</code></dt><dd>{PAPERS.get(name, '')}</dd>" for name in dict.fromkeys(names))
+    entries = "".join(
+        f"<dt><code>{name}</code></dt><dd>{html.escape(f'{paper.authors}: ')}<cite>{html.escape(paper.title)}</cite>. {html.escape(paper.venue)}.</dd>"
+        for name, paper in about.items()
+    )
     return f'<dl class="papers">{entries}</dl>'
 
 

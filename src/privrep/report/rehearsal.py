@@ -17,7 +17,7 @@ import pandas as pd
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
 from privrep.evidence.measured import MEASURE_COLUMNS
 from privrep.evidence.quantities import checked_claims, measured
-from privrep.report.badges import VERDICTS
+from privrep.evidence.verdicts import Verdict
 from privrep.report.captions import read_captions
 from privrep.report.chapters import text
 from privrep.report.run_tables import Measures, Run, listed
@@ -45,7 +45,7 @@ class Rehearsal(Run):
         object.__setattr__(self, "agrees", agrees)
 
     def judged(self, claim: str, word: str, *quantities: str) -> bool:
-        for name, what, known in ((claim, "no claim", self.claims["id"].unique()), (word, "no verdict", VERDICTS)):
+        for name, what, known in ((claim, "no claim", self.claims["id"].unique()), (word, "no verdict", list(Verdict))):
             if name not in known:
                 raise ConfigError(misnamed(name, what, list(known)))
         super().judged(claim, word, *quantities)

@@ -114,9 +114,9 @@ def listed(study: str) -> tuple[str, ...]:
 def deciding() -> dict[tuple[str, str], str]:
     """Study and measured quantity -> id of the first claim that it decides."""
     found: dict[tuple[str, str], str] = {}
-    for claim in (claim for claims in checked_claims().values() for claim in claims if "quantities" in claim):
-        for quantity in claim["quantities"]:
-            found.setdefault((claim["study"], quantity["measure"]), claim["id"])
+    for claim in (claim for claims in checked_claims().values() for claim in claims):
+        for quantity in claim.quantities:
+            found.setdefault((claim.study, quantity.measured), claim.id)
     return found
 
 

@@ -8,8 +8,8 @@ import html
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.claims import NEGATIVE, SEVERITIES
-from privrep.report.badges import VERDICTS, badge, by_mood, claim_anchor
+from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
+from privrep.report.badges import badge, by_mood, claim_anchor
 from privrep.report.html_pieces import command_line, table
 from privrep.report.spelling import count, interval, listing, plural, sentence, typeset
 
@@ -22,7 +22,7 @@ NARROWER = (2 / 3, 1 / 3)
 def evidence(claims: pd.DataFrame) -> pd.DataFrame:
     """The rows that say something about a paper: its own statements, but for what holds by construction and what sums others up."""
     own = (claims["whose"] == "paper") & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
-    return claims[own & (claims["verdict"] != "SURROGATE")]
+    return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
 
 
 def tally(claims: pd.DataFrame) -> str:
@@ -43,7 +43,7 @@ def not_counted(claims: pd.DataFrame) -> str:
         "corrections of ours": (claims["whose"] == "correction").sum(),
         "laws and limits of ours": (claims["whose"] == "ours").sum(),
         "what holds by construction": ((claims["whose"] == "paper") & (claims["basis"] == "definition")).sum(),
-        "what rests on a stand-in": ((claims["whose"] == "paper") & (claims["verdict"] == "SURROGATE")).sum(),
+        "what rests on a stand-in": ((claims["whose"] == "paper") & (claims["verdict"] == Verdict.SURROGATE)).sum(),
     }
     parts = [f"{words} ({count(int(rows))})" for words, rows in left.items() if rows]
     return f"Not counted here: {listing(parts)}." if parts else ""
@@ -58,7 +58,7 @@ def summary(claims: pd.DataFrame, errata: pd.DataFrame) -> str:
         f"measured, in {plural(len(rows), 'quantity', 'quantities')}. Each verdict is computed from a measured "
         "number, its interval and a rule in the configuration; rules were revised during development, see below."
     ]
-    moods = rows["verdict"].map(lambda word: VERDICTS[word].mood).value_counts()
+    moods = rows["verdict"].map(lambda word: Verdict(word).mood).value_counts()
     phrases = {
         "good": ("agrees with the paper", "agree with the paper"),
         "fair": ("agrees in part", "agree in part"),
@@ -83,7 +83,7 @@ def summary(claims: pd.DataFrame, errata: pd.DataFrame) -> str:
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
     """The exponents that agree, with the distance of the far end of their corrected interval from the claimed exponent."""
-    rows = claims[(claims["rule"] == "rate") & (claims["verdict"] == "RATE-EXACT")]
+    rows = claims[(claims["rule"] == "rate") & (claims["verdict"] == Verdict.RATE_EXACT)]
     names = ("measured", "corrected", "ci_low", "ci_high", "claimed", "tolerance")
     measured, corrected, low, high, claimed, tolerance = (pd.to_numeric(rows[name]) for name in names)
     shift = corrected - measured
@@ -113,7 +113,7 @@ def equivalence(claims: pd.DataFrame) -> str:
 
 def accusations(claims: pd.DataFrame) -> str:
     """What does not hold as printed: one line for an error, the gravest first."""
-    rows = claims[claims["verdict"].isin(NEGATIVE)]
+    rows = claims[claims["verdict"].isin(ACCUSING)]
     order = {letter: rank for rank, letter in enumerate(SEVERITIES)}
     rows = rows.assign(rank=rows["severity"].map(order).fillna(len(order))).sort_values("rank", kind="stable")
     lines = [
@@ -137,10 +137,10 @@ def scale_note(scale: str, claims: pd.DataFrame) -> str:
     """A visible note when the run is smaller than the claims; nothing at full scale."""
     if scale in FULL_SCALES:
         return ""
-    waiting = int((claims["verdict"] == "NOT-TESTED").sum())
+    waiting = int((claims["verdict"] == Verdict.NOT_TESTED).sum())
     return (
         f'<aside class="note"><p><b>This is a run at scale “{html.escape(scale)}”</b>, smaller than the paper’s. '
         f"Verdicts that need the full size are not tested at this scale: {plural(waiting, 'row reads', 'rows read')} "
-        f"{badge('NOT-TESTED')}. The numbers below describe this run alone. {command_line('snakemake -j8 all')} "
+        f"{badge(Verdict.NOT_TESTED)}. The numbers below describe this run alone. {command_line('snakemake -j8 all')} "
         "runs the full size.</p></aside>"
     )

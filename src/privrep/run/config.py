@@ -1,6 +1,6 @@
 """Configuration: read, merge, check, and say in one sentence what is wrong.
 
-A study is config/studies/<name>.yaml with the overrides of the chosen scale merged in. Everything is checked before
+A study is config/studies/<name>.yaml with what differs at the chosen scale merged in. Everything is checked before
 any job starts: types and names by the models of `privrep.run.settings`, ranges and feasibility by building every cell. A job reads
 the settings that the run resolved for it, never these files.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from privrep.run.settings import ConfigError, RunConfig, Study, checked, misnamed
+from privrep.run.settings import ConfigError, Paper, RunConfig, Study, checked, misnamed
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -64,6 +64,17 @@ def study_names(root: Path = ROOT) -> list[str]:
     return sorted(path.stem for path in (root / "config" / "studies").glob("*.yaml"))
 
 
+def read_papers(root: Path = ROOT) -> dict[str, Paper]:
+    """The papers by name, in alphabetical order."""
+    paths = sorted((root / "config" / "papers").glob("*.yaml"))
+    return {path.stem: checked(Paper, read_yaml(path), f"config/papers/{path.name}") for path in paths}
+
+
+def chapters(root: Path = ROOT) -> list[str]:
+    """All studies in the order of the report."""
+    return [study for paper in read_papers(root).values() for study in paper.chapters]
+
+
 def read_config(overlays: list[Path] = (), master_seed: int | None = None, root: Path = ROOT) -> RunConfig:
     """config/config.yaml with overlay files merged in, and another master seed where one is given, checked."""
     config = read_yaml(root / "config" / "config.yaml")
@@ -83,6 +94,7 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
         If it is not complete, has an unknown key, or names a study that has no file.
     """
     source = f"config/config.yaml (scale {config.get('scale', '?')})"
+    config = {"studies": chapters(root)} | config
     checked_config, known = checked(RunConfig, config, source), study_names(root)
     for key in ("studies", "overrides"):
         for name in getattr(checked_config, key):
@@ -92,21 +104,34 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
 
 
 def read_study(config: RunConfig, name: str, root: Path = ROOT) -> Study:
-    """The settings of one study with the overrides of the scale merged in.
+    """The settings of one study, with what differs at the scale and in `config.overrides` merged in.
 
     Raises
     ------
     ConfigError
-        If they do not fit the model, or if an override names a grid, series or fit that the study does not have.
+        If they do not fit the model, if the study is no chapter of a paper, or if a grid, series or fit is overridden that it does not have.
     """
     source = f"config/studies/{name}.yaml"
-    content, overrides = read_yaml(root / source), config.overrides.get(name, {})
+    content = read_yaml(root / source)
+    overrides = {f"{source}: scales.{scale}": part for scale, part in content.get("scales", {}).items()}
+    overrides[f"scale {config.scale}: overrides.{name}"] = config.overrides.get(name, {})
+    for where, part in overrides.items():
+        _check_parts(part, content, where, source)
+    papers = [paper for paper, about in read_papers(root).items() if name in about.chapters]
+    if not papers:
+        raise ConfigError(f"{source}: no file of config/papers has {name!r} among its chapters")
+    for part in (content.get("scales", {}).get(config.scale, {}), config.overrides.get(name, {})):
+        content = merge(content, part)
+    return checked(Study, content | {"paper": papers[0]}, source)
+
+
+def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) -> None:
+    """Raise ConfigError if a grid, series or fit is overridden that the study does not have."""
     for part in ("grids", "series", "fits"):
         for key in overrides.get(part) or ():
             if key not in content.get(part, {}):
                 what = misnamed(key, f"not in {part} of {source}", list(content.get(part, {})))
-                raise ConfigError(f"scale {config.scale}: overrides.{name}.{part}: {what}")
-    return checked(Study, merge(content, overrides), source)
+                raise ConfigError(f"{where}.{part}: {what}")
 
 
 def run_name(config: RunConfig) -> str:

@@ -257,16 +257,19 @@ class Figure(Model):
 class Study(Simulation, Analysis):
     """config/studies/<study>.yaml with the overrides of a scale merged in.
 
-    figures : by id, in the order of the page.
+    paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
     columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures beside its fits, see
-    `privrep.evidence.quantities`. against : study to whose options this one is held.
+    `privrep.evidence.quantities`. against : study to whose options this one is held. scales : scale -> what differs there.
+    claims : what the study decides, models in `privrep.evidence.claims`.
     """
 
-    paper: Literal["jain2021", "shen2023", "comparison", "beyond"]
+    paper: str
     figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
     quantities: SomeNames = ()
     against: str = ""
+    scales: dict[Literal["tiny", "quick", "paper"], dict[str, Any]] = {}
+    claims: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _fits_have_series(self) -> Study:
@@ -274,6 +277,20 @@ class Study(Simulation, Analysis):
             if fit.series not in self.series:
                 raise ValueError(f"fits.{name}.series: {misnamed(fit.series, 'no series', list(self.series))}")
         return self
+
+
+class Paper(Model):
+    """config/papers/<paper>.yaml.
+
+    chapters : studies in the order of the report. claims : ids in the order of the table of all verdicts. not_tested : claims that no study decides.
+    """
+
+    authors: str
+    title: str
+    venue: str
+    chapters: SomeNames
+    claims: SomeNames
+    not_tested: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
 
 
 class RunSettings(Model):
@@ -290,7 +307,10 @@ class ShardSettings(RunSettings):
 
 
 class RunConfig(RunSettings):
-    """config/config.yaml with the overlays merged in. overrides : study -> what differs from its file."""
+    """config/config.yaml with the overlays merged in.
+
+    studies : those that run, by default all chapters of all papers. overrides : study -> what differs from its file.
+    """
 
     scale: Literal["default", "tiny", "quick", "paper"]
     studies: SomeNames
@@ -317,6 +337,8 @@ def _complaint(error: dict) -> str:
         return f"the key {error['loc'][-1]!r} is missing"
     if kind == "value_error":
         return str(about["error"])
+    if kind == "union_tag_invalid":
+        return f"{about['discriminator'].strip(chr(39))}: {about['tag']!r} must be one of {about['expected_tags'].replace(chr(39), '')}"
     if kind == "literal_error":
         return f"{value!r} must be one of {about['expected'].replace(' or ', ', ').replace(chr(39), '')}"
     if kind in ("too_short", "string_too_short"):
@@ -332,6 +354,17 @@ def _complaint(error: dict) -> str:
     return f"{value!r} is a {type(value).__name__}, it must be {wanted}{hint}"
 
 
+def _place(location: tuple[int | str, ...], content: object) -> list[str]:
+    """The keys that lead to an entry, as they stand in the file: pydantic names the kind of a model between them."""
+    keys = []
+    for key in location:
+        inside = isinstance(content, Mapping) and key in content
+        if inside or isinstance(key, int):
+            keys.append(str(key))
+            content = content[key]
+    return keys
+
+
 def checked(model: type[M], content: object, source: str) -> M:
     """The entry, or its first error in one sentence.
 
@@ -344,8 +377,8 @@ def checked(model: type[M], content: object, source: str) -> M:
         return model.model_validate(content)
     except ValidationError as found:
         error = found.errors()[0]
-    place = error["loc"][:-1] if error["type"] == "missing" else error["loc"]
-    key = f"{'.'.join(map(str, place))}: " if place else ""
+    place = _place(error["loc"][:-1] if error["type"] == "missing" else error["loc"], content)
+    key = f"{'.'.join(place)}: " if place else ""
     raise ConfigError(f"{source}: {key}{_complaint(error)}")
 
 

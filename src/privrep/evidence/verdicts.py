@@ -1,0 +1,87 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""The verdicts: what each says, how it looks, and which one a claim of each kind gets."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """A verdict is its word.
+
+    Attributes
+    ----------
+    mood : good (agrees), fair (in part), open, bad (contradicts) or none, for colour. sign : what needs no colour. meaning : one sentence.
+    """
+
+    mood: str
+    sign: str
+    meaning: str
+
+    def __new__(cls, word: str, mood: str, sign: str, meaning: str) -> Verdict:
+        verdict = str.__new__(cls, word)
+        verdict._value_ = word
+        verdict.mood, verdict.sign, verdict.meaning = mood, sign, meaning
+        return verdict
+
+    RATE_EXACT = (
+        "RATE-EXACT",
+        "good",
+        "✓",
+        "The interval of the exponent lies within the tolerance of the claimed one: ± 0.15, for risks ± 0.30.",
+    )
+    LOOSE = "LOOSE", "fair", "↓", "The error grows more slowly than the upper bound allows."
+    VIOLATED = "VIOLATED", "bad", "✗", "The error grows faster than the upper bound allows."
+    INCONCLUSIVE = "INCONCLUSIVE", "open", "?", "The interval lies on both sides of the limit, or there is none."
+    HOLDS = "HOLDS", "good", "✓", "The identity, inequality or arithmetic is right as printed."
+    FALSE_AS_PRINTED = "FALSE-AS-PRINTED", "bad", "✗", "It is wrong as printed; a corrected statement is given."
+    PROOF_GAP = "PROOF-GAP", "open", "∅", "A step does not follow as printed; the statement may hold."
+    REPRODUCED = "REPRODUCED", "good", "✓", "The experiment gives what the paper says."
+    PARTIAL = "PARTIAL", "fair", "~", "Some of it, or only in another reading of the set-up."
+    NOT_REPRODUCED = "NOT-REPRODUCED", "bad", "✗", "The result differs, in every reading that was tried."
+    SURROGATE = "SURROGATE", "none", "≈", "A stand-in for the paper's experiment: it decides nothing about that."
+    LIMIT = "LIMIT", "none", "⊣", "Beyond what the paper states: there it ends. No fault of the paper."
+    NOT_TESTED = "NOT-TESTED", "none", "–", "Not run, at too small a scale, or without its data; the reason is given."
+
+    @property
+    def accuses(self) -> bool:
+        """Whether it says that a paper is wrong in something."""
+        return self in ACCUSING
+
+
+ACCUSING = (
+    Verdict.VIOLATED,
+    Verdict.FALSE_AS_PRINTED,
+    Verdict.PROOF_GAP,
+    Verdict.NOT_REPRODUCED,
+    Verdict.PARTIAL,
+)
+"""Verdicts that accuse a paper of something."""
+
+OUTCOMES = {
+    "experiment": (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED),
+    "identity": (Verdict.HOLDS, Verdict.FALSE_AS_PRINTED),
+    "proof": (Verdict.HOLDS, Verdict.PROOF_GAP),
+    "limit": (Verdict.HOLDS, Verdict.LIMIT),
+    "surrogate": (Verdict.SURROGATE, Verdict.SURROGATE),
+}
+"""Kind of a claim -> verdict when it holds and when it does not. A `limit` is measured where the paper states nothing; a `surrogate` is
+a stand-in for the paper's experiment, which decides nothing about it."""
+
+GROUPS = {
+    "Rates": (Verdict.RATE_EXACT, Verdict.LOOSE, Verdict.VIOLATED, Verdict.INCONCLUSIVE),
+    "Statements": (Verdict.HOLDS, Verdict.FALSE_AS_PRINTED, Verdict.PROOF_GAP),
+    "Experiments": (Verdict.REPRODUCED, Verdict.PARTIAL, Verdict.NOT_REPRODUCED, Verdict.SURROGATE),
+    "Any claim": (Verdict.LIMIT, Verdict.NOT_TESTED),
+}
+"""What is judged -> its verdicts, in the order in which they are explained."""
+
+SEVERITIES = {
+    "P": "a privacy guarantee",
+    "R": "a rate, an assumption or a number",
+    "G": "a gap in a proof; the statement may hold",
+    "C": "a constant is missing",
+    "T": "a typo or an index slip",
+    "L": "loose: what is printed holds",
+}
+"""What an error changes; the last is none and stands among the errata alone."""
