@@ -167,37 +167,49 @@ def simulation_code(wildcards):
     )
 
 
-def check_findings():
-    """Stop the run if the prose of the report names a quantity, claim or series that does not exist. Done once for each state of the prose and of
-    what it could name; a job cannot do it, since all others would be stale once it has run again.
+# What the page is made of beside the tables: its texts, and the code that counts for them.
+TEXTS = sorted(
+    str(path)
+    for pattern in ("report/texts/*.md", "studies/*/chapter.md")
+    for path in Path("src/privrep").glob(pattern)
+)
+PAGE_CODE = code_of(
+    "render_report",
+    "workflow/notebooks/report.py",
+    *sorted(
+        str(path)
+        for name in ("facts", "measures")
+        for path in Path("src/privrep/studies").glob(f"*/{name}.py")
+    ),
+)
+
+
+def rehearse_chapters():
+    """Stop the run if a text of the report names a quantity, claim or series that does not exist. Done once for each state of the texts and of
+    what they could name; a job cannot do it, since all others would be stale once it has run again.
     """
-    modules = {
-        study: f"src/privrep/report/findings/{study}.py"
-        for study in STUDIES
-        if Path(f"src/privrep/report/findings/{study}.py").exists()
-    }
-    entries = [
-        path
+    settings = [
+        str(path)
         for folder in ("papers", "studies")
         for path in sorted(Path("config", folder).glob("*.yaml"))
     ]
-    code = code_of("check_findings", *modules.values())
+    code = code_of("rehearse_chapters", *PAGE_CODE)
     state = hashlib.sha256(
-        b"".join(Path(path).read_bytes() for path in [*entries, *code])
+        b"".join(Path(path).read_bytes() for path in [*settings, *TEXTS, *code])
     ).hexdigest()
-    checked = Path(RESULTS) / "findings_checked"
-    if checked.exists() and checked.read_text() == state:
+    rehearsed = Path(RESULTS) / "chapters_rehearsed"
+    if rehearsed.exists() and rehearsed.read_text() == state:
         return
-    command = [sys.executable, "workflow/scripts/check_findings.py", *modules]
+    command = [sys.executable, "workflow/scripts/rehearse_chapters.py", *STUDIES]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise WorkflowError(done.stderr.strip())
-    checked.parent.mkdir(parents=True, exist_ok=True)
-    checked.write_text(state)
+    rehearsed.parent.mkdir(parents=True, exist_ok=True)
+    rehearsed.write_text(state)
 
 
 onstart:
-    check_findings()
+    rehearse_chapters()
     # With a limit of jobs per second, which Snakemake has by default, each job leaves a timer that wakes the scheduler every second until the
     # end of the run.
     workflow.scheduler.job_rate_limiter = None

@@ -42,7 +42,8 @@ rule render_report:
         deviations="config/deviations.yaml",
         # There once a confirmation was run
         confirmation=sorted(str(path) for path in Path("docs").glob("c*.csv")),
-        code=code_of("render_report", "workflow/notebooks/report.py"),
+        texts=TEXTS,
+        code=PAGE_CODE,
     output:
         f"{REPORTS}/index.html",
     log:

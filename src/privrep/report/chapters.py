@@ -8,7 +8,7 @@ number which a smaller run does not have is left out.
 from __future__ import annotations
 
 import importlib
-import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ import jinja2
 import pandas as pd
 
 from privrep.evidence.verdicts import Verdict
-from privrep.report import spelling
+from privrep.report import spelling, summary
 from privrep.report.badges import claim_anchor, tally_line, verdict_line
 from privrep.report.run_tables import Measures, NotMeasured, Run
 from privrep.report.sizes import found, sizes, spelled
@@ -33,6 +33,13 @@ FILTERS = {
     for name in ("number", "share", "times", "listing", "count", "plural", "codes", "typeset")
 } | {"capital": spelling.sentence}
 """How a chapter spells what it has computed."""
+
+
+TAGS = re.compile(r"^[ \t]*((?:\{%(?:(?!%\}).)*%\}|\{#(?:(?!#\}).)*#\}|[ \t])+)\n", flags=re.MULTILINE)
+"""A line of conditions and the like alone: it leaves no line in the text."""
+
+TEXTS = Path(__file__).with_name("texts")
+"""Folder of the texts that belong to no study."""
 
 
 def chapter_file(study: str) -> Path:
@@ -198,14 +205,13 @@ def filled(source: Path, words: Words, facts: dict[str, object]) -> str:
     ConfigError
         If the text is no template, or if it names something that does not exist; the message names the file.
     """
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     environment.filters |= FILTERS
     names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
     where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
     try:
-        return environment.from_string(source.read_text()).render(names | facts | {"nan": math.nan})
+        environment.parse(source.read_text())  # names the right line of an error
+        return environment.from_string(TAGS.sub(r"\1", source.read_text())).render(names | facts)
     except jinja2.TemplateSyntaxError as error:
         raise ConfigError(f"{where}, line {error.lineno}: {error.message}") from None
     except (jinja2.UndefinedError, ConfigError, ValueError, NotMeasured) as error:
@@ -226,8 +232,17 @@ def text(study: str, run: Run, words: Words | None = None) -> str:
     return filled(chapter_file(study), words or Words(run, study), facts_of(study, run))
 
 
+def page_text(name: str, run: Run) -> str:
+    """A text on the whole run, from `texts`, as Markdown."""
+    return filled(TEXTS / f"{name}.md", Words(run), summary.facts(run))
+
+
 def chapter(study: str, run: Run) -> str:
-    """The chapter of a study as Markdown, with the verdicts of its claims and with the figures that the text does not place."""
+    """The chapter of a study as Markdown, with the verdicts of its claims and with the figures that the text does not place; its heading
+    alone where it did not run."""
+    if not run.has(study):
+        heading = chapter_file(study).read_text().splitlines()[0]
+        return f"{heading}\n\nThis study is not part of this run."
     words = Words(run, study)
     parts = [text(study, run, words)]
     claims = [claim for claim in run.claims_of(study) if claim not in words.placed]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from privrep.report.html_pieces import table
-from privrep.report.spelling import plural, sentence, typeset
+from privrep.report.spelling import typeset
 
 KINDS = {
     "revised-after-results": "Revised after results existed",
@@ -17,18 +17,6 @@ KINDS = {
     "stand-in": "Stand-ins",
 }
 """Kind of a deviation -> caption of its table."""
-
-
-def summary(deviations: list[dict]) -> str:
-    """One paragraph: how many there are of each kind, and that rules were revised during development."""
-    counts = {kind: sum(entry["kind"] == kind for entry in deviations) for kind in KINDS}
-    revised = counts.pop("revised-after-results") + counts.pop("revised-after-confirmation")
-    others = plural(sum(counts.values()), "entry", "entries")
-    return (
-        "Rules, windows and grids stand in the configuration before a run, and were revised during development, with results "
-        f"of earlier runs known: {plural(revised, 'revision is', 'revisions are')} listed. {sentence(others)} more say what the papers "
-        "leave open and how it was filled, and what stands in for something else."
-    )
 
 
 def deviations_table(deviations: list[dict]) -> str:

@@ -24,8 +24,8 @@ def inline_svg(svg: str, prefix: str, described_by: str) -> str:
 
     Its size becomes a largest width, so that it shrinks on a narrow page.
     """
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\n\s*\n", "\n", svg[svg.index("<svg") :])  # Markdown ends a block of HTML at an empty line
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r'((?:xlink:)?href)="#([^"]+)"', rf'\1="#{prefix}-\2"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)

@@ -19,7 +19,7 @@ from privrep.evidence.measured import MEASURE_COLUMNS
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.evidence.verdicts import Verdict
 from privrep.report.captions import read_captions
-from privrep.report.chapters import text
+from privrep.report.chapters import TEXTS, page_text, text
 from privrep.report.run_tables import Measures, Run, listed
 from privrep.run.columns import study_columns
 from privrep.run.config import ROOT, read_config, read_study, study_names
@@ -40,7 +40,8 @@ class Rehearsal(Run):
         captions = {study: read_captions(ROOT / "config" / "studies" / f"{study}.yaml") for study in study_names()}
         tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
         provenance = {"config": {"scale": "default", "studies": study_names()}}
-        super().__init__(claims, pd.DataFrame(), provenance, **tables)
+        errata = pd.DataFrame({"confirmed": ["yes"]})
+        super().__init__(claims, errata, provenance, **tables)
         object.__setattr__(self, "number", number)
         object.__setattr__(self, "agrees", agrees)
 
@@ -100,7 +101,7 @@ def made_up_cells(study: str, number: float) -> pd.DataFrame:
     """cells.csv of a study with its planned cells, and one number for whatever is known after the run."""
     planned = planned_cells(study)
     known_after = [name for name in study_columns(study_of(study)) if name not in planned]
-    return planned.assign(**dict.fromkeys(known_after, number) | {"status": "ok", "reason": None})
+    return planned.assign(**dict.fromkeys(known_after, number) | {"status": "ok", "reason": None}).copy()
 
 
 @cache
@@ -119,3 +120,10 @@ def rehearse(study: str) -> None:
     """
     for number, agrees in itertools.product(NUMBERS, (True, False)):
         text(study, Rehearsal(number, agrees))
+
+
+def rehearse_page() -> None:
+    """The same for the texts that belong to no study."""
+    for number, agrees in itertools.product(NUMBERS, (True, False)):
+        for path in sorted(TEXTS.glob("*.md")):
+            page_text(path.stem, Rehearsal(number, agrees))

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from privrep.evidence.catalogue import read_deviations
+from privrep.evidence.cells import read_cells
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claims_table import claims_table
@@ -191,7 +191,7 @@ class Run:
 
     def cells(self, study: str) -> pd.DataFrame:
         """The results table of a study."""
-        return pd.read_csv(self.results / study / "cells.csv")
+        return read_cells(self.results / study / "cells.csv")
 
     def numbers(self, figure: str) -> pd.DataFrame:
         """The plotted numbers of a figure."""
@@ -201,10 +201,6 @@ class Run:
         """Figures that this run has, in the order of their captions."""
         every = [figure for figures in self.captions.values() for figure in figures]
         return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
-
-    def section_figures(self, study: str) -> list[str]:
-        """All figures of a study."""
-        return [self.section_figure(study, figure) for figure in self.captions[study]]
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> str:
         """A figure of a study with its caption; a sentence that says so when the run has none of that name.
@@ -233,7 +229,3 @@ class Run:
     def section_claims(self, *claims: str) -> str:
         """The verdicts of some claims, in short."""
         return claims_table(self.claims[self.claims["id"].isin(claims)], brief=True)
-
-    def findings(self, study: str, write: Callable[[Run], str]) -> str:
-        """The findings of a study; a sentence that says so when it did not run."""
-        return write(self) if self.has(study) else "This study is not part of this run."

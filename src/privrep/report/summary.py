@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
-from privrep.report.badges import badge, by_mood, claim_anchor
-from privrep.report.html_pieces import command_line, table
-from privrep.report.spelling import count, interval, listing, plural, sentence, typeset
+from privrep.report.badges import MOODS, badge, by_mood, claim_anchor
+from privrep.report.html_pieces import table
+from privrep.report.run_tables import Run
+from privrep.report.spelling import interval, typeset
 
 FULL_SCALES = ("default", "paper")
 """Scales at which every verdict can be reached."""
@@ -37,48 +39,24 @@ def tally(claims: pd.DataFrame) -> str:
     return "".join(lines)
 
 
-def not_counted(claims: pd.DataFrame) -> str:
-    """What the tally leaves out, in one sentence."""
-    left = {
-        "corrections of ours": (claims["whose"] == "correction").sum(),
-        "laws and limits of ours": (claims["whose"] == "ours").sum(),
-        "what holds by construction": ((claims["whose"] == "paper") & (claims["basis"] == "definition")).sum(),
-        "what rests on a stand-in": ((claims["whose"] == "paper") & (claims["verdict"] == Verdict.SURROGATE)).sum(),
+def left_out(claims: pd.DataFrame) -> dict[str, int]:
+    """How many rows the tally leaves out, by why; those of which there are none are not there."""
+    papers = claims["whose"] == "paper"
+    counts = {
+        "corrections": claims["whose"] == "correction",
+        "ours": claims["whose"] == "ours",
+        "definitions": papers & (claims["basis"] == "definition"),
+        "stand_ins": papers & (claims["verdict"] == Verdict.SURROGATE),
     }
-    parts = [f"{words} ({count(int(rows))})" for words, rows in left.items() if rows]
-    return f"Not counted here: {listing(parts)}." if parts else ""
+    return {why: int(rows.sum()) for why, rows in counts.items() if rows.any()}
 
 
-def summary(claims: pd.DataFrame, errata: pd.DataFrame) -> str:
-    """One paragraph: how much was judged, with what outcome, the papers' own statements alone."""
+def counted(claims: pd.DataFrame) -> dict[str, int]:
+    """The papers' own statements: how many claims, papers and quantities, and how many quantities of each mood."""
     rows = evidence(claims)
-    papers = rows["paper"].nunique()
-    parts = [
-        f"This report puts {plural(rows['id'].nunique(), 'claim')} of {plural(papers, 'paper')} next to what was "
-        f"measured, in {plural(len(rows), 'quantity', 'quantities')}. Each verdict is computed from a measured "
-        "number, its interval and a rule in the configuration; rules were revised during development, see below."
-    ]
-    moods = rows["verdict"].map(lambda word: Verdict(word).mood).value_counts()
-    phrases = {
-        "good": ("agrees with the paper", "agree with the paper"),
-        "fair": ("agrees in part", "agree in part"),
-        "open": ("stays open", "stay open"),
-        "bad": ("contradicts it", "contradict it"),
-        "none": ("was not tested", "were not tested"),
-    }
-    counts = [
-        f"{count(moods[mood])} {one if moods[mood] == 1 else many}"
-        for mood, (one, many) in phrases.items()
-        if mood in moods
-    ]
-    parts.append(f"Of the quantities, {listing(counts)}.")
-    parts.append(not_counted(claims))
-    if len(errata):
-        confirmed = int((errata["confirmed"] == "yes").sum())
-        every = "each of them" if confirmed == len(errata) else f"{count(confirmed)} of them"
-        listed = f"{plural(len(errata), 'erratum is', 'errata are')} listed"
-        parts.append(f"{sentence(listed)}; a demonstration confirms {every}.")
-    return " ".join(part for part in parts if part)
+    moods = Counter(Verdict(word).mood for word in rows["verdict"])
+    sizes = {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique(), "quantities": len(rows)}
+    return sizes | {mood: moods[mood] for mood in MOODS}
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
@@ -91,24 +69,24 @@ def exponents(claims: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(farthest=farthest, tolerance=tolerance, changed=rows["verdict"] != rows["raw_verdict"])
 
 
-def equivalence(claims: pd.DataFrame) -> str:
-    """How sharp the agreement of the exponents is; nothing where none agrees."""
+def agreement(claims: pd.DataFrame) -> dict[str, object]:
+    """How sharp the agreement of the exponents is.
+
+    Returns
+    -------
+    within : one entry for each tolerance, with the number of exponents that agree and, by a narrower limit, how many lie within that.
+    changed : how many would not agree without the correction for the finite grid.
+    """
     rows = exponents(claims)
-    if not len(rows):
-        return ""
-    parts = []
-    for tolerance, part in rows.groupby("tolerance"):
-        risks = " for risks" if tolerance > rows["tolerance"].min() else ""
-        narrower = listing(
-            f"{count(int((part['farthest'] <= share * tolerance).sum()))} within {share * tolerance:.3g}"
-            for share in NARROWER
-        )
-        parts.append(f"Within {tolerance:g} lie {plural(len(part), 'exponent')}{risks}, {narrower}.")
-    changed = int(rows["changed"].sum())
-    parts.append(
-        f"{sentence(count(changed)) if changed else 'None'} of them would not agree without the correction for the finite grid, which may be a third of the tolerance."
-    )
-    return f"**Agreement of an exponent** means that its whole interval lies near the claimed one. {' '.join(parts)}"
+    within = [
+        {
+            "tolerance": tolerance,
+            "exponents": len(part),
+            "narrower": {share * tolerance: int((part["farthest"] <= share * tolerance).sum()) for share in NARROWER},
+        }
+        for tolerance, part in rows.groupby("tolerance")
+    ]
+    return {"within": within, "changed": int(rows["changed"].sum())}
 
 
 def accusations(claims: pd.DataFrame) -> str:
@@ -133,14 +111,23 @@ def accusations(claims: pd.DataFrame) -> str:
     )
 
 
-def scale_note(scale: str, claims: pd.DataFrame) -> str:
-    """A visible note when the run is smaller than the claims; nothing at full scale."""
-    if scale in FULL_SCALES:
-        return ""
-    waiting = int((claims["verdict"] == Verdict.NOT_TESTED).sum())
-    return (
-        f'<aside class="note"><p><b>This is a run at scale “{html.escape(scale)}”</b>, smaller than the paper’s. '
-        f"Verdicts that need the full size are not tested at this scale: {plural(waiting, 'row reads', 'rows read')} "
-        f"{badge(Verdict.NOT_TESTED)}. The numbers below describe this run alone. {command_line('snakemake -j8 all')} "
-        "runs the full size.</p></aside>"
-    )
+def facts(run: Run) -> dict[str, object]:
+    """What the texts on the whole run need beside its quantities."""
+    accused = run.claims[run.claims["verdict"].isin(ACCUSING)]
+    return {
+        "scale": run.scale,
+        "small": run.scale not in FULL_SCALES,
+        "counted": counted(run.claims),
+        "left_out": left_out(run.claims),
+        "agreement": agreement(run.claims),
+        "waiting": int((run.claims["verdict"] == Verdict.NOT_TESTED).sum()),
+        "errata": len(run.errata),
+        "confirmed": int((run.errata["confirmed"] == "yes").sum()),
+        "revisions": sum(entry["kind"].startswith("revised") for entry in run.deviations),
+        "deviations": len(run.deviations),
+        "accused": len(accused),
+        "severities": [
+            f"{rows} {letter}" for letter in SEVERITIES if (rows := int((accused["severity"] == letter).sum()))
+        ],
+        "badge": badge,
+    }

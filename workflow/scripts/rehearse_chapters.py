@@ -1,9 +1,9 @@
-"""Write the prose of the report on made-up tables, so that a name of no quantity, claim or series is found before any job."""
+"""Write the chapters of the report on made-up tables, so that a name of no quantity, claim or series is found before any job."""
 
 import argparse
 import sys
 
-from privrep.report.rehearsal import rehearse
+from privrep.report.rehearsal import rehearse, rehearse_page
 from privrep.run.settings import ConfigError
 
 
@@ -12,10 +12,11 @@ def main() -> None:
     parser.add_argument("studies", nargs="*")
     args = parser.parse_args()
     try:
+        rehearse_page()
         for study in args.studies:
             rehearse(study)
     except ConfigError as error:
-        sys.exit(f"check_findings.py: {error}")
+        sys.exit(f"rehearse_chapters.py: {error}")
 
 
 if __name__ == "__main__":
