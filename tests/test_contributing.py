@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says of adding an algorithm and a study, done in a copy: one new file, and six places, nothing else."""
+"""What CONTRIBUTING says of adding an algorithm, a study and a figure, done in a copy: one file, five files, two files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Options:
 '''
 STUDY = """
 study: toy
-paper: jain2021
 figures: {jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}."}}
 problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 1.0}
 delta: 1.0e-6
@@ -64,6 +63,16 @@ fits:
   toy n: {series: n, axis: users, response: dist2}
 window: {saturation: 1.0}
 quantities: [mean length]
+claims:
+  - id: A-TOY
+    place: nowhere
+    statement: "The error falls as 1 / sqrt(n)."
+    kind: identity
+    figure: jain2021/toy
+    scales: [tiny]
+    quantities:
+      - {quantity: exponent of n, measured: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
+      - {quantity: length, measured: mean length, rule: at_least, value: 0.5}
 """
 MEASURES = '''"""Made up."""
 
@@ -83,18 +92,32 @@ from privrep.evidence.scaling import fit_all
 def draw(cells, study):
     return {"jain2021/toy": draw_fits(fit_all(study, cells), {"toy n": "n"}, study.claimed, "dist2")}
 '''
-CLAIM = """  - id: A-TOY
-    place: nowhere
-    statement: "The error falls as 1 / sqrt(n)."
-    kind: identity
-    study: toy
-    figure: jain2021/toy
-    scales: [tiny]
-    quantities:
-      - {quantity: exponent of n, measured: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
-      - {quantity: length, measured: mean length, rule: at_least, value: 0.5}
+FIGURE = """  jain2021/toy:
+    label: Made up
+    caption: Made up, once more.
 """
-SECTION = "\n# %%\nsection('toy', lambda run: 'A made-up finding.')\n"
+DRAWING = '''
+
+drawn = draw
+
+
+def draw(cells, study):
+    """All figures, and one that shows the same again."""
+    figures = drawn(cells, study)
+    return figures | {"jain2021/toy": drawn(cells, study)["jain2021/privacy_accounting"]}
+'''
+CHAPTER = """## A made-up study
+
+{% call lead() %}
+- **Claimed.** Nothing.
+- **Found.** An exponent of {{ e("toy n") }}.
+- **Use.** None.
+{% endcall %}
+
+{% call finding() %}
+**A made-up finding.** The mean is {{ q("mean length") }} long{% if judged("A-TOY", "HOLDS", "length") %}, as claimed{% endif %}.
+{% endcall %}
+"""
 
 
 def put(path: Path, old: str, new: str) -> None:
@@ -109,15 +132,16 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     new = {
         "src/privrep/algorithms/toy_direction.py": ALGORITHM,
         "config/studies/toy.yaml": STUDY,
-        "src/privrep/studies/toy.py": MEASURES,
-        "src/privrep/figures/toy.py": FIGURES,
+        "src/privrep/studies/toy/measures.py": MEASURES,
+        "src/privrep/studies/toy/figures.py": FIGURES,
+        "src/privrep/studies/toy/chapter.md": CHAPTER,
     }
+    (folder / "src/privrep/studies/toy").mkdir()
     for path, text in new.items():
         (folder / path).write_text(text)
-    put(folder / "config/config.yaml", "studies:\n", "studies:\n  - toy\n")
-    put(folder / "config/claims/jain2021.yaml", "\nclaims:\n", f"\nclaims:\n{CLAIM}")
-    notebook = folder / "workflow/notebooks/report.py"
-    notebook.write_text(notebook.read_text() + SECTION)
+    paper = folder / "config/papers/jain2021.yaml"
+    put(paper, "\nchapters:\n", "\nchapters:\n  - toy\n")
+    put(paper, "\nclaims:\n", "\nclaims:\n  - A-TOY\n")
     (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [toy]\n")
 
     snakemake(folder, "-j2", "all")
@@ -132,8 +156,21 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
         verdicts = {row["quantity"]: row["verdict"] for row in csv.DictReader(file) if row["id"] == "A-TOY"}
     assert verdicts == {"exponent of n": "RATE-EXACT", "length": "HOLDS"}
     page = (folder / "results/tiny/reports/index.html").read_text()
-    assert "A made-up finding." in page
+    assert "A made-up finding." in page and ", as claimed." in page
     assert re.search(r"Made up, at d\s=\s5\.", page)
+
+
+def test_a_figure_is_added_in_two_files(tmp_path):
+    """Its caption and its drawing: the page shows it with its chapter."""
+    folder = copy_project(tmp_path / "copy")
+    put(folder / "config/studies/accounting.yaml", "\nfigures:\n", f"\nfigures:\n{FIGURE}")
+    drawing = folder / "src/privrep/studies/accounting/figures.py"
+    drawing.write_text(drawing.read_text() + DRAWING)
+    (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [accounting]\n")
+    snakemake(folder, "-j2", "all")
+    assert (folder / "results/tiny/figures/jain2021/toy.pdf").exists()
+    page = (folder / "results/tiny/reports/index.html").read_text()
+    assert page.count('<figure id="fig-jain2021-toy">') == 1 and "Made up, once more." in page
 
 
 def test_an_undescribed_column_stops_the_shard(tmp_path):
@@ -153,10 +190,9 @@ def test_the_guide_names_every_place():
         "src/privrep/algorithms/",
         "tests/test_algorithms_conformance.py",
         "config/studies/<name>.yaml",
-        "src/privrep/studies/<name>.py",
-        "src/privrep/figures/<name>.py",
-        "config/claims/<paper>.yaml",
-        "config/config.yaml",
-        "workflow/notebooks/report.py",
+        "src/privrep/studies/<name>/measures.py",
+        "src/privrep/studies/<name>/figures.py",
+        "src/privrep/studies/<name>/chapter.md",
+        "config/papers/<paper>.yaml",
     ):
         assert place in guide, place

@@ -2,57 +2,42 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import shutil
 
 from workflow_helpers import ROOT
 
 from privrep.algorithms.method import methods
+from privrep.report.documents import Documented, results_page, with_findings
 from privrep.run.columns import dictionary
-from privrep.run.csv_tables import read_rows
-
-spec = importlib.util.spec_from_file_location("update_docs", ROOT / "workflow" / "scripts" / "update_docs.py")
-update_docs = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(update_docs)
+from privrep.run.csv_tables import read_rows, write_rows
 
 
-def test_readme_table_is_the_measured_one():
-    """An edit of the table by hand, or of docs/claims.csv alone, shows here."""
+def test_the_documents_are_those_of_the_tables(tmp_path):
+    """An edit of the findings or of docs/results.md by hand, or of a table alone, shows here."""
     readme = (ROOT / "README.md").read_text()
-    tables = [read_rows(ROOT / "docs" / name) for name in update_docs.TABLES]
-    assert update_docs.with_block(readme, *tables) == readme
-    for index, column, other in (
-        (0, "verdict", "VIOLATED"),
-        (1, "measured", "0.5"),
-        (2, "measured", "0.5"),
-        (3, "confirmed_verdict", ""),
+    assert with_findings(readme, Documented()) == readme
+    assert (ROOT / "docs" / "results.md").read_text() == results_page()
+    docs = tmp_path / "docs"
+    shutil.copytree(ROOT / "docs", docs)
+    for name, column, other in (
+        ("claims.csv", "verdict", "VIOLATED"),
+        ("measures.csv", "measured", "0.5"),
+        ("confirmation.csv", "confirmed_verdict", ""),
     ):
-        edited = [*tables]
-        edited[index] = [row | {column: other} for row in tables[index]]
-        assert update_docs.with_block(readme, *edited) != readme
+        rows = read_rows(ROOT / "docs" / name)
+        write_rows(docs / name, [row | {column: other} for row in rows], tuple(rows[0]))
+        changed = (with_findings(readme, Documented(docs)), results_page(docs))
+        shutil.copy(ROOT / "docs" / name, docs / name)
+        assert changed != (readme, results_page(docs)), name
 
 
-def figure2_lines(**changes: float) -> str:
-    """The differences for made-up numbers of Figure 2."""
-    values = {"i": 0.01, "deciding reading at 5": 0.05, "nonprivate": 1e-4, "own": 1.6, "zero": 2.0, "single at 1": 2.0}
-    values |= {"positive definite at 1, epochs 1": 1.0, "positive definite at 1, epochs 2": 0.0}
-    values |= {"ridge over solve at 1": 0.5, "eigclip over solve at 1": 0.04}
-    values |= {name.replace("_", " "): value for name, value in changes.items()}
-    measures = [{"quantity": name, "measured": str(value)} for name, value in values.items()]
-    claims = [{"id": "A-L4.3", "quantity": "exact epsilon where 1 is claimed", "measured": "0.4"}]
-    return update_docs.differences(claims, measures)
-
-
-def test_differences_follow_the_numbers():
-    """The gap on the axis, the rule that helps most and the line on own data come from the table, or are left out."""
-    text = figure2_lines()
-    assert "a factor of 500" in text and "the gap is 1.0 % of the height" in text
-    assert "in any run with 2 epochs" in text and "eigclip makes the MSE 0.04 times as large" in text
-    assert "chosen after a pilot" in text
-    assert "comparable" not in figure2_lines(deciding_reading_at_5=1e-4)
-    assert "ridge makes the MSE 0.5 times" in figure2_lines(eigclip_over_solve_at_1=0.9)
-    assert "makes the MSE" not in figure2_lines(eigclip_over_solve_at_1=1.2, ridge_over_solve_at_1=1.1)
-    assert "Own data" not in figure2_lines(own=2.5)
+def test_the_readme_is_one_screen_and_a_guide():
+    """What it is, two commands, two pictures and the findings come before all else; tables of results stand elsewhere."""
+    above, _, below = (ROOT / "README.md").read_text().partition("## How it is used")
+    assert len(above.split()) < 420 and above.count("<img") == 3
+    assert above.index("make all") < above.index("<img") < above.index("### The findings that matter most")
+    assert "| A-" not in above + below and "RATE-EXACT |" not in above
 
 
 def test_readme_names_existing_files_and_targets():

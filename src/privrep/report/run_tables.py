@@ -169,6 +169,10 @@ class Run:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
 
+    def _check_has(self, study: str) -> None:
+        if not self.has(study):
+            raise NotMeasured(study)
+
     def judged(self, claim: str, word: str, *quantities: str) -> bool:
         """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict.
 
@@ -186,11 +190,25 @@ class Run:
         return len(rows) > 0 and bool((rows["verdict"] == word).all())
 
     def measures(self, study: str) -> Measures:
-        """The measured quantities of a study."""
+        """The measured quantities of a study.
+
+        Raises
+        ------
+        NotMeasured
+            If it is not part of this run.
+        """
+        self._check_has(study)
         return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"), listed(study))
 
     def cells(self, study: str) -> pd.DataFrame:
-        """The results table of a study."""
+        """The results table of a study.
+
+        Raises
+        ------
+        NotMeasured
+            If it is not part of this run.
+        """
+        self._check_has(study)
         return read_cells(self.results / study / "cells.csv")
 
     def numbers(self, figure: str) -> pd.DataFrame:

@@ -1,0 +1,132 @@
+"""The documents of the repository that show a default run: the findings in the README, and docs/results.md. Written by `make docs`.
+
+They are made of the tables in docs/ alone, so that a test can make them again where nothing was run.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.evidence.confirmation import agreement, changed, revised_since, spelled
+from privrep.evidence.verdicts import ACCUSING, SEVERITIES
+from privrep.report.chapters import page_text
+from privrep.report.rehearsal import planned_cells
+from privrep.report.run_tables import Measures, Run, listed, read_text
+from privrep.run.config import ROOT, chapters
+from privrep.run.csv_tables import read_rows
+
+BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
+"""The part of the README that is written."""
+
+
+class Documented(Run):
+    """The run whose claims and measures stand in docs/. Of its cells the settings are known, not the results."""
+
+    def __init__(self, docs: Path = ROOT / "docs"):
+        provenance = {"config": {"scale": "default", "studies": chapters()}}
+        tables = {"results": docs, "figures": docs, "captions": {}, "deviations": []}
+        super().__init__(read_text(docs / "claims.csv"), pd.DataFrame({"confirmed": []}), provenance, **tables)
+
+    def measures(self, study: str) -> Measures:
+        rows = read_text(self.results / "measures.csv")
+        return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
+
+    def cells(self, study: str) -> pd.DataFrame:
+        return planned_cells(study)
+
+
+def with_findings(readme: str, run: Run) -> str:
+    """The README with the first section of the report's opening in its place."""
+    findings = re.findall(
+        r"^### .*?(?=\n### |\Z)", as_markdown(page_text("opening", run)), flags=re.MULTILINE | re.DOTALL
+    )[0]
+    findings = findings.strip()
+    return BLOCK.sub(lambda match: f"{match[1]}\n{findings}\n\n{match[2]}", readme)
+
+
+def as_markdown(text: str) -> str:
+    """A text of the report without the page's own elements and links; headings a level lower."""
+    text = re.sub(r"</?(?:div|span|a)\b[^>]*>", "", text)
+    text = re.sub(r"\[([^\]]+)\]\(#[^)]*\)", r"\1", text)
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    return html.unescape(re.sub(r"^## ", "### ", text, flags=re.MULTILINE)).strip()
+
+
+def results_page(docs: Path = ROOT / "docs") -> str:
+    """docs/results.md: what became of each claim, what does not hold as printed, and the run on another seed."""
+    claims, confirmed = read_rows(docs / "claims.csv"), read_rows(docs / "confirmation.csv")
+    letters = "; ".join(f"{letter} {meaning}" for letter, meaning in SEVERITIES.items())
+    return (
+        "\n\n".join(
+            [
+                "# Results of the default run",
+                "Written by `make docs` from the tables in this folder. [claims.csv](claims.csv) has every row with its interval and reason.",
+                "## What became of each claim",
+                "The papers' own statements. Not counted are corrections, laws and limits of this project, and what holds by construction.",
+                _table(("claim", "place", "verdicts on its quantities"), verdicts_by_claim(claims)),
+                "## What does not hold as printed",
+                f"Severity: {letters}.",
+                _table(("claim", "severity", "printed", "measured", "what to do"), accusations(claims)),
+                "## The whole once more",
+                "On a master seed never used; see [confirmation.md](confirmation.md).",
+                agreement(confirmed),
+                _table(("claim", "quantity", "first run", "second run"), other_verdicts(confirmed)),
+                revised_since(confirmed, claims),
+            ]
+        ).rstrip()
+        + "\n"
+    )
+
+
+def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
+    """Claim, place, and how many of its quantities have each verdict."""
+    own = [
+        row for row in claims if row["whose"] == "paper" and row["basis"] != "definition" and row["rule"] != "all_hold"
+    ]
+    counts: dict[str, Counter] = {}
+    for row in own:
+        counts.setdefault(row["id"], Counter())[row["verdict"]] += 1
+    places = {row["id"]: row["place"] for row in claims}
+    return [
+        [claim, places[claim], ", ".join(f"{count} {word}" for word, count in words.items())]
+        for claim, words in counts.items()
+    ]
+
+
+def accusations(claims: list[dict]) -> list[list[str]]:
+    """What does not hold as printed, the gravest first."""
+    accused = [row for row in claims if row["verdict"] in list(ACCUSING)]
+    return [
+        [
+            row["id"],
+            row["severity"],
+            row["printed"],
+            f"{row['quantity']}: {spelled(row)}, claimed {row['claimed']}; {row['verdict']}",
+            row["advice"],
+        ]
+        for row in sorted(accused, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
+    ]
+
+
+def other_verdicts(confirmed: list[dict]) -> list[list[str]]:
+    """The quantities whose verdict the second run does not share."""
+    return [
+        [
+            row["id"],
+            row["quantity"],
+            f"{spelled(row)}, {row['verdict']}",
+            f"{spelled(row, 'confirmed_')}, {row['confirmed_verdict']}",
+        ]
+        for row in changed(confirmed)
+    ]
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(header), ["---"] * len(list(header)), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,134 @@
+"""Runs of made-up tables for the tests of the report: with chosen verdicts, numbers and cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from privrep.evidence.claim_rules import AnyQuantity
+from privrep.evidence.claims import Claim
+from privrep.evidence.quantities import checked_claims
+from privrep.evidence.verdicts import OUTCOMES, Verdict
+from privrep.report.rehearsal import Rehearsal, made_up_rows
+from privrep.report.run_tables import Measures, Run, listed
+
+CLAIMS = [claim for claims in checked_claims().values() for claim in claims]
+
+BROKEN = {
+    ("A-F2", "MSE at epsilon = 5 over the non-private MSE"),
+    ("A-L4.6-F", "Frobenius over spectral distance of the start, k = 8"),
+    ("B-LC.2", "median over runs of delta_1 over sqrt(k ln n / mbar)"),
+    ("B-LC.3", "median over runs of delta_2 over sqrt(k ln n / mbar)"),
+    ("B-LC.4", "share of runs beyond the bound as printed, mu at most kappa"),
+    ("B-LC.4", "with the mean subtracted, one head in 100 up to 20 times as long: share of runs beyond"),
+    ("B-LD.2", "share of runs in which 1 - delta_1 exceeds it, H as printed"),
+    ("B-T5.1 noise", "share of runs that leave the start, a quarter of the printed cap, k = 4, d >= k^3 ln n"),
+    ("B-T5.2", "rounds alone, replace a user: largest exact over claimed delta = 1e-5, eps in Figure 1's range"),
+    ("B-A5.1", "least subgaussian norm of a variable of variance 1"),
+    ("B-R3.1", "representation over full model, median norm at distance 0.7, k = 8"),
+    ("B-R3.1", "representation over full model, median norm at the optimum, label noise 1"),
+    ("B-R3.1", "full model: the same for symmetric heads, b = 0"),
+}
+"""Claim and quantity of the comparisons that came out on the other side."""
+SPARE = {
+    ("A-R2", "users needed: exponent of k"),
+    ("A-LB.3", "noise part: exponent of n"),
+    ("B-T5.1", "exponent of kappa at s_k = 1, one clip"),
+    ("B-T5.1", "exponent of kappa at s_1 = 1, one clip"),
+    ("B-LC.1", "exponent of k"),
+    ("B-LC.1", "exponent of the start's distance"),
+    ("B-LC.2", "exponent of k"),
+}
+"""Exponents that came out below the claimed one, and whose law is not said with the claim."""
+BEYOND = {("A-LB.4", "largest ||v_j||: exponent of n")}
+"""The same above the claimed one."""
+
+
+def as_found(claim: Claim, quantity: AnyQuantity) -> Verdict:
+    """The verdict that the default run found, or would find if each law held: an exponent whose law has another one than the bound is loose
+    below it and too large above it; a comparison holds unless it stands in BROKEN."""
+    place, kind = (claim.id, quantity.quantity), quantity.kind or claim.kind
+    if quantity.rule != "rate":
+        return OUTCOMES[kind][place in BROKEN]
+    gap = 0 if quantity.expected is None else quantity.expected - quantity.value
+    if place in SPARE or gap < -0.3:
+        return Verdict.LOOSE
+    if place in BEYOND or gap > 0.3:
+        return Verdict.PROOF_GAP if kind == "proof" else Verdict.VIOLATED
+    return Verdict.RATE_EXACT
+
+
+def all_open(claim: Claim, quantity: AnyQuantity) -> Verdict:
+    """No interval decides anything."""
+    return Verdict.INCONCLUSIVE
+
+
+class MadeUp(Rehearsal):
+    """A made-up run with one number throughout, whose verdicts are chosen one by one.
+
+    Parameters
+    ----------
+    verdict_of : the verdict of a quantity of a claim. denied : verdicts that are not given all the same, as `asked` has them.
+    values : quantity -> number, or number and interval, in place of the one number. tables : what a method of `Run` returns.
+
+    Attributes
+    ----------
+    asked : what was asked of `judged`: claim, verdict and quantities.
+    """
+
+    def __init__(
+        self,
+        number: float = 1.5,
+        verdict_of: Callable[[Claim, AnyQuantity], Verdict] = as_found,
+        values: Mapping[str, float | tuple[float, float, float]] = {},  # noqa: B006
+        denied: tuple = (),
+        **tables: pd.DataFrame,
+    ):
+        super().__init__(number, agrees=True)
+        verdicts = {
+            (claim.id, quantity.quantity): verdict_of(claim, quantity)
+            for claim in CLAIMS
+            for quantity in claim.quantities
+        }
+        # The row of a claim as a whole is judged by its quantities; those of the one claim that has it are of one kind.
+        verdicts |= {
+            (claim.id, claim.whole.quantity): verdict_of(claim, claim.quantities[0]) for claim in CLAIMS if claim.whole
+        }
+        named = zip(self.claims["id"], self.claims["quantity"], strict=True)
+        claims = self.claims.assign(verdict=[verdicts.get(place, Verdict.NOT_TESTED) for place in named])
+        chosen = {"claims": claims, "values": values, "denied": denied, "tables": tables, "asked": set()}
+        for name, value in chosen.items():
+            object.__setattr__(self, name, value)
+
+    def judged(self, claim: str, word: str, *quantities: str) -> bool:
+        super().judged(claim, word, *quantities)
+        self.asked.add((claim, word, *quantities))
+        return (claim, word, *quantities) not in self.denied and Run.judged(self, claim, word, *quantities)
+
+    def measures(self, study: str) -> Measures:
+        rows = pd.DataFrame(made_up_rows(study, self.number)).set_index("quantity")
+        for quantity in set(self.values) & set(rows.index):
+            value = self.values[quantity]
+            ends = value if isinstance(value, tuple) else (value,) * 3
+            rows.loc[quantity, ["measured", "ci_low", "ci_high"]] = [str(end) for end in ends]
+        return Measures(rows, listed(study))
+
+    def cells(self, study: str) -> pd.DataFrame:
+        return self.tables["cells"] if "cells" in self.tables else super().cells(study)
+
+    def numbers(self, figure: str) -> pd.DataFrame:
+        return self.tables["numbers"] if "numbers" in self.tables else super().numbers(figure)
+
+    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
+        return f"[figure {super().section_figure(study, figure, remark)}] {remark}"
+
+    def section_claims(self, *claims: str) -> str:
+        return " ".join(f"[claim {claim}]" for claim in claims)
+
+
+def between(low: float, measured: float, high: float) -> tuple[float, float, float]:
+    """A number with its interval, in reading order."""
+    assert low <= measured <= high or math.isnan(low)
+    return measured, low, high
