@@ -1,18 +1,19 @@
 """The report: tables of a run in, one page out. Nothing here simulates or judges.
 
-Numbers and verdicts come from the tables; the words around them are chosen by what the numbers say.
+Words are text: the chapters of the studies and the files of `texts`. Code finds numbers, verdicts and pictures for them.
 
-spelling   : numbers, names and counts as text.
-html_pieces: tables, commands and downloads as HTML.
-pictures   : figures as HTML.
-sizes      : sizes of what was run, from the cells.
-captions   : labels and captions of figures, sizes filled in.
-badges     : verdicts as labels, and what they mean.
-claims_table: the table of claims and its filter.
-summary    : summary of all claims.
-papers     : the papers and their errata.
-run_record : the provenance of a run.
-run_tables : reads the tables of a run, and writes the sections that need several of them.
-findings   : what the tables of each study say.
-page       : executes the notebook in workflow/notebooks and wraps it as one page.
+run_tables  : the tables of a run.
+chapters    : fills the texts, and puts claims and figures behind a chapter.
+texts       : what belongs to no study: the opening of the page and the like.
+rehearsal   : writes all texts on made-up tables, before any job.
+spelling    : numbers, names and counts as text.
+sizes       : sizes of what was run, from the cells.
+captions    : labels and captions of figures, sizes filled in.
+pictures    : figures as HTML.
+html_pieces : tables, commands and downloads as HTML.
+badges      : verdicts as labels.
+claims_table, errata_table, deviations, run_record, papers, confirmation : parts of the page that are tables.
+summary     : counts of the claims.
+page        : executes the notebook in workflow/notebooks and wraps it as one page.
+documents   : the findings in the README, and docs/results.md.
 """

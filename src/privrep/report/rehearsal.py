@@ -26,7 +26,6 @@ from privrep.run.config import ROOT, read_config, read_study, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
 from privrep.run.settings import ConfigError, Study, misnamed
-from privrep.studies.figure2.measures import judge_readings
 
 NUMBERS = (0.5, 1.5, math.nan)
 """Values that all quantities have in turn; without any, what stands must be what needs none."""
@@ -57,9 +56,6 @@ class Rehearsal(Run):
 
     def cells(self, study: str) -> pd.DataFrame:
         return made_up_cells(study, self.number)
-
-    def numbers(self, figure: str) -> pd.DataFrame:
-        return made_up_readings(self.number)
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> str:
         if figure not in self.captions[study]:
@@ -105,9 +101,9 @@ def made_up_cells(study: str, number: float) -> pd.DataFrame:
 
 
 @cache
-def made_up_readings(number: float) -> pd.DataFrame:
-    """The table of the figure jain2021/figure2_readings, the one that prose reads."""
-    return judge_readings(made_up_cells("figure2", number))
+def rehearsals() -> list[Rehearsal]:
+    """One run for each of the ways."""
+    return [Rehearsal(number, agrees) for number, agrees in itertools.product(NUMBERS, (True, False))]
 
 
 def rehearse(study: str) -> None:
@@ -118,12 +114,12 @@ def rehearse(study: str) -> None:
     ConfigError
         If it names something that does not exist, or needs a number that a smaller run may lack; the message names the file.
     """
-    for number, agrees in itertools.product(NUMBERS, (True, False)):
-        text(study, Rehearsal(number, agrees))
+    for run in rehearsals():
+        text(study, run)
 
 
 def rehearse_page() -> None:
     """The same for the texts that belong to no study."""
-    for number, agrees in itertools.product(NUMBERS, (True, False)):
+    for run in rehearsals():
         for path in sorted(TEXTS.glob("*.md")):
-            page_text(path.stem, Rehearsal(number, agrees))
+            page_text(path.stem, run)

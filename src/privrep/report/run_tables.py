@@ -120,9 +120,10 @@ def deciding() -> dict[tuple[str, str], str]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
-    """Where the tables of one run are, and how to read them. Its methods return HTML for the notebook.
+    """Where the tables of one run are, and how to read them. Its methods return HTML for the notebook. A run equals itself alone, so that what
+    is made of it can be kept.
 
     Attributes
     ----------
@@ -210,10 +211,6 @@ class Run:
         """
         self._check_has(study)
         return read_cells(self.results / study / "cells.csv")
-
-    def numbers(self, figure: str) -> pd.DataFrame:
-        """The plotted numbers of a figure."""
-        return pd.read_csv(self.figures / f"{figure}.csv")
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""
