@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import pandas as pd
 
@@ -13,7 +13,9 @@ from privrep.evidence.quantities import checked_claims
 from privrep.evidence.verdicts import OUTCOMES, Verdict
 from privrep.report.rehearsal import Rehearsal, made_up_rows
 from privrep.report.run_tables import Measures, Run, listed
+from privrep.run.config import study_names
 
+VerdictOf = Callable[[Claim, AnyQuantity], Verdict]
 CLAIMS = [claim for claims in checked_claims().values() for claim in claims]
 
 BROKEN = {
@@ -70,41 +72,51 @@ def all_open(claim: Claim, quantity: AnyQuantity) -> Verdict:
     return Verdict.INCONCLUSIVE
 
 
+@cache
+def verdicts_by(verdict_of: VerdictOf) -> dict[tuple[str, str], Verdict]:
+    """The verdict of every quantity, and of the one claim that has a row as a whole."""
+    found = {
+        (claim.id, quantity.quantity): verdict_of(claim, quantity) for claim in CLAIMS for quantity in claim.quantities
+    }
+    return found | {
+        (claim.id, claim.whole.quantity): verdict_of(claim, claim.quantities[0]) for claim in CLAIMS if claim.whole
+    }
+
+
+@cache
+def rehearsal(number: float) -> Rehearsal:
+    """Its tables serve all runs with this number."""
+    return Rehearsal(number, agrees=True)
+
+
 class MadeUp(Rehearsal):
     """A made-up run with one number throughout, whose verdicts are chosen one by one.
 
     Parameters
     ----------
     verdict_of : the verdict of a quantity of a claim. denied : verdicts that are not given all the same, as `asked` has them.
-    values : quantity -> number, or number and interval, in place of the one number. tables : what a method of `Run` returns.
+    values : quantity -> number, or number with the ends of its interval, in place of the one number. table : the cells in place of made-up ones.
 
     Attributes
     ----------
-    asked : what was asked of `judged`: claim, verdict and quantities.
+    asked : what was asked of `judged`: claim, verdict and quantities. read : measures by study.
     """
 
     def __init__(
         self,
         number: float = 1.5,
-        verdict_of: Callable[[Claim, AnyQuantity], Verdict] = as_found,
-        values: Mapping[str, float | tuple[float, float, float]] = {},  # noqa: B006
+        verdict_of: VerdictOf = as_found,
+        values: Mapping[str, float | tuple[float, float, float]] | None = None,
         denied: tuple = (),
-        **tables: pd.DataFrame,
+        table: pd.DataFrame | None = None,
     ):
-        super().__init__(number, agrees=True)
-        verdicts = {
-            (claim.id, quantity.quantity): verdict_of(claim, quantity)
-            for claim in CLAIMS
-            for quantity in claim.quantities
-        }
-        # The row of a claim as a whole is judged by its quantities; those of the one claim that has it are of one kind.
-        verdicts |= {
-            (claim.id, claim.whole.quantity): verdict_of(claim, claim.quantities[0]) for claim in CLAIMS if claim.whole
-        }
-        named = zip(self.claims["id"], self.claims["quantity"], strict=True)
-        claims = self.claims.assign(verdict=[verdicts.get(place, Verdict.NOT_TESTED) for place in named])
-        chosen = {"claims": claims, "values": values, "denied": denied, "tables": tables, "asked": set()}
-        for name, value in chosen.items():
+        assert set(values or ()) <= {name for study in study_names() for name in listed(study)}
+        tables, verdicts = vars(rehearsal(number)), verdicts_by(verdict_of)
+        rows = zip(tables["claims"]["id"], tables["claims"]["quantity"], strict=True)
+        claims = tables["claims"].assign(verdict=[verdicts.get(row, Verdict.NOT_TESTED) for row in rows])
+        provenance = dict(tables["provenance"])
+        own = {"claims": claims, "provenance": provenance, "values": values or {}, "denied": denied, "table": table}
+        for name, value in (tables | own | {"asked": set(), "read": {}}).items():
             object.__setattr__(self, name, value)
 
     def judged(self, claim: str, word: str, *quantities: str) -> bool:
@@ -113,27 +125,22 @@ class MadeUp(Rehearsal):
         return (claim, word, *quantities) not in self.denied and Run.judged(self, claim, word, *quantities)
 
     def measures(self, study: str) -> Measures:
-        rows = pd.DataFrame(made_up_rows(study, self.number)).set_index("quantity")
-        for quantity in set(self.values) & set(rows.index):
-            value = self.values[quantity]
-            ends = value if isinstance(value, tuple) else (value,) * 3
-            rows.loc[quantity, ["measured", "ci_low", "ci_high"]] = [str(end) for end in ends]
-        return Measures(rows, listed(study))
+        self._check_has(study)
+        if study not in self.read:
+            rows = {row["quantity"]: row | {"note": "as made up"} for row in made_up_rows(study, self.number)}
+            for quantity in set(self.values) & set(rows):
+                value = self.values[quantity]
+                ends = value if isinstance(value, tuple) else (value,) * 3
+                rows[quantity] |= dict(zip(("measured", "ci_low", "ci_high"), map(str, ends), strict=True))
+            self.read[study] = Measures(pd.DataFrame(rows.values()).set_index("quantity"), listed(study))
+        return self.read[study]
 
     def cells(self, study: str) -> pd.DataFrame:
-        return self.tables["cells"] if "cells" in self.tables else super().cells(study)
-
-    def numbers(self, figure: str) -> pd.DataFrame:
-        return self.tables["numbers"] if "numbers" in self.tables else super().numbers(figure)
+        self._check_has(study)
+        return super().cells(study) if self.table is None else self.table
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> str:
         return f"[figure {super().section_figure(study, figure, remark)}] {remark}"
 
     def section_claims(self, *claims: str) -> str:
         return " ".join(f"[claim {claim}]" for claim in claims)
-
-
-def between(low: float, measured: float, high: float) -> tuple[float, float, float]:
-    """A number with its interval, in reading order."""
-    assert low <= measured <= high or math.isnan(low)
-    return measured, low, high

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 
-import pandas as pd
 import pytest
 from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent
 from dp_accounting.rdp import RdpAccountant, compute_epsilon
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up_runs import MadeUp
 
-from privrep.evidence.measured import MEASURE_COLUMNS
 from privrep.laws.prescribed_powers import (
     Size,
     assumed_samples,
@@ -35,8 +35,7 @@ from privrep.laws.prescribed_powers import (
 )
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
-from privrep.report.findings import accounting_shen2023 as prose
-from privrep.report.run_tables import Measures
+from privrep.report.chapters import text
 from privrep.run.settings import Analysis, PlotSettings
 from privrep.studies.accounting_shen2023 import measures as study
 from privrep.studies.accounting_shen2023.measures import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
@@ -209,31 +208,36 @@ def test_printed_clip_has_a_power_too_many():
     assert power(gradient_clip, "k") == pytest.approx(1.5)
 
 
-class Tables:
-    """A run that has measures alone."""
-
-    def __init__(self, values: dict[str, float]):
-        rows = [dict.fromkeys(MEASURE_COLUMNS, str(value)) | {"quantity": name} for name, value in values.items()]
-        self.rows = pd.DataFrame(rows).set_index("quantity")
-
-    def measures(self, name):
-        return Measures(self.rows)
-
-
-def test_prose_follows_the_numbers():
+def test_the_chapter_follows_the_numbers():
     """Words that judge go where the numbers no longer carry them."""
-    text = prose.findings(Tables(FOUND))
-    strong = ("last step of Theorem 5.2 is wrong", "mends both", "lacks a factor", "can be exceeded", "never binds")
-    for words in (*strong, "has to come first"):
-        assert words in text
-    assert "1.11 where 1 is claimed" in text and "k^{-2.5}" in text and "1.97 for 1" in text and "0.915 for 1" in text
-    sound = prose.findings(Tables(dict.fromkeys(FOUND, 0.9)))
-    for words in (*strong, "k^{-2.5}"):
-        assert words not in sound
-    assert "It holds for the rounds alone and" in sound
-    assert "nan" not in prose.findings(Tables(dict.fromkeys(FOUND, float("nan"))))
-    for paragraph in text.split("\n\n"):
-        assert paragraph.count("$") % 2 == 0
+    found, sound = (
+        re.sub(r"<[^>]+>", "", text("accounting_shen2023", MadeUp(values=values)))
+        for values in (FOUND, dict.fromkeys(FOUND, 0.9))
+    )
+    strong = (
+        "Where they are replaced, take",
+        "The last step of Theorem 5.2 is wrong",
+        "mends both",
+        "when they are replaced it can be exceeded",
+        "lacks a factor $1 - p$",
+        "never binds",
+        "is not covered",
+        "ask for epsilon of order",
+    )
+    for words in strong:
+        assert words in found and words not in sound, words
+    assert "exact accounting 1.11 where one is claimed" in found and "below $k^{-2.5}$ alone" in found
+    assert "| 1 | 1.97 | 0.915 |" in found
+    assert "The printed epsilon holds for the rounds alone when users are removed" in found
+    exceeded = text("accounting_shen2023", MadeUp(values=FOUND | {f"{ROUNDS_REMOVED.name}: largest ratio": 1.1}))
+    assert "The printed epsilon can be exceeded for the rounds alone when users are removed" in exceeded
+
+
+def test_the_order_of_the_measures_matters():
+    """The printed one understates the cost, or does not."""
+    words, name = "The mixture has to come first", "printed order over RDP"
+    assert words in text("accounting_shen2023", MadeUp(values=FOUND | {name: 0.9}))
+    assert words not in text("accounting_shen2023", MadeUp(values=FOUND | {name: 1.0}))
 
 
 def test_figures_show_the_measured_numbers():

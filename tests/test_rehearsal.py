@@ -1,51 +1,77 @@
-"""A finding that names what does not exist stops the run before any other job."""
+"""A text that names what does not exist stops the run before any other job."""
 
 from __future__ import annotations
 
-import importlib
+import math
 
 import pytest
 
-from privrep.report import rehearsal
-from privrep.report.rehearsal import Rehearsal, rehearse
+from privrep.report import chapters, rehearsal
+from privrep.report.rehearsal import Rehearsal, rehearsals, rehearse, rehearse_page
 from privrep.run.config import study_names
 from privrep.run.settings import ConfigError
 
 
 @pytest.mark.parametrize("study", study_names())
-def test_findings_name_what_exists(study):
+def test_chapters_name_what_exists(study):
     rehearse(study)
 
 
-def asking(ask):
-    """The findings of init_rates with one more question."""
-    return lambda run: ask(run, run.measures("init_rates"))
+def test_texts_on_the_whole_run_name_what_exists():
+    rehearse_page()
+
+
+def test_all_ways_are_rehearsed():
+    """With and without verdicts, on both sides of 1 and without numbers: a sentence stands or falls with any of these."""
+    ways = {(run.number, run.agrees) for run in rehearsals()}
+    assert len(ways) == 6 and {agrees for _, agrees in ways} == {True, False}
+    numbers = [number for number, _ in ways]
+    assert min(numbers) < 1 < max(number for number in numbers if number == number) and any(map(math.isnan, numbers))
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("text", "words"),
     [
-        (lambda run, m: "exponent privacy nn dist2" in m, "the nearest is 'exponent privacy n dist2'"),
-        (lambda run, m: m.value("davis-kahan print"), "the nearest is 'davis-kahan printed'"),
-        (lambda run, m: m.text("davis-kahan print"), "the nearest is 'davis-kahan printed'"),
-        (lambda run, m: m.numbered("distF over dist2 at rnak"), "'distF over dist2 at rnak' is the beginning of no"),
-        (lambda run, m: run.judged("A-L4.6", "LOOSE", "expnent of n"), "'expnent of n' is no quantity of claim A-L4.6"),
-        (lambda run, m: run.judged("A-L4.66", "LOOSE"), "'A-L4.66' is no claim; the nearest is 'A-L4.6"),
-        (lambda run, m: run.judged("A-L4.6", "LOSE"), "'LOSE' is no verdict; the nearest is 'LOOSE'"),
+        ('{% if judged("A-L4.6", "LOOSE") %}{{ q("known") }}{% endif %}', "'known' is not measured by this study"),
+        ('{% if not judged("A-L4.6", "LOOSE") %}{{ q("known") }}{% endif %}', "'known' is not measured by this study"),
+        ('{% call finding() %}{{ q("davis-kahan printed") }}{{ q("known") }}{% endcall %}', "'known' is not measured"),
+        ('{% if known("davis-kahan printed") %}{{ nothing }}{% endif %}', "'nothing' is undefined"),
+        (
+            '{% call finding() %}{% if value("davis-kahan printed") > 1 %}{{ nothing }}{% endif %}{% endcall %}',
+            "'nothing' is undefined",
+        ),
+        (
+            '{% call finding() %}{% if value("davis-kahan printed") < 1 %}{{ nothing }}{% endif %}{% endcall %}',
+            "'nothing' is undefined",
+        ),
     ],
 )
-def test_a_name_of_nothing_is_found(monkeypatch, ask, words):
-    """With the file of the finding, the name and the nearest right one."""
-    module = importlib.import_module("privrep.report.findings.init_rates")
-    monkeypatch.setattr(module, "findings", asking(ask))
+def test_a_name_of_nothing_is_found_wherever_it_stands(monkeypatch, tmp_path, text, words):
+    """Behind a verdict and behind a number of either side, with the file."""
+    path = tmp_path / "chapter.md"
+    path.write_text(text)
+    monkeypatch.setattr(chapters, "chapter_file", lambda study: path)
     with pytest.raises(ConfigError) as caught:
         rehearse("init_rates")
-    message = str(caught.value)
-    assert message.startswith("src/privrep/report/findings/init_rates.py: ") and words in message
+    assert str(caught.value).startswith(f"{path}: ") and words in str(caught.value)
+
+
+def test_a_number_that_a_smaller_run_lacks_is_found(monkeypatch, tmp_path):
+    """Outside of a paragraph that may be left out."""
+    path = tmp_path / "chapter.md"
+    monkeypatch.setattr(chapters, "chapter_file", lambda study: path)
+    path.write_text('{% call finding() %}{{ q("davis-kahan printed") }}{% endcall %}')
+    rehearse("init_rates")
+    path.write_text('{{ q("davis-kahan printed") }}')
+    with pytest.raises(ConfigError, match="davis-kahan printed"):
+        rehearse("init_rates")
 
 
 def test_both_sides_of_a_verdict_are_written():
-    """A paragraph that stands only with its verdict is written too."""
+    """Whatever the made-up numbers would give; a name of nothing is an error on both."""
     for agrees in (True, False):
         run = Rehearsal(rehearsal.NUMBERS[0], agrees)
         assert run.judged("A-L4.6", "RATE-EXACT") == agrees
+        for ask in (("A-L4.66", "LOOSE"), ("A-L4.6", "LOSE"), ("A-L4.6", "LOOSE", "expnent of n")):
+            with pytest.raises(ValueError, match="the nearest is"):
+                run.judged(*ask)
