@@ -66,6 +66,12 @@ def uncorrelated(left: np.ndarray, right: np.ndarray, false_alarm: float = FALSE
     return bool(score <= stats.norm.isf(false_alarm / 2))
 
 
+def clopper_pearson(hits: int, runs: int) -> list[float]:
+    """Both ends of the exact 95 % interval of a share, by quantiles of the beta law."""
+    low = stats.beta.ppf(0.025, hits, runs - hits + 1) if hits else 0.0
+    return [low, stats.beta.isf(0.025, hits + 1, runs - hits) if hits < runs else 1.0]
+
+
 @dataclass
 class FakeUsers:
     """Users with given data, cut into blocks of a given size; stands in for `privrep.data.problem.Users`."""

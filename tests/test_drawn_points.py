@@ -92,7 +92,7 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 PLACES = {
     ("jain2021/figure2_readings", 0): 1,
     ("shen2023/noise_cap", 0): 0,
-    ("shen2023/power_cost", 3): 1,
+    ("shen2023/start_cost", 0): 1,
 }
 """Figure, number of its panel -> the coordinate that is a place on an axis of names; the other one is looked for alone."""
 

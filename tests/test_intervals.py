@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from privrep.evidence.intervals import FEWEST, bootstrap_interval, bootstrap_measures, student_ends
+from privrep.evidence.intervals import (
+    BOOTSTRAP,
+    FEWEST,
+    bootstrap_interval,
+    bootstrap_measures,
+    series_measures,
+    student_ends,
+)
 from privrep.evidence.measured import bare, exact, share
 
 RUNS, DRAWS = 400, 200
@@ -84,6 +92,20 @@ def test_an_interval_depends_on_its_name_alone():
     data = np.arange(7.0)
     intervals = [bootstrap_interval(lambda pick: data[pick].mean(), 7, name) for name in ("a", "b", "a")]
     assert intervals[0] == intervals[2] != intervals[1]
+
+
+def test_a_statistic_of_a_series():
+    """Over the repetitions of that series alone, in the stream of the statistic's name; what could not be had says so."""
+    data = np.array([1.0, 2.0, 4.0, 4.5, 7.0])
+    cells = pd.DataFrame({"series": ["a"] * 5 + ["b"], "seed": [*range(5), 9], "error": [*data, 100.0]})
+
+    def means(cells, pick):
+        return {"mean": float(cells.loc[cells["series"] == "a", "error"].to_numpy()[pick].mean()), "none": np.nan}
+
+    mean, none = series_measures(cells, "a", means, "not reached")
+    (expected,) = bootstrap_measures(lambda pick: {"mean": data[pick].mean()}, 5, "means", BOOTSTRAP)
+    assert mean == expected
+    assert np.isnan(none.measured) and none.note == "not reached"
 
 
 def test_width_zero_is_for_exact_numbers():

@@ -1,19 +1,20 @@
-"""shen2023, Algorithm 6, and the study of Theorem G.1 and Lemma F.3 that needs no users."""
+"""shen2023, Algorithm 6 and Theorem G.1: the noisy power method, and the statistics of its study on made-up tables."""
 
 import math
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
-from conftest import make_task
+from conftest import clopper_pearson, make_task
+from scipy import stats
 
 from privrep.algorithms.method import load_options
 from privrep.data.problem import Problem
 from privrep.data.subspace import dist2, random_subspace
 from privrep.instruments.fitting import fit
-from privrep.instruments.made_up_candidates import BAD, trials_needed
 from privrep.instruments.noisy_power_method import least_cosine, limit_noise, noisy_power_method
-from privrep.studies.power_method import measures as study
+from privrep.studies.noisy_power_method.measures import log_points, log_ratio, tau_measure, tau_points, with_predictions
 
 
 def silent(basis):
@@ -58,11 +59,11 @@ def test_the_noise_is_at_the_limit(gap, tau, rng):
     assert (after < before).all()
 
 
-def told(name: str, problem: Problem, **options) -> dict[str, float]:
-    """The numbers of an instrument; it looks at no user and releases nothing."""
+def told(problem: Problem, **options) -> dict[str, float]:
+    """The numbers of the instrument; it looks at no user and releases nothing."""
     users = SimpleNamespace(problem=problem, blocks=None, truth=None)
     task = make_task(users, None)
-    found = fit(load_options(name, options), task).log
+    found = fit(load_options("noisy_power_method", options), task).log
     assert not task.ledger.entries
     return found
 
@@ -77,7 +78,7 @@ def test_the_steady_state_of_the_limit_noise():
 
 def test_iterations_are_those_of_the_tangent():
     """From a random start ln(tan / eps) / -ln(1 - gap) iterations, and one more for the last fraction; all runs end within eps."""
-    found = told("noisy_power_method", Problem(1, 1, 40, 2), gap=0.04, tau=1e3, starts=40)
+    found = told(Problem(1, 1, 40, 2), gap=0.04, tau=1e3, starts=40)
     law = (found["start_log_tangent"] - math.log(0.1)) / -math.log(0.96)
     assert law < found["iterations_needed"] < 1.03 * law + 1
     assert found["runs_within"] == 1
@@ -87,7 +88,7 @@ def test_iterations_are_those_of_the_tangent():
 def test_iterations_are_counted_to_the_first_within_eps():
     """As a walk from the same start counts them, one step at a time."""
     problem, gap, accuracy = Problem(1, 1, 12, 2), 0.2, 0.1
-    found = told("noisy_power_method", problem, gap=gap, tau=1e3, starts=3)
+    found = told(problem, gap=gap, tau=1e3, starts=3)
     matrix = np.diag(np.where(np.arange(12) < 2, 1.0, 1 - gap))
     users = SimpleNamespace(problem=problem, blocks=None, truth=None)
     steps = []
@@ -103,76 +104,75 @@ def test_iterations_are_counted_to_the_first_within_eps():
 def test_a_small_tau_makes_runs_fail():
     """At tau = 2 the noise holds some runs away from U, which a random start of the same shape without it reaches."""
     problem, options = Problem(1, 1, 20, 2), {"gap": 0.5, "length": 4.0, "starts": 200}
-    within = [told("noisy_power_method", problem, tau=tau, **options)["runs_within"] for tau in (2.0, 64.0)]
+    within = [told(problem, tau=tau, **options)["runs_within"] for tau in (2.0, 64.0)]
     assert within[0] < within[1]
 
 
 def test_the_start_of_the_noisy_power_method():
     """ln tan of the largest angle of a random start grows by half of ln d."""
     options = {"gap": 0.5, "tau": 10.0, "length": 0.2, "starts": 1000}
-    near, far = (told("noisy_power_method", Problem(1, 1, dim, 2), **options) for dim in (40, 640))
+    near, far = (told(Problem(1, 1, dim, 2), **options) for dim in (40, 640))
     assert far["start_log_tangent"] - near["start_log_tangent"] == pytest.approx(0.5 * math.log(16), abs=0.15)
 
 
-def test_trials_and_their_failure_probability(rng):
-    """T_0 of the lemma, and the binomial law against draws: three standard errors."""
-    assert trials_needed(0.99, 0.05) == math.ceil(8 * 0.99 * math.log(20))
-    for probability, failure in ((0.55, 0.1), (0.7, 0.01), (0.55, 0.05)):
-        count = trials_needed(probability, failure)
-        good = rng.binomial(count, probability, 40_000)
-        failed = (good < count / 2).mean() + (good == count / 2).mean() / 2
-        assert study.expected_failure(probability, failure) == pytest.approx(failed, abs=3 * 0.5 / 200)
-
-
-def test_made_up_candidates_are_as_promised(rng):
-    """Good ones within eps_i, bad ones just above eps_0; alike or scattered."""
-    for bad in BAD:
-        method = load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": bad}).build(
-            Problem(1, 1, 12, 2)
-        )
-        some, truth = method.candidates(200, 12, 2, rng)
-        distances = np.array([dist2(one, truth) for one in some])
-        good = distances <= 0.01
-        assert 60 < good.sum() < 140
-        assert distances[~good] == pytest.approx(1.001 * 0.2)
-        first, second = some[~good][:2]
-        assert (dist2(first, second) < 1e-9) == (bad == "alike")
-
-
-@pytest.mark.parametrize(("good_share", "low", "high"), [(0.999, 0.0, 0.0), (0.05, 0.9, 1.0), (0.55, 0.1, 0.7)])
-def test_failures_of_the_selection(good_share, low, high):
-    """None among good candidates, all among bad ones; with p just over a half about as many as the binomial law says."""
-    options = {"good_share": good_share, "failure": 0.1, "bad": "alike", "selections": 60}
-    found = told("made_up_candidates", Problem(1, 1, 12, 2), **options)
-    assert found["candidates"] == trials_needed(good_share, 0.1)
-    assert low <= found["failed_share"] <= high
-
-
-def test_the_inequality_of_the_proof():
-    """(69) holds at 0.01 and fails at 0.02; its largest eps_i is a third of what adding angles gives."""
-    assert study.printed_gap(0.01, 0.2) < 0 < study.printed_gap(0.02, 0.2)
-    assert study.largest_accuracy(0.2) == pytest.approx(0.019275, abs=1e-6)
-    assert study.worst_that_passes(0.01) == pytest.approx(math.sin(3 * math.asin(0.01)), rel=1e-6)
-
-
 @pytest.mark.parametrize(
-    ("name", "options", "message"),
+    ("options", "message"),
     [
-        ("noisy_power_method", {"gap": 1.0, "tau": 2.0}, "gap is 1.0"),
-        ("noisy_power_method", {"gap": 0.1, "tau": 0.0}, "tau is 0.0"),
-        ("noisy_power_method", {"gap": 0.1, "tau": 2.0, "length": math.inf}, "length is inf"),
-        ("noisy_power_method", {"gap": 0.1, "tau": 2.0, "starts": 0}, "starts is 0"),
-        ("made_up_candidates", {"good_share": 0.0, "failure": 0.1, "bad": "alike"}, "good_share is 0.0"),
-        ("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": "odd"}, "bad is 'odd'"),
-        ("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": "alike", "selections": 0}, "selections is 0"),
+        ({"gap": 1.0, "tau": 2.0}, "gap is 1.0"),
+        ({"gap": 0.1, "tau": 0.0}, "tau is 0.0"),
+        ({"gap": 0.1, "tau": 2.0, "length": math.inf}, "length is inf"),
+        ({"gap": 0.1, "tau": 2.0, "starts": 0}, "starts is 0"),
     ],
 )
-def test_options_out_of_range(name, options, message):
+def test_options_out_of_range(options, message):
     with pytest.raises(ValueError, match=message):
-        load_options(name, options)
+        load_options("noisy_power_method", options)
 
 
 def test_sizes_that_cannot_be():
     """The perturbation needs k directions outside of U."""
     with pytest.raises(ValueError, match="dim is 3; it must be at least twice the rank, 2"):
         load_options("noisy_power_method", {"gap": 0.1, "tau": 2.0}).build(Problem(1, 1, 3, 2))
+
+
+def test_iterations_grow_at_most_as_the_logarithm():
+    """The ratio of Theorem G.1 and its interval agree with the points."""
+    dims, spread = [10, 270], np.array([-1, -0.5, 0, 0.5, 1])
+    needed = np.concatenate([10.5 + spread, 13.5 + spread])
+    cells = pd.DataFrame(
+        {"series": "noisy-d", "dim": np.repeat(dims, 5), "seed": [*range(5)] * 2, "iterations_needed": needed}
+    )
+    cells = cells.assign(log_term=np.log(2 * cells["dim"] / 0.1), iterations_law=np.repeat([9.0, 12.0], 5))
+    points, ratio = log_points(cells), log_ratio(cells)
+    assert list(points["dim"]) == dims
+    assert list(points["predicted"]) == [9, 12]
+    assert points["half"].iloc[0] == pytest.approx(stats.t.ppf(0.975, 4) * spread.std(ddof=1) / math.sqrt(5))
+    shapes = points["iterations"] / points["log_term"]
+    assert ratio.measured == pytest.approx(shapes.iloc[-1] / shapes.iloc[0])
+    assert ratio.ci_low < ratio.measured < ratio.ci_high < 1
+
+
+def test_the_law_of_the_iterations():
+    """ln(tan / eps) over -ln(1 - gap), which at a gap of a half is not the gap."""
+    rows = pd.DataFrame(
+        {"gap": [0.5], "rank": [2], "dim": [20], "accuracy": [0.1], "start_log_tangent": [math.log(6.4)]}
+    )
+    law = with_predictions(rows)[["inverse_gap", "log_term", "iterations_law"]].iloc[0]
+    assert law.to_dict() == {
+        "inverse_gap": pytest.approx(2),
+        "log_term": pytest.approx(math.log(400)),
+        "iterations_law": pytest.approx(6),
+    }
+
+
+def test_failures_against_tau_have_exact_ends():
+    """Two repetitions of 50 runs for each tau; the largest share times tau is that of the last."""
+    shares, taus = [0, 0.02, 0.06, 0.04], [2, 4, 8, 16]
+    rows = {"series": "noisy-tau", "tau": np.repeat(taus, 2), "seed": [0, 1] * 4, "starts": 50}
+    cells = pd.DataFrame(rows | {"runs_within": 1 - np.repeat(shares, 2)})
+    points, expected = tau_points(cells), [clopper_pearson(round(100 * share), 100) for share in shares]
+    assert list(points["failed"]) == shares
+    np.testing.assert_allclose(points[["ci_low", "ci_high"]], expected, rtol=1e-9)
+    found = tau_measure(cells)
+    assert found.measured == pytest.approx(0.64) and found.note == "100 runs for each tau"
+    assert [found.ci_low, found.ci_high] == pytest.approx([16 * end for end in expected[-1]])

@@ -9,14 +9,21 @@ no interval: its ends are NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtrit
 
 from privrep.data.rng import stream
 from privrep.evidence.measured import Measure
 
 DRAWS = 1000
+BOOTSTRAP = 200
+"""Bootstrap draws of `series_measures`."""
+OUTSIDE = "not reached within the values that were run"
+"""Why an interpolated number is NaN."""
 LEVEL = 0.95
 FEWEST = 5
 """Repetitions below which no interval is given."""
@@ -79,3 +86,20 @@ def bootstrap_measures(
     ends = bootstrap_intervals(statistic, repetitions, name, draws)
     values = statistic(np.arange(repetitions))
     return [Measure(key, value, *ends[key], repetitions, "over settings") for key, value in values.items()]
+
+
+def series_measures(
+    cells: pd.DataFrame,
+    series: str,
+    statistic: Callable[[pd.DataFrame, np.ndarray], dict[str, float]],
+    missing: str = "",
+) -> list[Measure]:
+    """`bootstrap_measures` of a statistic over the repetitions of a series; the statistic's name is that of the random stream.
+
+    Parameters
+    ----------
+    statistic : maps the results table and the picked repetitions to numbers by name. missing : note of those that could not be had.
+    """
+    seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
+    found = bootstrap_measures(partial(statistic, cells), seeds, statistic.__name__, BOOTSTRAP)
+    return [replace(one, note=missing) if np.isnan(one.measured) else one for one in found]

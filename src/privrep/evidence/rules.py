@@ -43,6 +43,8 @@ FURTHER = (
     ("instruments.user_search", "PRECISION"),
     ("instruments.user_search", "FIRST_TRIAL"),
     ("laws.prescribed_powers", "FAR"),
+    ("laws.shen2023", "TARGET"),
+    ("laws.shen2023", "CANDIDATE"),
     ("algorithms.clip_units", "FAILURE_POWER"),
     ("data.problem", "HEAVY_EVERY"),
     ("run.results", "SHARED_ROLES"),

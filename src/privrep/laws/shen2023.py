@@ -10,6 +10,9 @@ import numpy as np
 from privrep.data.rng import stream
 from privrep.laws.shared import Values, edge
 
+TARGET, CANDIDATE = 0.2, 0.01
+"""eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run (Lemmas F.1 and F.3)."""
+
 
 def centaur_contraction(condition: Values, step: Values = 0.25) -> Values:
     """F8: factor by which a noiseless round shrinks the slowest direction, 1 - eta lam_k; kappa = sqrt(lam_1 / lam_k)."""

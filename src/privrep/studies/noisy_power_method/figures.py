@@ -1,0 +1,43 @@
+"""Figure of the study noisy_power_method (shen2023, Theorem G.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure
+from privrep.drawing.sweeps import fit_table, panel
+from privrep.evidence.scaling import fit_all
+from privrep.run.settings import PlotSettings
+from privrep.studies.noisy_power_method.measures import log_points, tau_points, with_predictions
+
+CLAIMED = {"color": COLOURS[3], "linestyle": "--", "linewidth": 1.2}
+
+
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+    """Theorem G.1: iterations against the gap and the dimension, failures against tau."""
+    cells = with_predictions(cells)
+    fits, taus, logs = fit_all(study, cells), tau_points(cells), log_points(cells)
+    figure, axes = new_figure(7.9, 3.0, ncols=3)
+    axis, one = axes[0], fits["steps gap"]
+    panel(axis, one, study.claimed.get("steps gap"), "1/gap")
+    axis.set(xlabel="1/gap", ylabel="iterations")
+    axis.set_xticks(one.sweep.values, [f"{value:.3g}" for value in one.sweep.values])
+    axis = axes[1]
+    axis.errorbar(logs["log_term"], logs["iterations"], logs["half"], fmt="o", color=COLOURS[0], markersize=5)
+    axis.plot(logs["log_term"], logs["predicted"], color="0.25", linestyle=":", linewidth=1.4)
+    ends = np.array([0, logs["log_term"].max()])
+    axis.plot(ends, ends * logs["iterations"].iloc[0] / logs["log_term"].iloc[0], **CLAIMED)
+    axis.set(xlabel="ln(kd/ε)", xlim=(0, None), ylim=(0, None))
+    axis = axes[2]
+    spread = [taus["failed"] - taus["ci_low"], taus["ci_high"] - taus["failed"]]
+    axis.errorbar(taus["tau"], taus["failed"], spread, fmt="o-", color=COLOURS[0], markersize=4.5)
+    axis.plot(taus["tau"], 1 / taus["tau"], **CLAIMED)
+    axis.annotate("1/τ", (taus["tau"].iloc[1], 1 / taus["tau"].iloc[1]), xytext=(4, 3), **NOTE)
+    axis.set(xscale="log", yscale="log", xlabel="τ", ylabel="share of failed runs")
+    axis.set_xticks(taus["tau"], [f"{value:g}" for value in taus["tau"]])
+    axis.minorticks_off()
+    few_ticks(axis.yaxis)
+    numbers = pd.concat([fit_table(fits, ["steps gap"]), logs, taus], ignore_index=True)
+    return {"shen2023/noisy_power_method": (figure, numbers)}

@@ -1,0 +1,73 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""Figures of the study selection (shen2023, Lemma F.3 and Corollary F.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.laws.shen2023 import TARGET
+from privrep.run.settings import PlotSettings
+from privrep.studies.selection.measures import costs, failure_points, selection_points
+
+
+def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Failure of selection among made-up candidates, and error of the selected one among real ones."""
+    made, real = failure_points(cells), selection_points(cells)
+    figure, axes = new_figure(7.9, 3.5, ncols=2)
+    axis = axes[0]
+    for colour, (probability, part) in zip(COLOURS, made.groupby("good_share", sort=False), strict=False):
+        for mark, shift, (bad, points) in zip("os", (0.93, 1.07), part.groupby("bad", sort=False), strict=True):
+            shown = np.maximum(points["failed"], 1e-3)
+            spread = [shown - np.maximum(points["ci_low"], 1e-3), points["ci_high"] - shown]
+            axis.errorbar(
+                points["failure"] * shift,
+                shown,
+                np.maximum(spread, 0),
+                fmt=mark,
+                color=colour,
+                markersize=4.5,
+                elinewidth=1,
+                markerfacecolor=colour if bad == "alike" else "white",
+                label=f"p = {probability:g}" if bad == "alike" else None,
+            )
+    ends = np.array([made["failure"].min() / 1.3, made["failure"].max() * 1.3])
+    axis.plot(ends, ends, color=COLOURS[3], linestyle="--", linewidth=1.2)
+    axis.set(xscale="log", yscale="log", xlabel="failure probability asked for, δ′", ylabel="failures", ylim=(8e-4, 1))
+    axis.legend(loc="lower left", bbox_to_anchor=(-0.1, 1.0), ncols=3, columnspacing=1, handletextpad=0.2)
+    for side in (axis.xaxis, axis.yaxis):
+        plain_ticks(side)
+    axis = axes[1]
+    noisy = real[real["noise_multiplier"] > 0]
+    for colour, name in zip(COLOURS, ("worst", "median", "selected", "average"), strict=False):
+        axis.plot(noisy["noise_multiplier"], noisy[name], "o-", color=colour, markersize=4.5, label=name)
+    axis.axhline(real["median"].iloc[0], color="0.5", linewidth=0.8, linestyle=":")
+    axis.axhline(TARGET, color="0.6", linewidth=0.8)
+    axis.set(xscale="log", yscale="log", xlabel="Δ", ylabel="dist2")
+    axis.set_xticks(noisy["noise_multiplier"], [f"{value:g}" for value in noisy["noise_multiplier"]])
+    axis.minorticks_off()
+    few_ticks(axis.yaxis)
+    axis.legend(loc="upper left")
+    return figure, pd.concat([made.assign(panel="made up"), real.assign(panel="real")], ignore_index=True)
+
+
+def draw_cost(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """What a start costs against the main rounds, each for the same accuracy."""
+    found = {name.removeprefix("cost of the "): value for name, value in costs(cells).items() if "over" not in name}
+    figure, axis = new_figure(7.9, 2.6)
+    colours = [COLOURS[7] if name == "main rounds" else COLOURS[0] for name in found]
+    for place, (value, colour) in enumerate(zip(found.values(), colours, strict=True)):
+        axis.plot(value, -place, "o", color=colour, markersize=8)
+        axis.annotate(f"{value:.2g}", (value, -place), xytext=(8, -3), **NOTE)
+    axis.set_yticks([-place for place in range(len(found))], list(found))
+    axis.set(xscale="log", xlabel=f"μ² at which dist2 = {TARGET:g}")
+    axis.set(ylim=(0.6 - len(found), 0.4), xlim=(min(found.values()) / 2, max(found.values()) * 2))
+    few_ticks(axis.xaxis)
+    return figure, pd.DataFrame({"of": found.keys(), "mu squared": found.values()})
+
+
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+    """All figures of the study."""
+    return {"shen2023/selection": draw_selection(cells), "shen2023/start_cost": draw_cost(cells)}

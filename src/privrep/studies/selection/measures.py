@@ -1,0 +1,185 @@
+"""shen2023, the selection of Algorithm 3 among runs of the private power method (claims B-LF.3, B-LF.3-proof and B-CF.1-shared), and
+what a selected start costs against the main rounds.
+
+Made-up candidates meet the premise of Lemma F.3 without runs. Real runs of a cell share the data and have noise of their own; repetitions
+are data draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.optimize import brentq
+
+from privrep.algorithms.candidate_selection import select
+from privrep.data.subspace import dist2
+from privrep.evidence.cells import picked
+from privrep.evidence.counts import failed_shares, proportion
+from privrep.evidence.intervals import OUTSIDE, series_measures
+from privrep.evidence.measured import Measure, exact, share
+from privrep.instruments.made_up_candidates import trials_needed
+from privrep.laws.shen2023 import CANDIDATE, TARGET
+from privrep.run.settings import Analysis
+
+PROBABILITIES, FAILURES = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01)
+"""Probability that a candidate is good, and failure probabilities asked for, in the binomial law."""
+DIM, RANK = 12, 2
+"""Size at which a candidate that passes is as far off as it can be."""
+
+
+def selection_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Real candidates against the noise: root mean square over repetitions of dist2 of the selected, first, median and worst candidate
+    and of the average of all, and how often one passed the printed test."""
+    rows = picked(cells[cells["series"] == "select"], pick)
+    names = {"start_dist2": "selected", "dist2": "first", "runs_dist2_median": "median", "runs_dist2_max": "worst"}
+    names |= {"average_dist2": "average"}
+    squares = (rows[list(names)] ** 2).rename(columns=names).assign(passed=rows["selection_passed"])
+    means = squares.groupby(rows["noise_multiplier"]).mean()
+    means[list(names.values())] = means[list(names.values())] ** 0.5
+    return means.reset_index()
+
+
+def selection_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """What is gained over the median candidate: geometric mean over the noise levels whose median is in the linear range."""
+    points = selection_points(cells, pick)
+    used = points[(points["noise_multiplier"] > 0) & (points["median"] <= 2 * TARGET)]
+    logs = np.log(used[["selected", "worst", "average"]].div(used["median"], axis=0)).mean()
+    return {f"{name} over median": float(np.exp(value)) for name, value in logs.items()}
+
+
+def costs(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """mu^2 of a start, of a single run and of the main rounds, at the noise that leaves each at dist2 = `TARGET`, and their ratios.
+
+    Between the noise levels that were run, the error without its floor is a power of the noise; outside of them the cost is NaN.
+    """
+    found = {}
+    for name, series, column in (
+        ("start", "select", "start_dist2"),
+        ("averaged start", "select", "average_dist2"),
+        ("single run", "select", "dist2"),
+        ("main rounds", "main", "steady_dist2"),
+    ):
+        rows = cells[cells["series"] == series]
+        rows = picked(rows, None if pick is None else pick % rows["seed"].nunique())
+        squares = (rows[column] ** 2).groupby(rows["noise_multiplier"]).mean()
+        excess = squares.drop(0.0) - squares[0.0]
+        with np.errstate(invalid="ignore", divide="ignore"):  # a floor beyond the target, or beyond an error with noise
+            wanted, logs = np.log(TARGET**2 - squares[0.0]), np.log(excess)
+        multiplier = np.exp(np.interp(wanted, logs, np.log(excess.index), left=np.nan, right=np.nan))
+        first = rows.iloc[0]
+        releases = first["rounds"] if series == "main" else first["iterations"]
+        times = first["starts"] if series == "select" and name != "single run" else 1
+        found[f"cost of the {name}"] = times * releases / multiplier**2
+    main = found["cost of the main rounds"]
+    return found | {f"{name} over main rounds": value / main for name, value in list(found.items())[:-1]}
+
+
+def shared_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Runs without noise on the same samples, against n: mean over repetitions of dist2 of the selected one, and whether it passed in
+    all of them."""
+    grouped = picked(cells[cells["series"] == "shared"], pick).groupby("users")
+    return pd.DataFrame(
+        {"selected": grouped["start_dist2"].mean(), "passed": grouped["selection_passed"].min()}
+    ).reset_index()
+
+
+def distance_that_passes(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Mean dist2 of the selected run where all share the fewest users' samples, if it passes the test in all repetitions."""
+    row = shared_points(cells, pick).iloc[0]
+    return {"dist2 that passes on shared samples": float(row["selected"] if row["passed"] else np.nan)}
+
+
+def printed_gap(accuracy: float, target: float) -> float:
+    """Left side of eq. (69) less the right: negative where the proof goes through."""
+    return np.sqrt(1 - target**2) + 1 - np.sqrt(1 - accuracy**2) + accuracy - (1 - 2 * accuracy**2)
+
+
+def largest_accuracy(target: float) -> float:
+    """The largest eps_i for which eq. (69) holds."""
+    return brentq(lambda a: printed_gap(a, target), 1e-6, target)
+
+
+def worst_that_passes(accuracy: float) -> float:
+    """dist2 of a candidate that passes although it is as far as the test permits from good ones, which are as far as they may be from the
+    truth, in one plane: angles add, so it is sin(3 arcsin eps_i)."""
+    angle = np.arcsin(accuracy)
+    truth = np.eye(DIM, RANK)
+    tilted = [np.cos(t) * truth + np.sin(t) * np.eye(DIM, RANK, -RANK) for t in (angle, 3 * angle * (1 - 1e-9))]
+    candidates = np.array([tilted[1], tilted[0], tilted[0]])
+    chosen = select(candidates, accuracy)
+    return dist2(candidates[chosen.index], truth)
+
+
+def successes_left(probability: float) -> tuple[float, str]:
+    """What eq. (99) with the printed t = T_0 / 2 guarantees, p T_0 - t successes, over the T_0 / 2 that the proof concludes."""
+    return 2 * probability - 1, f"p = {probability:g}: {probability - 0.5:g} T_0 successes"
+
+
+def expected_failure(probability: float, failure: float) -> float:
+    """Probability that fewer than half of T_0 candidates are good, or just half and a bad one comes first."""
+    count = trials_needed(probability, failure)
+    few = stats.binom.cdf(np.ceil(count / 2) - 1, count, probability)
+    tie = stats.binom.pmf(count // 2, count, probability) / 2 if count % 2 == 0 else 0.0
+    return float(few + tie)
+
+
+def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """How often selection among made-up candidates fails, and what the binomial law says."""
+    rows = cells[cells["series"] == "candidates"]
+    keys = ["good_share", "failure", "candidates", "bad"]
+    points = failed_shares(
+        rows.assign(failed=rows["failed_share"] * rows["selections"], tried=rows["selections"]), keys
+    )
+    law = [expected_failure(p, asked) for p, asked in zip(points["good_share"], points["failure"], strict=True)]
+    return points.assign(predicted=law)
+
+
+def proof_measures() -> list[Measure]:
+    """Lemma F.3 and its proof by arithmetic: eq. (69), what passes at worst, eq. (99) and the binomial law."""
+    found = [
+        exact("left less right side of (69)", printed_gap(CANDIDATE, TARGET)),
+        exact("largest accuracy of (69)", largest_accuracy(TARGET)),
+        exact("largest accuracy by angles", np.sin(np.arcsin(TARGET) / 3)),
+        exact("dist2 of the worst that passes", worst_that_passes(CANDIDATE)),
+        exact("successes left by (99) over half", *successes_left(PROBABILITIES[0])),
+    ]
+    return found + [
+        exact(
+            f"failure over asked, p = {probability:g}",
+            max(expected_failure(probability, asked) / asked for asked in FAILURES),
+            "largest over delta' = 0.1, 0.05, 0.01; binomial law",
+        )
+        for probability in PROBABILITIES
+    ]
+
+
+def made_up_measures(cells: pd.DataFrame) -> list[Measure]:
+    """Lemma F.3 on made-up candidates: the share of selections that fail."""
+    found = []
+    for _, row in failure_points(cells).iterrows():
+        name = f"failure, p = {row['good_share']:g}, asked {row['failure']:g}, {row['bad']}"
+        found.append(proportion(name, row, "failed", f"T_0 = {row['candidates']:g}, {row['tried']:g} selections"))
+    return found
+
+
+def passing_measure(cells: pd.DataFrame) -> Measure:
+    """The share of selections among real runs with noise in which one passes the printed test."""
+    rows = cells[(cells["series"] == "select") & (cells["noise_multiplier"] > 0)]
+    draws, passed = rows["seed"].nunique(), rows["selection_passed"].sum()
+    note = f"{len(rows)} selections on {draws} data sets"
+    return replace(share("real starts that pass", passed, len(rows), note), seeds=draws)
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+    """What selection gains and costs, what passes on shared samples, and Lemma F.3 by arithmetic and on made-up candidates."""
+    found = []
+    for series, statistic, missing in (
+        ("select", selection_ratios, ""),
+        ("select", costs, OUTSIDE),
+        ("shared", distance_that_passes, "does not pass in all repetitions"),
+    ):
+        found += series_measures(cells, series, statistic, missing)
+    return [*found, *proof_measures(), *made_up_measures(cells), passing_measure(cells)]

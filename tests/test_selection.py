@@ -1,0 +1,143 @@
+"""shen2023, Lemma F.3: selection among made-up candidates, and the statistics of the study selection on made-up tables."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import clopper_pearson, make_task
+
+from privrep.algorithms.method import load_options
+from privrep.data.problem import Problem
+from privrep.data.subspace import dist2
+from privrep.evidence.cells import picked
+from privrep.instruments.fitting import fit
+from privrep.instruments.made_up_candidates import BAD, trials_needed
+from privrep.studies.selection.measures import (
+    costs,
+    expected_failure,
+    failure_points,
+    largest_accuracy,
+    made_up_measures,
+    passing_measure,
+    printed_gap,
+    shared_points,
+    successes_left,
+    worst_that_passes,
+)
+
+
+def test_trials_and_their_failure_probability(rng):
+    """T_0 of the lemma, and the binomial law against draws: three standard errors."""
+    assert trials_needed(0.99, 0.05) == math.ceil(8 * 0.99 * math.log(20))
+    for probability, failure in ((0.55, 0.1), (0.7, 0.01), (0.55, 0.05)):
+        count = trials_needed(probability, failure)
+        good = rng.binomial(count, probability, 40_000)
+        failed = (good < count / 2).mean() + (good == count / 2).mean() / 2
+        assert expected_failure(probability, failure) == pytest.approx(failed, abs=3 * 0.5 / 200)
+
+
+def test_made_up_candidates_are_as_promised(rng):
+    """Good ones within eps_i, bad ones just above eps_0; alike or scattered."""
+    for bad in BAD:
+        method = load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": bad}).build(
+            Problem(1, 1, 12, 2)
+        )
+        some, truth = method.candidates(200, 12, 2, rng)
+        distances = np.array([dist2(one, truth) for one in some])
+        good = distances <= 0.01
+        assert 60 < good.sum() < 140
+        assert distances[~good] == pytest.approx(1.001 * 0.2)
+        first, second = some[~good][:2]
+        assert (dist2(first, second) < 1e-9) == (bad == "alike")
+
+
+@pytest.mark.parametrize(("good_share", "low", "high"), [(0.999, 0.0, 0.0), (0.05, 0.9, 1.0), (0.55, 0.1, 0.7)])
+def test_selection_among_made_up_candidates(good_share, low, high):
+    """None among good candidates, all among bad ones; with p just over a half about as many as the binomial law says."""
+    options = {"good_share": good_share, "failure": 0.1, "bad": "alike", "selections": 60}
+    problem = Problem(1, 1, 12, 2)
+    task = make_task(SimpleNamespace(problem=problem, blocks=None, truth=None), None)
+    found = fit(load_options("made_up_candidates", options), task).log
+    assert not task.ledger.entries
+    assert found["candidates"] == trials_needed(good_share, 0.1)
+    assert low <= found["failed_share"] <= high
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"good_share": 0.0, "failure": 0.1, "bad": "alike"}, "good_share is 0.0"),
+        ({"good_share": 0.5, "failure": 0.1, "bad": "odd"}, "bad is 'odd'"),
+        ({"good_share": 0.5, "failure": 0.1, "bad": "alike", "selections": 0}, "selections is 0"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        load_options("made_up_candidates", options)
+
+
+def test_the_inequality_of_the_proof():
+    """(69) holds at 0.01 and fails at 0.02; its largest eps_i is a third of what adding angles gives."""
+    assert printed_gap(0.01, 0.2) < 0 < printed_gap(0.02, 0.2)
+    assert largest_accuracy(0.2) == pytest.approx(0.019275, abs=1e-6)
+    assert worst_that_passes(0.01) == pytest.approx(math.sin(3 * math.asin(0.01)), rel=1e-6)
+
+
+def test_what_the_tail_bound_leaves():
+    """p T_0 - T_0 / 2 successes of the T_0 / 2 that the proof concludes: 0.98 at p = 0.99."""
+    assert successes_left(0.99)[0] == pytest.approx(0.98)
+    assert successes_left(1.0)[0] == 1
+
+
+def table(series: str, **columns) -> pd.DataFrame:
+    """Rows of one series."""
+    return pd.DataFrame({"series": series} | columns)
+
+
+def made_up(**columns) -> pd.DataFrame:
+    return table("candidates", selections=5, candidates=3, failure=0.1, bad="alike", **columns)
+
+
+def test_failures_of_the_selection_have_exact_ends():
+    """Of 15 trials, in three repetitions of five."""
+    cells = made_up(good_share=[0.6] * 3 + [0.99] * 3, seed=[0, 1, 2] * 2, failed_share=[0.2, 0.4, 0.6, 0, 0, 0])
+    points = failure_points(cells)
+    assert list(points["failed"]) == [0.4, 0]
+    for _, point in points.iterrows():
+        ends = clopper_pearson(round(point["failed"] * 15), 15)
+        np.testing.assert_allclose([point["ci_low"], point["ci_high"]], ends, rtol=1e-9)
+    assert [one.quantity for one in made_up_measures(cells)] == [
+        "failure, p = 0.6, asked 0.1, alike",
+        "failure, p = 0.99, asked 0.1, alike",
+    ]
+
+
+def test_starts_that_pass_have_exact_ends():
+    """All eight pass: the lower end is 0.025^(1/8). Runs without noise do not count."""
+    noise = np.array([0.0, 0.0, *[3.0] * 8])
+    cells = table("select", noise_multiplier=noise, seed=range(10), selection_passed=(noise > 0).astype(float))
+    found = passing_measure(cells)
+    assert (found.measured, found.seeds) == (1, 8)
+    assert [found.ci_low, found.ci_high] == pytest.approx(clopper_pearson(8, 8))
+
+
+def test_a_repetition_counts_as_often_as_it_is_picked():
+    """Twice the first and once the last of three; a set of picks would forget the second time."""
+    cells = table("shared", users=250, seed=[0, 1, 2], start_dist2=[0.1, 0.5, 0.4], selection_passed=1.0)
+    assert shared_points(cells, np.array([0, 0, 2]))["selected"].item() == pytest.approx(0.2)
+    assert shared_points(cells)["selected"].item() == pytest.approx(1 / 3)
+    assert list(picked(cells, np.array([2, 2, 1]))["seed"]) == [2, 2, 1]
+
+
+@pytest.mark.parametrize(("largest", "reached"), [(0.4, True), (0.1, False)])
+def test_costs_are_not_carried_beyond_the_noise_that_was_run(largest, reached):
+    """Errors in proportion to the noise, 80 at most: the target at 0.2, or never."""
+    noise = np.array([0.0, 20.0, 80.0])
+    errors = {name: largest * noise / 80 for name in ("start_dist2", "average_dist2", "dist2", "steady_dist2")}
+    common = {"noise_multiplier": noise, "seed": 0, "iterations": 10, "rounds": 20, "starts": 4} | errors
+    found = costs(pd.concat([table("select", **common), table("main", **common)]))
+    wanted = {"start": 40 / 1600, "single run": 10 / 1600, "main rounds": 20 / 1600}
+    for name, value in wanted.items():
+        assert found[f"cost of the {name}"] == pytest.approx(value if reached else math.nan, nan_ok=True)
