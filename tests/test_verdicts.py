@@ -17,7 +17,7 @@ from privrep.evidence import claim_rules, scaling
 from privrep.evidence.claim_rules import Exponent, Rate
 from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
 from privrep.evidence.intervals import LEVEL
-from privrep.evidence.measured import MEASURE_COLUMNS, Measure
+from privrep.evidence.measured import MEASURE_COLUMNS, Measured
 from privrep.evidence.scaling import Fit, Sweep, fit, fit_measures
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.settings import Spec, Window
@@ -262,7 +262,7 @@ def rate(**rule) -> dict:
 def as_read(tmp_path):
     """Measures as the verdicts get them: written to measures.csv and read back as text."""
 
-    def through(measures: list[Measure]) -> dict[str, dict[str, dict]]:
+    def through(measures: list[Measured]) -> dict[str, dict[str, dict]]:
         write_rows(tmp_path / "measures.csv", [vars(measure) for measure in measures], MEASURE_COLUMNS)
         return {"study": {row["quantity"]: row for row in read_rows(tmp_path / "measures.csv")}}
 
@@ -321,7 +321,7 @@ def test_a_rate_without_formula_or_expectation_has_a_plain_row(as_read):
 
 def test_the_number_of_exponents_reaches_the_verdict(as_read):
     """A violation at 95 % is none among a thousand exponents."""
-    measure = Measure("exponent made up", 1.3, 1.18, 1.42, 8, "", 0.05, math.nan)
+    measure = Measured("exponent made up", 1.3, 1.18, 1.42, 8, "", 0.05, math.nan)
     for judged, expected in ((1, "VIOLATED"), (1000, "INCONCLUSIVE")):
         (row,) = judged_rows(claim([rate()]), as_read([measure]), judged=judged)
         assert row["verdict"] == expected
@@ -363,7 +363,7 @@ def test_too_few_points_say_so_in_the_row(as_read):
 def test_equals_needs_the_whole_interval_within_the_tolerance(low, high, expected, as_read):
     """1 up to 0.2 and 1e-9 for rounding: inside, outside, or across a limit."""
     rule = {"quantity": "constant", "measured": "c", "rule": "equals", "value": 1.0, "tolerance": 0.2 + 1e-9}
-    (row,) = judged_rows(claim([rule]), as_read([Measure("c", (low + high) / 2, low, high, 8)]))
+    (row,) = judged_rows(claim([rule]), as_read([Measured("c", (low + high) / 2, low, high, 8)]))
     assert row["verdict"] == expected
     assert f"[{low:.4g}, {high:.4g}]" in row["reason"]
 
@@ -382,7 +382,7 @@ def test_equals_needs_the_whole_interval_within_the_tolerance(low, high, expecte
 def test_no_number_is_inconclusive(rule, kind, as_read):
     """A measure that could not be had refutes nothing."""
     entry = claim([{"quantity": "q", "measured": "q"} | rule], kind=kind)
-    (row,) = judged_rows(entry, as_read([Measure("q", *[math.nan] * 3, 8, "one point only")]))
+    (row,) = judged_rows(entry, as_read([Measured("q", *[math.nan] * 3, 8, "one point only")]))
     assert row["verdict"] == "INCONCLUSIVE"
     assert row["reason"].endswith("(one point only)")
 
@@ -406,7 +406,7 @@ def test_a_quantity_may_have_a_figure_of_its_own(as_read):
 def test_the_family_is_the_exponents_that_are_judged(as_read):
     """Rates with a number at a listed scale: no other rule, no NaN, no missing measure or study; 1 when there is none."""
     measures = as_read(
-        [Measure(name, value, value, value, 8, "", 0.1) for name, value in (("a", 1.0), ("b", 2.0), ("nan", math.nan))]
+        [Measured(name, value, value, value, 8, "", 0.1) for name, value in (("a", 1.0), ("b", 2.0), ("nan", math.nan))]
     )
     rates = [rate(measured=name) for name in ("a", "b", "nan", "missing")]
     other = {"quantity": "q", "measured": "a", "rule": "at_most", "value": 1.0}

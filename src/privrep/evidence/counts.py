@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from scipy import stats
 
-from privrep.evidence.measured import Measure
+from privrep.evidence.measured import Measured
 
 
 def with_ends(points: pd.DataFrame, hits: str, runs: str) -> pd.DataFrame:
@@ -22,8 +22,8 @@ def failed_shares(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return points.assign(failed=points["failed"].round() / points["tried"].round())
 
 
-def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measure:
+def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measured:
     """The share in column `name` of a point, over its `draws`, as a measure."""
-    return Measure(
+    return Measured(
         quantity, float(point[name]), float(point["ci_low"]), float(point["ci_high"]), int(point["draws"]), note
     )

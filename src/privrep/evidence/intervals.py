@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from privrep.data.rng import stream
-from privrep.evidence.measured import Measure
+from privrep.evidence.measured import Measured
 
 DRAWS = 1000
 BOOTSTRAP = 200
@@ -81,11 +81,11 @@ def bootstrap_intervals(
 
 def bootstrap_measures(
     statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
-) -> list[Measure]:
+) -> list[Measured]:
     """Extremes over settings, or other statistics of all repetitions together, as measures with their intervals."""
     ends = bootstrap_intervals(statistic, repetitions, name, draws)
     values = statistic(np.arange(repetitions))
-    return [Measure(key, value, *ends[key], repetitions, "over settings") for key, value in values.items()]
+    return [Measured(key, value, *ends[key], repetitions, "over settings") for key, value in values.items()]
 
 
 def series_measures(
@@ -93,7 +93,7 @@ def series_measures(
     series: str,
     statistic: Callable[[pd.DataFrame, np.ndarray], dict[str, float]],
     missing: str = "",
-) -> list[Measure]:
+) -> list[Measured]:
     """`bootstrap_measures` of a statistic over the repetitions of a series; the statistic's name is that of the random stream.
 
     Parameters

@@ -13,7 +13,7 @@ MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note",
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measured:
     """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no error: `seeds` is 0 and both ends equal the
     number. A number that has an error and no interval has NaN ends.
 
@@ -32,23 +32,23 @@ class Measure:
     formula: float = math.nan
 
 
-def exact(quantity: str, value: float, note: str = "") -> Measure:
+def exact(quantity: str, value: float, note: str = "") -> Measured:
     """A quantity without sampling error."""
-    return Measure(quantity, float(value), float(value), float(value), 0, note)
+    return Measured(quantity, float(value), float(value), float(value), 0, note)
 
 
-def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measure:
+def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measured:
     """A number over runs that has no interval, for instance the largest of them."""
-    return Measure(quantity, float(value), math.nan, math.nan, seeds, note)
+    return Measured(quantity, float(value), math.nan, math.nan, seeds, note)
 
 
-def share(quantity: str, hits: int, runs: int, note: str = "") -> Measure:
+def share(quantity: str, hits: int, runs: int, note: str = "") -> Measured:
     """A share of runs with its Clopper-Pearson interval."""
     ends = scipy.stats.binomtest(int(hits), int(runs)).proportion_ci()
-    return Measure(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)
+    return Measured(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)
 
 
-def check_names(found: list[Measure], study: MeasureSettings) -> None:
+def check_names(found: list[Measured], study: MeasureSettings) -> None:
     """Raise ConfigError unless a study measured what its file lists: nothing else, and all of it where the scale leaves the study as it is."""
     source = f"config/studies/{study.study}.yaml: quantities"
     names = [one.quantity for one in found]

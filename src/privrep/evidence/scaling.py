@@ -15,7 +15,7 @@ import pandas as pd
 
 from privrep.data.rng import stream
 from privrep.evidence.intervals import DRAWS, spread, student
-from privrep.evidence.measured import Measure
+from privrep.evidence.measured import Measured
 from privrep.run.settings import Analysis, Spec, Window
 
 
@@ -173,14 +173,14 @@ def fit_all(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
     return {name: fit(sweep(cells, spec, study.window_of(name))) for name, spec in study.fits.items()}
 
 
-def fit_measures(fits: dict[str, Fit]) -> list[Measure]:
+def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
     """For each fit the exponent and, where there is a formula, the constant in units of the formula's."""
     found = []
     for name, one in fits.items():
         seeds, note = one.sweep.repetitions, one.sweep.too_few or _left_out(one.sweep)
-        found.append(Measure(f"exponent {name}", one.slope, *one.interval, seeds, note, one.standard_error, one.local))
+        found.append(Measured(f"exponent {name}", one.slope, *one.interval, seeds, note, one.standard_error, one.local))
         if one.sweep.spec.prediction:
-            found.append(Measure(f"constant {name}", *one.ratio, seeds, note))
+            found.append(Measured(f"constant {name}", *one.ratio, seeds, note))
     return found
 
 

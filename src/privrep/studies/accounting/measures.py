@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from privrep.algorithms.moment_step import SampleClip
 from privrep.data.rng import stream
-from privrep.evidence.measured import Measure, exact
+from privrep.evidence.measured import Measured, exact
 from privrep.instruments.worst_users import largest, moment_change, spectral_change
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
 from privrep.privacy.mechanisms import GAUSSIAN_COST, MOMENTS_COST
@@ -66,7 +66,7 @@ def section6_rho(epsilon: float) -> float:
     return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
 
 
-def measure(cells: None, study: Analysis) -> list[Measure]:
+def measure(cells: None, study: Analysis) -> list[Measured]:
     """Ratios eps'/eps, limits of validity, sensitivities found by search, and the zCDP values of Section 6."""
     found = []
     for claim in STATEMENTS:

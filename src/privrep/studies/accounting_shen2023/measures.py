@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from privrep.evidence.measured import Measure, exact
+from privrep.evidence.measured import Measured, exact
 from privrep.laws.prescribed_powers import (
     Size,
     least_epsilon,
@@ -145,7 +145,7 @@ def listed(values: dict[float, float]) -> str:
     return ", ".join(f"{value:.3g} at {epsilon:g}" for epsilon, value in values.items())
 
 
-def conversion() -> list[Measure]:
+def conversion() -> list[Measured]:
     """Theorem 5.2's last step."""
     found = []
     for scope in SCOPES:
@@ -167,7 +167,7 @@ def conversion() -> list[Measure]:
     return found
 
 
-def sampled_round() -> list[Measure]:
+def sampled_round() -> list[Measured]:
     """Remark 4.1, and what a round and a release of the power method cost, for both neighbour relations."""
     alpha, sd = 8, 4.0
     full = alpha / (2 * sd**2)
@@ -201,7 +201,7 @@ def idle_condition(size: Size) -> float:
     return least_epsilon(utility_cap)(size) / trade_off(size)
 
 
-def powers() -> list[Measure]:
+def powers() -> list[Measured]:
     """Exponents of Lemma F.2, Corollary F.1, Theorem 5.2's condition and Corollary 5.1."""
     laws = {
         "eps'_init": run_cost,
@@ -223,7 +223,7 @@ def powers() -> list[Measure]:
     return found
 
 
-def experiments() -> list[Measure]:
+def experiments() -> list[Measured]:
     """The epsilons of Section 6 if its noise is what the accountant of Opacus gives, for both neighbour relations."""
     removed, replaced = ({epsilon: experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0))
     note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
@@ -235,6 +235,6 @@ def experiments() -> list[Measure]:
     return found
 
 
-def measure(cells: None, study: Analysis) -> list[Measure]:
+def measure(cells: None, study: Analysis) -> list[Measured]:
     """Ratios of achieved to claimed epsilon, divergences of a round, exponents and the experiments' epsilon."""
     return conversion() + sampled_round() + powers() + experiments()

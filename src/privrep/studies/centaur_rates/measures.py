@@ -11,7 +11,7 @@ import pandas as pd
 
 from privrep.data.problem import HEAVY_EVERY
 from privrep.evidence.intervals import bootstrap_interval
-from privrep.evidence.measured import Measure, bare, exact, share
+from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import shen2023
 from privrep.laws.of_cells import centaur_floors
@@ -87,7 +87,7 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def start_measures(points: pd.DataFrame) -> list[Measure]:
+def start_measures(points: pd.DataFrame) -> list[Measured]:
     """Eq. (20), that no iterate is farther than the start, at one constant times each cap: by form and rank the steady distance over the
     start, and in how many runs an iterate is beyond it; and by form how much the steady distance grows over the ranks."""
     found = []
@@ -98,7 +98,7 @@ def start_measures(points: pd.DataFrame) -> list[Measure]:
         for rank, values in zip(ranks, steady, strict=True):
             name = f"E42: steady dist2 over the start, {form} cap, k = {rank:g}"
             ends = bootstrap_interval(lambda pick, values=values: float(values[pick].mean()), seeds, name)
-            found.append(Measure(name, float(values.mean()), *ends, seeds))
+            found.append(Measured(name, float(values.mean()), *ends, seeds))
             beyond = int((part.loc[part["rank"] == rank, "largest"] > 1).sum())
             found.append(share(f"E42: {form} cap, k = {rank:g}, share of runs beyond", beyond, seeds))
         name = f"E42: growth of the steady dist2, {form} cap"
@@ -108,7 +108,7 @@ def start_measures(points: pd.DataFrame) -> list[Measure]:
 
         note = f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
         ends = bootstrap_interval(growth, seeds, name)
-        found.append(Measure(name, growth(np.arange(seeds)), *ends, seeds, note))
+        found.append(Measured(name, growth(np.arange(seeds)), *ends, seeds, note))
     return found
 
 
@@ -124,7 +124,7 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points.reset_index()
 
 
-def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measure:
+def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measured:
     """Steady distF of one series over that of another on the same users."""
     errors = [
         cells[cells["series"] == label]
@@ -138,10 +138,10 @@ def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Mea
         return float(np.sqrt(errors[0][pick].mean() / errors[1][pick].mean()))
 
     seeds = len(errors[0])
-    return Measure(name, ratio(np.arange(seeds)), *bootstrap_interval(ratio, seeds, name), seeds)
+    return Measured(name, ratio(np.arange(seeds)), *bootstrap_interval(ratio, seeds, name), seeds)
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """Exponents and constants, the contraction per round, the caps on the noise, participation and the use of samples."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(study, cells))
@@ -152,14 +152,14 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
         )
         mean, law, bound = values.mean(), shen2023.centaur_contraction(kappa), shen2023.centaur_bound(kappa)
         found += [
-            Measure(f"contraction at kappa = {kappa:g}", mean, low, high, len(values)),
+            Measured(f"contraction at kappa = {kappa:g}", mean, low, high, len(values)),
             # Shares of the way to 1, so that a slow contraction counts as much as a fast one.
-            Measure(
+            Measured(
                 f"rate over law at kappa = {kappa:g}",
                 *((1 - end) / (1 - law) for end in (mean, high, low)),
                 len(values),
             ),
-            Measure(
+            Measured(
                 f"rate over bound at kappa = {kappa:g}",
                 *((1 - end) / (1 - bound) for end in (mean, high, low)),
                 len(values),
@@ -185,7 +185,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
 
         ends = bootstrap_interval(over_law, len(squares), f"{name}, {setting}")
         found += [
-            Measure(f"{name}, {setting}", over_law(np.arange(len(squares))), *ends, len(squares)),
+            Measured(f"{name}, {setting}", over_law(np.arange(len(squares))), *ends, len(squares)),
             exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
         ]
     few = cells[cells["series"] == "small"]

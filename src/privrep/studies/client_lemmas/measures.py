@@ -16,7 +16,7 @@ from privrep.data.problem import HEAVY_EVERY
 from privrep.data.rng import stream
 from privrep.data.subspace import planted_subspace, random_subspace
 from privrep.evidence.intervals import bootstrap_interval
-from privrep.evidence.measured import Measure, bare, exact, share
+from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import shared, shen2023
 from privrep.run.settings import Analysis
@@ -173,7 +173,7 @@ def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float
     }
 
 
-def subgaussian_norms() -> list[Measure]:
+def subgaussian_norms() -> list[Measured]:
     """inf {s: E exp(x^2 / s^2) <= 2} of Appendix A.1 at variance 1: the least, by Jensen, that of a random sign; and that of a normal variable."""
     return [
         exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
@@ -181,7 +181,7 @@ def subgaussian_norms() -> list[Measure]:
     ]
 
 
-def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measure:
+def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measured:
     """The largest value over runs, which has no interval."""
     values = values.dropna()
     value = float(values.min() if smallest else values.max()) if len(values) else math.nan
@@ -189,7 +189,7 @@ def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measure:
     return bare(name, value, len(values), note)
 
 
-def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measure]:
+def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
     """In which share of the runs a value exceeds the limit; nothing where no run has a value."""
     values = values.dropna()
     if not len(values):
@@ -198,7 +198,7 @@ def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measure]:
     return [found]
 
 
-def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
+def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
     """Lemmas C.2 and C.3 as printed: the share of runs beyond, by n, and the median ratio in the sweep of n at its largest."""
     found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
     for lemma in ("C.2", "C.3"):
@@ -208,11 +208,11 @@ def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
         low, high = bootstrap_interval(lambda pick, values=values: float(np.median(values[pick])), len(values), name)
         first = runs[most].iloc[0]
         note = f"n = {first['users']:g}, mbar = {first['batch_samples']:g}, k = {first['rank']:g}"
-        found.append(Measure(name, float(np.median(values)), low, high, len(values), note))
+        found.append(Measured(name, float(np.median(values)), low, high, len(values), note))
     return found
 
 
-def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
+def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
     """The largest ratio of each inequality and the share of runs beyond 1.
 
     What holds with a probability that depends on n leaves out the series `theory`, with its 20 users.
@@ -252,7 +252,7 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measure]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """Exponents and constants, the ratios of each inequality, the contraction of a round, and the lemmas that are algebra."""
     cells = with_predictions(cells)
     runs, sides = lemma_runs(cells), ratios(cells)
@@ -267,8 +267,8 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
         low, high = bootstrap_interval(lambda pick, f=factors: float(f[pick].mean()), len(factors), f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [
-            Measure(f"C.5 factor at kappa = {kappa:g}", factors.mean(), low, high, len(factors)),
-            Measure(
+            Measured(f"C.5 factor at kappa = {kappa:g}", factors.mean(), low, high, len(factors)),
+            Measured(
                 f"C.5 progress over law at kappa = {kappa:g}",
                 *((1 - value) / (1 - law) for value in (factors.mean(), high, low)),
                 len(factors),

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.measured import Measure, bare, exact
+from privrep.evidence.measured import Measured, bare, exact
 from privrep.run.settings import AnalysisSettings
 
 CHOICES = {
@@ -66,7 +66,7 @@ def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
     return float(np.exp(np.log(both["dist2_other"] / both["dist2"]).mean()))
 
 
-def measure(cells: pd.DataFrame, study: AnalysisSettings) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: AnalysisSettings) -> list[Measured]:
     """For each choice the error of the setting of the study tradeoff over the least one, in these runs, and how much the error varies over settings.
 
     The repetitions are too few for an interval, so that the choice gets no verdict of agreement.

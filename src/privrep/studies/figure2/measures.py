@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.evidence.intervals import bootstrap_interval
-from privrep.evidence.measured import Measure, exact, share
+from privrep.evidence.measured import Measured, exact, share
 from privrep.run.settings import Analysis
 
 DECIDING = "random-s2-a"
@@ -199,13 +199,13 @@ def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def with_interval(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int, note: str = "") -> Measure:
+def with_interval(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int, note: str = "") -> Measured:
     """A statistic of the repetitions with its interval over them."""
     ends = bootstrap_interval(statistic, seeds, f"figure2 {quantity}")
-    return Measure(quantity, float(statistic(np.arange(seeds))), *ends, seeds, note)
+    return Measured(quantity, float(statistic(np.arange(seeds))), *ends, seeds, note)
 
 
-def fallback_measures(cells: pd.DataFrame) -> list[Measure]:
+def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
     """MSE of every rule at each epsilon, and over that of `PRINTED_RULE` on the same data sets and starts."""
     methods = {rule: read_method(cells, series) for rule, series in fallback_series(cells).items()}
     found = []
@@ -221,7 +221,7 @@ def fallback_measures(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes."""
     base, ours = Baselines.read(cells), read_method(cells, DECIDING)
     found = [

@@ -21,7 +21,7 @@ from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.rng import stream
 from privrep.evidence.intervals import bootstrap_intervals
-from privrep.evidence.measured import Measure, share
+from privrep.evidence.measured import Measured, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import shen2023
 from privrep.run.settings import Analysis
@@ -219,7 +219,7 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
     return statistics
 
 
-def run_shares(cells: pd.DataFrame) -> list[Measure]:
+def run_shares(cells: pd.DataFrame) -> list[Measured]:
     """Shares of runs: in which a representation's update does not vanish at the optimum, and which learned little."""
     read = reader(cells)
     longest = read("distance", "representation_max", start_sine=0)
@@ -233,7 +233,7 @@ def run_shares(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """Exponents and constants of the norms, what clipping does at the optimum, and the methods against each other."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(study, cells)) + run_shares(cells)
@@ -242,5 +242,5 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
         statistic = statistics(cells)
         ends = bootstrap_intervals(statistic, seeds, f"{STUDY} {name}", DRAWS)
         ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
-        found += [Measure(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
+        found += [Measured(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
     return found

@@ -12,7 +12,7 @@ import pandas as pd
 from privrep.data.rng import stream
 from privrep.evidence.cells import picked
 from privrep.evidence.intervals import bootstrap_measures, student
-from privrep.evidence.measured import Measure, exact, share
+from privrep.evidence.measured import Measured, exact, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import jain2021, shared
 from privrep.laws.of_cells import init_log_factor
@@ -85,7 +85,7 @@ def collapse_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> di
     return found
 
 
-def collapse_exceedances(cells: pd.DataFrame) -> list[Measure]:
+def collapse_exceedances(cells: pd.DataFrame) -> list[Measured]:
     """Share of runs, one per setting and repetition, whose distF lies further from F1 than `WITHIN` says, in each range of u."""
     seeds = np.sort(cells.loc[cells["series"] == "collapse", "seed"].unique())
     points = pd.concat([collapse_points(cells, np.array([number])) for number in range(len(seeds))])
@@ -143,7 +143,7 @@ def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
     }
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(study, cells))
@@ -154,7 +154,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     for row in norm_ratios(cells).itertuples():
         half = student(seeds) * row.standard_error
         found.append(
-            Measure(f"distF over dist2 at rank {row.rank}", row.ratio, row.ratio - half, row.ratio + half, seeds)
+            Measured(f"distF over dist2 at rank {row.rank}", row.ratio, row.ratio - half, row.ratio + half, seeds)
         )
     pairs = davis_kahan()
     random = pairs[pairs["pair"] == "random"]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from privrep.evidence.cells import picked
 from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
-from privrep.evidence.measured import Measure, share
+from privrep.evidence.measured import Measured, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import jain2021
 from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
@@ -74,7 +74,7 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(points)
 
 
-def near_starts(cells: pd.DataFrame, noise: bool) -> Measure:
+def near_starts(cells: pd.DataFrame, noise: bool) -> Measured:
     """Share of runs from within the distance that Lemma 4.4 asks for which one round at least halves or leaves as good as one from
     the nearest start of the grid, see `basin`."""
     rows = cells[(cells["series"] == "start") & ((cells["noise_multiplier"] > 0) == noise)]
@@ -159,7 +159,7 @@ def round_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.Data
     )
 
 
-def definite(cells: pd.DataFrame) -> list[Measure]:
+def definite(cells: pd.DataFrame) -> list[Measured]:
     """Shares of runs in which A_priv is positive definite, so that the printed minimiser exists."""
     runs = cells[cells["series"] == "break-solve"]
     parts = {
@@ -174,14 +174,14 @@ def repetitions(cells: pd.DataFrame, series: str) -> int:
     return int(cells.loc[cells["series"] == series, "seed"].nunique())
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(study, cells))
     points, starts = start_points(cells), repetitions(cells, "start")
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
         # The largest start of a grid has no interval.
-        found.append(Measure(name, basin(points, noise), np.nan, np.nan, starts, "of the starts tried"))
+        found.append(Measured(name, basin(points, noise), np.nan, np.nan, starts, "of the starts tried"))
         found.append(near_starts(cells, noise))
     for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
         found += bootstrap_measures(
@@ -192,7 +192,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
     note = f"largest of {len(lemmas)} runs"
     found += [
-        Measure("B.6 M over distF", float(along.max()), np.nan, np.nan, int(lemmas["seed"].nunique()), note),
+        Measured("B.6 M over distF", float(along.max()), np.nan, np.nan, int(lemmas["seed"].nunique()), note),
         share("B.6 M over distF, share of runs beyond", int((along > 1).sum()), len(along)),
     ]
     return found

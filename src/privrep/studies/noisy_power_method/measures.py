@@ -10,7 +10,7 @@ import pandas as pd
 
 from privrep.evidence.counts import failed_shares, proportion
 from privrep.evidence.intervals import student
-from privrep.evidence.measured import Measure
+from privrep.evidence.measured import Measured
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.run.settings import Analysis
 
@@ -36,7 +36,7 @@ def log_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points.assign(half=half).rename(columns={"iterations_law": "predicted"}).reset_index()
 
 
-def log_ratio(cells: pd.DataFrame) -> Measure:
+def log_ratio(cells: pd.DataFrame) -> Measured:
     """Iterations at the largest d over those at the smallest, over the same ratio of ln(k d / eps): at most 1 where they grow as
     slowly as the theorem says."""
     points = log_points(cells)
@@ -44,7 +44,7 @@ def log_ratio(cells: pd.DataFrame) -> Measure:
     value = last["iterations"] / first["iterations"] / (last["log_term"] / first["log_term"])
     half = value * np.hypot(last["half"] / last["iterations"], first["half"] / first["iterations"])
     note = f"d = {last['dim']:g} over d = {first['dim']:g}"
-    return Measure("iterations over ln(k d / eps)", value, value - half, value + half, int(last["repetitions"]), note)
+    return Measured("iterations over ln(k d / eps)", value, value - half, value + half, int(last["repetitions"]), note)
 
 
 def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
     return failed_shares(rows.assign(failed=(1 - rows["runs_within"]) * rows["starts"], tried=rows["starts"]), ["tau"])
 
 
-def tau_measure(cells: pd.DataFrame) -> Measure:
+def tau_measure(cells: pd.DataFrame) -> Measured:
     """The share of failures times tau, where it is largest: at most 1 by the theorem."""
     points = tau_points(cells)
     times = points.assign(**{name: points[name] * points["tau"] for name in ("failed", "ci_low", "ci_high")})
@@ -61,7 +61,7 @@ def tau_measure(cells: pd.DataFrame) -> Measure:
     return proportion("failures times tau", worst, "failed", f"{worst['tried']:g} runs for each tau")
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """The exponent of the gap, the growth with ln(k d / eps), and failures against tau."""
     cells = with_predictions(cells)
     return [*fit_measures(fit_all(study, cells)), log_ratio(cells), tau_measure(cells)]

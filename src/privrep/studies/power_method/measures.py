@@ -12,7 +12,7 @@ import pandas as pd
 from privrep.evidence.cells import picked
 from privrep.evidence.counts import proportion, with_ends
 from privrep.evidence.intervals import OUTSIDE, series_measures
-from privrep.evidence.measured import Measure, bare, exact, share
+from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import shared, shen2023
 from privrep.laws.shen2023 import CANDIDATE, TARGET
@@ -129,7 +129,7 @@ def noise_of_half(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return {"noise at which half succeed": float(level)}
 
 
-def success_measures(cells: pd.DataFrame) -> list[Measure]:
+def success_measures(cells: pd.DataFrame) -> list[Measured]:
     """Shares of successful runs: at the printed target, and at dist2 <= 0.2 for the least noise tried and the longest run."""
     found = []
     for series, axis, name in (
@@ -151,18 +151,18 @@ def users_for(target: float, dim: int, rank: int, samples: int) -> float:
     return float((2 * shared.edge(dim, rank) * at_one / target) ** 2)
 
 
-def largest(quantity: str, values: pd.Series) -> Measure:
+def largest(quantity: str, values: pd.Series) -> Measured:
     """The largest value over runs, which has no interval."""
     return bare(quantity, values.max(), int(values.count()), f"largest of {values.count()} runs")
 
 
-def beyond(quantity: str, values: pd.Series, limit: float) -> Measure:
+def beyond(quantity: str, values: pd.Series, limit: float) -> Measured:
     """The share of runs in which a value exceeds the limit."""
     values = values.dropna()
     return share(f"{quantity}, share of runs beyond", int((values > limit).sum()), len(values))
 
 
-def bound_measures(cells: pd.DataFrame) -> list[Measure]:
+def bound_measures(cells: pd.DataFrame) -> list[Measured]:
     """The prescribed clip, the printed bound on norms, and the users that the printed accuracy takes."""
     prescribed = cells[cells["series"] == "prescribed"]
     practical = np.sqrt(prescribed["dim"]) * prescribed["rank"] ** 1.5
@@ -177,7 +177,7 @@ def bound_measures(cells: pd.DataFrame) -> list[Measure]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """All exponents and constants, contraction, clip and success."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(study, cells))

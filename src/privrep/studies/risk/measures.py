@@ -11,7 +11,7 @@ import pandas as pd
 
 from privrep.evidence.cells import picked
 from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
-from privrep.evidence.measured import Measure
+from privrep.evidence.measured import Measured
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import jain2021
 from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
@@ -127,7 +127,7 @@ def premise_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
     found = fit_measures(fit_all(study, cells))
@@ -141,6 +141,6 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
 
     everyone = np.arange(len(known))
     low, high = bootstrap_interval(ratio, len(known), "risk known over fitted")
-    found.append(Measure("known over fitted", ratio(everyone), low, high, len(known)))
+    found.append(Measured("known over fitted", ratio(everyone), low, high, len(known)))
     seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
     return found + bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)

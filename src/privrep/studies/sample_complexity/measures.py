@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.measured import Measure, share
+from privrep.evidence.measured import Measured, share
 from privrep.evidence.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
 from privrep.laws import jain2021
 from privrep.laws.of_cells import privacy_distance, step_sizes
@@ -68,7 +68,7 @@ def with_samples_fit(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
     return fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
 
 
-def least_enough(points: pd.DataFrame) -> list[Measure]:
+def least_enough(points: pd.DataFrame) -> list[Measured]:
     """Share of runs in which 4 k samples suffice, the fewest for which Algorithm 1 can fit heads: for each rank and for all."""
     fewest = points[points["spare"] == 0]
     enough = fewest["square"] <= NEAR**2
@@ -79,7 +79,7 @@ def least_enough(points: pd.DataFrame) -> list[Measure]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """All exponents; the least number of samples per user, and how often the fewest possible suffice."""
     cells = with_predictions(cells)
     fits = with_samples_fit(study, cells)
@@ -88,5 +88,5 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
     for rank, samples in zip(needed.values, needed.means(), strict=True):
         # Found in steps of one: no interval.
         spare, name = samples / 4 - rank, f"samples / 4 - rank at rank {rank:g}"
-        found.append(Measure(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
+        found.append(Measured(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
     return found

@@ -19,7 +19,7 @@ from privrep.data.subspace import dist2
 from privrep.evidence.cells import picked
 from privrep.evidence.counts import failed_shares, proportion
 from privrep.evidence.intervals import OUTSIDE, series_measures
-from privrep.evidence.measured import Measure, exact, share
+from privrep.evidence.measured import Measured, exact, share
 from privrep.instruments.made_up_candidates import trials_needed
 from privrep.laws.shen2023 import CANDIDATE, TARGET
 from privrep.run.settings import Analysis
@@ -137,7 +137,7 @@ def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points.assign(predicted=law)
 
 
-def proof_measures() -> list[Measure]:
+def proof_measures() -> list[Measured]:
     """Lemma F.3 and its proof by arithmetic: eq. (69), what passes at worst, eq. (99) and the binomial law."""
     found = [
         exact("left less right side of (69)", printed_gap(CANDIDATE, TARGET)),
@@ -156,7 +156,7 @@ def proof_measures() -> list[Measure]:
     ]
 
 
-def made_up_measures(cells: pd.DataFrame) -> list[Measure]:
+def made_up_measures(cells: pd.DataFrame) -> list[Measured]:
     """Lemma F.3 on made-up candidates: the share of selections that fail."""
     found = []
     for _, row in failure_points(cells).iterrows():
@@ -165,7 +165,7 @@ def made_up_measures(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def passing_measure(cells: pd.DataFrame) -> Measure:
+def passing_measure(cells: pd.DataFrame) -> Measured:
     """The share of selections among real runs with noise in which one passes the printed test."""
     rows = cells[(cells["series"] == "select") & (cells["noise_multiplier"] > 0)]
     draws, passed = rows["seed"].nunique(), rows["selection_passed"].sum()
@@ -173,7 +173,7 @@ def passing_measure(cells: pd.DataFrame) -> Measure:
     return replace(share("real starts that pass", passed, len(rows), note), seeds=draws)
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """What selection gains and costs, what passes on shared samples, and Lemma F.3 by arithmetic and on made-up candidates."""
     found = []
     for series, statistic, missing in (

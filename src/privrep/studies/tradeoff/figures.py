@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.drawing.sweeps import draw_fits, fit_table
-from privrep.evidence.measured import Measure
+from privrep.evidence.measured import Measured
 from privrep.evidence.scaling import Fit, fit_all
 from privrep.run.settings import PlotSettings
 from privrep.studies.tradeoff.measures import (
@@ -75,7 +75,7 @@ def lines(axis: Axes, fits: dict[str, Fit], names: dict[str, tuple[str, str]], s
     plain_ticks(axis.yaxis)
 
 
-def numbered(measures: list[Measure]) -> pd.DataFrame:
+def numbered(measures: list[Measured]) -> pd.DataFrame:
     """Measures whose names end in a dimension, as a table."""
     return pd.DataFrame(
         [(int(m.quantity.rsplit("= ", 1)[1]), m.measured, m.ci_low, m.ci_high) for m in measures],

@@ -18,7 +18,7 @@ from privrep.algorithms.clip_units import user_units
 from privrep.data.rng import stream
 from privrep.data.splits import count, split_samples
 from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student
-from privrep.evidence.measured import Measure, bare, exact, share
+from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import Fit, fit_all, fit_measures
 from privrep.laws import jain2021
 from privrep.laws.clipped_step import CutStep, sample_step, user_step
@@ -175,7 +175,7 @@ def paired(
 
 def factors(
     cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2", floor: bool = False
-) -> list[Measure]:
+) -> list[Measured]:
     """How many times the error of one series is that of another at each dimension, with paired intervals."""
     above, below = paired(cells, series, other, response, floor)
 
@@ -188,20 +188,20 @@ def factors(
     return intervals(statistic, above.shape[1], name)
 
 
-def intervals(statistic, repetitions: int, name: str) -> list[Measure]:
+def intervals(statistic, repetitions: int, name: str) -> list[Measured]:
     """Several statistics of the repetitions with their bootstrap intervals."""
     ends = bootstrap_intervals(statistic, repetitions, name)
-    return [Measure(key, value, *ends[key], repetitions) for key, value in statistic(np.arange(repetitions)).items()]
+    return [Measured(key, value, *ends[key], repetitions) for key, value in statistic(np.arange(repetitions)).items()]
 
 
-def slope_measure(statistic, repetitions: int, name: str, formula: float) -> Measure:
+def slope_measure(statistic, repetitions: int, name: str, formula: float) -> Measured:
     """An exponent that is no fit of one series, with its bootstrap standard error, Student interval and the laws' slope on the same grid."""
     value = float(statistic(np.arange(repetitions)))
     rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
     draws = np.array([statistic(pick) for pick in rng.integers(repetitions, size=(DRAWS, repetitions))])
     error = float(spread(draws, repetitions))
     half = student(repetitions) * error
-    return Measure(name, value, value - half, value + half, repetitions, "", error, formula)
+    return Measured(name, value, value - half, value + half, repetitions, "", error, formula)
 
 
 def slope(dims, values) -> float:
@@ -218,7 +218,7 @@ def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, d
     return slope(dims, (first / second).to_numpy())
 
 
-def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measure:
+def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measured:
     """Exponent of d in the factor between two series."""
     above, below = paired(cells, series, other, floor=floor)
     formula = law_ratio_slope(cells, series, other, "law_2", above.index)
@@ -227,7 +227,7 @@ def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, flo
     )
 
 
-def users_exponent(fits: dict[str, Fit]) -> Measure:
+def users_exponent(fits: dict[str, Fit]) -> Measured:
     """Exponent of d in the ratio of the users that both methods were found to need."""
     wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
     dims = wanted.values
@@ -262,7 +262,7 @@ def band(table: pd.DataFrame) -> pd.DataFrame:
     return table.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
 
 
-def band_measures(table: pd.DataFrame) -> list[Measure]:
+def band_measures(table: pd.DataFrame) -> list[Measured]:
     """The ends of the band with the intervals of the pairs that give them."""
     found = []
     for dim, here in table.groupby("dim"):
@@ -270,7 +270,7 @@ def band_measures(table: pd.DataFrame) -> list[Measure]:
             row = here.loc[index]
             note = f"{row['jain2021']} over {row['shen2023']}"
             found.append(
-                Measure(
+                Measured(
                     f"{word} factor over clips at d = {dim}",
                     row["factor"],
                     row["ci_low"],
@@ -360,7 +360,7 @@ def setting_fits(one: Setting) -> list[str]:
     return [f"{series} dist2" for series in (one.first, one.second) if series]
 
 
-def lost_measures(cells: pd.DataFrame) -> list[Measure]:
+def lost_measures(cells: pd.DataFrame) -> list[Measured]:
     """Share of runs that have not learned, by series and dimension."""
     found = []
     for series in (*FIRST, *SECOND):
@@ -378,7 +378,7 @@ def tells(one: Fit) -> bool:
     return high - low <= 2 * TELLS
 
 
-def range_measures(fits: dict[str, Fit]) -> list[Measure]:
+def range_measures(fits: dict[str, Fit]) -> list[Measured]:
     """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent `tells`, with the
     intervals of those fits."""
     found = []
@@ -390,15 +390,15 @@ def range_measures(fits: dict[str, Fit]) -> list[Measure]:
         for word, choose in (("least", min), ("largest", max)):
             name = f"{word} exponent of d over settings, {method}"
             if not known:
-                found.append(Measure(name, *[math.nan] * 3, note="no setting has an exponent"))
+                found.append(Measured(name, *[math.nan] * 3, note="no setting has an exponent"))
                 continue
             label = choose(known, key=lambda one: known[one].slope)
             one = known[label]
-            found.append(Measure(name, one.slope, *one.interval, one.sweep.repetitions, label))
+            found.append(Measured(name, one.slope, *one.interval, one.sweep.repetitions, label))
     return found
 
 
-def gap_measures(cells: pd.DataFrame, fits: dict[str, Fit]) -> list[Measure]:
+def gap_measures(cells: pd.DataFrame, fits: dict[str, Fit]) -> list[Measured]:
     """For each setting with both methods, how much larger the exponent of jain2021 is: the exponent of the factor."""
     found = []
     for one in CLIPS + CONDITIONS:
@@ -409,7 +409,7 @@ def gap_measures(cells: pd.DataFrame, fits: dict[str, Fit]) -> list[Measure]:
     return found
 
 
-def start_measures(cells: pd.DataFrame) -> list[Measure]:
+def start_measures(cells: pd.DataFrame) -> list[Measured]:
     """Where the rounds of B begin, and in which runs the printed test of the selection passes."""
     found = []
     for series in ("B", "B-uncut", "users-B", "map-B"):
@@ -423,7 +423,7 @@ def start_measures(cells: pd.DataFrame) -> list[Measure]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measure]:
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
     cells = with_predictions(cells)
     fits: dict[str, Fit] = fit_all(study, cells)
