@@ -7,8 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-import pandas as pd
-
 from privrep.evidence.verdicts import GROUPS, Verdict
 
 MOODS = ("good", "fair", "open", "bad", "none")
@@ -47,25 +45,6 @@ def verdict_guide() -> str:
     return f'<div class="guide">{"".join(groups)}</div>'
 
 
-def verdict_of(claims: pd.DataFrame, claim: str) -> str:
-    """The verdict of a claim: of its whole where it has one, else the worst of its quantities that are the paper's own."""
-    rows = claims[claims["id"] == claim]
-    own = rows[rows["whose"] == "paper"]
-    rows = own if len(own) else rows
-    whole = rows[rows["rule"] == "all_hold"]
-    if len(whole):
-        return whole["verdict"].iloc[0]
-    order = ["bad", "open", "none", "fair", "good"]
-    return min(rows["verdict"], key=lambda word: order.index(Verdict(word).mood))
-
-
 def claim_anchor(claim: str) -> str:
     """Name of a claim within the page."""
     return "claim-" + re.sub(r"[^\w.]+", "-", claim).strip("-")
-
-
-def verdict_line(claims: pd.DataFrame, claim: str) -> str:
-    """The verdict of a claim as a sentence that ends in a label; nothing for a claim that was not judged."""
-    if claim not in set(claims["id"]):
-        return ""
-    return f'Verdict of <a href="#{claim_anchor(claim)}">{claim}</a>: {badge(verdict_of(claims, claim))}'

@@ -19,7 +19,7 @@ import pandas as pd
 
 from privrep.evidence.verdicts import Verdict
 from privrep.report import spelling, summary
-from privrep.report.badges import claim_anchor, tally_line, verdict_line
+from privrep.report.badges import claim_anchor, tally_line
 from privrep.report.run_tables import Measures, NotMeasured, Run
 from privrep.report.sizes import found, sizes, spelled
 from privrep.run.config import ROOT
@@ -110,10 +110,6 @@ class Words:
             raise ConfigError(misnamed(verdict, "no verdict", list(Verdict)))
         return self.run.judged(claim, verdict, *quantities)
 
-    def verdict(self, claim: str) -> str:
-        """The verdict of a claim, as a label with a link."""
-        return verdict_line(self.run.claims, claim)
-
     def size(self, series: str, column: str, study: str = "") -> str:
         """What all cells of a series have in a column."""
         return sizes(self._cells(study), series, column)[0]
@@ -149,10 +145,6 @@ class Words:
         """The verdicts of claims, in short."""
         self.placed.update(claims)
         return self.run.section_claims(*claims)
-
-    def has(self, study: str) -> bool:
-        """Whether a study is part of this run."""
-        return self.run.has(study)
 
     def finding(self, caller: Callable[[], str]) -> str:
         """A part of the text that needs all of its numbers."""
