@@ -355,11 +355,6 @@ def crossing(first, second, low: float = 10, high: float = 1e6) -> float:
     return float(dims[more.argmax()]) if more.any() else float("inf")
 
 
-def setting_fits(one: Setting) -> list[str]:
-    """Names of the fits of a setting's series, first method first."""
-    return [f"{series} dist2" for series in (one.first, one.second) if series]
-
-
 def lost_measures(cells: pd.DataFrame) -> list[Measured]:
     """Share of runs that have not learned, by series and dimension."""
     found = []
