@@ -1,4 +1,4 @@
-"""The README shows what was measured: its table is the one that docs/claims.csv gives."""
+"""The documents show what was measured: the findings in the README and docs/results.md are what the tables of docs/ give."""
 
 from __future__ import annotations
 

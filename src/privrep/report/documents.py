@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from privrep.evidence.confirmation import agreement, changed, revised_since, spelled
-from privrep.evidence.verdicts import ACCUSING, SEVERITIES
+from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
 from privrep.report.chapters import page_text
 from privrep.report.rehearsal import planned_cells
 from privrep.report.run_tables import Measures, Run, listed, read_text
@@ -73,6 +73,8 @@ def results_page(docs: Path = ROOT / "docs") -> str:
                 "## What does not hold as printed",
                 f"Severity: {letters}.",
                 _table(("claim", "severity", "printed", "measured", "what to do"), accusations(claims)),
+                "## What the verdicts mean",
+                _table(("verdict", "meaning"), [[word, word.meaning] for word in Verdict]),
                 "## The whole once more",
                 "On a master seed never used; see [confirmation.md](confirmation.md).",
                 agreement(confirmed),
