@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -12,22 +13,24 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_up_runs import CLAIMS, MadeUp, all_open
 
-from privrep.evidence import claims as judging
-from privrep.report import badges as verdicts
+from privrep.evidence.claims import CLAIM_COLUMNS, judge
+from privrep.evidence.quantities import checked_claims
+from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
+from privrep.report import badges, chapters, page, pictures, summary
 from privrep.report import html_pieces as markup
-from privrep.report import page, pictures
 from privrep.report import spelling as wording
-from privrep.report import summary as outcome
 from privrep.report.claims_table import claims_filter, claims_table
-from privrep.report.findings import accounting, figure2
-from privrep.report.run_tables import Measures
-from privrep.run.config import read_yaml
-from privrep.studies.figure2.measures import DECIDING
+from privrep.report.rehearsal import made_up_cells, made_up_rows
+from privrep.run import config
+from privrep.run.config import read_yaml, study_names
 
 ROOT = Path(__file__).resolve().parents[1]
-EXACT = f"{DECIDING}-exact"
-RULES = ("ridge", "eigclip")
+STUDIES = ("accounting", "figure2")
+"""Those of the made-up run."""
+NUMBER = 0.5
+"""What all of its quantities are."""
 SVG = """<?xml version="1.0"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
 <svg xmlns:xlink="http://www.w3.org/1999/xlink" width="90pt" height="60pt" viewBox="0 0 90 60"
@@ -42,13 +45,15 @@ SVG = """<?xml version="1.0"?>
 
 # Made-up tables
 
+NO_ERRATA = pd.DataFrame({"confirmed": []})
+
 
 def claim_rows() -> pd.DataFrame:
     """Two claims of one paper and one of another, in the columns of claims.csv."""
 
     def row(**values) -> dict:
         return (
-            dict.fromkeys(judging.CLAIM_COLUMNS, "")
+            dict.fromkeys(CLAIM_COLUMNS, "")
             | {"scale": "quick", "study": "figure2", "place": "Section 6", "whose": "paper", "basis": "measured"}
             | values
         )
@@ -100,122 +105,40 @@ def claim_rows() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def cell_rows() -> pd.DataFrame:
-    """Cells of the deciding reading, with printed and with exact noise."""
-    rows = []
-    for series, calibration, gain in ((DECIDING, "paper", 1.0), (EXACT, "exact", 4.0)):
-        for epsilon in (1, 2, 5):
-            for epochs in (1, 2):
-                for seed in (0, 1):
-                    rows.append(
-                        {
-                            "series": series,
-                            "algorithm": "altmin",
-                            "calibration": calibration,
-                            "epsilon": epsilon,
-                            "epochs": epochs,
-                            "seed": seed,
-                            "mse": (2.0 * epochs + 0.1 * seed) / epsilon / gain,
-                            "noise_multiplier": epochs**0.5 * 10 / epsilon / gain**0.5,
-                            "epsilon_exact": 0.4 * epsilon,
-                            "min_eigenvalue": 1.5 - epochs,
-                        }
-                    )
-    settings = {
-        "users": 12_345,
-        "samples": 10,
-        "dim": 6,
-        "rank": 2,
-        "label_noise_sd": 0.01,
-        "delta": 1e-6,
-        "init": "random",
-        "split": "halves-then-all",
-        "truth_law": "unit-columns",
-        "clip_unit": "sample",
-        "clip_feature": 1e-4,
-        "clip_label": 1e-4,
-        "fallback": "solve",
-        "step": float("nan"),
-        "penalty": float("nan"),
-        "status": "ok",
-    }
-    return pd.DataFrame(rows).assign(**settings)
+def captions_of(study: str) -> dict:
+    return read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"]
 
 
-def reading_rows() -> pd.DataFrame:
-    """The table of readings, as the figure writes it."""
-    return pd.DataFrame(
-        {
-            "reading": [DECIDING, EXACT],
-            "ours": [False, False],
-            "seeds": [2, 2],
-            "mse_1": [2.05, 0.5125],
-            "mse_2": [1.025, 0.25625],
-            "mse_5": [0.41, 0.1025],
-            "i": [0.1025, 0.02],
-            "ii": [0.5, 0.5],
-            "iii": [0.6, 0.2],
-            "passes": [False, True],
-        }
-    )
+FIGURES = [figure for study in STUDIES for figure in captions_of(study)]
 
 
-def measure_rows(**changes: float) -> pd.DataFrame:
-    """Measures of the study figure2; keywords with _ for blanks replace values."""
-    values = {
-        "i": 0.0102,
-        "ii": 0.9,
-        "iii": 0.6,
-        "deciding reading at 1": 2.05,
-        "deciding reading at 2": 1.025,
-        "deciding reading at 5": 0.041,
-        "random": 4.0,
-        "own": 1.57,
-        "single at 1": 2.0,
-        "single at 2": 2.0,
-        "single at 5": 2.0,
-        "nonprivate": 0.0001,
-        "zero": 2.0,
-        "over nonprivate at 5": 410.0,
-        "positive definite at 1, epochs 1": 1.0,
-        "positive definite at 1, epochs 2": 0.0,
-    }
-    values |= {name.replace("_", " "): value for name, value in changes.items()}
+def judged_at(scale: str, measures: dict[str, dict]) -> pd.DataFrame:
+    """claims.csv of a run of some of the studies."""
     rows = [
-        {"quantity": name, "measured": value, "ci_low": value * 0.9, "ci_high": value * 1.05, "seeds": 2, "note": ""}
-        for name, value in values.items()
+        row for paper, claims in checked_claims().items() for row in judge(claims, paper, measures, scale, "figures")
     ]
-    return pd.DataFrame(rows).astype(str)
-
-
-def measures(**changes: float) -> Measures:
-    return Measures(measure_rows(**changes).set_index("quantity"))
+    return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
 
 
 def write_run(folder: Path, **changes: float) -> Path:
-    """A run in a folder: tables, two figures, captions."""
-    for name in ("results/figure2", "results/accounting", "figures/jain2021"):
-        (folder / name).mkdir(parents=True)
-    claim_rows().to_csv(folder / "claims.csv", index=False)
-    pd.DataFrame(
-        [
-            {
-                "id": "E9",
-                "paper": "jain2021",
-                "place": "Section 6",
-                "severity": "T",
-                "printed": "sigma_F^2",
-                "correct": "2 sigma_F^2",
-                "demonstration": "Arithmetic.",
-                "measured": "2",
-                "confirmed": "yes",
-            }
-        ]
-    ).to_csv(folder / "errata.csv", index=False)
+    """A run of two studies in a folder: tables of one number throughout, and pictures. Keywords, with _ for blanks, give quantities of figure2
+    another number."""
+    changes = {name.replace("_", " "): str(value) for name, value in changes.items()}
+    measures = {study: {row["quantity"]: row for row in made_up_rows(study, NUMBER)} for study in STUDIES}
+    for name, value in changes.items():
+        measures["figure2"][name] |= dict.fromkeys(("measured", "ci_low", "ci_high"), value)
+    for study, rows in measures.items():
+        (folder / "results" / study).mkdir(parents=True)
+        pd.DataFrame(rows.values()).to_csv(folder / "results" / study / "measures.csv", index=False)
+    made_up_cells("figure2", NUMBER).to_csv(folder / "results/figure2/cells.csv", index=False)
+    judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)
+    erratum = {"id": "E9", "paper": "jain2021", "place": "Section 6", "severity": "T", "printed": "sigma_F^2"}
+    erratum |= {"correct": "2 sigma_F^2", "demonstration": "Arithmetic.", "measured": "2", "confirmed": "yes"}
+    pd.DataFrame([erratum]).to_csv(folder / "errata.csv", index=False)
     record = {
         "commit": "0123456789abcdef",
         "dirty": True,
-        "config": {"scale": "quick", "master_seed": 7, "studies": ["accounting", "figure2"]},
+        "config": {"scale": "quick", "master_seed": 7, "studies": list(STUDIES)},
         "config_sha256": "f" * 64,
         "python": "3.11",
         "packages": {"numpy": "2.4"},
@@ -228,71 +151,48 @@ def write_run(folder: Path, **changes: float) -> Path:
         "share_of_job_time_inside_cells": 0.5,
     }
     (folder / "provenance.json").write_text(json.dumps(record))
-    measure_rows(**changes).to_csv(folder / "results/figure2/measures.csv", index=False)
-    cell_rows().to_csv(folder / "results/figure2/cells.csv", index=False)
-    exact = {
-        "A-L4.3 worst ratio": 0.8,
-        "A-L4.3 limit": 2.3,
-        "A-L4.3 exact epsilon at 1": 0.4,
-        "second moment change": 1.4,
-        "first moment change": 2.0,
-        "joint change": 0.5,
-    }
-    pd.DataFrame(
-        [
-            {"quantity": name, "measured": value, "ci_low": value, "ci_high": value, "seeds": 0, "note": ""}
-            for name, value in exact.items()
-        ]
-    ).to_csv(folder / "results/accounting/measures.csv", index=False)
-    for name in ("figure2", "figure2_readings"):
-        (folder / f"figures/jain2021/{name}.svg").write_text(SVG)
-        reading_rows().to_csv(folder / f"figures/jain2021/{name}.csv", index=False)
-    figures = {
-        f"jain2021/{name}": {"label": "Figure", "caption": "Error against epsilon."}
-        for name in ("figure2", "figure2_readings")
-    }
-    (folder / "figure2.yaml").write_text(json.dumps({"figures": figures}))
+    for figure in FIGURES:
+        path = folder / "figures" / f"{figure}.svg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SVG)
+        path.with_suffix(".csv").write_text("epsilon,mse\n1,0.5\n")
     return folder
-
-
-def test_every_figure_of_every_study_is_on_the_page():
-    """A figure that a study draws and no section shows would be lost to readers."""
-    notebook = (ROOT / "workflow/notebooks/report.py").read_text()
-    studies = [read_yaml(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))]
-    alone = [study for study in studies if f'section("{study["study"]}", ' not in notebook]
-    assert len(alone) < len(studies) / 2
-    assert [figure for study in alone for figure in study["figures"] if f'"{figure}"' not in notebook] == []
 
 
 def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py") -> subprocess.CompletedProcess:
     """Run the script on the tables of a folder."""
-    words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py"), "--notebook", str(notebook)]
-    words += ["--template", str(ROOT / "workflow/notebooks/page.html"), "--studies", str(folder / "figure2.yaml")]
-    for name in ("claims.csv", "errata.csv", "provenance.json"):
-        words += [f"--{name.split('.')[0]}", str(folder / name)]
-    words += [
-        "--deviations",
-        str(ROOT / "config/deviations.yaml"),
-        "--results",
-        str(folder / "results"),
-        "--figures",
-        str(folder / "figures"),
-    ]
-    return subprocess.run([*words, "--output", str(folder / "index.html")], capture_output=True, text=True, timeout=120)
+    places = {
+        "notebook": notebook,
+        "template": ROOT / "workflow/notebooks/page.html",
+        "claims": folder / "claims.csv",
+        "errata": folder / "errata.csv",
+        "provenance": folder / "provenance.json",
+        "deviations": ROOT / "config/deviations.yaml",
+        "results": folder / "results",
+        "figures": folder / "figures",
+        "output": folder / "index.html",
+    }
+    words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py")]
+    words += [word for name, place in places.items() for word in (f"--{name}", str(place))]
+    words += ["--studies", *(str(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))]
+    return subprocess.run(words, capture_output=True, text=True, timeout=240)
 
 
 class Page(HTMLParser):
-    """What the tests ask of a page: its elements, and its text outside of code, pictures and scripts."""
+    """What the tests ask of a page: its elements, its text outside of code, pictures and scripts, and which names lie in detail that opens."""
 
     def __init__(self, content: str):
         super().__init__()
         self.elements: list[tuple[str, dict]] = []
         self.stack: list[str] = []
         self.text = ""
+        self.folded: set[str] = set()
         self.feed(content)
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
+        if "details" in self.stack:
+            self.folded.add(dict(attrs).get("id", ""))
         if tag not in ("meta", "link", "br", "img", "input"):
             self.stack.append(tag)
 
@@ -345,24 +245,65 @@ def test_page_is_accessible(content):
     assert ("html", {"lang": "en"}) in found.elements
     assert [attrs["scope"] for tag, attrs in found.elements if tag == "th"]
     assert all("scope" in attrs for tag, attrs in found.elements if tag == "th")
-    pictures = [attrs for tag, attrs in found.elements if tag == "svg"]
-    assert len(pictures) == 2
-    assert all(attrs["role"] == "img" and attrs["aria-labelledby"] in found.values("id") for attrs in pictures)
+    drawn = [attrs for tag, attrs in found.elements if tag == "svg"]
+    assert len(drawn) == len(FIGURES)
+    assert all(attrs["role"] == "img" and attrs["aria-labelledby"] in found.values("id") for attrs in drawn)
     assert all(name in found.values("id") for name in found.values("aria-labelledby"))
     assert sum(tag == "h1" for tag, _ in found.elements) == 1
 
 
-def test_page_shows_every_claim_and_known_verdicts_alone(content):
-    """Ids, statements, commands and badges of all claims."""
+def test_page_shows_every_claim_and_known_verdicts_alone(content, rendered):
+    """Ids, commands and badges of all claims, those of studies that did not run too."""
+    found, claims = Page(content), pd.read_csv(rendered / "claims.csv", dtype=str, keep_default_na=False)
+    assert set(claims["id"]) == {claim.id for claim in CLAIMS}
+    for claim in claims["id"].unique():
+        assert badges.claim_anchor(claim) in found.values("id")
+    for command in claims.drop_duplicates("id")["command"]:
+        assert f'<code class="command">{command}</code>' in content or not command
+    labels = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
+    assert set(claims["verdict"]) <= set(labels) <= set(Verdict)
+    for figure in FIGURES:
+        assert pictures.anchor(figure) in found.values("id")
+    linked = {target for target in found.values("href") if target.startswith("#fig-")}
+    assert linked == {f"#{pictures.anchor(figure)}" for figure in claims["figure"] if figure in FIGURES}
+
+
+def test_the_opening_comes_first(content):
+    """What the run found and which method to use stand before any detail, verdict or chapter; before them are the title and the note on a small
+    run."""
+    shown = content[content.index("</nav>") :]
+    places = [shown.index(words) for words in ("<h1", 'class="masthead"', "<aside", "</aside>", 'class="opening"')]
+    assert places == sorted(places)
+    assert not re.search("<details|<figure|<table|<h2", shown[: places[-1]])
+    opening = shown[places[-1] : shown.index("</div>", places[-1])]
+    assert re.findall("<h2[^>]*>(.*?)</h2>", opening) == ["The findings that matter most", "Which method to use"]
+
+
+def test_detail_is_closed(content):
+    """A reader opens it; the contents alone are open, where there is no room beside the text."""
+    details = [attrs for tag, attrs in Page(content).elements if tag == "details"]
+    assert len(details) > 8 and [attrs for attrs in details if "open" in attrs] == details[:1]
+    assert re.search(r'<nav aria-label="Contents"><details open>', content)
+
+
+def test_numbers_lead_to_their_claims(content):
+    """A number in the text is a link to the row that judges it, which stands in the folded table of all verdicts; the page opens it."""
     found = Page(content)
-    for row in claim_rows().to_dict("records"):
-        assert row["id"] in found.text
-        assert f'<code class="command">{row["command"]}</code>' in content or not row["command"]
-    badges = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
-    assert set(claim_rows()["verdict"]) <= set(badges) <= set(verdicts.VERDICTS)
-    assert "Error &lt;falls&gt; with ε." in content
-    assert 'href="#fig-jain2021-figure2"' in content
-    assert "fig-jain2021-none" not in content
+    targets = [attrs["href"] for tag, attrs in found.elements if tag == "a" and attrs.get("class") == "q"]
+    assert len(targets) > 20
+    assert {target.removeprefix("#") for target in targets} <= found.folded
+    assert 'addEventListener("hashchange", reveal)' in content
+
+
+def test_every_study_has_its_place(content):
+    """In the order of the papers' files, those that did not run with one sentence."""
+    headings = re.findall(r'<h2 id="[^"]*">(.*?)</h2>', content)
+    titles = [
+        chapters.chapter_file(study).read_text().splitlines()[0].removeprefix("## ") for study in config.chapters()
+    ]
+    assert sorted(config.chapters()) == study_names()
+    assert [heading for heading in map(html.unescape, headings) if heading in titles] == titles
+    assert content.count("This study is not part of this run.") == len(titles) - len(STUDIES)
 
 
 def test_page_has_no_leftovers(content):
@@ -389,12 +330,11 @@ def test_page_is_the_same_again(rendered, content):
 
 def test_numbers_in_prose_follow_the_tables(tmp_path, content):
     """Another table gives other numbers and other words."""
-    changed = write_run(tmp_path, deciding_reading_at_5=1.2345, i=0.31, own=3.21)
+    changed = write_run(tmp_path, deciding_reading_at_5=1.2345, i=0.01, own=3.21)
     assert render(changed).returncode == 0
     other = (changed / "index.html").read_text(encoding="utf-8")
-    assert "the curves meet by eye" in content and "it can be seen" not in content
-    assert "the curves meet by eye" not in other and "it can be seen" in other
-    assert "Own data does better than a single model" in content
+    assert "the gap can be seen" in content and "the curves meet by eye" not in content
+    assert "the gap can be seen" not in other and "the curves meet by eye" in other
     assert "A single model does better than own data" in other
     for text in ("1.23", "3.21"):
         assert text not in Page(content).text and text in Page(other).text
@@ -415,21 +355,15 @@ def test_failing_notebook_stops_with_its_traceback(rendered, tmp_path):
 # Building blocks
 
 
-def test_verdicts_are_those_of_the_judge():
-    """Every word that a claim can get is explained; another one is an error."""
-    words = {word for pair in judging.WORDS.values() for word in pair}
-    words |= {
-        judging.NOT_TESTED,
-        judging.INCONCLUSIVE,
-        judging.PARTIAL,
-        judging.RATE_EXACT,
-        judging.LOOSE,
-        judging.VIOLATED,
-    }
-    assert words == set(verdicts.VERDICTS)
-    assert {word for kind in verdicts.KINDS.values() for word in kind} == set(verdicts.VERDICTS)
-    with pytest.raises(ValueError, match="'FINE' is not a verdict"):
-        verdicts.badge("FINE")
+def test_every_verdict_is_explained():
+    """Those that a kind of claim can get, and those of exponents; another word is an error."""
+    assert {verdict for group in GROUPS.values() for verdict in group} == set(Verdict)
+    assert {verdict for pair in OUTCOMES.values() for verdict in pair} <= set(Verdict)
+    guide = badges.verdict_guide()
+    assert all(guide.count(f"</span> {verdict}<") == 1 and verdict.meaning in guide for verdict in Verdict)
+    assert {verdict.mood for verdict in Verdict} == set(badges.MOODS)
+    with pytest.raises(ValueError, match="'FINE' is not a valid Verdict"):
+        badges.badge("FINE")
 
 
 @pytest.mark.parametrize(
@@ -499,70 +433,124 @@ def test_claims_table_of_one_paper():
     assert "B-T5.2" in table and "A-F2" not in table
     assert "snakemake" not in claims_table(rows, brief=True)
     assert "3 papers" not in claims_filter(rows) and 'data-key="paper"' in claims_filter(rows)
-    assert verdicts.verdict_of(rows, "A-F2") == "PARTIAL"
-    assert verdicts.verdict_of(rows, "B-T5.2") == "VIOLATED"
+    assert "Error &lt;falls&gt; with ε." in claims_table(rows)
+    assert claims_table(rows, ["jain2021/figure2"]).count('href="#fig-') == 1
 
 
-def test_summary_counts():
-    """Counts of the papers' own statements, with their verbs; the row that sums a claim up is not counted twice."""
-    text = outcome.summary(claim_rows(), pd.DataFrame({"confirmed": ["yes", "no"]}))
-    assert "four claims of two papers" in text and "five quantities" in text
-    assert "two agree with the paper, one stays open, one contradicts it and one was not tested" in text
+class Judged(MadeUp):
+    """A run with given claims and errata, for the texts on the whole run."""
+
+    def __init__(self, claims: pd.DataFrame, errata: pd.DataFrame = NO_ERRATA, scale: str = "default"):
+        super().__init__()
+        tables = {"claims": claims, "errata": errata, "provenance": {"config": {"scale": scale, "studies": []}}}
+        for name, value in tables.items():
+            object.__setattr__(self, name, value)
+
+
+def said(name: str, *tables, **options) -> str:
+    """A text on a run with these claims, on one line."""
+    return " ".join(chapters.page_text(name, Judged(*tables, **options)).split())
+
+
+def test_statements_are_counted():
+    """Those of the papers, with their verbs; the row that sums a claim up is not counted twice."""
+    counts = {"claims": 4, "papers": 2, "quantities": 5, "good": 2, "fair": 0, "open": 1, "bad": 1, "none": 1}
+    assert summary.counted(claim_rows()) == counts and summary.left_out(claim_rows()) == {}
+    text = said("agreement", claim_rows(), pd.DataFrame({"confirmed": ["yes", "no"]}))
+    assert "Four claims of two papers stand next to what was measured, in five quantities" in text
+    assert (
+        "two agree with the paper, none agrees in part, one stays open, one contradicts it, one was not tested" in text
+    )
     assert "Two errata are listed; a demonstration confirms one of them" in text
     assert "Not counted" not in text
+    each = said("agreement", claim_rows(), pd.DataFrame({"confirmed": ["yes"]}))
+    assert "One erratum is listed; a demonstration confirms each of them" in each
+    assert "listed" not in said("agreement", claim_rows())
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "why", "words"),
     [
-        ({"whose": "correction"}, "corrections of ours (one)"),
-        ({"whose": "ours"}, "laws and limits of ours (one)"),
-        ({"basis": "definition"}, "what holds by construction (one)"),
-        ({"verdict": "SURROGATE"}, "what rests on a stand-in (one)"),
+        ({"whose": "correction"}, "corrections", "corrections of ours (one)"),
+        ({"whose": "ours"}, "ours", "laws and limits of ours (one)"),
+        ({"basis": "definition"}, "definitions", "what holds by construction (one)"),
+        ({"verdict": "SURROGATE"}, "stand_ins", "what rests on a stand-in (one)"),
     ],
 )
-def test_only_the_papers_own_statements_count(change, said):
-    """A row of another kind leaves the tally and the summary, and is named as left out."""
+def test_only_the_papers_own_statements_count(change, why, words):
+    """A row of another kind leaves the tally and the counts, and is named as left out."""
     rows = claim_rows()
     rows.loc[3, list(change)] = list(change.values())
-    assert "one agrees with the paper" in outcome.summary(rows, pd.DataFrame())
-    assert said in outcome.not_counted(rows)
-    assert "HOLDS" not in outcome.tally(rows)
-    assert "HOLDS" in outcome.tally(claim_rows())
+    assert summary.counted(rows)["good"] == 1 and summary.left_out(rows) == {why: 1}
+    text = said("agreement", rows)
+    assert "one agrees with the paper" in text and f"Not counted: {words}." in text
+    assert "HOLDS" not in summary.tally(rows)
+    assert "HOLDS" in summary.tally(claim_rows())
 
 
-def exponent_rows(*distances: float, raw: str = "RATE-EXACT") -> pd.DataFrame:
+def exponent_rows(*distances: float, raw: str = "RATE-EXACT", tolerance: str = "0.15") -> pd.DataFrame:
     """Exponents claimed as 1 whose corrected intervals reach so far from it."""
-    made = [
-        {"rule": "rate", "verdict": "RATE-EXACT", "raw_verdict": raw, "claimed": "1", "tolerance": "0.15"}
-        | {"measured": "1.02", "corrected": "1.0", "ci_low": "1.0", "ci_high": str(1.02 + distance)}
-        for distance in distances
-    ]
-    return pd.DataFrame(made)
+    row = dict.fromkeys(CLAIM_COLUMNS, "") | {"rule": "rate", "verdict": "RATE-EXACT", "raw_verdict": raw}
+    row |= {"claimed": "1", "measured": "1.02", "corrected": "1.0", "ci_low": "1.0", "tolerance": tolerance}
+    return pd.DataFrame([row | {"ci_high": str(1.02 + distance)} for distance in distances])
 
 
 def test_agreement_of_exponents_is_counted_at_narrower_marks():
     """The far end of the corrected interval decides, and what the correction changed is said."""
-    text = outcome.equivalence(exponent_rows(0.04, 0.06, 0.14))
-    assert "Within 0.15 lie three exponents, two within 0.1 and one within 0.05" in text
-    assert "None of them" in text
-    assert "Two of them would not agree without" in outcome.equivalence(exponent_rows(0.04, 0.06, raw="INCONCLUSIVE"))
-    assert outcome.equivalence(claim_rows()) == ""
+    rows = exponent_rows(0.04, 0.06, 0.14)
+    found = summary.agreement(rows)
+    (within,) = found["within"]
+    assert found["changed"] == 0 and (within["tolerance"], within["exponents"]) == (0.15, 3)
+    assert list(within["narrower"].items()) == [(pytest.approx(0.1), 2), (pytest.approx(0.05), 1)]
+    text = said("exponents", rows)
+    assert "Within 0.15 lie three exponents, two within 0.1 and one within 0.05." in text
+    assert "None of them would not agree without" in text
+    assert "Two of them would not agree without" in said("exponents", exponent_rows(0.04, 0.06, raw="INCONCLUSIVE"))
+    both = said("exponents", pd.concat([rows, exponent_rows(0.28, tolerance="0.3")]))
+    assert "Within 0.3 lies one exponent of risks, none within 0.2 and none within 0.1." in both
+    assert said("exponents", claim_rows()) == ""
 
 
 def test_accusations_are_one_line_each():
     """What is printed, the severity, and what to do; a row without a negative verdict is none."""
-    table = outcome.accusations(claim_rows())
+    table = summary.accusations(claim_rows())
     assert table.count("<tr>") == 3  # the header, PARTIAL and VIOLATED
     assert "a rate, an assumption or a number" in table and "Use d<sup>3</sup>" in table
     assert table.index("B-T5.2") < table.index("A-F2")
-    assert outcome.accusations(claim_rows().query("verdict == 'HOLDS'")) == ""
+    assert summary.accusations(claim_rows().query("verdict == 'HOLDS'")) == ""
 
 
-def test_scale_note_is_silent_at_full_scale():
-    for scale in outcome.FULL_SCALES:
-        assert outcome.scale_note(scale, claim_rows()) == ""
-    assert "<aside" in outcome.scale_note("tiny", claim_rows())
+def test_accusations_are_counted_by_severity():
+    """In the order of what they change."""
+    rows = claim_rows()
+    rows.loc[0, "severity"] = "P"
+    assert "two statements, by severity 1 P and 1 R" in said("accusations", rows)
+
+
+def test_a_small_run_says_so():
+    """With the number of rows that wait for a larger one; a full run has no note."""
+    for scale in summary.FULL_SCALES:
+        assert said("small_run", claim_rows(), scale=scale) == ""
+    note = said("small_run", claim_rows(), scale="tiny")
+    assert "<aside" in note and "run at scale “tiny”" in note and "one row reads <span" in note
+
+
+def test_revisions_are_counted_apart():
+    """What was revised with results known is no gap that the papers leave."""
+    run = Judged(claim_rows())
+    kinds = ["revised-after-results", "revised-after-confirmation", "left-open", "stand-in", "split"]
+    object.__setattr__(run, "deviations", [{"kind": kind} for kind in kinds])
+    text = chapters.page_text("revisions", run)
+    assert "two revisions are listed" in text and "Three entries more" in text
+
+
+def test_the_opening_says_nothing_that_is_open():
+    """Without verdicts its findings have plain titles; without studies it has none."""
+    text = chapters.page_text("opening", MadeUp(verdict_of=all_open))
+    assert "Theorem 4.2." in text and "Check the privacy" not in text and 'class="q"' in text
+    run = MadeUp()
+    run.provenance["config"] = {"scale": "quick", "studies": []}
+    assert 'class="q"' not in chapters.page_text("opening", run)
 
 
 def test_formulas_become_mathml_in_text_alone():
@@ -577,89 +565,3 @@ def test_headings_get_names_and_contents():
     names = re.findall(r'id="([^"]+)"', content)
     assert names == ["a-b-c", "again", "again-2"]
     assert page.contents(content).count("<li>") == 3
-
-
-# Findings: the words follow the numbers
-
-
-def test_comparable_depends_on_the_axis():
-    assert "describes the linear plot" in figure2.two_axes(measures())
-    assert "Neither axis" in figure2.two_axes(measures(i=0.5))
-    assert "holds on either axis" in figure2.two_axes(measures(over_nonprivate_at_5=1.1))
-
-
-def test_baselines_can_go_either_way():
-    assert "no better than predicting zero" in figure2.baselines(measures())
-    assert "no better" not in figure2.baselines(measures(zero=3.0))
-    assert "below both at every epsilon" in figure2.baselines(measures(deciding_reading_at_1=1.0))
-    worse = {f"deciding_reading_at_{epsilon}": 3.0 for epsilon in (1, 2, 5)}
-    assert "beats neither" in figure2.baselines(measures(**worse))
-
-
-def test_epochs_and_positive_definiteness():
-    name = "positive definite at 1, epochs {}".format
-    assert "More epochs lose the minimum" in figure2.epochs(measures(), cell_rows())
-    assert "kept at every number" in figure2.epochs(measures(**{name(2): 1.0}), cell_rows())
-    assert "lost at every number" in figure2.epochs(measures(**{name(1): 0.0}), cell_rows())
-    table = figure2.epochs_table(cell_rows())
-    assert "<b>2.05</b>" in table and "4.05†" in table
-
-
-def test_exact_accounting_may_not_help():
-    text = figure2.accounting(reading_rows(), cell_rows())
-    assert "smaller at every epsilon" in text and "factor between 4 (" in text and "times less noise" in text
-    swapped = reading_rows().assign(reading=[EXACT, DECIDING])
-    assert "does not become smaller" in figure2.accounting(swapped, cell_rows())
-
-
-def test_criteria_and_readings():
-    """Met, open and missed criteria; readings that pass and that fail."""
-    run = type("Run", (), {"claims": claim_rows()})()
-    assert "All are met" in figure2.criteria(run, measures())
-    mixed = figure2.criteria(run, measures(ii=1.0, iii=2.0))
-    assert "One is open" in mixed and "One is missed" in mixed and "One is met" in mixed and "PARTIAL" in mixed
-    without = measure_rows().assign(ci_low="nan", ci_high="nan").set_index("quantity")
-    assert "All are open, since there are too few repetitions" in figure2.criteria(run, Measures(without))
-    text = figure2.readings(reading_rows())
-    assert "1 of 2 readings pass" in text and f"in `{DECIDING}`" in text
-    assert "None of the 2" in figure2.readings(reading_rows().assign(passes=False))
-    marked = reading_rows().assign(ours=[False, True])
-    assert "None of the 1 readings" in figure2.readings(marked)
-    assert "<small>ours</small>" in figure2.readings_table(marked, cell_rows())
-
-
-def test_advice_follows_the_intervals():
-    """The best of the rules whose ratio is surely below 1; the printed rule where all are surely above; no advice without ends."""
-    values = {"eigclip at 1": 0.1, "ridge at 1": 0.4, "eigclip over solve at 1": 0.05, "ridge over solve at 1": 0.2}
-    values |= {"eigclip at 2": 0.9, "ridge at 2": 0.2, "eigclip over solve at 2": 0.98, "ridge over solve at 2": 0.2}
-    values |= {"eigclip at 5": 0.5, "ridge at 5": 0.4, "eigclip over solve at 5": 1.5, "ridge over solve at 5": 1.2}
-    cells = pd.concat(
-        [cell_rows(), *(cell_rows().assign(series=f"{DECIDING}-{rule}", fallback=rule) for rule in RULES)]
-    )
-    cells = cells.drop_duplicates(["series", "epsilon", "epochs", "seed"])
-    found = Measures(measure_rows(**values).set_index("quantity"))
-    text = figure2.fallbacks(found, cells)
-    assert "take `eigclip` at $\\varepsilon$ = 1," in text and "take `ridge` at $\\varepsilon$ = 2," in text
-    assert "stay with `solve` at $\\varepsilon$ = 5." in text
-    assert "`solve` gets as low as `eigclip` from $\\varepsilon = 5$ on" in text
-    unclear = Measures(measure_rows(**values | {"ridge over solve at 5": 1.0}).set_index("quantity"))
-    assert "at $\\varepsilon$ = 5 neither rule is surely better" in figure2.fallbacks(unclear, cells)
-    bare = Measures(measure_rows(**values).assign(ci_low="nan").set_index("quantity"))
-    assert "too few repetitions to say which rule" in figure2.fallbacks(bare, cells)
-    assert figure2.fallbacks(found, cell_rows()) == ""
-    assert "the MSE of `ridge` grows from $\\varepsilon = 2$ to $\\varepsilon = 5$ and of `eigclip` grows from" in text
-    assert figure2.rising({"ridge": {1: 0.3, 2: 0.2}}, ["ridge"]) == ""
-
-
-def test_privacy_statements_can_be_exceeded():
-    def exact(**values: float) -> Measures:
-        rows = pd.DataFrame([{"quantity": name, "measured": str(value)} for name, value in values.items()])
-        return Measures(rows.set_index("quantity"))
-
-    names = {"X": "Lemma 1"}
-    good = exact(**{"X worst ratio": 0.8, "X limit": 2.0, "X exact epsilon at 1": 0.4})
-    bad = exact(**{"X worst ratio": 1.3, "X limit": 0.7, "X exact epsilon at 1": 1.2})
-    assert "none is exceeded" in accounting.printed_chain(good, names)
-    assert "Lemma 1 can be exceeded" in accounting.printed_chain(bad, names)
-    assert "better protected" in accounting.exact_epsilon(good, names)
-    assert "promises more" in accounting.exact_epsilon(bad, names)

@@ -1,9 +1,10 @@
 """Numbers typed into prose are found: what was measured comes from the tables, sizes of what was run from the cells.
 
-Looked at are the findings, the captions, the labels of the figures and the report's notebook. Found are decimals, percentages, counts of
-rounds, runs, users and the like (in digits, or in words from two on), and sizes: numbers after n, m, d, k, q, T or L and an equals sign,
+Looked at are the chapters and the texts on the whole run, the captions, the labels of the figures and the report's notebook. In a chapter or
+text no digit stands outside of formulas and code, but for what DEFINITIONS has. Found elsewhere, and in formulas, are decimals, percentages, counts
+of rounds, runs, users and the like (in digits, or in words from two on), and sizes: numbers after n, m, d, k, q, T or L and an equals sign,
 after epsilon, kappa, condition, noise, sine or distance. It does not matter whether a study has the number as a setting: at another scale it
-may have another one. What may be typed is in DEFINITIONS and ALLOWED. Not found are other whole numbers, fractions such as 1/2, and
+may have another one. What may be typed is in DEFINITIONS and ALLOWED. Not found there are other whole numbers, fractions such as 1/2, and
 relations in words, such as "a quarter" or "twice".
 
 Claims name sizes as part of what is claimed. There a size has to be a setting of the study at every scale at which the claim is judged.
@@ -14,25 +15,32 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
+import jinja2
 import pandas as pd
 import pytest
+from jinja2 import nodes
 from workflow_helpers import ROOT
 
 from privrep.evidence.quantities import checked_claims
 from privrep.report.captions import PLACEHOLDER, Caption, read_captions
+from privrep.report.run_tables import listed
 from privrep.report.sizes import found
-from privrep.run.config import read_config, read_study, read_yaml
+from privrep.run.config import read_config, read_study, read_yaml, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
 from privrep.run.settings import ConfigError, Window
 from privrep.studies.tradeoff.measures import CONDITIONS
 
-FINDINGS = sorted((ROOT / "src" / "privrep" / "report" / "findings").glob("*.py"))
+CHAPTERS = [
+    *sorted((ROOT / "src" / "privrep" / "studies").glob("*/chapter.md")),
+    *sorted((ROOT / "src" / "privrep" / "report" / "texts").glob("*.md")),
+]
 FIGURES = [
     *sorted((ROOT / "src" / "privrep" / "studies").glob("*/figures.py")),
+    *sorted((ROOT / "src" / "privrep" / "studies").glob("*/facts.py")),
     *sorted((ROOT / "src" / "privrep" / "drawing").glob("*.py")),
 ]
 
@@ -58,11 +66,12 @@ DEFINITIONS = (
     rf"(?:{PLACES})s? {LABEL}(?:(?:,| and| to|, and) {LABEL})*",
     r"[eE]qs?\. \(\d+\)(?:(?:,| and| to) \(\d+\))*",
     r"\b[EF]\d+\b",
+    r"\b(?:jain2021|shen2023)\b",
     r"\(\d+\)",
     r"\^\{*[-\d./]+\}*",
     r"95 %",
 )
-"""What may be typed anywhere: places in the papers, equations, names of laws and errata, powers, the level of intervals."""
+"""What may be typed anywhere: places in the papers, equations, names of laws, errata and papers, powers, the level of intervals."""
 
 COUNTED = "rounds|runs|times|users|seeds|repetitions|starts|samples|epochs|draws|iterations|candidates"
 WORDS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eighteen|twenty|forty|fifty|sixty|hundred"
@@ -77,10 +86,7 @@ TYPED = re.compile(rf"{SIZE}|({NUMBER})(?=\s?\\?%)|{COUNT}|(\d[\d,]*\.\d+)")
 SIZES = re.compile(rf"{SIZE}|{COUNT}")
 
 ALLOWED = {
-    ("findings/accounting", "1"): "the claimed epsilon at which the measures are taken, part of their names",
-    ("findings/power_method", "99"): "the probability that Lemma F.1 states, in per cent",
-    ("findings/power_method", "3.5"): "half the exponent of k in eq. (67) at the prescribed clip, by arithmetic",
-    ("findings/tradeoff", "1.5"): "the exponent that shen2023 states for jain2021",
+    ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/figures", "5"): "the epsilon that the paper states",
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
     ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
@@ -166,6 +172,66 @@ def prose(source: str) -> Iterator[str]:
             yield node.value
 
 
+SPELLING = ("plural", "join", "listing")
+"""Filters whose arguments are put out."""
+
+
+def put_out(node: nodes.Node) -> str:
+    """All that a template may put out in the place of a node, in the order of the file; {} for what it computes."""
+    match node:
+        case nodes.TemplateData():
+            return node.data
+        case nodes.Const():
+            return node.value if isinstance(node.value, str) and not is_name(node.value) else "{}"
+        case nodes.If():
+            return all_of([*node.body, *node.elif_, *node.else_])
+        case nodes.For():
+            return put_out(node.iter) + all_of([*node.body, *node.else_])
+        case nodes.CallBlock():
+            return all_of([*node.call.args, *node.body], "\n")
+        case nodes.Assign():
+            return f" {put_out(node.node)} "
+        case nodes.CondExpr():
+            return all_of(part for part in (node.expr1, node.expr2) if part)
+        case nodes.Dict():
+            return all_of((pair.value for pair in node.items), " ")
+        case nodes.Tuple() | nodes.List():
+            return all_of(node.items, " ")
+        case nodes.Mod():
+            return re.sub(r"%[\d.]*[a-z]", "{}", put_out(node.left))
+        case nodes.Filter():
+            return put_out(node.node) + (all_of(node.args, " ") if node.name in SPELLING else "")
+        case nodes.Template() | nodes.Output() | nodes.Concat() | nodes.Add() | nodes.Or() | nodes.And():
+            return all_of(node.iter_child_nodes())
+        case nodes.Macro() | nodes.AssignBlock():
+            return all_of(node.body)
+        case _:
+            return "{}"
+
+
+def all_of(parts: Iterable[nodes.Node], between: str = "") -> str:
+    return between.join(map(put_out, parts))
+
+
+def is_name(text: str) -> bool:
+    """Whether a string is the name of quantities, or the beginning of their names up to what is put in."""
+    return any(name.startswith(text.split("%")[0] or "%") for name in NAMES)
+
+
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$", flags=re.DOTALL)
+
+
+MARKUP = re.compile(r"<[^>]+>|`[^`]*`|&\w+;|\]\([^)]*\)|^\d+\. ", flags=re.MULTILINE)
+"""Tags, code, signs, addresses, and what begins an item of a list."""
+
+
+def numbers_of(source: str) -> list[str]:
+    """Numbers that stand in a chapter or text: any digit in its prose, and sizes and results in its formulas."""
+    text = MARKUP.sub(" ", put_out(jinja2.Environment().parse(source)))
+    formulas = [number for formula in FORMULA.findall(text) for number in named_in(formula, TYPED)]
+    return formulas + named_in(FORMULA.sub(" x ", text), re.compile(rf"{COUNT}|({NUMBER})"))
+
+
 def named_in(text: str, pattern: re.Pattern) -> list[str]:
     """Numbers that a pattern finds in a text, definitions and placeholders left out."""
     for known in (*DEFINITIONS, PLACEHOLDER.pattern):
@@ -181,6 +247,7 @@ def typed(text: str, where: str) -> list[str]:
 
 STATED = [claim for claims in checked_claims().values() for claim in claims]
 QUANTITIES = {quantity.quantity for claim in STATED for quantity in claim.quantities}
+NAMES = QUANTITIES | {name for study in study_names() for name in listed(study)}
 CAPTIONS = {
     figure: caption
     for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))
@@ -190,13 +257,24 @@ CAPTIONS = {
 
 def found_in(path) -> list[tuple[str, str]]:
     """Typed numbers in the prose of a module, each with its text; names of claims' quantities and bare numbers are no prose."""
-    texts = [text for text in prose(path.read_text()) if text not in QUANTITIES and re.search(r"[A-Za-z]", text)]
+    texts = [text for text in prose(path.read_text()) if not is_name(text) and re.search(r"[A-Za-z]", text)]
     where = f"{path.parent.name}/{path.stem}"
     return [(number, text) for text in texts for number in typed(text, where)]
 
 
-@pytest.mark.parametrize("path", FINDINGS + FIGURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_no_number_is_typed_into_prose_and_labels(path):
+def named(path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=named)
+def test_no_number_is_typed_into_a_chapter(path):
+    """Each number is put in from a table, the cells or a constant."""
+    found = [number for number in numbers_of(path.read_text()) if (named(path), number) not in ALLOWED]
+    assert not found, f"name these by q(...), size(...) or constant(...), or in ALLOWED with a reason: {found}"
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=named)
+def test_no_number_is_typed_into_labels(path):
     """Each number is put in from a table, the cells or a constant."""
     found = found_in(path)
     assert not found, f"read these from the tables of the run, or name them in ALLOWED with a reason: {found}"
@@ -217,10 +295,12 @@ def test_no_number_is_typed_into_the_notebook():
 
 def test_every_exception_is_needed():
     """An entry of ALLOWED whose text is gone goes, too."""
-    texts = {f"{path.parent.name}/{path.stem}": " ".join(prose(path.read_text())) for path in FINDINGS + FIGURES}
+    texts = {named(path): " ".join(prose(path.read_text())) for path in FIGURES}
     texts |= {figure: caption.text for figure, caption in CAPTIONS.items()}
     texts["notebook"] = (ROOT / "workflow" / "notebooks" / "report.py").read_text()
-    assert [key for key in ALLOWED if key[1] not in named_in(texts[key[0]], TYPED)] == []
+    found = {name: named_in(text, TYPED) for name, text in texts.items()}
+    found |= {named(path): numbers_of(path.read_text()) for path in CHAPTERS}
+    assert [key for key in ALLOWED if key[1] not in found[key[0]]] == []
 
 
 STUDIES = {
@@ -327,6 +407,31 @@ def finding(run):
     return "plain" if run == "5.55" else "other"
 '''
     assert sorted(prose(source)) == ["In {} of all runs and {} more", "heads of condition 1.5", "other", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ("The error falls by a factor of 3 in two rounds.", ["3", "two"]),
+        ("At $k = 8$ it is {{ q('distF over dist2 at rank 8') }} times.", ["8"]),
+        ("At $k = {{ rank }}$, law F3, Lemma 4.6, eq. (22) and E42 of jain2021, as $d^{3/2}$ in `random-s2`.", []),
+        ('{{ "within 0.25" if value("exponent privacy n dist2") > 1.5 else "in 7 runs" }}', ["0.25", "7"]),
+        ('{{ "%.3g of 12 runs" % value("known 13") }}', ["12"]),
+        ('{% set name = "distF over dist2 at rank 8" %}{% set words = "after 9 rounds" %}', ["9"]),
+        (
+            '{% if judged("A-L4.6", "LOOSE", "exponent at 14") %}One{% elif b == 2 %}3 runs{% else %}4{% endif %}',
+            ["3", "4"],
+        ),
+        ('{% call folded("The 5 lemmas") %}{{ figure("jain2021/figure2", "6 repetitions") }}{% endcall %}', ["5"]),
+        ('{{ "a" ~ 3 ~ "in 15 % of" }}{{ x or "16" }}{{ found | plural("run of 17", "runs") }}', ["15", "16", "17"]),
+        ('{% for why, words in (("one1", "two 18")) %}{{ words }}{% endfor %}{# 19 #}<b id="20">x</b>', ["1", "18"]),
+        ('{{ {"key 21": "22"} }} [Theorem 1.1](#claim-A-T1.1)\n1. First\n1. Second', ["22"]),
+        ("$$\\frac{1}{2} \\sum_{i = 1}^{10} x_i \\approx 1.5$$ and $n = 2000$", ["1.5", "2000"]),
+    ],
+)
+def test_a_number_typed_into_a_chapter_is_found(template, found):
+    """In its text and in what its expressions put out; arguments, comparisons, keys and names of quantities are no prose."""
+    assert sorted(numbers_of(template)) == sorted(found)
 
 
 @pytest.mark.parametrize(
