@@ -47,4 +47,4 @@ def verdict_guide() -> str:
 
 def claim_anchor(claim: str) -> str:
     """Name of a claim within the page."""
-    return "claim-" + re.sub(r"[^\w.]+", "-", claim).strip("-")
+    return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
