@@ -9,7 +9,7 @@ import yaml
 from workflow_helpers import ROOT
 
 from privrep.evidence.catalogue import read_deviations
-from privrep.report.deviations import KINDS, deviations_table, summary
+from privrep.report.deviations import KINDS, deviations_table
 from privrep.run.config import read_papers
 from privrep.run.settings import ConfigError
 
@@ -56,15 +56,6 @@ def test_every_deviation_is_in_the_table():
         assert f'<span class="id">{one["id"]}</span>' in content
         assert all(f"<code>{commit}</code>" in content for commit in one.get("commits", []))
     assert all(caption in content for caption in KINDS.values())
-
-
-def test_summary_counts():
-    """The words follow the entries."""
-    revised = [entry(id=f"D{i}", kind="revised-after-results") for i in (1, 2)]
-    text = summary([*revised, entry(id="D3"), entry(id="D4", kind="split"), entry(id="D5")])
-    assert "two revisions are listed" in text and "Three entries more" in text
-    assert "revised during development" in text
-    assert "one revision is listed" in summary([revised[0], entry(id="D3")])
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,9 @@ def test_texts_on_the_whole_run_name_what_exists():
 
 def test_all_ways_are_rehearsed():
     """With and without verdicts, on both sides of 1 and without numbers: a sentence stands or falls with any of these."""
-    ways = {(run.number, run.agrees) for run in rehearsals()}
-    assert len(ways) == 6 and {agrees for _, agrees in ways} == {True, False}
-    numbers = [number for number, _ in ways]
-    assert min(numbers) < 1 < max(number for number in numbers if number == number) and any(map(math.isnan, numbers))
+    assert len(rehearsals()) == 6 and {run.agrees for run in rehearsals()} == {True, False}
+    numbers = [run.number for run in rehearsals() if not math.isnan(run.number)]
+    assert len(numbers) == 4 and min(numbers) < 1 < max(numbers)
 
 
 @pytest.mark.parametrize(

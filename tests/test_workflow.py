@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from workflow_helpers import copy_project, environment, snakemake, unlock_folder
@@ -15,6 +16,15 @@ from workflow_helpers import copy_project, environment, snakemake, unlock_folder
 from privrep.run.config import read_config
 
 CELLS = "results/tiny/figure2/cells.csv"
+
+
+def at_tiny(folder: Path, old: str, new: str) -> None:
+    """Change what the study figure2 has at scale tiny, wherever it says so."""
+    path = folder / "config" / "studies" / "figure2.yaml"
+    before, _, tiny = path.read_text().partition("\n  tiny:\n")
+    tiny, mark, after = tiny.partition("\n  quick:\n")
+    assert old in tiny
+    path.write_text(f"{before}\n  tiny:\n{tiny.replace(old, new)}{mark}{after}")
 
 
 def run_cells(folder, *words: str) -> bytes:
@@ -39,8 +49,7 @@ def test_number_of_jobs_changes_no_byte(jobs, reference, tmp_path):
 def test_number_of_shards_changes_no_byte(reference, tmp_path):
     """Nothing is keyed on the shard."""
     folder = copy_project(tmp_path / "copy")
-    overlay = folder / "config" / "scales" / "tiny.yaml"
-    overlay.write_text(overlay.read_text().replace("shards: 3", "shards: 5\n    cells_per_draw: 17"))
+    at_tiny(folder, "shards: 3", "shards: 5\n    cells_per_draw: 17")
     snakemake(folder, CELLS, "-j2")
     assert (folder / CELLS).read_bytes() == reference
 
@@ -58,11 +67,8 @@ def test_another_master_seed_changes_the_numbers(reference, tmp_path):
 def test_new_grid_value_moves_no_other_cell(reference, tmp_path):
     """Rows of the old grid are the same bytes after a value is added."""
     folder = copy_project(tmp_path / "copy")
-    overlay = folder / "config" / "scales" / "tiny.yaml"
-    overlay.write_text(
-        overlay.read_text().replace(
-            "epsilon: [1, 2, 5, 10], epochs: [1, 2]", "epsilon: [1, 2, 4, 5, 10], epochs: [1, 2]"
-        )
+    at_tiny(
+        folder, "epsilon: [1, 2, 5, 10], epochs: [1, 2], seed: 2", "epsilon: [1, 2, 4, 5, 10], epochs: [1, 2], seed: 2"
     )
     snakemake(folder, CELLS, "-j2")
     found = set((folder / CELLS).read_bytes().splitlines())
@@ -72,8 +78,7 @@ def test_new_grid_value_moves_no_other_cell(reference, tmp_path):
 def test_killed_run_resumes(reference, tmp_path):
     """After SIGKILL the next run unlocks the folder, keeps finished shards and gives the same bytes."""
     folder = copy_project(tmp_path / "copy")
-    overlay = folder / "config" / "scales" / "tiny.yaml"
-    overlay.write_text(overlay.read_text().replace("shards: 3", "shards: 6"))
+    at_tiny(folder, "shards: 3", "shards: 6")
     command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
     run = subprocess.Popen(
         command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -129,8 +134,7 @@ def test_snakemake_forms_work_on_a_fresh_copy(words, tmp_path):
 def test_bad_configuration_stops_before_any_job(tmp_path):
     """One clear message, no traceback, no results."""
     folder = copy_project(tmp_path / "copy")
-    overlay = folder / "config" / "scales" / "tiny.yaml"
-    overlay.write_text(overlay.read_text().replace("users: 500", "users: 500, rnak: 2"))
+    at_tiny(folder, "users: 500", "users: 500, rnak: 2")
     done = snakemake(folder, "-j1", check=False)
     message = done.stdout + done.stderr
     assert done.returncode
@@ -293,16 +297,17 @@ def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
         assert "-1" not in settings.read_text()
 
 
-def test_a_finding_of_nothing_stops_before_any_job(tmp_path):
-    """The prose is written on made-up tables first."""
+def test_a_chapter_that_names_nothing_stops_before_any_job(tmp_path):
+    """The texts are filled from made-up tables first."""
     folder = copy_project(tmp_path / "copy")
-    finding = folder / "src" / "privrep" / "report" / "findings" / "init_rates.py"
-    finding.write_text(finding.read_text().replace("{ratio} {max(ranks)", "{ratio} 1{max(ranks)"))
+    chapter = folder / "src" / "privrep" / "studies" / "init_rates" / "chapter.md"
+    assert 'n("davis-kahan printed")' in chapter.read_text()
+    chapter.write_text(chapter.read_text().replace('n("davis-kahan printed")', 'n("davis-kahan print")'))
     done = snakemake(folder, "-j2", "all", check=False)
     assert done.returncode
-    assert (
-        "findings/init_rates.py: 'distF over dist2 at rank 18' is measured by no study; the nearest is"
-        in done.stdout + done.stderr
+    message = (
+        "init_rates/chapter.md: 'davis-kahan print' is not measured by this study; the nearest is 'davis-kahan printed'"
     )
+    assert message in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert not list(folder.glob("results/tiny/*/*.csv"))

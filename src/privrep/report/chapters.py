@@ -107,7 +107,7 @@ class Words:
     def judged(self, claim: str, verdict: str, *quantities: str) -> bool:
         """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
         if verdict not in list(Verdict):
-            raise ConfigError(misnamed(verdict, "no verdict", list(Verdict)))
+            raise ConfigError(misnamed(verdict, "no verdict", [*map(str, Verdict)]))
         return self.run.judged(claim, verdict, *quantities)
 
     def size(self, series: str, column: str, study: str = "") -> str:

@@ -45,7 +45,10 @@ class Rehearsal(Run):
         object.__setattr__(self, "agrees", agrees)
 
     def judged(self, claim: str, word: str, *quantities: str) -> bool:
-        for name, what, known in ((claim, "no claim", self.claims["id"].unique()), (word, "no verdict", list(Verdict))):
+        for name, what, known in (
+            (claim, "no claim", self.claims["id"].unique()),
+            (word, "no verdict", [*map(str, Verdict)]),
+        ):
             if name not in known:
                 raise ConfigError(misnamed(name, what, list(known)))
         super().judged(claim, word, *quantities)
