@@ -10,11 +10,10 @@ import pandas as pd
 
 from privrep.report.html_pieces import table
 from privrep.report.run_tables import NotMeasured, Run
-from privrep.report.spelling import count, listing, number
+from privrep.report.spelling import listing, number
 from privrep.studies.figure2.measures import (
     CRITERIA,
     DECIDING,
-    LIMITS,
     PRINTED_RULE,
     SMALLEST_EPSILON,
     Method,
@@ -133,7 +132,7 @@ def other_steps(run: Run) -> dict[str, object]:
     return steps | {"user_least": gains.min(), "user_most": gains.max()}
 
 
-def epochs_table(run: Run) -> str:
+def epochs_table(run: Run, caption: str) -> str:
     """MSE of the deciding reading by epochs and epsilon: the least of a column bold, runs without a minimum marked."""
     cells = _cells(run)
     rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
@@ -146,14 +145,10 @@ def epochs_table(run: Run) -> str:
             text = number(mse.loc[steps, epsilon]) + ("†" if lost.loc[steps, epsilon] > 0 else "")
             line.append(f"<b>{text}</b>" if mse.loc[steps, epsilon] == mse[epsilon].min() else text)
         body.append(line)
-    caption = (
-        "Mean MSE of the deciding reading. Bold: least in the column, and the one plotted. "
-        "†: in some run the noisy matrix was not positive definite."
-    )
     return table(["Epochs", *(f"ε = {epsilon:g}" for epsilon in mse.columns)], body, caption)
 
 
-def readings_table(run: Run) -> str:
+def readings_table(run: Run, caption: str) -> str:
     """One row per reading: its settings, MSE by epsilon, and the criteria; what is ours comes last."""
     found = _scores(run).sort_values("ours", kind="stable")
     settings = run.cells("figure2").drop_duplicates("series").set_index("series")
@@ -172,10 +167,6 @@ def readings_table(run: Run) -> str:
     header = ["Reading", "Start", "Samples", "Thresholds", "Seeds"]
     header += [f"ε = {column.removeprefix('mse_')}" for column in epsilons]
     header += [f"({criterion})" for criterion in CRITERIA]
-    limits = listing(f"({name}) ≤ {LIMITS[name]:g}" for name in CRITERIA)
-    caption = "MSE of every reading at its best number of epochs, and its criteria at the mean over seeds: "
-    caption += f"{limits}; missed ones with their value. "
-    caption += f"Bold names pass all {count(len(CRITERIA))} criteria. Series marked as ours have a rule that the paper does not have, and do not count as readings."
     return table(header, body, caption, "dense")
 
 
