@@ -129,3 +129,17 @@ def gradient_threshold(scale: str, factor: float, problem: Problem) -> float:
 def moment_threshold(scale: str, factor: float, problem: Problem) -> float:
     """zeta_0, the bound on a user's Y_i in the power method: `factor` in units of the scale."""
     return factor * UPDATE_SCALES[scale][1](problem)
+
+
+PROJECTION_SCALES: dict[str, Callable[[Problem], float]] = {
+    "absolute": lambda problem: 1.0,
+    "prescribed": lambda problem: 40 * math.sqrt(problem.dim) * math.log(problem.users * problem.samples),
+    "projected": lambda problem: math.sqrt(problem.rank * math.log(problem.users * problem.samples)),
+}
+"""Name -> unit of L_f, the bound on ||U^T x|| in Algorithm 4 of jain2021: 1; 40 sqrt(d) ln(n m) (Theorem 5.2); sqrt(k ln(n m)), the size of
+a projection on k directions with the logarithm of how many there are."""
+
+
+def projection_threshold(scale: str, factor: float, problem: Problem) -> float:
+    """L_f: `factor` in units of the scale."""
+    return factor * PROJECTION_SCALES[scale](problem)

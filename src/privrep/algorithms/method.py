@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from privrep.data.problem import Block, Problem, UserData, Users
-from privrep.privacy.accounting import Budget, Cost, FixedNoise, Theorem
+from privrep.privacy.accounting import Budget, Cost, FixedNoise, PureTheorem, Theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -72,7 +72,8 @@ class Iterate:
 class Method(Protocol):
     """A method as its paper prints it, with thresholds in absolute terms.
 
-    A private one has two properties more: `cost`, of one user at noise multiplier 1, and `theorem`, the printed privacy statement.
+    A private one has two properties more: `cost`, of one user at noise multiplier 1, and `theorem`, the printed privacy statement, or None
+    where it stands in no paper.
     """
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]: ...
@@ -85,7 +86,7 @@ class PrivateMethod(Method, Protocol):
     def cost(self) -> Cost: ...
 
     @property
-    def theorem(self) -> Theorem: ...
+    def theorem(self) -> Theorem | PureTheorem | None: ...
 
 
 class MethodOptions(Protocol):

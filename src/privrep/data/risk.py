@@ -1,7 +1,8 @@
 """Exact population risk: no test set is needed, since x ~ N(0, I_d).
 
 The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||theta_j - theta_hat_j||^2; the mean squared error that
-jain2021 plots adds the label noise variance.
+jain2021 plots adds the label noise variance. In another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2), whose
+mean loss is an integral over one variable.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from privrep.data.heads import FittedHeads, HeadRule
+from privrep.data.losses import Loss
 from privrep.data.passes import total
 from privrep.data.problem import Block, Truth, Users
 
@@ -37,6 +39,17 @@ def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
 def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
     """Mean excess risk after each user fits a head in `basis` to the given samples (jain2021 Theorem 4.2)."""
     return personal_risk(users, basis, FittedHeads(basis, samples))
+
+
+def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
+    """Mean excess loss of the models basis @ v_j over that of the true ones, as in Theorem 5.2 of jain2021."""
+    noise = users.problem.label_noise_sd
+
+    def losses(block: Block) -> float:
+        excess = np.maximum(block_excess(block, users.truth, basis, heads(block)), 0)
+        return loss.gaussian_mean(np.sqrt(excess + noise**2)).sum()
+
+    return float(total(users, losses) / users.problem.users - loss.gaussian_mean(np.asarray(noise)))
 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:

@@ -14,7 +14,7 @@ from privrep.algorithms.method import Iterate, Method, MethodOptions, Outcome, T
 from privrep.algorithms.power_method import PlantedStarts
 from privrep.algorithms.starts import PlantedStart
 from privrep.data.rng import Streams
-from privrep.instruments.scoring import NormWatch, Path, excess_risk, scores
+from privrep.instruments.scoring import NormWatch, Path, excess_loss, excess_risk, scores
 from privrep.privacy.mechanisms import Release
 
 
@@ -64,13 +64,13 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
         subspace=last.subspace,
         **statement(method, noise_multiplier, task),
         log={**({"noise_multiplier": noise_multiplier} if task.ledger.entries else {}), **last.log},
-        scores=scores(names, Path(path, truth, watch)),
+        scores=scores(names, Path(path, truth, watch, lambda: excess_loss(users, last.personal, method.loss))),
     )
 
 
 def statement(method: Method, noise_multiplier: float, task: Task) -> dict:
     """The printed privacy statement and the epsilon that it promises."""
-    if is_private(method):
+    if is_private(method) and method.theorem:
         epsilon = method.theorem.epsilon(noise_multiplier, task.budget.delta)
         return {"theorem": method.theorem.id, "epsilon_paper": epsilon}
-    return {"epsilon_paper": math.inf if task.ledger.entries else None}
+    return {"epsilon_paper": math.inf if task.ledger.entries and not is_private(method) else None}

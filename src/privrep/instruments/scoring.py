@@ -12,8 +12,9 @@ import numpy as np
 
 from privrep.algorithms.candidate_selection import average
 from privrep.algorithms.method import EXACT, Candidates, FullRank, Iterate, LowRank
+from privrep.data.losses import Loss
 from privrep.data.problem import Users
-from privrep.data.risk import model_risk, personal_risk
+from privrep.data.risk import model_risk, personal_loss, personal_risk
 from privrep.data.subspace import dist2, dist_frobenius
 
 
@@ -34,11 +35,12 @@ class NormWatch:
 
 @dataclass(frozen=True)
 class Path:
-    """A fit, looked at from outside. iterates : the start first. truth : (d, k)."""
+    """A fit, looked at from outside. iterates : the start first. truth : (d, k). excess_loss : of what the users made of the last one."""
 
     iterates: list[Iterate]
     truth: np.ndarray
     watch: NormWatch
+    excess_loss: Callable[[], float] | None = None
 
     @property
     def late(self) -> list[np.ndarray]:
@@ -79,6 +81,7 @@ SCORES: dict[str, Callable[[Path], float]] = {
     "average_dist2": lambda path: dist2(average(path.candidates.bases), path.truth),
     "product_norm_max": lambda path: path.watch.longest,
     "clipped_share": lambda path: path.watch.clipped / path.watch.seen,
+    "excess_loss": lambda path: path.excess_loss(),
 }
 """Name of a column -> its value. An algorithm's options name those that its rows have."""
 
@@ -96,6 +99,7 @@ SCORE_COLUMNS = {
     "runs_within": "share of the same runs with dist2 at most the accuracy",
     "average_dist2": "dist2 of the subspace closest to all of the same runs",
     "product_norm_max": "largest ||Y_i||_F before the clip over users, iterations and runs of the power method" + EXACT,
+    "excess_loss": "mean over users of the expected loss less that of the true models, exact population value",
     "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
 }
 """Name of a column -> its meaning."""
@@ -115,3 +119,8 @@ def excess_risk(users: Users, personal: LowRank | FullRank | None) -> float | No
     if isinstance(personal, LowRank):
         return personal_risk(users, personal.basis, personal.heads)
     return None if personal is None else model_risk(users, personal.models)
+
+
+def excess_loss(users: Users, personal: LowRank, loss: Loss) -> float:
+    """Mean excess loss of personalised models over the true ones, exact."""
+    return personal_loss(users, personal.basis, personal.heads, loss)

@@ -126,21 +126,42 @@ def check_redraw(redraw: int) -> None:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one release costs at noise multiplier Delta = 1; both entries scale as 1/Delta^2.
+    """What releases cost at noise multiplier Delta = 1.
 
     Attributes
     ----------
-    mu_squared : exact cost in Gaussian DP. rho : cost in zCDP as jain2021 counts it.
+    mu_squared : exact cost of Gaussian releases in Gaussian DP. rho : their cost in zCDP as jain2021 counts it. Both scale as 1/Delta^2.
+    pure : epsilon of releases without a delta, such as those of the exponential mechanism; scales as 1/Delta.
     """
 
     mu_squared: float
     rho: float
+    pure: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.mu_squared + other.mu_squared, self.rho + other.rho)
+        return Cost(self.mu_squared + other.mu_squared, self.rho + other.rho, self.pure + other.pure)
 
     def __rmul__(self, times: int) -> Cost:
-        return Cost(times * self.mu_squared, times * self.rho)
+        return Cost(times * self.mu_squared, times * self.rho, times * self.pure)
+
+    def noise_multiplier(self, epsilon: float, delta: float) -> float:
+        """The smallest Delta at which Gaussian releases at some (e, delta) and pure ones at epsilon - e fit into (epsilon, delta).
+
+        Exact for releases of one kind; for both together it adds their epsilons, which is safe and a few percent too much.
+        """
+        if not self.mu_squared:
+            return self.pure / epsilon
+        if not self.pure:
+            return math.sqrt(self.mu_squared) / gdp_mu(epsilon, delta)
+
+        def spent(log_multiplier: float) -> float:
+            multiplier = math.exp(log_multiplier)
+            return gdp_epsilon(math.sqrt(self.mu_squared) / multiplier, delta) + self.pure / multiplier - epsilon
+
+        least = self.pure / epsilon
+        most = 2 * max(least, math.sqrt(self.mu_squared) / gdp_mu(epsilon / 2, delta))
+        root = scipy.optimize.brentq(spent, math.log(least), math.log(most), xtol=1e-13, rtol=1e-13)
+        return math.exp(root)
 
 
 @dataclass(frozen=True)
@@ -168,6 +189,23 @@ class Theorem:
         return math.sqrt(self.constant * math.log(1 / delta)) / noise_multiplier
 
 
+@dataclass(frozen=True)
+class PureTheorem:
+    """A printed statement without a delta: epsilon = constant / Delta (jain2021 Theorem 5.1)."""
+
+    id: str
+    constant: float
+
+    def noise_multiplier(self, epsilon: float, delta: float) -> float:
+        """Delta that the statement prescribes."""
+        check_epsilon(epsilon)
+        return self.constant / epsilon
+
+    def epsilon(self, noise_multiplier: float, delta: float) -> float:
+        """The epsilon that the statement promises at this Delta; inf without noise."""
+        return self.constant / noise_multiplier if noise_multiplier else math.inf
+
+
 def sequential_theorem(cost: Cost) -> Theorem:
     """Lemma 4.3 of jain2021 for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L) (claim A-L4.3, erratum E9)."""
     return Theorem("A-L4.3", 8 * cost.rho)
@@ -177,7 +215,7 @@ def sequential_theorem(cost: Cost) -> Theorem:
 class Budget:
     """An (epsilon, delta) target and how noise is chosen for it.
 
-    `paper`: Delta from the printed theorem. `exact`: the smallest Delta whose exact Gaussian accounting meets the target.
+    `paper`: Delta from the printed theorem. `exact`: the smallest Delta whose exact accounting meets the target.
     `redraw` numbers repetitions of the noise on the same data.
     """
 
@@ -198,11 +236,19 @@ class Budget:
                 f"epsilon is {self.epsilon!r}; the printed theorems need at most ln(1/delta) = {limit:.4g}"
             )
 
-    def noise_multiplier(self, cost: Cost, theorem: Theorem) -> float:
-        """Delta for releases of the given total cost."""
-        if self.calibration == "paper":
-            return theorem.noise_multiplier(self.epsilon, self.delta)
-        return math.sqrt(cost.mu_squared) / gdp_mu(self.epsilon, self.delta)
+    def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
+        """Delta for releases of the given total cost.
+
+        Raises
+        ------
+        ValueError
+            If it is to come from a printed theorem and the method has none.
+        """
+        if self.calibration == "exact":
+            return cost.noise_multiplier(self.epsilon, self.delta)
+        if theorem is None:
+            raise ValueError("calibration is 'paper'; this method stands in no paper and needs 'exact'")
+        return theorem.noise_multiplier(self.epsilon, self.delta)
 
     @property
     def axes(self) -> dict:
@@ -230,7 +276,7 @@ class FixedNoise:
         check_delta(self.delta)
         check_redraw(self.redraw)
 
-    def noise_multiplier(self, cost: Cost, theorem: Theorem) -> float:
+    def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
         """Delta, whatever the releases cost."""
         return self.multiplier
 

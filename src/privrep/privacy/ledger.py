@@ -47,20 +47,27 @@ class PureRelease:
     """One release that is epsilon-DP when a user is replaced, by whatever mechanism.
 
     Randomised response on two answers has the largest privacy loss of all such mechanisms, and is what it counts as.
+
+    Attributes
+    ----------
+    limit : the mechanism was approached by a finite Markov chain. `epsilon` is that of the law which the chain tends to; what the chain
+        itself spends is not known.
     """
 
     name: str
     epsilon: float
     start: int
     stop: int
+    limit: bool = False
 
     @property
     def mu(self) -> float:
         """The least mu at which every epsilon-DP mechanism is mu-GDP: -2 Phi^-1(1 / (1 + e^eps)) (Dong, Roth and Su 2022)."""
-        return float(-2 * ndtri(expit(-self.epsilon)))
+        return float(-2 * ndtri(expit(-self.epsilon)))  # inf for inf
 
     def __str__(self) -> str:
-        return f"{self.name:<28} {'epsilon':>12} {self.epsilon:>12.6g} {self.mu:>10.4g} {1:>6.3g}  {self.start}..{self.stop - 1}"
+        kind = "limit eps" if self.limit else "epsilon"
+        return f"{self.name:<28} {kind:>12} {self.epsilon:>12.6g} {self.mu:>10.4g} {1:>6.3g}  {self.start}..{self.stop - 1}"
 
 
 Entry = GaussianRelease | PureRelease

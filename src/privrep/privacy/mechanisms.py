@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from privrep.privacy.accounting import Cost
-from privrep.privacy.ledger import GaussianRelease, Ledger
+from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 
 DOMINATED = 9 / 8
 """(||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2) is at most this for w-moments, see `Release.moments`."""
@@ -23,6 +23,7 @@ INDEPENDENT = 3 / 2
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 MOMENTS_COST = Cost(mu_squared=DOMINATED, rho=1.0)
 USER_MOMENTS_COST = Cost(mu_squared=INDEPENDENT, rho=1.0)
+PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
 
 
 def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
@@ -129,3 +130,33 @@ class Release:
         second_sd, first_sd = (2 * bound * self.noise_multiplier for bound in bounds)
         noisy_second = second + symmetric_noise(len(second), second_sd, self.noise)
         return noisy_second, first + self.noise.normal(0.0, first_sd, first.shape)
+
+    def temperature(self, name: str, *, width: float, limit: bool = False) -> float:
+        """Exponential mechanism for a sum over users of values in an interval of length `width`: the scale 1/beta of exp(-beta score).
+
+        Where a user is replaced, the score of candidate U moves by f(U) in [-width, width]. The log-probability of a candidate moves by
+        -beta f(U) and by the change of the normaliser, which lies between beta min f and beta max f: by at most 2 beta width in all. With
+        scale 2 * width * noise multiplier, the release is epsilon-DP for epsilon = 1 / noise multiplier. The bound is attained in the limit
+        of many other users (E34), so no larger beta will do. jain2021 Theorem 5.1 has 8 beta width for its epsilon.
+
+        Parameters
+        ----------
+        limit : the law is only approached, by a finite Markov chain.
+        """
+        if self.noise_multiplier > 0 and not 0 < width < math.inf:
+            raise ValueError(f"width is {width!r}; a private release needs it positive and finite")
+        epsilon = 1 / self.noise_multiplier if self.noise_multiplier else math.inf
+        self.ledger.record(PureRelease(name, epsilon, self.users.start, self.users.stop, limit))
+        return 2 * width * self.noise_multiplier if self.noise_multiplier else 0.0
+
+    def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
+        """The number of a candidate, drawn with probability proportional to exp(-beta score); see `temperature`.
+
+        Gumbel noise of scale 1/beta on each score and the least of them is the same law.
+
+        Parameters
+        ----------
+        scores : (c,), sums over users each of whom adds a value in an interval of length `width` that does not depend on the candidate.
+        """
+        scale = self.temperature(name, width=width)
+        return int(np.argmax(self.noise.gumbel(0.0, 1.0, len(scores)) - scores / scale if scale else -scores))

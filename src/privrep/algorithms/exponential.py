@@ -1,0 +1,189 @@
+"""Exponential mechanism over a set of subspaces (jain2021, Algorithm 4 `Exp`).
+
+    score(U) <- sum_j min_{||v|| <= C} (2/m) sum_{i <= m/2} l( <clip(U^T x_ij; L_f), v>; y_ij )
+    N        <- subspaces chosen without the data
+    draw U from N with probability proportional to exp(-beta score(U))
+    each user: v_j <- argmin_{||v|| <= C} (2/m) sum_{i > m/2} l( <U^T x_ij, v>; y_ij )
+
+What is chosen from, N: a net of the paper's kind where one is small enough, or random subspaces. Both are public and the draw is exact, so it
+is epsilon-DP without a delta for any N.
+
+beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score that is a sum (E1).
+`exponent` says which of them a noise multiplier from the theorem (calibration `paper`) stands for. Calibration `exact` takes the largest
+beta that is safe, eps / (2 L_f C xi) (E34).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from privrep.algorithms.clip_units import PROJECTION_SCALES, projection_threshold
+from privrep.algorithms.grassmann_chain import uniform_starts
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
+from privrep.algorithms.user_scores import BoundedHeads, UserScore
+from privrep.data.losses import Loss
+from privrep.data.nets import chart_net, check_net
+from privrep.data.problem import Problem, UserData
+from privrep.privacy.accounting import Cost, PureTheorem
+from privrep.privacy.mechanisms import PURE_COST, Release
+
+EXPONENTS = ("proved", "printed")
+CANDIDATES = ("net", "random")
+
+
+class Subspaces(Protocol):
+    """What is chosen from, and what it costs to make."""
+
+    @property
+    def cost(self) -> Cost: ...
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        """(c, d, k), orthonormal."""
+
+
+@dataclass(frozen=True)
+class Net:
+    """A net of the given radius, see `privrep.data.nets`."""
+
+    rank: int
+    radius: float
+    cost = 0 * PURE_COST
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        return chart_net(users.problem.dim, self.rank, self.radius).bases
+
+
+@dataclass(frozen=True)
+class RandomSubspaces:
+    """Independent uniform subspaces, from a public stream."""
+
+    rank: int
+    count: int
+    cost = 0 * PURE_COST
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        return uniform_starts(self.count, users.problem.dim, self.rank, release.streams["init"])
+
+
+def personalised(basis: np.ndarray, score: UserScore, final: slice) -> LowRank:
+    """The users' own models in a subspace: the last line of Algorithm 4."""
+    return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, final))
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Algorithm 4. subspaces : N. final : samples of the last line. theorem : which beta a printed epsilon stands for."""
+
+    score: UserScore
+    subspaces: Subspaces
+    final: slice
+    theorem: PureTheorem | None
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user at noise multiplier 1: epsilon 1 for the choice, and what the candidates cost."""
+        return PURE_COST + self.subspaces.cost
+
+    @property
+    def loss(self) -> Loss:
+        """In which the risk of Theorem 5.2 is counted."""
+        return self.score.loss
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        bases = self.subspaces.bases(users, release)
+        chosen = release.choice("subspace", self.score.totals(users, bases), width=self.score.width)
+        basis = bases[chosen]
+        yield Iterate(basis, personalised(basis, self.score, self.final), {"chosen_from": len(bases)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """Options of the score and of its exponent.
+
+    Parameters
+    ----------
+    loss, loss_width : see `privrep.data.losses`. clip_feature : L_f in units of `clip_scale`, a name in
+        `privrep.algorithms.clip_units.PROJECTION_SCALES`. head_bound : C in units of sqrt(k) times the largest head scale.
+    exponent : see above; for calibration `paper`.
+    """
+
+    loss: str = "pseudo-huber"
+    loss_width: float = 1.0
+    clip_feature: float = 1.0
+    clip_scale: str = "projected"
+    head_bound: float = 1.0
+    exponent: str = "proved"
+    scores: ClassVar = ("excess_loss",)
+    columns: ClassVar = {
+        "loss": "loss of the score and of the final fit, see privrep.data.losses",
+        "loss_width": "residual up to which the loss is quadratic",
+        "clip_feature": "clipping bound of the projected features, L_f, in units of clip_scale",
+        "clip_scale": "unit of L_f, see PROJECTION_SCALES in privrep.algorithms.clip_units",
+        "head_bound": "largest length of a head, C, over sqrt(k) times the largest head scale",
+        "exponent": "beta for calibration paper: eps / (8 L_f C xi) (proved), or n times that (printed)",
+    }
+
+    def __post_init__(self):
+        Loss(self.loss, self.loss_width)
+        check_choice("clip_scale", self.clip_scale, tuple(PROJECTION_SCALES))
+        check_choice("exponent", self.exponent, EXPONENTS)
+        for name, what in (("clip_feature", "L_f"), ("head_bound", "C")):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; {what} must be positive")
+
+    def score(self, problem: Problem) -> UserScore:
+        """The score for a problem, on the first half of the samples."""
+        if problem.samples % 2:
+            raise ValueError(f"samples is {problem.samples}; Algorithm 4 needs an even number")
+        clip = projection_threshold(self.clip_scale, self.clip_feature, problem)
+        bound = self.head_bound * problem.head_condition * problem.rank**0.5
+        return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, problem.samples // 2))
+
+    def theorem(self, problem: Problem) -> PureTheorem:
+        """Theorem 5.1 with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta = 2 beta L_f C xi."""
+        return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / problem.users)
+
+
+def final_samples(problem: Problem) -> slice:
+    """The second half of the samples, for the last line of Algorithm 4."""
+    return slice(problem.samples // 2, problem.samples)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ScoreOptions):
+    """Options of the exact mechanism.
+
+    Parameters
+    ----------
+    candidates : `net` or `random`. radius : of the net, phi. count : of random subspaces.
+    """
+
+    candidates: str = "random"
+    radius: float = 0.1
+    count: int = 1000
+    columns: ClassVar = ScoreOptions.columns | {
+        "candidates": "what is chosen from: a net, or random subspaces",
+        "chosen_from": "number of subspaces that were chosen from",
+        "radius": "radius of the net, phi",
+        "count": "number of random subspaces",
+    }
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_choice("candidates", self.candidates, CANDIDATES)
+        check_count("count", self.count)
+        if not self.radius > 0:
+            raise ValueError(f"radius is {self.radius!r}; it must be positive")
+
+    def build(self, problem: Problem) -> Exponential:
+        """The method for a problem."""
+        if self.candidates == "net":
+            check_net(problem.dim, problem.rank, self.radius)
+            subspaces = Net(problem.rank, self.radius)
+        else:
+            subspaces = RandomSubspaces(problem.rank, self.count)
+        return Exponential(self.score(problem), subspaces, final_samples(problem), self.theorem(problem))

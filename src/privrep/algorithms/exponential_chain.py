@@ -1,0 +1,78 @@
+"""Exponential mechanism by a Markov chain on the subspaces: the feasible variant that jain2021 asks for in Section 7.
+
+Algorithm 4 with the draw from a net replaced by the last state of a Metropolis chain (`privrep.algorithms.grassmann_chain`), whose limit is
+the law proportional to exp(-beta score(U)) on all subspaces, the limit of ever finer nets.
+
+The limit is epsilon-DP. A finite chain is not known to be: the ledger's entry says that its epsilon is the limit's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
+from privrep.algorithms.grassmann_chain import check_walk, uniform_starts, walk
+from privrep.algorithms.method import Iterate
+from privrep.algorithms.user_scores import UserScore
+from privrep.data.losses import Loss
+from privrep.data.problem import Problem, UserData
+from privrep.privacy.accounting import PureTheorem
+from privrep.privacy.mechanisms import PURE_COST, Release
+
+
+@dataclass(frozen=True)
+class ExponentialChain:
+    """Algorithm 4 by one chain of `burn_in` and `steps` steps from a uniform subspace."""
+
+    rank: int
+    score: UserScore
+    final: slice
+    theorem: PureTheorem
+    burn_in: int
+    steps: int
+    cost = PURE_COST
+
+    @property
+    def loss(self) -> Loss:
+        """In which the risk of Theorem 5.2 is counted."""
+        return self.score.loss
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        scale = release.temperature("subspace", width=self.score.width, limit=True)
+        if not scale:
+            raise ValueError("noise_multiplier is 0; a chain needs a positive one")
+        start = uniform_starts(1, users.problem.dim, self.rank, release.streams["init"])
+        found = walk(
+            lambda bases: self.score.totals(users, bases), start, scale, self.burn_in, self.steps, release.noise
+        )
+        basis = found.last[0]
+        yield Iterate(basis, personalised(basis, self.score, self.final))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ScoreOptions):
+    """Options of the chain: those of the score, and its lengths."""
+
+    burn_in: int = 500
+    steps: int = 500
+    columns: ClassVar = ScoreOptions.columns | {
+        "burn_in": "steps of a chain in which its step size is found",
+        "steps": "steps of a chain after that",
+    }
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_walk(self.burn_in, self.steps)
+
+    def build(self, problem: Problem) -> ExponentialChain:
+        """The method for a problem."""
+        return ExponentialChain(
+            rank=problem.rank,
+            score=self.score(problem),
+            final=final_samples(problem),
+            theorem=self.theorem(problem),
+            burn_in=self.burn_in,
+            steps=self.steps,
+        )

@@ -1,0 +1,93 @@
+"""The score of jain2021's Algorithm 4: how well users can do in a subspace.
+
+    score(U) = sum_j min_{||v|| <= C} (1/q) sum_i l( <clip(U^T x_ij; L_f), v>; y_ij )        over q samples of each user
+
+A user's share a_j(U) is its term less the loss of the head 0, which is the same for every U: it lies in [-w, 0] with w = xi L_f C, since v = 0
+is allowed and a prediction is at most L_f C. What is summed is cut to this interval, so that a solver that is not exact, or rounding, can
+move no share out of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.data.bounded_heads import fit_bounded
+from privrep.data.losses import Loss, finite_lipschitz
+from privrep.data.passes import total
+from privrep.data.problem import Block, UserData
+from privrep.privacy.clipping import clip_factor
+
+CHUNK = 2**16
+"""Projected samples that are fitted at once; arrays of this length stay in the second-level cache."""
+
+
+@dataclass(frozen=True)
+class UserScore:
+    """The score with its parameters.
+
+    Attributes
+    ----------
+    loss : xi-Lipschitz. clip : L_f, on ||U^T x||; inf for none. bound : C. samples : whose losses count.
+
+    Raises
+    ------
+    ValueError
+        If the loss has no finite Lipschitz constant, or L_f or C is not positive.
+    """
+
+    loss: Loss
+    clip: float
+    bound: float
+    samples: slice
+
+    def __post_init__(self):
+        finite_lipschitz(self.loss)
+        for name, what, value in (("clip_feature", "L_f", self.clip), ("head_bound", "C", self.bound)):
+            if not value > 0:
+                raise ValueError(f"{name} is {value!r}; {what} must be positive")
+
+    @property
+    def width(self) -> float:
+        """w = xi L_f C: a user's share lies in [-w, 0]."""
+        return self.loss.lipschitz * self.clip * self.bound
+
+    def shares(self, block: Block, bases: np.ndarray) -> np.ndarray:
+        """a_j(U) of the users of a block in each subspace (c, d, k); (c, B) float64."""
+        features, labels = block.features[self.samples], block.labels[self.samples]
+        at_zero = self.loss.value(labels).mean(axis=0, dtype=float)
+        size = max(1, CHUNK // labels.size)
+        parts = [self._losses(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
+        return np.clip(np.concatenate(parts) - at_zero, -self.width, 0)
+
+    def _losses(self, features: np.ndarray, labels: np.ndarray, bases: np.ndarray) -> np.ndarray:
+        """Least loss of each user in each of a few subspaces, (c, B)."""
+        count, _, rank = bases.shape
+        samples, users, _ = features.shape
+        weights = bases.transpose(2, 0, 1)[:, None].astype(np.float32)
+        projected = (weights @ features.transpose(0, 2, 1)).reshape(rank, samples, count * users)
+        if np.isfinite(self.clip):
+            projected *= clip_factor(np.sqrt(np.einsum("kqn,kqn->qn", projected, projected)), np.float32(self.clip))
+        fit = fit_bounded(projected, np.tile(labels, count), self.loss, self.bound)
+        return fit.values.reshape(count, users)
+
+    def totals(self, users: UserData, bases: np.ndarray) -> np.ndarray:
+        """sum_j a_j(U) in each subspace (c, d, k); (c,), in [-n w, 0]."""
+        return total(users, lambda block: self.shares(block, bases).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class BoundedHeads:
+    """The last line of Algorithm 4: each user's head of length at most C with the least loss on its samples, without a clip of features."""
+
+    basis: np.ndarray
+    loss: Loss
+    bound: float
+    samples: slice
+
+    def __call__(self, block: Block) -> np.ndarray:
+        """Heads of the users of a block, (B, k)."""
+        features = block.features[self.samples].transpose(0, 2, 1)
+        projected = self.basis.T[:, None, None].astype(np.float32) @ features
+        return fit_bounded(projected[:, :, 0], block.labels[self.samples], self.loss, self.bound).heads.T

@@ -1,0 +1,170 @@
+"""Per-user minimisation of a Lipschitz loss over heads of bounded length, for many users and subspaces at once.
+
+    minimise  (1/q) sum_i l( <z_i, v> - y_i )   over  ||v|| <= C
+
+The problem is convex. At any v in the ball the Frank-Wolfe gap <g, v> + C ||g||, with g the gradient, bounds how far the value is from the
+minimum; the solver goes on until it is at most a stated tolerance for every user, and raises otherwise.
+
+* absolute loss, k = 1: exact. The minimum is a weighted median of y_i / z_i, moved into [-C, C].
+* otherwise: Newton's method on the loss, each step a quadratic over the ball. The first steps, and those of users for whom Newton is slow,
+  take the weights of iterated least squares, which never increase the loss. The absolute loss is approached by pseudo-Huber losses of
+  falling width, which lie within their width of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.data.heads import solve_positive_definite
+from privrep.data.losses import Loss
+
+TOLERANCE = 1e-3
+"""Certified distance of a user's loss from its minimum, in units of the labels."""
+SLOW = 6
+"""Steps after which only users beyond the tolerance are gone on with, by iterated least squares."""
+MOST_STEPS = 400
+SHORTENED = (1, 0.5, 0.2, 0.05)
+SECULAR_STEPS = 30
+LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}
+FEW = 0.5
+BLEND = 0.05
+"""Share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear."""
+SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+"""Widths of the pseudo-Huber losses that approach the absolute loss."""
+
+
+@dataclass(frozen=True)
+class BoundedFit:
+    """heads : (k, N). values : (N,), the loss at them. gaps : (N,), certified bounds on how far that is above the minimum."""
+
+    heads: np.ndarray
+    values: np.ndarray
+    gaps: np.ndarray
+
+
+def fit_bounded(projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float) -> BoundedFit:
+    """Heads of N users, or of users in several subspaces.
+
+    Parameters
+    ----------
+    projected : z, (k, q, N) floats. labels : (q, N). bound : C > 0.
+
+    Raises
+    ------
+    ArithmeticError
+        If a user's gap stays above `TOLERANCE`.
+    """
+    if loss.name == "absolute" and len(projected) == 1:
+        return _weighted_median(projected[0], labels, bound)
+    if loss.name == "absolute":
+        heads = None
+        for width in SMOOTHINGS:
+            fit = _newton(projected, labels, Loss("pseudo-huber", width), bound, heads, width)
+            heads = fit.heads
+        residual = np.einsum("kqn,kn->qn", projected, heads) - labels
+        return BoundedFit(heads, np.abs(residual).mean(axis=0), fit.gaps + SMOOTHINGS[-1])
+    return _newton(projected, labels, loss, bound, None, TOLERANCE)
+
+
+def _weighted_median(projected: np.ndarray, labels: np.ndarray, bound: float) -> BoundedFit:
+    """The exact minimum of the mean of |z_i v - y_i| over |v| <= C, k = 1."""
+    weights = np.abs(projected)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(weights > 0, labels / projected, 0)
+    order = np.argsort(ratios, axis=0)
+    heaped = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
+    middle = (2 * heaped < heaped[-1]).sum(axis=0)
+    ranks = np.take_along_axis(order, np.minimum(middle, len(order) - 1)[None], axis=0)
+    head = np.clip(np.take_along_axis(ratios, ranks, axis=0)[0], -bound, bound)
+    values = np.abs(projected * head - labels).mean(axis=0)
+    return BoundedFit(head[None], values, np.zeros_like(values))
+
+
+def _sum(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return np.einsum("qn,qn->n", left, right)
+
+
+def _newton(
+    projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, heads: np.ndarray | None, tolerance: float
+) -> BoundedFit:
+    rank, _, users = projected.shape
+    heads = np.zeros((rank, users), projected.dtype) if heads is None else heads
+    gaps = np.empty(users, projected.dtype)
+    todo: np.ndarray | slice = slice(None)
+    z, y, v = projected, labels, heads
+    for step in range(MOST_STEPS):
+        residual = _residual(z, y, v)
+        weight, curvature = loss.weights(residual)
+        gradient = np.einsum("qn,kqn->kn", weight * residual, z) / len(y)
+        gap = (gradient * v).sum(axis=0) + bound * np.sqrt((gradient**2).sum(axis=0))
+        heads[:, todo], gaps[todo] = v, gap
+        late = gap > tolerance
+        if not late.any():
+            return BoundedFit(heads, loss.value(_residual(projected, labels, heads)).mean(axis=0), gaps)
+        if late.mean() < FEW or step == SLOW:
+            todo = np.flatnonzero(late) if isinstance(todo, slice) else todo[late]
+            z, y, v, gradient, weight, curvature = (
+                part[..., late].astype(float) for part in (z, y, v, gradient, weight, curvature)
+            )
+        newton = _step(BLEND * weight + (1 - BLEND) * curvature if step else weight, z, v, gradient, bound)
+        v = newton if step < SLOW else _best(loss, z, y, v, newton, _step(weight, z, v, gradient, bound))
+    raise ArithmeticError(
+        f"the heads of {late.sum()} users did not come within {tolerance:g} of the least loss in {MOST_STEPS} steps"
+    )
+
+
+def _best(
+    loss: Loss, z: np.ndarray, y: np.ndarray, v: np.ndarray, newton: np.ndarray, majorised: np.ndarray
+) -> np.ndarray:
+    """The best of a Newton step, shorter ones, and a step that cannot increase the loss; for each user, (k, N)."""
+    tried = np.array([*(v + t * (newton - v) for t in SHORTENED), majorised])
+    losses = np.array([loss.value(_residual(z, y, heads)).mean(axis=0) for heads in tried])
+    return np.take_along_axis(tried, losses.argmin(axis=0)[None, None], axis=0)[0]
+
+
+def _residual(z: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return np.einsum("kqn,kn->qn", z, v) - y
+
+
+def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray, bound: float) -> np.ndarray:
+    """Minimiser over the ball of the quadratic with these weights at v."""
+    gram = np.einsum("aqn,bqn->abn", weight * z, z) / len(weight)
+    return within_ball(gram, np.einsum("abn,bn->an", gram, v) - gradient, bound)
+
+
+def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray:
+    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N), for H (k, k, N) positive semidefinite and b (k, N).
+
+    Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on 1/||v|| - 1/C comes
+    from below and does not overshoot; what its steps leave is cut to the length C.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        heads = _solve(gram, right)
+        long = np.flatnonzero(~(np.einsum("kn,kn->n", heads, heads) <= bound**2))
+    if len(long):
+        gram, b, diagonal = gram.take(long, axis=2), right.take(long, axis=1), range(len(right))
+        # ||b|| <= (tr H + s) C: no smaller s will do. The last term keeps away from 0 / 0.
+        least = np.sqrt(np.einsum("kn,kn->n", b, b)) / bound - sum(gram[a, a] for a in diagonal)
+        gram[diagonal, diagonal] += np.maximum(least, 0) + np.finfo(gram.dtype).eps
+        for _ in range(SECULAR_STEPS):
+            v = _solve(gram, b)
+            squared = np.einsum("kn,kn->n", v, v)
+            excess = np.maximum(np.sqrt(squared) / bound - 1, 0)
+            if excess.max() <= LENGTH_TOLERANCE[gram.dtype]:
+                break
+            gram[diagonal, diagonal] += squared * excess / np.einsum("kn,kn->n", v, _solve(gram, v))
+        heads[:, long] = v / (1 + excess)
+    return heads
+
+
+def _solve(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """H^{-1} b for N systems, (k, N): by Cramer's rule for k <= 2, by Cholesky beyond."""
+    if len(right) == 1:
+        return right / gram[0]
+    if len(right) > 2:
+        return solve_positive_definite(gram.astype(float), right.astype(float)).astype(right.dtype)
+    (first, off), (_, second) = gram
+    determinant = first * second - off * off
+    return np.array([second * right[0] - off * right[1], first * right[1] - off * right[0]]) / determinant

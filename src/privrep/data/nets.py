@@ -1,0 +1,86 @@
+"""Nets of subspaces with a proved radius.
+
+A k-dimensional subspace of R^d has a basis whose rows in some set I of k coordinates are the identity, and whose other entries, a
+(d - k) x k matrix A, lie in [-1, 1]: take I with the largest |det U_I|; by Cramer's rule the entries of U U_I^{-1} are ratios of such
+determinants. One cube for each I therefore covers all subspaces. A grid of p cells per entry leaves ||A - A'||_F <= sqrt(k (d - k)) / p.
+With W = [I; A] all singular values are at least 1, where the polar factor W (W^T W)^{-1/2} is 1-Lipschitz in ||.||_F (Sun and Chen 1989), so
+every subspace has an orthonormal basis within sqrt(k (d - k)) / p of that of its net point.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+LARGEST = 200_000
+"""Most subspaces of a net."""
+
+
+def cells_per_entry(dim: int, rank: int, radius: float) -> int:
+    """p: the fewest cells per entry that give the radius."""
+    return max(1, math.ceil(math.sqrt(rank * (dim - rank)) / radius))
+
+
+def net_size(dim: int, rank: int, radius: float) -> int:
+    """Number of subspaces of `chart_net`."""
+    return math.comb(dim, rank) * cells_per_entry(dim, rank, radius) ** (rank * (dim - rank))
+
+
+@dataclass(frozen=True)
+class Net:
+    """bases : (c, d, k) orthonormal. volumes : (c,), density of the uniform law over that of a uniform choice in the net, up to a factor;
+    exact where the cubes do not overlap, for k = 1 and k = d - 1."""
+
+    bases: np.ndarray
+    volumes: np.ndarray
+
+
+def chart_net(dim: int, rank: int, radius: float) -> Net:
+    """A net of the k-dimensional subspaces of R^d: for each U there are a net point N and a rotation R with ||U - N R||_F <= radius.
+
+    Raises
+    ------
+    ValueError
+        If the radius is not positive, or the net would have more than `LARGEST` subspaces.
+    """
+    check_net(dim, rank, radius)
+    free, p = dim - rank, cells_per_entry(dim, rank, radius)
+    middles = (2 * np.arange(p) + 1) / p - 1
+    grid = np.stack(np.meshgrid(*[middles] * (free * rank), indexing="ij"), axis=-1).reshape(-1, free, rank)
+    inverse_root, volumes = _inverse_root(np.eye(rank) + grid.transpose(0, 2, 1) @ grid, dim)
+    charts = []
+    for pivots in itertools.combinations(range(dim), rank):
+        others = [i for i in range(dim) if i not in pivots]
+        bases = np.empty((len(grid), dim, rank))
+        bases[:, list(pivots)] = inverse_root
+        bases[:, others] = grid @ inverse_root
+        charts.append(bases)
+    return Net(np.concatenate(charts), np.tile(volumes, len(charts)))
+
+
+def check_net(dim: int, rank: int, radius: float) -> None:
+    """Raise ValueError unless the radius is positive and the net small enough."""
+    if not 0 < radius < math.inf:
+        raise ValueError(f"radius is {radius!r}; it must be positive and finite")
+    size = net_size(dim, rank, radius)
+    if size > LARGEST:
+        raise ValueError(
+            f"radius is {radius!r}; a net of it for rank {rank} in dim {dim} has {size:.3g} subspaces, and at most {LARGEST} are made. "
+            "Take a larger radius, random candidates or a chain"
+        )
+
+
+def _inverse_root(squares: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(W^T W)^{-1/2}, (c, k, k), and the density det(W^T W)^{-d/2} of the invariant measure in a chart, (c,)."""
+    values, vectors = np.linalg.eigh(squares)
+    inverse_root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return inverse_root, np.prod(values, axis=1) ** (-dim / 2)
+
+
+def distance_to_net(basis: np.ndarray, bases: np.ndarray) -> float:
+    """min over the net and rotations R of ||U - N R||_F = sqrt(2 (k - largest sum of the singular values of N^T U))."""
+    singular = np.linalg.svd(bases.transpose(0, 2, 1) @ basis, compute_uv=False).sum(axis=1)
+    return float(np.sqrt(2 * max(basis.shape[1] - singular.max(), 0.0)))
