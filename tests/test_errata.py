@@ -11,6 +11,7 @@ import pytest
 from privrep.algorithms.candidate_selection import Selection
 from privrep.errata import (
     centaur,
+    exponential,
     initialisation,
     local_convergence,
     power_method,
@@ -81,6 +82,7 @@ CLIP_OUTER, PRODUCTS, EXPERIMENTS, REMOVAL = (
     privacy_shen2023.experiments_epsilon,
     privacy_shen2023.removal_divergence,
 )
+PROJECTION, NEIGHBOURS = exponential.longest_projection, exponential.neighbouring_scores
 CLIENT, PLANTED, PARTS, NORMAL, CLIP = (
     centaur.client,
     centaur.planted_subspace,
@@ -105,7 +107,15 @@ def constant_labels(*args):
     return SimpleNamespace(standard_normal=lambda shape, dtype: np.ones(shape, dtype))
 
 
+def far_neighbours(*args):
+    """Scores that a user moves by up to 4 xi L_f C in either direction."""
+    first, second = NEIGHBOURS(*args)
+    return first, first + 4 * (second - first)
+
+
 AS_PRINTED = {
+    # The box and the proof have the same beta.
+    "E1": (exponential, "printed_exponent", exponential.proved_exponent),
     # The privacy term of the risk is proportional to Delta.
     "E2": (risk, "noisy_moments", root_noise),
     # Both versions have the same degree.
@@ -113,6 +123,8 @@ AS_PRINTED = {
     "E5": (initialisation, "signal_scale", lambda d: 2 * np.sqrt(1 / d)),
     "E6": (initialisation, "spectral_matrix", lambda *args: 2 * MATRIX(*args)),
     "E8": (risk, "personalised_risk", equation_22),
+    # Projections are as long as the features.
+    "E14": (exponential, "longest_projection", lambda users, bases: PROJECTION(users, np.eye(bases.shape[1])[None])),
     # The gap within G is never the larger side.
     "E15": (initialisation, "sine_theorem", lambda *args: (SIDES(*args)[1], *SIDES(*args)[1:])),
     "E16": (initialisation, "dist_frobenius", initialisation.dist2),
@@ -125,6 +137,13 @@ AS_PRINTED = {
     ),
     "E25": (local_convergence, "fit_heads", lambda features, *args: FIT(features, *args) / features.shape[1]),
     "E29": (privacy, "moment_change", half_change),
+    # Heads do not depend on the basis.
+    "E30": (exponential, "turned", lambda basis: basis),
+    # A bound on the features alone, whatever the rank.
+    "E31": (exponential, "largest_correlation", np.linalg.norm),
+    "E32": (exponential, "expected_risk", lambda *args: 1.0),
+    "E33": (exponential, "samples_exponential", lambda k, risk: k**0.5),
+    "E34": (exponential, "neighbouring_scores", far_neighbours),
     # Replacing a user moves the sum as far as removing one.
     "E10": (privacy_shen2023, "clip_outer", lambda *args: 0.5 * CLIP_OUTER(*args)),
     "E11": (centaur, "client", displacements),

@@ -1,55 +1,77 @@
 """Exponential mechanism over candidates that a cheap first stage has released. In no paper.
 
-    U_0 <- Algorithm 3 of jain2021, with part of the budget (Gaussian mechanism)
-    N   <- U_0, and subspaces at random directions and several distances from it
+    with part of the budget (Gaussian mechanism):
+        N <- what one or several runs of the first stage release: Algorithm 3 of jain2021, or each round of CENTAUR from a random start
+    N <- N, and subspaces at random directions and several distances from the last release of each run
     draw U from N with probability proportional to exp(-beta score(U)), with the rest of the budget
 
-U_0 is released and charged, so N is public and the draw exact: both together are (eps, delta)-DP by composition.
+All of N has been released and charged, or is made from what has, so the draw is exact and both together are (eps, delta)-DP by composition.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.clip_units import label_threshold
+from privrep.algorithms.centaur import Centaur
+from privrep.algorithms.clip_units import gradient_threshold, label_threshold
 from privrep.algorithms.exponential import Exponential, ScoreOptions, final_samples
-from privrep.algorithms.method import check_count
+from privrep.algorithms.method import check_choice, check_count
+from privrep.algorithms.server import Server
 from privrep.algorithms.spectral_init import SpectralInit
+from privrep.algorithms.starts import RandomStart
 from privrep.data.problem import Problem, UserData
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 
+FIRST = ("spectral", "centaur")
 SPREAD = (0.03, 1.0)
-"""Least and largest size of a perturbation over its direction's own, 1 / sqrt(d k) per entry; sizes between are evenly spread in logarithm."""
+"""Least and largest norm of a perturbation, about the sine of the angle that it makes for k = 1; norms between are evenly spread in logarithm."""
+STEP = 0.25
+"""Step size of CENTAUR, in units of 1 / s_1^2, as its theorem has it."""
 
 
 @dataclass(frozen=True)
-class AroundRelease:
-    """What a first stage released, and subspaces around it.
+class StagedCandidates:
+    """What a first stage released, and subspaces around its last releases.
 
     Attributes
     ----------
-    noise : noise multiplier of the first stage over that of the choice. count : subspaces in all.
+    first : a method. runs : how many of it. around : perturbed subspaces, of each run.
+    noise : noise multiplier of all releases of the first stage together over that of the choice.
     """
 
-    first: SpectralInit
+    first: SpectralInit | Centaur
+    runs: int
+    around: int
     noise: float
-    count: int
+
+    @property
+    def relative(self) -> float:
+        """Noise multiplier of one release of the first stage over that of the choice."""
+        return self.noise * math.sqrt(self.runs * self.first.cost.mu_squared)
 
     @property
     def cost(self) -> Cost:
-        return 1 / self.noise**2 * self.first.cost
+        return self.runs / self.relative**2 * self.first.cost
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        found = self.first.subspace(users, release.start(self.noise))
-        rng = release.streams["candidates"]
-        sizes = np.geomspace(*SPREAD, self.count - 1) / np.sqrt(found.size)
-        moved = found + sizes[:, None, None] * rng.standard_normal((self.count - 1, *found.shape))
-        return np.linalg.qr(np.concatenate([found[None], moved]))[0]
+        found = []
+        for _ in range(self.runs):
+            found += [iterate.subspace for iterate in self.first.fit(users, release.start(self.relative))]
+            found += self._around(found[-1], release.streams["candidates"])
+        return np.array(found)
+
+    def _around(self, basis: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        norms = np.geomspace(*SPREAD, self.around) if self.around else np.empty(0)
+        moved = basis + (norms / math.sqrt(basis.size))[:, None, None] * rng.standard_normal(
+            (self.around, *basis.shape)
+        )
+        return list(np.linalg.qr(moved)[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,30 +80,50 @@ class Options(ScoreOptions):
 
     Parameters
     ----------
-    count : subspaces to choose from. init_label_clip : zeta of Algorithm 3, in units of c sqrt(k) + sigma_F.
-    init_noise : noise multiplier of Algorithm 3 over that of the choice. 4.2 gives both about half of an epsilon from 0.5 to 4 at
-        delta = 1e-6.
+    first : `spectral` or `centaur`. runs : of it. around : perturbed subspaces around the last release of each run.
+    init_noise : noise multiplier of the first stage over that of the choice, as if each made one release. 4.2 gives both about half of an
+        epsilon from 0.5 to 4 at delta = 1e-6.
+    init_label_clip : zeta of Algorithm 3, in units of c sqrt(k) + sigma_F. rounds : T of CENTAUR. clip : zeta_g, in units of sqrt(d) k^1.5.
     """
 
-    count: int = 200
-    init_label_clip: float = 1.0
+    first: str = "spectral"
+    runs: int = 1
+    around: int = 100
     init_noise: float = 4.2
+    init_label_clip: float = 0.5
+    rounds: int = 24
+    clip: float = 0.125
     columns: ClassVar = ScoreOptions.columns | {
-        "count": "subspaces to choose from: the one released by Algorithm 3, and others around it",
-        "chosen_from": "number of subspaces that were chosen from",
+        "first": "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start",
+        "runs": "runs of the first stage",
+        "around": "perturbed subspaces around the last release of each run",
+        "init_noise": "noise multiplier of the first stage over that of the choice, as if each made one release",
         "init_label_clip": "clipping bound of the labels in Algorithm 3, over c sqrt(k) + sigma_F",
-        "init_noise": "noise multiplier of Algorithm 3 over that of the choice",
+        "rounds": "rounds of CENTAUR in the first stage",
+        "clip": "clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5",
+        "chosen_from": "number of subspaces that were chosen from",
     }
 
     def __post_init__(self):
         super().__post_init__()
-        check_count("count", self.count)
-        check_bound("init_label_clip", self.init_label_clip)
-        check_bound("init_noise", self.init_noise)
+        check_choice("first", self.first, FIRST)
+        for name in ("runs", "rounds"):
+            check_count(name, getattr(self, name))
+        if not isinstance(self.around, int) or self.around < 0:
+            raise ValueError(f"around is {self.around!r}; it must be an integer of at least 0")
+        for name in ("init_noise", "init_label_clip", "clip"):
+            check_bound(name, getattr(self, name))
+
+    def first_stage(self, problem: Problem) -> SpectralInit | Centaur:
+        """One run of the first stage, on all samples."""
+        if self.first == "spectral":
+            label_clip = label_threshold("data", self.init_label_clip, problem)
+            return SpectralInit(problem.rank, slice(0, problem.samples), label_clip)
+        server = Server(self.rounds, gradient_threshold("practical", self.clip, problem), 1.0, "expected")
+        step = STEP / problem.head_condition**2
+        return Centaur(RandomStart(problem.rank), server, problem.samples // 2, step, "reuse")
 
     def build(self, problem: Problem) -> Exponential:
         """The method for a problem."""
-        label_clip = label_threshold("data", self.init_label_clip, problem)
-        first = SpectralInit(problem.rank, slice(0, problem.samples), label_clip)
-        subspaces = AroundRelease(first, self.init_noise, self.count)
-        return Exponential(self.score(problem), subspaces, final_samples(problem), None)
+        candidates = StagedCandidates(self.first_stage(problem), self.runs, self.around, self.init_noise)
+        return Exponential(self.score(problem), candidates, final_samples(problem), None)

@@ -53,13 +53,16 @@ class UserScore:
         """w = xi L_f C: a user's share lies in [-w, 0]."""
         return self.loss.lipschitz * self.clip * self.bound
 
+    def at_zero(self, block: Block) -> np.ndarray:
+        """The loss of the head 0 for the users of a block, (B,) float64."""
+        return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
+
     def shares(self, block: Block, bases: np.ndarray) -> np.ndarray:
         """a_j(U) of the users of a block in each subspace (c, d, k); (c, B) float64."""
         features, labels = block.features[self.samples], block.labels[self.samples]
-        at_zero = self.loss.value(labels).mean(axis=0, dtype=float)
         size = max(1, CHUNK // labels.size)
         parts = [self._losses(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
-        return np.clip(np.concatenate(parts) - at_zero, -self.width, 0)
+        return np.clip(np.concatenate(parts) - self.at_zero(block), -self.width, 0)
 
     def _losses(self, features: np.ndarray, labels: np.ndarray, bases: np.ndarray) -> np.ndarray:
         """Least loss of each user in each of a few subspaces, (c, B)."""

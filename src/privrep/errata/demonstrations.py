@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from privrep.errata import (
     centaur,
+    exponential,
     initialisation,
     local_convergence,
     power_method,
@@ -20,6 +21,7 @@ from privrep.errata import (
 from privrep.errata.finding import Finding
 
 DEMONSTRATIONS: dict[str, Callable[[], Finding]] = {
+    "E1": exponential.e1,
     "E2": risk.e2,
     "E3": risk.e3,
     "E4": statements.e4,
@@ -32,6 +34,7 @@ DEMONSTRATIONS: dict[str, Callable[[], Finding]] = {
     "E11": centaur.e11,
     "E12": centaur.e12,
     "E13": power_method.e13,
+    "E14": exponential.e14,
     "E15": initialisation.e15,
     "E16": initialisation.e16,
     "E17": initialisation.e17,
@@ -47,6 +50,11 @@ DEMONSTRATIONS: dict[str, Callable[[], Finding]] = {
     "E27": local_convergence.e27,
     "E28": local_convergence.e28,
     "E29": privacy.e29,
+    "E30": exponential.e30,
+    "E31": exponential.e31,
+    "E32": exponential.e32,
+    "E33": exponential.e33,
+    "E34": exponential.e34,
     "E35": privacy.e35,
     "E36": statements.e36,
     "E37": statements.e37,

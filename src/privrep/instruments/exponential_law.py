@@ -17,6 +17,7 @@ from privrep.algorithms.grassmann_chain import Walk, check_walk, uniform_starts,
 from privrep.algorithms.method import EXACT, Outcome, Task, check_count
 from privrep.algorithms.user_scores import UserScore
 from privrep.data.nets import chart_net, check_net
+from privrep.data.passes import total
 from privrep.data.problem import Problem
 from privrep.data.rng import Streams
 from privrep.data.subspace import dist_frobenius
@@ -88,6 +89,7 @@ class ExponentialLaw:
         log = mixing(walked) | {
             "noise_multiplier": multiplier,
             "beta_n": n / scale,
+            "score_truth": (least + float(total(users, lambda block: self.score.at_zero(block).sum()))) / n,
             "score_excess": float(walked.scores.mean() / n),
             "score_error": float(spread / n),
             "law_distF": float(np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states]))),
@@ -124,6 +126,7 @@ class Options(ScoreOptions):
         "steps": "steps of a chain after that",
         "radius": "radius of a net over which the law is summed as well; 0 for none",
         "beta_n": "factor of the mean score in the exponent, beta n",
+        "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
         "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
         "score_error": "standard error of score_excess between the chains" + EXACT,
         "law_distF": "root mean square over the law of the Frobenius distance to the true subspace",

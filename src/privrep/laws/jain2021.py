@@ -1,4 +1,5 @@
-"""Laws of jain2021: Algorithm 3 (F1, F2), the step of Algorithms 1 and 2 (F3 to F5), and the risk of a personal head (F6)."""
+"""Laws of jain2021: Algorithm 3 (F1, F2), the step of Algorithms 1 and 2 (F3 to F5), the risk of a personal head (F6), and the exponential
+mechanism (F7)."""
 
 from __future__ import annotations
 
@@ -128,3 +129,15 @@ def head_error(sine: Values, k: Values, samples: Values, sigma: Values) -> Value
 def gram_deviation(samples: Values, d: Values, k: Values) -> Values:
     """Lemma B.5: operator norm of the whitened Gram of N samples of dimension dk, minus I, 2 sqrt(dk / N)."""
     return 2 * np.sqrt(d * k / samples)
+
+
+def mechanism_excess(beta_n: Values, d: Values, k: Values, power: Values = 2) -> Values:
+    """F7: E[score(U) - min score] / n under the law proportional to exp(-beta score(U)), a score that grows from its minimum as the given
+    power of the distance: D / (power beta n) with D = k (d - k), the dimension of the set of subspaces. Exact where the score is homogeneous."""
+    return k * (d - k) / (power * beta_n)
+
+
+def mechanism_loss(excess: Values, k: Values, score_samples: Values, final_samples: Values) -> Values:
+    """F7: the expected loss that goes with a score excess, near the optimum and without label noise. The heads of the score are fitted to
+    what they are scored on, which leaves a share 1 - k/q of the loss; those of the final fit add k / (h - k - 1) to it."""
+    return excess * (1 + k / (final_samples - k - 1)) / (1 - k / score_samples)

@@ -1,0 +1,255 @@
+"""Algorithm 4, the exponential mechanism: Section 5 and its proofs in Appendix C."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from privrep.algorithms.clip_units import projection_threshold
+from privrep.algorithms.grassmann_chain import uniform_starts
+from privrep.algorithms.user_scores import BoundedHeads, UserScore
+from privrep.data.bounded_heads import fit_bounded
+from privrep.data.heads import true_heads
+from privrep.data.losses import Loss
+from privrep.data.nets import Net, chart_net
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.rng import stream
+from privrep.data.subspace import orthonormalise
+from privrep.errata.finding import Finding, decides, spell
+from privrep.errata.tools import slope
+from privrep.instruments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
+
+ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)
+"""Both are 1-Lipschitz: xi = 1."""
+PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))
+"""The score for neighbours: L_f = C = 1, one sample."""
+
+
+def proved_exponent(epsilon: float, users: int, width: float) -> float:
+    """beta of eq. (34), width = xi L_f C."""
+    return epsilon / (8 * width)
+
+
+def printed_exponent(epsilon: float, users: int, width: float) -> float:
+    """beta in the box of Algorithm 4."""
+    return epsilon * users / (8 * width)
+
+
+def laws(net: Net, users: int, others: str, exponent: float) -> list[np.ndarray]:
+    """ln p of the draw for both neighbours."""
+    return [exact_law(scores, 1 / exponent) for scores in neighbouring_scores(PAIR, net, users, others)]
+
+
+def privacy_loss(net: Net, users: int, exponent: float) -> float:
+    """Largest |ln p(U) - ln p'(U)| where the other users agree with the one who is replaced."""
+    first, second = laws(net, users, "agreeing", exponent)
+    return float(np.abs(first - second).max())
+
+
+def e1() -> Finding:
+    epsilon, sizes = 0.5, [20, 50, 100, 200]
+    net = chart_net(3, 1, 0.1)
+    printed, proved = (
+        [privacy_loss(net, n, exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
+        for exponent in (printed_exponent, proved_exponent)
+    )
+    n = sizes[-1]
+    delta = delta_at(epsilon, *laws(net, n, "balanced", printed_exponent(epsilon, n, PAIR.width)))
+    return Finding(
+        f"log-ratio over epsilon {spell(printed)} as printed, {spell(proved)} with (34); as printed, delta at epsilon = {epsilon:g} is at "
+        f"least {delta:.2f} for {n} users",
+        min(printed) > 1 >= max(proved) and slope(sizes, printed) > 0.9 and delta > 0.01,
+    )
+
+
+def longest_projection(users: Users, bases: np.ndarray) -> float:
+    """max ||U^T x|| over all samples and some U, (c, d, k)."""
+    return float(
+        max(
+            np.linalg.norm(block.features @ basis.astype(np.float32), axis=-1).max()
+            for block in users.blocks()
+            for basis in bases
+        )
+    )
+
+
+def e14() -> Finding:
+    dims, k, n, m = [10, 20, 40, 80], 2, 500, 8
+    rng = stream(0, "erratum", {"erratum": 14})
+    ratios, projections, moved = [], [], []
+    for d in dims:
+        users = Users(Problem(users=n, samples=m, dim=d, rank=k, head_law="sphere"))
+        printed, small = (
+            projection_threshold(scale, factor, users.problem)
+            for scale, factor in (("prescribed", 1.0), ("projected", 1.5))
+        )
+        ratios.append(printed / longest_projection(users, np.eye(d)[None]))
+        # U* and uniform subspaces, and one that is chosen from the data: the span of k samples.
+        bases = np.concatenate([users.truth.basis[None], uniform_starts(10, d, k, rng)])
+        projections.append(longest_projection(users, bases))
+        span = orthonormalise(next(users.blocks()).features[0, :k].T.astype(float))
+        bases = np.concatenate([bases, span[None]])
+        clipped, whole = (
+            UserScore(SMOOTH, clip, k**0.5, slice(0, m // 2)).totals(users, bases) for clip in (small, math.inf)
+        )
+        moved.append(float(np.abs(clipped - whole).max() / np.ptp(whole)))
+    power = slope(dims, projections)
+    return Finding(
+        f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 sqrt(k ln(nm)), which is "
+        f"{printed / small:.0f} times less at d = {d}, moves no score by more than {max(moved):.0e} of the range of scores",
+        decides(power, printed=0.5, correct=0, within=0.1) and min(ratios) > 20 and max(moved) < 0.01,
+    )
+
+
+def turned(basis: np.ndarray) -> np.ndarray:
+    """Another basis of the same subspace."""
+    return -basis
+
+
+def population_risk(users: Users, basis: np.ndarray, heads) -> float:
+    """L_Pop(U, V) of the smooth loss, labels without noise; heads : block -> V, (B, k)."""
+    truth = users.truth.basis
+
+    def losses(block: Block) -> float:
+        return SMOOTH.gaussian_mean(np.linalg.norm(heads(block) @ basis.T - block.heads @ truth.T, axis=1)).sum()
+
+    return float(total(users, losses)) / users.problem.users
+
+
+def e30() -> Finding:
+    sizes, d, k, m = [500, 2000, 8000], 10, 2, 8
+    bound = k**0.5
+    left, right, risks = [], [], []
+    for n in sizes:
+        users = Users(Problem(users=n, samples=m, dim=d, rank=k, head_law="sphere"))
+        truth = users.truth.basis
+        basis = turned(truth)
+        # L_Pop and L_ERM are 0 in (U*, V*).
+        left.append(population_risk(users, basis, true_heads))
+        risks.append(population_risk(users, basis, BoundedHeads(basis, SMOOTH, bound, slice(m // 2, m))))
+        score = UserScore(SMOOTH, math.inf, bound, slice(0, m // 2))
+        at_basis, at_truth = score.totals(users, np.array([basis, truth])) / n
+        right.append(at_basis - at_truth + bound * math.sqrt(d / (n * m)))
+    return Finding(
+        f"for {', '.join(map(str, sizes))} users the left side of (45) is {spell(left)}, the right side with constant 1 {spell(right)}, "
+        f"and the risk in the subspace {max(risks):.0e} or less",
+        min(left) > 1 and slope(sizes, right) < -0.4 and max(risks) < 0.001,
+    )
+
+
+def largest_correlation(products: np.ndarray) -> float:
+    """max <U, Z> over U (d, k) with orthonormal columns: the sum of the singular values of Z."""
+    return float(np.linalg.svd(products, compute_uv=False).sum())
+
+
+def e31() -> Finding:
+    ranks, n, m, d, draws = [1, 2, 4, 8], 500, 8, 40, 20
+    rng = stream(0, "erratum", {"erratum": 31})
+    ratios = []
+    for k in ranks:
+        users = Users(Problem(users=n, samples=m, dim=d, rank=k, head_law="sphere"))
+
+        def correlation(users=users) -> float:
+            def products(block: Block) -> np.ndarray:
+                signs = rng.choice(np.float32([-1, 1]), block.labels.shape)
+                return np.einsum("mb,mbd,bk->dk", signs, block.features, block.heads, optimize=True)
+
+            return largest_correlation(total(users, products)) / (n * m)
+
+        measured = np.mean([correlation() for _ in range(draws)])
+        ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))
+    power = slope(ranks, ratios)
+    return Finding(
+        f"complexity over C sqrt(d/(mn)) {spell(ratios)}; exponent of k {power:.2f}",
+        decides(power, printed=0, correct=0.5, within=0.1),
+    )
+
+
+def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
+    """Mean excess loss of the best heads in the subspace that Algorithm 4 draws, features from N(0, unit^2 I), without label noise."""
+
+    def in_units(block: Block) -> Block:
+        factor = np.float32(unit)
+        return replace(block, features=factor * block.features, labels=factor * block.labels)
+
+    score = UserScore(ABSOLUTE, clip, 1.0, slice(0, users.problem.samples // 2))
+    scores = total(users, lambda block: score.shares(in_units(block), net.bases).sum(axis=1))
+    law = np.exp(exact_law(scores, 1 / proved_exponent(epsilon, users.problem.users, score.width)))
+    cosines = net.bases[:, :, 0] @ users.truth.basis[:, 0]
+    sines = np.sqrt(np.maximum(1 - cosines**2, 0))
+    return float(law @ ABSOLUTE.gaussian_mean(unit * sines))
+
+
+def e32() -> Finding:
+    units, epsilon, d, k = [1, 100, 10_000], 0.9, 2, 1
+    problem = Problem(users=500, samples=4, dim=d, rank=k, head_law="sphere")
+    users, clip = Users(problem), projection_threshold("prescribed", 1.0, problem)
+    net = chart_net(d, k, 1 / (epsilon * problem.users))
+    bound = k * d**1.5 / (epsilon * problem.users) + math.sqrt(k / problem.samples)
+    ratios = [expected_risk(users, unit, clip, epsilon, net) / bound for unit in units]
+    return Finding(
+        f"risk over the bound with constant 1 {spell(ratios)} for features {spell(units)} times as long",
+        ratios[0] < 10 and ratios[-1] > 100 * ratios[0],
+    )
+
+
+def samples_alternating(rank: float, risk: float) -> float:
+    """The least m at which the term k/m of Theorem 4.2 is at most `risk`; Assumption 4.1 (ii) asks for k^2 in any case."""
+    return max(rank / risk, rank**2)
+
+
+def samples_exponential(rank: float, risk: float) -> float:
+    """The same for the term sqrt(k^2/m) of Theorem 5.2 with C = sqrt(k)."""
+    return (rank / risk) ** 2
+
+
+def users_alternating(rank: float, risk: float) -> float:
+    """The least eps n / d^1.5 at which the first term of Theorem 4.2 is at most `risk`."""
+    return rank**2.5 / risk**0.5
+
+
+def users_exponential(rank: float, risk: float) -> float:
+    """The same for Theorem 5.2 with C = sqrt(k)."""
+    return rank**1.5 / risk
+
+
+def e33() -> Finding:
+    ranks = [4, 8, 16, 32]
+
+    def power(alternating, exponential, risks) -> float:
+        """Exponent of k in how much more Theorem 4.2 needs, both risks being given for each k."""
+        needs = [alternating(k, a) / exponential(k, b) for k, (a, b) in zip(ranks, risks, strict=True)]
+        return slope(ranks, needs)
+
+    same = [(1.0, 1.0) for _ in ranks]
+    # Predicting 0 has risk k in the squared loss, and of the order of sqrt(k) in a Lipschitz one.
+    share = [(k / 10, k**0.5 / 10) for k in ranks]
+    in_samples = [power(samples_alternating, samples_exponential, risks) for risks in (same, share)]
+    in_users = [power(users_alternating, users_exponential, risks) for risks in (same, share)]
+    return Finding(
+        f"exponents of k in m {in_samples[0]:.2f} at risk 1 in both and {in_samples[1]:.2f} at a tenth of the risk of predicting 0; in n "
+        f"{in_users[0]:.2f} and {in_users[1]:.2f}",
+        max(in_samples + in_users) < 1.25,
+    )
+
+
+def terms_of_users(count: int, rng: np.random.Generator) -> np.ndarray:
+    """What random users add to the score less what they add at the head 0, by the loss itself; L_f = C = 1, k = 1."""
+    projected = np.clip(2 * rng.standard_normal((1, 2, count)), -1, 1)
+    labels = 3 * rng.standard_normal((2, count))
+    return fit_bounded(projected, labels, ABSOLUTE, 1.0).values - ABSOLUTE.value(labels).mean(axis=0)
+
+
+def e34() -> Finding:
+    epsilon, sizes = 1.0, [20, 200, 2000, 20_000]
+    net = chart_net(3, 1, 0.1)
+    losses = [privacy_loss(net, n, proved_exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
+    terms = terms_of_users(10_000, stream(0, "erratum", {"erratum": 34}))
+    least, most = float(terms.min()), float(terms.max())
+    return Finding(
+        f"log-ratio over epsilon {spell(losses)}; 10000 random users add {least:.2f} to {most:.2f} times xi L_f C",
+        decides(max(losses), printed=1, correct=0.25, within=0.001) and -1.001 < least < -0.9 and most < 0.001,
+    )

@@ -1,0 +1,71 @@
+
+"""Figures of the study exponential (jain2021, Theorem 5.1)."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from privrep.drawing.style import COLOURS, few_ticks, new_figure
+from privrep.run.settings import PlotSettings
+from privrep.studies.exponential.measures import NETS, losses, net_points
+
+EXPONENTS = {"printed": "as printed", "exact": "β = ε / (2 L C ξ)", "proved": "as proved"}
+NET_TITLES = {"line": "d = 2, k = 1", "plane": "d = 3, k = 1", "dual": "d = 3, k = 2"}
+
+
+def draw_privacy(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Loss over epsilon against the users for three exponents, and against the steps of a chain."""
+    figure, axes = new_figure(7.6, 3.4, ncols=2)
+    parts = []
+    for colour, mark, (series, label) in zip(COLOURS, "os^", EXPONENTS.items(), strict=False):
+        table = losses(cells, series)
+        axes[0].plot(table["users"], table["loss"], f"{mark}-", color=colour, markersize=5, label=label)
+        parts.append(table.assign(series=series))
+    axes[0].set(xscale="log", yscale="log", xlabel="n", ylabel="loss over ε")
+    axes[0].set_xticks(table["users"], [f"{users}" for users in table["users"]])
+    axes[0].minorticks_off()
+    for others, filled in (("agreeing", True), ("divided", False)):
+        table = losses(cells, f"chain-{others}")
+        drawn, steps = table[table["chain_steps"] == 0], table[table["chain_steps"] > 0]
+        fill = COLOURS[0] if filled else "white"
+        axes[1].plot(
+            steps["chain_steps"],
+            steps["loss"],
+            "o-",
+            color=COLOURS[0],
+            markersize=5,
+            markerfacecolor=fill,
+            label=others,
+        )
+        axes[1].axhline(drawn["loss"].iloc[0], color=COLOURS[0], linewidth=0.9, linestyle="-" if filled else ":")
+        parts.append(table.assign(series=f"chain-{others}"))
+    axes[1].set(xscale="log", yscale="log", xlabel="steps of the chain")
+    few_ticks(axes[1].xaxis)
+    for axis in axes:
+        axis.axhline(1, color="0.5", linewidth=0.8)
+        few_ticks(axis.yaxis)
+    axes[0].legend()
+    axes[1].legend(title="other users", loc="lower right")
+    return figure, pd.concat(parts, ignore_index=True)
+
+
+def draw_sampler(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Mean score by chains and over nets."""
+    figure, axis = new_figure(5.6, 3.3)
+    parts = []
+    for colour, net in zip(COLOURS, NETS, strict=False):
+        points = net_points(cells, net)
+        axis.plot(points["beta_n"], points["net_excess_uniform"], "-", color=colour, linewidth=1.2)
+        axis.plot(points["beta_n"], points["score_excess"], "o", color=colour, markersize=5, label=NET_TITLES[net])
+        parts.append(points.assign(net=net))
+    axis.set(xscale="log", yscale="log", xlabel="β n", ylabel="score above the truth's, per user")
+    for side in (axis.xaxis, axis.yaxis):
+        few_ticks(side)
+    axis.legend()
+    return figure, pd.concat(parts, ignore_index=True)
+
+
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+    """All figures of the study."""
+    return {"jain2021/exponential_privacy": draw_privacy(cells), "jain2021/exponential_sampler": draw_sampler(cells)}

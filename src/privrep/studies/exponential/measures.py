@@ -1,0 +1,79 @@
+"""jain2021, the privacy of the exponential mechanism (claim A-T5.1), and Markov chains in its place.
+
+Losses are exact on the neighbours that were tried, which bound the loss of the mechanism from below. Chains are held against sums over nets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import series_measures
+from privrep.evidence.measured import Measured, bare, exact
+from privrep.run.settings import Analysis
+
+NETS = ("line", "plane", "dual")
+"""Lines in the plane, lines in space, planes in space."""
+
+
+def losses(cells: pd.DataFrame, series: str) -> pd.DataFrame:
+    """Loss over the target epsilon, and delta at it, by users and steps of the chain."""
+    rows = cells[cells["series"] == series]
+    table = rows[["users", "chain_steps", "delta_at_epsilon"]].assign(loss=rows["privacy_loss"] / rows["epsilon"])
+    return table.sort_values(["users", "chain_steps"]).reset_index(drop=True)
+
+
+def net_points(cells: pd.DataFrame, net: str, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Mean score above the truth's against the noise multiplier, by chains and over the net, averaged over repetitions."""
+    rows = picked(cells[cells["series"] == f"net-{net}"], pick)
+    means = rows.groupby("noise_multiplier")[["score_excess", "net_excess_uniform", "net_excess", "beta_n"]].mean()
+    return means.reset_index()
+
+
+def net_ratios(cells: pd.DataFrame, net: str, pick: np.ndarray) -> dict[str, float]:
+    """Geometric means over the noise multipliers: chains over net, and the net as printed over the one with uniform weights."""
+    points = net_points(cells, net, pick)
+    pairs = {
+        "chain over net": ("score_excess", "net_excess_uniform"),
+        "net as printed over uniform": ("net_excess", "net_excess_uniform"),
+    }
+    return {
+        f"{name}, {net}": float(np.exp(np.log(points[above] / points[below]).mean()))
+        for name, (above, below) in pairs.items()
+    }
+
+
+def loss_measures(cells: pd.DataFrame) -> list[Measured]:
+    """What neighbours show of the three exponents, and of a chain."""
+    exponents = {series: losses(cells, series) for series in ("proved", "printed", "exact")}
+    printed = exponents["printed"]
+    slope = np.polyfit(np.log(printed["users"]), np.log(printed["loss"]), 1)[0]
+    chains = {others: losses(cells, f"chain-{others}") for others in ("agreeing", "divided")}
+    divided = chains["divided"]
+    return [
+        *(exact(f"{name} loss over epsilon", table["loss"].max()) for name, table in exponents.items()),
+        exact("printed loss over epsilon, fewest users", printed["loss"].iloc[0]),
+        exact("exponent of n in the printed loss", slope),
+        exact("delta of the printed exponent", losses(cells, "balanced")["delta_at_epsilon"].max()),
+        *(exact(f"chain loss over epsilon, {others}", table["loss"].max()) for others, table in chains.items()),
+        exact("chain delta, divided", divided["delta_at_epsilon"].max()),
+        exact("loss of the draw over epsilon, divided", divided.loc[divided["chain_steps"] == 0, "loss"].iloc[0]),
+    ]
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+    """Losses on neighbours, chains against nets, and how well the chains mix."""
+    found = loss_measures(cells)
+    for net in NETS:
+
+        def ratios(table: pd.DataFrame, pick: np.ndarray, net: str = net) -> dict[str, float]:
+            return net_ratios(table, net, pick)
+
+        found += series_measures(cells, f"net-{net}", ratios)
+    chains = cells[cells["algorithm"] == "exponential_law"]
+    return [
+        *found,
+        bare("largest R-hat", chains["r_hat"].max(), len(chains)),
+        bare("fewest independent draws", chains["ess"].min(), len(chains)),
+    ]
