@@ -21,6 +21,8 @@ CLAIMS = [claim for claims in checked_claims().values() for claim in claims]
 BROKEN = {
     ("A-F2", "MSE at epsilon = 5 over the non-private MSE"),
     ("A-L4.6-F", "Frobenius over spectral distance of the start, k = 8"),
+    ("A-T5.1", "loss over epsilon for 20 users, exponent of Algorithm 4"),
+    ("A-T5.1", "largest loss over epsilon of a chain that is stopped, other users divided"),
     ("B-CF.1-shared", "dist2 of a candidate that passes, all runs on the samples of the same 250 users, no noise"),
     ("B-LC.2", "median over runs of delta_1 over sqrt(k ln n / mbar)"),
     ("B-LC.3", "median over runs of delta_2 over sqrt(k ln n / mbar)"),
@@ -38,6 +40,7 @@ BROKEN = {
 """Claim and quantity of the comparisons that came out on the other side."""
 SPARE = {
     ("A-R2", "users needed: exponent of k"),
+    ("A-T5.2", "exponent of m where label noise decides"),
     ("A-LB.3", "noise part: exponent of n"),
     ("A-LB.4", "largest error: exponent of m"),
     ("B-T5.1", "exponent of kappa at s_k = 1, one clip"),

@@ -14,6 +14,7 @@ NAMES = [
     "speedup_over_loop_over_users",
     "gram_rate_over_sgemm",
     "moments_rate_over_sgemm",
+    "score_over_drawing",
     "fit_over_drawing",
     "peak_rss_paper",
     "peak_rss_many",

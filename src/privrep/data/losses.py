@@ -96,6 +96,8 @@ class Loss:
 
     def weights(self, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """l'(r) / r and l''(r), of a loss with a width: l(s) <= l(r) + (l'(r) / r) (s^2 - r^2) / 2 for all s."""
+        if self.width == 1:
+            return SHAPES[self.name].weights(residual)
         weight, curvature = SHAPES[self.name].weights(residual / self.width)
         return weight / self.width, curvature / self.width
 

@@ -115,5 +115,8 @@ def _composed(entries: list[Entry], delta: float) -> float:
     """Epsilon of the releases that touch one user."""
     gaussian = tuple((entry.mu, entry.rate) for entry in entries if isinstance(entry, GaussianRelease))
     pure = tuple(entry.epsilon for entry in entries if isinstance(entry, PureRelease))
+    if len(pure) == len(entries) == 1:
+        # Randomised response is (e, delta)-DP for delta = (e^epsilon - e^e) / (1 + e^epsilon).
+        return max(0.0, pure[0] + math.log1p(-delta * (1 + math.exp(-pure[0])))) if delta < 0.5 else 0.0
     found = composed_epsilon(gaussian, delta, pure)
     return found if gaussian else min(found, sum(pure))

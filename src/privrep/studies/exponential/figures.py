@@ -1,4 +1,3 @@
-
 """Figures of the study exponential (jain2021, Theorem 5.1)."""
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from privrep.drawing.style import COLOURS, few_ticks, new_figure
 from privrep.run.settings import PlotSettings
 from privrep.studies.exponential.measures import NETS, losses, net_points
 
-EXPONENTS = {"printed": "as printed", "exact": "β = ε / (2 L C ξ)", "proved": "as proved"}
-NET_TITLES = {"line": "d = 2, k = 1", "plane": "d = 3, k = 1", "dual": "d = 3, k = 2"}
+EXPONENTS = {"printed": "as printed", "exact": "largest safe β", "proved": "as proved"}
 
 
 def draw_privacy(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -41,7 +39,7 @@ def draw_privacy(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axes[1].axhline(drawn["loss"].iloc[0], color=COLOURS[0], linewidth=0.9, linestyle="-" if filled else ":")
         parts.append(table.assign(series=f"chain-{others}"))
     axes[1].set(xscale="log", yscale="log", xlabel="steps of the chain")
-    few_ticks(axes[1].xaxis)
+    axes[1].set_xticks(decades := [10, 100, 1000, 10_000], [f"{steps}" for steps in decades])
     for axis in axes:
         axis.axhline(1, color="0.5", linewidth=0.8)
         few_ticks(axis.yaxis)
@@ -55,9 +53,16 @@ def draw_sampler(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, axis = new_figure(5.6, 3.3)
     parts = []
     for colour, net in zip(COLOURS, NETS, strict=False):
-        points = net_points(cells, net)
+        points, sizes = net_points(cells, net), cells[cells["series"] == f"net-{net}"].iloc[0]
         axis.plot(points["beta_n"], points["net_excess_uniform"], "-", color=colour, linewidth=1.2)
-        axis.plot(points["beta_n"], points["score_excess"], "o", color=colour, markersize=5, label=NET_TITLES[net])
+        axis.plot(
+            points["beta_n"],
+            points["score_excess"],
+            "o",
+            color=colour,
+            markersize=5,
+            label=f"d = {sizes['dim']}, k = {sizes['rank']}",
+        )
         parts.append(points.assign(net=net))
     axis.set(xscale="log", yscale="log", xlabel="β n", ylabel="score above the truth's, per user")
     for side in (axis.xaxis, axis.yaxis):

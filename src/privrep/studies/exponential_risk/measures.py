@@ -1,0 +1,197 @@
+"""jain2021, the risk of the exponential mechanism (claims A-T5.2, A-T5.2' and A-CMP): exponents with the printed clip and a smaller one, and risks
+beside those of the efficient methods at one epsilon.
+
+Exponents are of the law itself, averaged over chains; risks of the methods are medians over repetitions, since a few runs that find nothing
+would decide a mean.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from privrep.algorithms.clip_units import projection_threshold
+from privrep.data.losses import Loss
+from privrep.data.problem import Problem
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import OUTSIDE, series_measures
+from privrep.evidence.measured import Measured, bare, exact
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws import jain2021
+from privrep.run.settings import Analysis
+
+LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B")
+FEW = ("smooth", "proved", "random", "as-printed")
+PLANE = ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur")
+"""Series of the comparison: for k = 1, for k = 1 up to fewer users, and for k = 2."""
+WORKS = 0.05
+"""A method works where its risk is at most this share of that of predicting zero."""
+TENTH = 0.1
+"""Share of the loss of predicting zero for which users are counted by the law."""
+FEWER, COMPARED_AT = 300, 3000
+"""Users at which clips, and ways to choose candidates, are compared."""
+SCALES = {"printed clip": "prescribed", "short clip": "projected"}
+BOUNDS = {"mechanism": lambda k, d, n: k**1.5 * d**1.5 / n, "altmin": lambda k, d, n: k**5 * d**3 / n**2}
+"""First terms of the bounds that jain2021 compares, with eps n for n."""
+K, D = 3.0, 40.0
+"""Where the bounds are compared; their crossing in these units does not depend on it if the paper is right."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with F7 for the score excess and for the expected loss; the distance that windows look at is that of the law."""
+    d, k, half = cells["dim"], cells["rank"], cells["samples"] / 2
+    power = np.where(cells["loss"] == "absolute", 1, 2)
+    score_law = jain2021.mechanism_excess(cells["beta_n"], d, k, power)
+    return cells.assign(
+        score_law=score_law,
+        law=jain2021.mechanism_loss(score_law, k, half, half),
+        distF=cells["law_distF"].fillna(cells["distF"]),
+    )
+
+
+def risks(cells: pd.DataFrame, series: tuple[str, ...], pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Median risk over that of predicting zero, by users (rows) and series (columns)."""
+    rows = picked(cells[cells["series"].isin(series)], pick)
+    return (
+        (rows["excess_risk"] / rows["rank"]).groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
+    )
+
+
+def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
+    """Risk of each over that of the base, by users."""
+    over = table[list(others)].div(table[base], axis=0)
+    return {
+        f"{name} over {base} at n = {users}": float(over.loc[users, name]) for name in others for users in over.index
+    }
+
+
+def line_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Risks of k = 1 and their ratios to that of the mechanism."""
+    table = risks(cells, LINE, pick)
+    named = {
+        f"risk of {name} at n = {users}": float(table.loc[users, name])
+        for name in table
+        for users in table.index
+        if name != "staged-A"
+    }
+    return named | ratios(table, LINE[1:], "mechanism")
+
+
+def few_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """The same for the series with fewer sizes."""
+    table = risks(cells, (*FEW, "mechanism", "altmin"), pick).dropna()
+    named = {
+        f"risk of {name} at n = {users}": float(table.loc[users, name])
+        for name in ("random", "as-printed")
+        for users in table.index
+    }
+    return named | ratios(table, FEW, "mechanism") | ratios(table, ("altmin",), "as-printed")
+
+
+def plane_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """The same for k = 2."""
+    return ratios(risks(cells, PLANE, pick), PLANE[1:], "plane-chain")
+
+
+def users_needed(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Users at which the median risk falls to `WORKS`, between the sizes that were run; NaN where none reaches it. A risk that rises in
+    between is taken for its later fall."""
+    table, found = risks(cells, (*LINE, *FEW), pick), {}
+    for name in table:
+        logs = np.log(table[name].dropna())
+        below = logs[::-1].cummax()[::-1] <= math.log(WORKS)
+        first = int(below.to_numpy().argmax())
+        if not below.any() or first == 0:
+            found[f"users for a twentieth, {name}"] = math.nan
+            continue
+        here = logs.iloc[[first - 1, first]]
+        users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
+        found[f"users for a twentieth, {name}"] = float(np.exp(users))
+    return found
+
+
+def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
+    """Least and largest mean score excess over F7, over the settings without label noise."""
+    rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
+    keys = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
+    means = rows.groupby(keys)[["score_excess", "score_law"]].mean()
+    over = means["score_excess"] / means["score_law"]
+    return {"least score excess over F7": float(over.min()), "largest score excess over F7": float(over.max())}
+
+
+def clip(scale: str, row: pd.Series, users: float) -> float:
+    """L_f in a unit of `privrep.algorithms.clip_units`, for the problem of a row with other users."""
+    problem = Problem(round(users), int(row["samples"]), int(row["dim"]), int(row["rank"]))
+    return projection_threshold(scale, 1.0, problem)
+
+
+def users_by_law(row: pd.Series, scale: str) -> float:
+    """Users at which the absolute loss is down to `TENTH` of that of predicting zero by F7, with beta = eps / (8 L_f C xi), C = sqrt(k)."""
+    d, k, half = row["dim"], row["rank"], row["samples"] / 2
+    zero = Loss("absolute", 0.0).gaussian_mean(np.sqrt(k))
+
+    def left(log_users: float) -> float:
+        n = math.exp(log_users)
+        beta_n = row["epsilon"] * n / (8 * clip(scale, row, n) * math.sqrt(k))
+        excess = jain2021.mechanism_loss(jain2021.mechanism_excess(beta_n, d, k, 1), k, half, half)
+        return math.log(excess / (TENTH * zero))
+
+    return math.exp(brentq(left, 0, 40))
+
+
+def clip_measures(cells: pd.DataFrame) -> list[Measured]:
+    """What the two clips cost: the short one by what it cuts, the printed one by F7 at the same budget."""
+    short = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0) & (cells["clip_scale"] == "projected")]
+    row = cells[cells["series"] == "mechanism"].iloc[0]
+    printed, projected = (clip(scale, row, COMPARED_AT) for scale in SCALES.values())
+    users = {name: users_by_law(row, scale) for name, scale in SCALES.items()}
+    return [
+        bare(
+            "cost of the short clip over the excess", (short["score_truth"] / short["score_excess"]).max(), len(short)
+        ),
+        exact("error, printed clip over short", printed / projected),
+        *(exact(f"users for a tenth, {name}, exponent of the proof", found) for name, found in users.items()),
+        exact("users, printed clip over short", users["printed clip"] / users["short clip"]),
+    ]
+
+
+def bound_measures() -> list[Measured]:
+    """Where the first terms of Theorems 4.2 and 5.2 cross, in units of the printed n, and their ratio in k at the same n (C = sqrt(k))."""
+
+    def crossing(k: float) -> float:
+        def gap(log_n: float) -> float:
+            n = math.exp(log_n)
+            return math.log(BOUNDS["altmin"](k, D, n) / BOUNDS["mechanism"](k, D, n))
+
+        return math.exp(brentq(gap, 0, 60))
+
+    slope = math.log(crossing(2 * K) / crossing(K)) / math.log(2)
+    return [
+        exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K) / (K**3.5 * D**1.5)),
+        exact("printed bounds cross, exponent of k", slope),
+    ]
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+    """All exponents, risks beside those of other methods, what the clip costs, and how well the chains mix."""
+    cells = with_predictions(cells)
+    chains = cells[cells["algorithm"] == "exponential_law"]
+    found = fit_measures(fit_all(study, cells))
+    for series, statistic, missing in (
+        ("mechanism", line_ratios, ""),
+        ("mechanism", few_ratios, ""),
+        ("plane-chain", plane_ratios, ""),
+        ("mechanism", users_needed, OUTSIDE),
+    ):
+        found += series_measures(cells, series, statistic, missing)
+    return [
+        *found,
+        *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
+        *clip_measures(cells),
+        *bound_measures(),
+        bare("largest R-hat", chains["r_hat"].max(), len(chains)),
+        bare("fewest independent draws", chains["ess"].min(), len(chains)),
+    ]
