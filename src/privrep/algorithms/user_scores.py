@@ -3,8 +3,8 @@
     score(U) = sum_j min_{||v|| <= C} (1/q) sum_i l( <clip(U^T x_ij; L_f), v>; y_ij )        over q samples of each user
 
 A user's share a_j(U) is its term less the loss of the head 0, which is the same for every U: it lies in [-w, 0] with w = xi L_f C, since v = 0
-is allowed and a prediction is at most L_f C. What is summed is cut to this interval, so that a solver that is not exact, or rounding, can
-move no share out of it.
+is allowed and a prediction is at most L_f C. What is summed is cut to this interval, and a value that is no number counts as 0, so that a solver
+that is not exact, or rounding, can move no share out of it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.data.bounded_heads import fit_bounded
+from privrep.data.bounded_heads import BoundedFit, fit_bounded
 from privrep.data.losses import Loss, finite_lipschitz
-from privrep.data.passes import total
+from privrep.data.passes import parts, total
 from privrep.data.problem import Block, UserData
 from privrep.privacy.clipping import clip_factor
 
@@ -57,27 +57,34 @@ class UserScore:
         """The loss of the head 0 for the users of a block, (B,) float64."""
         return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
 
-    def shares(self, block: Block, bases: np.ndarray) -> np.ndarray:
-        """a_j(U) of the users of a block in each subspace (c, d, k); (c, B) float64."""
+    def fits(self, block: Block, bases: np.ndarray) -> list[BoundedFit]:
+        """The heads of the users of a block in each subspace (c, d, k), a few subspaces at a time: fits for c' B users each."""
         features, labels = block.features[self.samples], block.labels[self.samples]
         size = max(1, CHUNK // labels.size)
-        parts = [self._losses(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
-        return np.clip(np.concatenate(parts) - self.at_zero(block), -self.width, 0)
+        return [self._fit(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
 
-    def _losses(self, features: np.ndarray, labels: np.ndarray, bases: np.ndarray) -> np.ndarray:
-        """Least loss of each user in each of a few subspaces, (c, B)."""
+    def _fit(self, features: np.ndarray, labels: np.ndarray, bases: np.ndarray) -> BoundedFit:
         count, _, rank = bases.shape
         samples, users, _ = features.shape
         weights = bases.transpose(2, 0, 1)[:, None].astype(np.float32)
         projected = (weights @ features.transpose(0, 2, 1)).reshape(rank, samples, count * users)
         if np.isfinite(self.clip):
             projected *= clip_factor(np.sqrt(np.einsum("kqn,kqn->qn", projected, projected)), np.float32(self.clip))
-        fit = fit_bounded(projected, np.tile(labels, count), self.loss, self.bound)
-        return fit.values.reshape(count, users)
+        return fit_bounded(projected, np.tile(labels, count), self.loss, self.bound)
+
+    def shares(self, block: Block, bases: np.ndarray) -> np.ndarray:
+        """a_j(U) of the users of a block in each subspace (c, d, k); (c, B) float64."""
+        losses = np.concatenate([fit.values for fit in self.fits(block, bases)]).reshape(len(bases), -1)
+        return np.nan_to_num(np.clip(losses - self.at_zero(block), -self.width, 0), nan=0.0)
 
     def totals(self, users: UserData, bases: np.ndarray) -> np.ndarray:
         """sum_j a_j(U) in each subspace (c, d, k); (c,), in [-n w, 0]."""
         return total(users, lambda block: self.shares(block, bases).sum(axis=1))
+
+    def largest_gap(self, users: UserData, bases: np.ndarray) -> float:
+        """The largest certified distance of a user's loss from its minimum, over the subspaces (c, d, k)."""
+        gaps = parts(users, lambda block: (np.array([fit.gaps.max() for fit in self.fits(block, bases)]),))[0]
+        return float(np.concatenate(gaps).max())
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,10 @@ class ExponentialLaw:
         log = mixing(walked) | {
             "noise_multiplier": multiplier,
             "beta_n": n / scale,
-            "score_truth": (least + float(total(users, lambda block: self.score.at_zero(block).sum()))) / n,
+            "score_truth": float(least + total(users, lambda block: self.score.at_zero(block).sum())) / n,
             "score_excess": float(walked.scores.mean() / n),
             "score_error": float(spread / n),
+            "largest_gap": self.score.largest_gap(users, states),
             "law_distF": float(np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states]))),
         }
         if self.radius:
@@ -129,6 +130,8 @@ class Options(ScoreOptions):
         "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
         "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
         "score_error": "standard error of score_excess between the chains" + EXACT,
+        "largest_gap": "largest certified distance of a user's loss from its minimum, in the states that are scored"
+        + EXACT,
         "law_distF": "root mean square over the law of the Frobenius distance to the true subspace",
         "net_excess": "score_excess over the net, as Algorithm 4 is printed" + EXACT,
         "net_excess_uniform": "the same with the points of the net weighted as the uniform law has them" + EXACT,

@@ -192,6 +192,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
         *clip_measures(cells),
         *bound_measures(),
+        bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),
         bare("largest R-hat", chains["r_hat"].max(), len(chains)),
         bare("fewest independent draws", chains["ess"].min(), len(chains)),
     ]
