@@ -1,0 +1,203 @@
+"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and what it does with users who mean harm."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import make_task
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import logsumexp
+
+from privrep.algorithms.method import load_options
+from privrep.algorithms.user_scores import UserScore
+from privrep.data.losses import Loss
+from privrep.data.nets import chart_net, distance_to_net
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.subspace import random_subspace
+from privrep.instruments.exponential_neighbours import exact_law, neighbouring_scores
+from privrep.instruments.fitting import fit
+from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
+from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
+from privrep.privacy.mechanisms import Release
+
+FALSE_ALARM = 1e-6
+NET = chart_net(3, 1, 0.15)
+LOSSES = (Loss("absolute", 0.0), Loss("huber"), Loss("pseudo-huber"))
+
+
+def door(multiplier: float, seed: int = 0) -> Release:
+    return Release.from_one(multiplier, np.random.default_rng(seed), 10, Ledger())
+
+
+@pytest.mark.parametrize("multiplier", [0.3, 2.0])
+def test_choice_is_drawn_from_its_law(multiplier):
+    """Frequencies of 20,000 draws against exp(-score / (2 w Delta)) by chi-square; twice the temperature is rejected."""
+    scores, width = np.array([-3.0, -2.5, -1.0, 0.0, -2.9]), 1.5
+    release = door(multiplier)
+    counts = np.bincount([release.choice("u", scores, width=width) for _ in range(20_000)], minlength=5)
+
+    def p_value(scale: float) -> float:
+        law = np.exp(-scores / scale - logsumexp(-scores / scale))
+        return stats.chisquare(counts, law * counts.sum()).pvalue
+
+    assert p_value(2 * width * multiplier) > FALSE_ALARM
+    assert p_value(width * multiplier) < FALSE_ALARM
+    assert p_value(4 * width * multiplier) < FALSE_ALARM
+
+
+def test_ledger_of_a_choice():
+    """Epsilon is one over the multiplier, of the users behind the door; without noise the least score is taken and epsilon is infinite."""
+    release = door(0.25).of(range(2, 7))
+    release.choice("u", np.zeros(3), width=1.0)
+    release.temperature("v", width=2.0, limit=True)
+    assert release.ledger.entries == [PureRelease("u", 4.0, 2, 7), PureRelease("v", 4.0, 2, 7, limit=True)]
+    silent = door(0.0)
+    assert silent.choice("u", np.array([0.0, -2.0, -1.0]), width=1.0) == 1
+    assert math.isinf(silent.ledger.epsilon(1e-6))
+    for width in (0.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="width is"):
+            door(1.0).temperature("u", width=width)
+
+
+def shares(score: UserScore, features, labels, bases=NET.bases) -> np.ndarray:
+    """a_j of one user, (c,)."""
+    block = Block(0, np.asarray(features, np.float32)[:, None], np.asarray(labels, np.float32)[:, None])
+    return score.shares(block, bases)[:, 0]
+
+
+numbers = st.floats(-(2.0**43), 2.0**43, width=32) | st.sampled_from([math.nan, math.inf, 0.0, 1.0, -1.0, 5.0])
+users = st.tuples(
+    st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=2, max_size=2),
+    st.lists(numbers, min_size=2, max_size=2),
+)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@given(first=users, second=users)
+def test_no_user_moves_a_score_by_more_than_stated(loss, first, second):
+    """Shares lie in [-w, 0], whatever the samples are, so that the log-probabilities of neighbours differ by at most epsilon = 1 / Delta."""
+    score = UserScore(loss, 2.0, 1.5, slice(0, 2))
+    a, b = shares(score, *first), shares(score, *second)
+    for one in (a, b):
+        assert np.isfinite(one).all()
+        assert one.min() >= -3.0 and one.max() <= 0
+    rest, scale = np.linspace(-20, 0, len(a)), 2 * score.width * 0.5
+    assert np.abs(exact_law(rest + a, scale) - exact_law(rest + b, scale)).max() <= 1 / 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_degenerate_users_of_higher_rank(loss, rank, rng):
+    """Collinear, equal, huge and empty samples leave finite shares in the interval."""
+    bases = np.array([random_subspace(5, rank, rng) for _ in range(6)])
+    score = UserScore(loss, 3.0, 1.0, slice(0, 4))
+    line = np.outer([1, 2, -3, 1e-6], rng.standard_normal(5))
+    for features in (line, np.zeros((4, 5)), 1e9 * line, np.tile(line[:1], (4, 1))):
+        for labels in (np.ones(4), 1e11 * np.array([1, -1, 1, 0]), np.zeros(4)):
+            found = shares(score, features, labels, bases)
+            assert np.isfinite(found).all() and found.min() >= -3.0 and found.max() <= 0
+
+
+def test_the_sensitivity_is_attained():
+    """Opposed users among many that agree: the loss comes within 3 percent of epsilon, so that half the temperature would break it."""
+    score = UserScore(Loss("absolute", 0.0), 2.0, 1.5, slice(0, 2))
+    net = chart_net(3, 1, 0.0674)  # holds the axes
+    scale = 2 * score.width * 1.0
+    for times, within in ((1.0, True), (0.5, False)):
+        laws = [exact_law(s, times * scale) for s in neighbouring_scores(score, net, 400, "agreeing")]
+        loss = np.abs(laws[0] - laws[1]).max()
+        assert (loss <= 1) == within
+        assert loss > 0.97
+
+
+@pytest.mark.parametrize(
+    ("calibration", "exponent", "spent"),
+    [("paper", "proved", 0.25), ("paper", "printed", 0.25 * 60), ("exact", "proved", 1)],
+)
+def test_what_the_three_exponents_spend(calibration, exponent, spent):
+    """A quarter of epsilon by the proof, n times that by the box, all of it with the exact constant."""
+    options = load_options("exponential", {"exponent": exponent, "count": 20})
+    task = make_task(Users(Problem(60, 4, 6, 2)), Budget(2.0, 1e-6, calibration))
+    outcome = fit(options, task)
+    (entry,) = task.ledger.entries
+    assert entry == PureRelease("subspace", pytest.approx(2.0 * spent), 0, 60)
+    assert outcome.epsilon_paper == pytest.approx(2.0 if calibration == "paper" else 8.0)
+    # beta = eps / (8 L_f C xi), from the options by hand: Delta = 1 / (2 beta w).
+    width = (2 * math.log(240)) ** 0.5 * 2**0.5
+    beta = {("paper", "proved"): 2.0 / (8 * width), ("paper", "printed"): 2.0 * 60 / (8 * width)}.get(
+        (calibration, exponent), 2.0 / (2 * width)
+    )
+    assert outcome.log["noise_multiplier"] == pytest.approx(1 / (2 * beta * width))
+
+
+@pytest.mark.parametrize("first", ["spectral", "centaur"])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_a_first_stage_is_charged(first, epsilon):
+    """Gaussian and pure entries with their shares, about half of epsilon each, and a sum that keeps the target."""
+    options = load_options("exponential_staged", {"first": first, "runs": 2, "around": 3, "rounds": 5})
+    task = make_task(Users(Problem(80, 8, 6, 2)), Budget(epsilon, 1e-6, "exact"))
+    outcome = fit(options, task)
+    gaussian = [entry for entry in task.ledger.entries if isinstance(entry, GaussianRelease)]
+    (pure,) = [entry for entry in task.ledger.entries if isinstance(entry, PureRelease)]
+    assert len(gaussian) == (2 if first == "spectral" else 10)
+    mu = math.sqrt(sum(entry.mu**2 for entry in gaussian))
+    assert gdp_epsilon(mu, 1e-6) + pure.epsilon == pytest.approx(epsilon)
+    assert pure.epsilon == pytest.approx(epsilon / 2, rel=0.06)
+    assert 0.94 * epsilon < task.ledger.epsilon(1e-6) <= epsilon + 1e-3
+    assert outcome.log["chosen_from"] == (2 * 4 if first == "spectral" else 2 * (6 + 3))
+    assert outcome.epsilon_paper is None
+    with pytest.raises(ValueError, match="stands in no paper"):
+        fit(options, make_task(Users(Problem(80, 8, 6, 2)), Budget(epsilon, 1e-6)))
+
+
+def test_costs_add_and_calibrate():
+    """Pure parts scale as 1 / Delta; one kind alone is exact."""
+    assert 3 * Cost(0, 0, 1.0) + Cost(2.0, 1.0) == Cost(2.0, 1.0, 3.0)
+    assert Cost(0, 0, 3.0).noise_multiplier(1.5, 1e-6) == 2.0
+    mixed = Cost(0.5, 0.25, 2.0).noise_multiplier(3.0, 1e-5)
+    assert gdp_epsilon(math.sqrt(0.5) / mixed, 1e-5) + 2.0 / mixed == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 3.0, 800.0])
+def test_epsilon_of_one_pure_release(epsilon):
+    """Randomised response at the odds e^epsilon: its delta at what the ledger says is the one that was asked."""
+    found = Ledger([PureRelease("u", epsilon, 0, 5)]).epsilon(1e-6)
+    assert 0 <= found <= epsilon
+    if found > 0 and epsilon < 100:
+        assert (math.exp(epsilon) - math.exp(found)) / (1 + math.exp(epsilon)) == pytest.approx(1e-6, rel=1e-3)
+    if epsilon == 3.0:
+        assert Ledger([PureRelease("u", epsilon, 0, 5)]).epsilon(0.9) == 0
+
+
+@pytest.mark.parametrize(
+    ("dim", "rank", "radius"), [(2, 1, 0.05), (3, 1, 0.1), (4, 1, 0.25), (3, 2, 0.1), (4, 2, 0.5), (5, 4, 0.4)]
+)
+def test_subspaces_lie_within_the_radius_of_a_net(dim, rank, radius, rng):
+    """All of 300 random ones; a third of the radius would not do, so that the bound says something."""
+    net = chart_net(dim, rank, radius)
+    np.testing.assert_allclose(
+        net.bases.transpose(0, 2, 1) @ net.bases, np.tile(np.eye(rank), (len(net.bases), 1, 1)), atol=1e-12
+    )
+    farthest = max(distance_to_net(random_subspace(dim, rank, rng), net.bases) for _ in range(300))
+    assert radius / 3 < farthest <= radius
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("exponential", {"candidates": "net", "radius": 0.001}, "at most 200000 are made"),
+        ("exponential", {"loss": "squared"}, "no finite Lipschitz constant"),
+        ("exponential", {"head_bound": 0.0}, "head_bound is 0.0; C must be positive"),
+        ("exponential_chain", {"clip_feature": -1.0}, "clip_feature is -1.0; L_f must be positive"),
+        ("exponential", {"radius": 0.0, "candidates": "net"}, "radius is 0.0"),
+        ("exponential_staged", {"init_noise": 0.0}, "init_noise is 0.0"),
+        ("exponential_law", {"loss": "huber", "loss_width": 0.0}, "loss_width is 0.0"),
+        ("exponential_neighbours", {"others": "some"}, "others is 'some'"),
+    ],
+)
+def test_bad_input_is_named(name, options, message):
+    """The option, its value and what it may be."""
+    with pytest.raises(ValueError, match=message):
+        load_options(name, options).build(Problem(50, 4, 6, 2))

@@ -1,0 +1,182 @@
+"""The studies exponential and exponential_risk: law F7, and their statistics on made-up tables."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privrep.laws import jain2021
+from privrep.studies.exponential.measures import loss_measures, net_ratios
+from privrep.studies.exponential_risk import measures
+from privrep.studies.exponential_risk.measures import (
+    FEW,
+    LINE,
+    PLANE,
+    bound_measures,
+    few_ratios,
+    line_ratios,
+    plane_ratios,
+    risks,
+    users_by_law,
+    users_needed,
+    with_predictions,
+)
+
+# Law F7
+
+
+@pytest.mark.parametrize(("dim", "power"), itertools.product((1, 2, 5), (1, 2)))
+def test_mean_of_a_homogeneous_score(dim, power, rng):
+    """E[f] = D / (power beta) under exp(-beta f) for f(x) = sum |x_i|^power, by drawing: each |x_i|^power is a Gamma(1 / power) variable. Five
+    standard errors; the other power is rejected."""
+    beta, draws = 3.0, 40_000
+    found = rng.gamma(1 / power, 1 / beta, (draws, dim)).sum(axis=1)
+    error = 5 * found.std() / draws**0.5
+    # k (d - k) = dim for k = 1.
+    assert found.mean() == pytest.approx(jain2021.mechanism_excess(beta, dim + 1, 1, power), abs=error)
+    assert abs(found.mean() - jain2021.mechanism_excess(beta, dim + 1, 1, 3 - power)) > error
+
+
+def test_loss_that_goes_with_a_score_excess(rng):
+    """Least squares of y = <x, theta> in a subspace that misses theta by a little: the residual on the fitted samples and on new ones, over their
+    law, within 2 percent (about four standard errors)."""
+    k, q, users = 2, 9, 40_000
+    z = rng.standard_normal((users, 2 * q, k))
+    missed = rng.standard_normal((users, 2 * q))  # what the subspace does not see of the labels
+    heads = [np.linalg.lstsq(zz, mm, rcond=None)[0] for zz, mm in zip(z[:4000, :q], missed[:4000, :q], strict=True)]
+    heads = np.array(heads)
+    scored = 0.5 * ((missed[:4000, :q] - np.einsum("nqk,nk->nq", z[:4000, :q], heads)) ** 2).mean()
+    final = 0.5 * (1 + (heads**2).sum(axis=1).mean())
+    assert jain2021.mechanism_loss(scored, k, q, q) == pytest.approx(final, rel=0.02)
+
+
+# exponential
+
+
+def neighbours(series: str, users, losses, steps=0) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "series": series,
+            "users": users,
+            "chain_steps": steps,
+            "epsilon": 2.0,
+            "privacy_loss": losses,
+            "delta_at_epsilon": np.asarray(losses) / 100,
+        }
+    )
+
+
+def test_losses_are_the_largest_found():
+    """Over epsilon; the exponent is a slope; the exact draw is the chain of no steps."""
+    cells = pd.concat(
+        [
+            neighbours("proved", [10, 20], [0.2, 0.4]),
+            neighbours("printed", [20, 10], [8.0, 2.0]),
+            neighbours("exact", [10, 20], [1.0, 2.0]),
+            neighbours("balanced", [11, 21], [30.0, 40.0]),
+            neighbours("chain-agreeing", 10, [1.5, 1.0], [0, 8]),
+            neighbours("chain-divided", 10, [5.0, 1.0, 6.0], [8, 0, 64]),
+        ]
+    )
+    found = {one.quantity: one.measured for one in loss_measures(cells)}
+    assert found["proved loss over epsilon"] == 0.2
+    assert found["printed loss over epsilon, fewest users"] == 1.0
+    assert found["exponent of n in the printed loss"] == pytest.approx(2.0)
+    assert found["exact loss over epsilon"] == 1.0
+    assert found["delta of the printed exponent"] == 0.4
+    assert found["chain loss over epsilon, divided"] == 3.0
+    assert found["loss of the draw over epsilon, divided"] == 0.5
+    assert found["chain delta, divided"] == 0.06
+
+
+def test_chains_over_nets():
+    """Geometric mean over noise multipliers of ratios of means over repetitions."""
+    rows = [
+        {"series": "net-line", "noise_multiplier": delta, "seed": seed, "beta_n": 1 / delta}
+        | {"score_excess": factor * (1 + seed), "net_excess_uniform": 1.5, "net_excess": 3.0}
+        for (delta, factor), seed in itertools.product(((0.1, 4.0), (0.2, 1.0)), (0, 1))
+    ]
+    found = net_ratios(pd.DataFrame(rows), "line", np.array([0, 1]))
+    assert found == {
+        "chain over net, line": pytest.approx(2.0),
+        "net as printed over uniform, line": pytest.approx(2.0),
+    }
+
+
+# exponential_risk
+
+
+def table(risk_of, series, users, rank=1, seeds=5) -> pd.DataFrame:
+    rows = [
+        {"series": name, "users": n, "seed": seed, "rank": rank, "excess_risk": rank * risk_of(name, n, seed)}
+        for name, n, seed in itertools.product(series, users, range(seeds))
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_median_risks_and_ratios():
+    """One wild repetition of five moves no median; ratios are to the mechanism, and to the chain for k = 2."""
+
+    def risk(name, n, seed):
+        return (1e3 if seed == 3 else 1.0) * {"centaur": 0.5}.get(name, 2.0 if name != "mechanism" else 1.0) / n
+
+    cells = pd.concat([table(risk, LINE, (100, 1000)), table(risk, FEW, (100,))])
+    everyone = np.arange(5)
+    assert risks(cells, ("centaur",)).loc[1000, "centaur"] == 0.5 / 1000
+    line, few = line_ratios(cells, everyone), few_ratios(cells, everyone)
+    assert line["centaur over mechanism at n = 1000"] == 0.5
+    assert line["risk of altmin at n = 100"] == 0.02
+    assert few["random over mechanism at n = 100"] == 2.0
+    assert few["altmin over as-printed at n = 100"] == 1.0
+    assert "random over mechanism at n = 1000" not in few
+    plane = plane_ratios(table(lambda name, n, seed: 1.0 if name == "plane-chain" else 3.0, PLANE, (300,), 2), everyone)
+    assert plane["plane-altmin over plane-chain at n = 300"] == 3.0
+
+
+def test_users_needed_are_found_between_sizes():
+    """A power law is interpolated exactly; a risk that rises again is taken for its last fall; beyond the sizes there is no number."""
+    found = {
+        "mechanism": lambda n: 50 / n,
+        "altmin": lambda n: {100: 0.01, 1000: 1.0, 10_000: 0.001}[n],
+        "staged-A": lambda n: 1.0,
+        "staged-B": lambda n: 0.01,
+    }
+    cells = table(lambda name, n, seed: found.get(name, lambda n: 5e3 / n**2)(n), (*LINE, *FEW), (100, 1000, 10_000))
+    needed = users_needed(cells, np.arange(5))
+    assert needed["users for a twentieth, mechanism"] == pytest.approx(1000)
+    assert needed["users for a twentieth, centaur"] == pytest.approx(math.sqrt(1e5))
+    assert 1000 < needed["users for a twentieth, altmin"] < 10_000
+    assert math.isnan(needed["users for a twentieth, staged-A"])
+    assert math.isnan(needed["users for a twentieth, staged-B"])
+
+
+def test_users_by_the_law_solve_it():
+    """n = 8 L_f D f / (0.1 eps sqrt(2 / pi)) at the root, with f what the final heads add; the printed clip needs more by the ratio of the clips."""
+    row = pd.Series({"samples": 16, "dim": 12, "rank": 1, "epsilon": 0.5})
+    for scale in ("prescribed", "projected"):
+        n = users_by_law(row, scale)
+        factor = (1 + 1 / 6) / (1 - 1 / 8)
+        length = {"prescribed": 40 * 12**0.5 * math.log(16 * n), "projected": math.log(16 * n) ** 0.5}[scale]
+        assert n == pytest.approx(8 * length * 11 * factor / (0.1 * 0.5 * (2 / math.pi) ** 0.5), rel=1e-3)
+
+
+def test_bounds_cross_where_the_paper_says(monkeypatch):
+    """k^3.5 d^1.5 / eps; another power of k in either bound would show."""
+    found = {one.quantity: one.measured for one in bound_measures()}
+    assert found["printed bounds cross over k^3.5 d^1.5 / eps"] == pytest.approx(1)
+    assert found["printed bounds cross, exponent of k"] == pytest.approx(3.5)
+    monkeypatch.setitem(measures.BOUNDS, "mechanism", lambda k, d, n: k * d**1.5 / n)
+    assert {one.quantity: one.measured for one in bound_measures()}[
+        "printed bounds cross, exponent of k"
+    ] == pytest.approx(4)
+
+
+def test_predictions_tell_the_losses_apart():
+    """A loss that is sharp at zero has twice the excess, and the law's distance is what windows look at."""
+    row = {"dim": 12, "rank": 1, "samples": 16, "beta_n": 100.0, "law_distF": 0.2, "distF": np.nan}
+    found = with_predictions(pd.DataFrame([row | {"loss": "absolute"}, row | {"loss": "huber"}]))
+    assert list(found["score_law"]) == [0.11, 0.055]
+    assert list(found["distF"]) == [0.2, 0.2]
+    assert found["law"].iloc[1] == pytest.approx(0.055 * (1 + 1 / 6) / (1 - 1 / 8))
