@@ -53,7 +53,12 @@ class ExponentialChain:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ScoreOptions):
-    """Options of the chain: those of the score, and its lengths."""
+    """Options of the chain: those of the score, and its lengths.
+
+    Parameters
+    ----------
+    burn_in : steps in which the step size is found. steps : after that.
+    """
 
     burn_in: int = 500
     steps: int = 500

@@ -22,6 +22,9 @@ from privrep.privacy.clipping import clip_factor
 CHUNK = 2**16
 """Projected samples that are fitted at once; arrays of this length stay in the second-level cache."""
 
+FINAL_TOLERANCE = 1e-9
+"""Certified distance from the minimum of the heads that users keep, in double precision."""
+
 
 @dataclass(frozen=True)
 class UserScore:
@@ -99,5 +102,6 @@ class BoundedHeads:
     def __call__(self, block: Block) -> np.ndarray:
         """Heads of the users of a block, (B, k)."""
         features = block.features[self.samples].transpose(0, 2, 1)
-        projected = self.basis.T[:, None, None].astype(np.float32) @ features
-        return fit_bounded(projected[:, :, 0], block.labels[self.samples], self.loss, self.bound).heads.T
+        projected = (self.basis.T[:, None, None].astype(np.float32) @ features)[:, :, 0].astype(float)
+        labels = block.labels[self.samples].astype(float)
+        return fit_bounded(projected, labels, self.loss, self.bound, FINAL_TOLERANCE).heads.T

@@ -48,7 +48,9 @@ class BoundedFit:
     gaps: np.ndarray
 
 
-def fit_bounded(projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float) -> BoundedFit:
+def fit_bounded(
+    projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, tolerance: float = TOLERANCE
+) -> BoundedFit:
     """Heads of N users, or of users in several subspaces.
 
     Parameters
@@ -57,7 +59,7 @@ def fit_bounded(projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: fl
 
     Returns
     -------
-    Fits with gaps of at most `TOLERANCE`, or of at most twice the last width of `SMOOTHINGS` for the absolute loss with k >= 2, where
+    Fits with gaps of at most the tolerance, or of at most twice the last width of `SMOOTHINGS` for the absolute loss with k >= 2, where
     `MOST_STEPS` steps were enough.
     """
     if loss.name == "absolute" and len(projected) == 1:
@@ -69,7 +71,7 @@ def fit_bounded(projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: fl
             heads = fit.heads
         residual = np.einsum("kqn,kn->qn", projected, heads) - labels
         return BoundedFit(heads, np.abs(residual).mean(axis=0), fit.gaps + SMOOTHINGS[-1])
-    return _newton(projected, labels, loss, bound, None, TOLERANCE)
+    return _newton(projected, labels, loss, bound, None, tolerance)
 
 
 def _weighted_median(projected: np.ndarray, labels: np.ndarray, bound: float) -> BoundedFit:
