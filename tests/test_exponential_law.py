@@ -1,0 +1,222 @@
+"""Chains on the subspaces: their limit, law F7, and what they spend on the way; losses and heads by other means."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import fixed_noise, make_task
+from scipy import integrate, optimize
+
+from privrep.algorithms.grassmann_chain import uniform_starts, walk
+from privrep.algorithms.method import load_options
+from privrep.algorithms.user_scores import BoundedHeads, UserScore
+from privrep.data.bounded_heads import fit_bounded, within_ball
+from privrep.data.losses import Loss
+from privrep.data.problem import Problem, Users
+from privrep.data.risk import personal_loss
+from privrep.data.subspace import orthonormalise
+from privrep.instruments.exponential_neighbours import chain_law, exact_law
+from privrep.instruments.fitting import fit
+from privrep.privacy.accounting import Budget
+
+SMOOTH = (Loss("huber"), Loss("pseudo-huber"), Loss("pseudo-huber", 0.2), Loss("huber", 3.0))
+
+
+# Losses
+
+
+@pytest.mark.parametrize("loss", [*SMOOTH, Loss("absolute", 0.0)], ids=str)
+def test_losses_are_lipschitz_and_their_means_exact(loss):
+    """Slope at most 1, near 1 far out; E l(Z) against adaptive quadrature."""
+    r = np.linspace(-50, 50, 20_001)
+    slopes = np.abs(np.diff(loss.value(r)) / np.diff(r))
+    assert 0.97 < slopes.max() <= 1 + 1e-9
+    assert loss.lipschitz == 1
+    for sd in (0.01, 0.7, 5.0, 40.0):
+        kinks = [point for point in (-loss.width, 0.0, loss.width) if abs(point) < 12 * sd]
+
+        def density(x, sd=sd):
+            return loss.value(np.array(x)) * math.exp(-0.5 * (x / sd) ** 2) / (sd * math.sqrt(2 * math.pi))
+
+        mean = integrate.quad(density, -12 * sd, 12 * sd, points=kinks, limit=400)[0]
+        assert loss.gaussian_mean(np.array(sd)) == pytest.approx(mean, rel=1e-4)
+    assert loss.gaussian_mean(np.zeros(2)) == pytest.approx([0, 0])
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=str)
+def test_weights_are_slope_and_curvature(loss, rng):
+    """By finite differences; the majoriser lies above the loss everywhere."""
+    r, s, h = rng.standard_normal(200) * 3, rng.standard_normal(200) * 3, 1e-5
+    away = np.abs(np.abs(r) - loss.width) > 1e-3
+    weight, curvature = loss.weights(r)
+    slope = (loss.value(r + h) - loss.value(r - h)) / (2 * h)
+    assert weight * r == pytest.approx(slope, abs=1e-8)
+    second = (loss.value(r + h) - 2 * loss.value(r) + loss.value(r - h)) / h**2
+    assert curvature[away] == pytest.approx(second[away], abs=1e-4)
+    assert (loss.value(s) <= loss.value(r) + weight * (s**2 - r**2) / 2 + 1e-12).all()
+
+
+# Heads
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+@pytest.mark.parametrize("loss", [*SMOOTH, Loss("absolute", 0.0)], ids=str)
+def test_heads_against_a_general_solver(loss, rank, rng):
+    """Within its certificate of SLSQP's minimum, and in the ball, tight or loose."""
+    q, users = 6, 6
+    z, y = rng.standard_normal((rank, q, users)), 2 * rng.standard_normal((q, users))
+    for bound in (0.4, 3.0):
+        found = fit_bounded(z, y, loss, bound)
+        assert ((found.heads**2).sum(axis=0) <= bound**2 * (1 + 1e-6)).all()
+        for j in range(users):
+
+            def value(v, j=j):
+                return loss.value(v @ z[:, :, j] - y[:, j]).mean()
+
+            inside = {"type": "ineq", "fun": lambda v, bound=bound: bound**2 - v @ v}
+            starts = (np.zeros(rank), found.heads[:, j])
+            best = min(optimize.minimize(value, x, method="SLSQP", constraints=inside).fun for x in starts)
+            assert found.values[j] == pytest.approx(value(found.heads[:, j]), abs=1e-9)
+            assert found.values[j] <= best + found.gaps[j] + 1e-6
+            assert found.gaps[j] <= 2.001e-3
+
+
+def test_one_head_of_the_absolute_loss_is_exact(rng):
+    """The best of all kinks and both ends."""
+    z, y = rng.standard_normal((1, 7, 50)), rng.standard_normal((7, 50))
+    found = fit_bounded(z, y, Loss("absolute", 0.0), 0.8)
+    kinks = np.concatenate([np.clip(y / z[0], -0.8, 0.8), np.full((1, 50), 0.8), np.full((1, 50), -0.8)])
+    losses = np.abs(kinks[:, None] * z[0] - y).mean(axis=1)
+    np.testing.assert_allclose(found.values, losses.min(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_quadratics_over_the_ball(rank, rng):
+    """The optimality conditions: (H + s I) v = b with s >= 0, and s = 0 inside."""
+    roots = rng.standard_normal((20, rank, rank))
+    gram = (roots @ roots.transpose(0, 2, 1)).transpose(1, 2, 0)
+    right = rng.standard_normal((rank, 20))
+    v = within_ball(gram, right, 0.7)
+    rest = right - np.einsum("abn,bn->an", gram, v)
+    lengths = np.sqrt((v**2).sum(axis=0))
+    assert (lengths <= 0.7 + 1e-9).all()
+    shift = (rest * v).sum(axis=0) / lengths**2
+    np.testing.assert_allclose(rest, shift * v, atol=1e-6)
+    assert (shift >= -1e-9).all()
+    assert np.abs(shift[lengths < 0.69]).max(initial=0) < 1e-9
+
+
+# Scores
+
+
+def test_score_is_that_of_the_paper(rng):
+    """A double loop with a general solver; rotations of the basis leave it."""
+    users = Users(Problem(12, 6, 5, 2, label_noise_sd=0.3))
+    (block,) = users.blocks()
+    score = UserScore(Loss("pseudo-huber"), 1.2, 1.0, slice(0, 3))
+    basis = users.truth.basis
+    rotation = orthonormalise(rng.standard_normal((2, 2)))
+    found = score.shares(block, np.array([basis, basis @ rotation]))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-3)
+    for j in range(12):
+        x, y = block.features[:3, j] @ basis, block.labels[:3, j]
+        x = x * np.minimum(1, 1.2 / np.linalg.norm(x, axis=1))[:, None]
+
+        def value(v, x=x, y=y):
+            return score.loss.value(x @ v - y).mean()
+
+        inside = {"type": "ineq", "fun": lambda v: 1 - v @ v}
+        best = optimize.minimize(value, np.zeros(2), method="SLSQP", constraints=inside).fun
+        assert found[0, j] == pytest.approx(best - score.loss.value(y).mean(), abs=1e-3)
+    totals = score.totals(users, basis[None])
+    assert totals[0] == pytest.approx(found[0].sum())
+    assert score.largest_gap(users, basis[None]) <= 1e-3
+
+
+def test_loss_of_the_final_models_is_exact(rng):
+    """Expected loss against 200,000 fresh samples of one user: five standard errors."""
+    users = Users(Problem(1, 8, 5, 2, label_noise_sd=0.5))
+    loss, (block,) = Loss("pseudo-huber"), users.blocks()
+    basis = orthonormalise(rng.standard_normal((5, 2)))
+    heads = BoundedHeads(basis, loss, 2.0, slice(4, 8))
+    excess = personal_loss(users, basis, heads, loss)
+    x, noise = rng.standard_normal((200_000, 5)), 0.5 * rng.standard_normal(200_000)
+    theta = users.truth.basis @ block.heads[0]
+    drawn = loss.value(x @ (basis @ heads(block)[0] - theta) + noise) - loss.value(noise)
+    assert excess == pytest.approx(drawn.mean(), abs=5 * drawn.std() / 200_000**0.5)
+
+
+# Chains
+
+
+def test_a_flat_score_leaves_the_uniform_law(rng):
+    """E P_11 = k/d and E P_11^2 = k (k + 2) / (d (d + 2)) over 3,000 chains of 5 long steps: five standard errors."""
+    found = walk(lambda bases: np.zeros(len(bases)), uniform_starts(3000, 4, 2, rng), 1.0, 0, 5, rng)
+    first = (found.last[:, 0] ** 2).sum(axis=1)
+    for power, mean in ((1, 2 / 4), (2, 2 * 4 / (4 * 6))):
+        values = first**power
+        assert values.mean() == pytest.approx(mean, abs=5 * values.std() / 3000**0.5)
+    assert (found.accepted == 1).all()
+
+
+def law(problem: Problem, multiplier: float, **options) -> dict:
+    task = make_task(Users(problem), fixed_noise(multiplier))
+    outcome = fit(load_options("exponential_law", {"chains": 6, "burn_in": 300, "steps": 500} | options), task)
+    assert [entry.limit for entry in task.ledger.entries] == [True]
+    return outcome.log
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_chains_agree_with_the_net(rank):
+    """Six of the standard errors that the chains have among themselves; the mean at 1.5 times the temperature is not within them."""
+    found = law(Problem(40, 12, 3, rank, head_law="sphere"), 0.1, radius=0.08)
+    error = 6 * found["score_error"]
+    assert found["score_excess"] == pytest.approx(found["net_excess_uniform"], abs=error)
+    assert abs(1.5 * found["score_excess"] - found["net_excess_uniform"]) > error
+    assert found["r_hat"] < 1.1
+    assert found["ess"] > 100
+    assert 0.2 < found["accepted"] < 0.45
+
+
+@pytest.mark.parametrize(("options", "power"), [({}, 2), ({"loss": "absolute", "loss_width": 0.0}, 1)])
+def test_the_mean_score_follows_f7(options, power):
+    """D / (power beta n), within 15 percent; the other power is off by a factor of two."""
+    found = law(Problem(60, 16, 8, 1, head_law="sphere"), 0.01, head_bound=2.0, clip_feature=1.5, **options)
+    assert found["score_excess"] * found["beta_n"] / 7 == pytest.approx(1 / power, rel=0.15)
+
+
+# What a chain spends
+
+
+@pytest.mark.parametrize("others", ["agreeing", "balanced", "divided"])
+def test_a_chain_ends_at_the_exact_law(others, rng):
+    """On eight points, by many steps of an explicit chain: reversible moves, and the same law."""
+    bases = np.stack([np.cos(t := np.linspace(0, np.pi, 9)[:-1]), np.sin(t)], axis=1)[:, :, None]
+    scores = rng.random(8)
+    assert chain_law(scores, 0.5, bases, 0) == pytest.approx(np.full(8, math.log(1 / 8)))
+    far = np.abs(chain_law(scores, 0.5, np.repeat(bases[:1], 8, axis=0), 400) - exact_law(scores, 0.5)).max()
+    assert far < 1e-6  # points that coincide, between which each move is proposed alike
+    options = {"loss": "absolute", "loss_width": 0.0, "radius": 0.02, "others": others}
+    problem = Problem(31, 4, 2, 1)
+    ends = [
+        fit(
+            load_options("exponential_neighbours", options | {"chain_steps": steps}),
+            make_task(Users(problem), Budget(1.0, 1e-6, "exact")),
+        )
+        for steps in (0, 2**20)
+    ]
+    assert ends[1].log["privacy_loss"] == pytest.approx(ends[0].log["privacy_loss"], rel=1e-3)
+
+
+def test_a_chain_that_is_stopped_spends_more():
+    """Where the other users are divided, and not where the draw is exact."""
+    options = {"loss": "absolute", "loss_width": 0.0, "radius": 0.01, "others": "divided"}
+    found = {
+        steps: fit(
+            load_options("exponential_neighbours", options | {"chain_steps": steps}),
+            make_task(Users(Problem(60, 4, 2, 1)), Budget(2.0, 1e-6, "exact")),
+        ).log
+        for steps in (0, 8192)
+    }
+    assert found[0]["privacy_loss"] < 2 and found[0]["delta_at_epsilon"] == 0
+    assert found[8192]["privacy_loss"] > 4 and found[8192]["delta_at_epsilon"] > 1e-5
