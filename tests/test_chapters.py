@@ -79,7 +79,7 @@ STRONG = {
     "exponential_risk": [
         "the extra $\\sqrt d$ is the clip's",
         "Clip at $\\sqrt{k \\ln(nm)}$",
-        "The mechanism is for few users",
+        "The mechanism is for budgets without",
         "The $d^{3/2}$ of the information-theoretic bound comes from the clip",
         "it leaves privacy untouched",
         "the mechanism as printed returns a subspace at random",
