@@ -164,6 +164,7 @@ ON_THE_PAGE = {
         "a linear axis shows the two as one",
         "Two powers of Theorem 4.2 differ.",
         "many dimensions**: shen2023.",
+        "choice among releases**: the exponential mechanism",
     ]
 }
 """The same for the texts that belong to no study."""
