@@ -113,6 +113,8 @@ class Options(ScoreOptions):
             raise ValueError(f"around is {self.around!r}; it must be an integer of at least 0")
         for name in ("init_noise", "init_label_clip", "clip"):
             check_bound(name, getattr(self, name))
+        if not math.isfinite(self.init_noise):
+            raise ValueError(f"init_noise is {self.init_noise!r}; it must be finite")
 
     def first_stage(self, problem: Problem) -> SpectralInit | Centaur:
         """One run of the first stage, on all samples."""

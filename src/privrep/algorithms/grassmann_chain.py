@@ -8,7 +8,7 @@ the basis. Several chains walk at once. In the first `burn_in` steps the scale f
 moves freely, and each chain sets its step s so that a share `WANTED` is accepted; afterwards both are fixed.
 
 After finitely many steps the law of a chain is only near its limit, so that a state is epsilon-DP only approximately. No useful bound on
-the distance is known here (`privrep.instruments.finite_chain` computes it where the subspaces can be listed).
+the distance is known here (`privrep.instruments.exponential_neighbours` computes it where the subspaces can be listed).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from privrep.algorithms.method import check_count
 
 WANTED = 0.3
 """Share of proposals that is accepted, between the best one for a line and for many dimensions (Gelman, Roberts and Gilks 1996)."""
-HOTTEST = 0.3
-"""The scale at the start is this times the range of the scores of the starts, if that is above its final value."""
+HOTTEST, LOOKED_AT = 0.3, 8
+"""The scale at the start is the first times the range of the scores of so many uniform subspaces, if that is above its final value."""
 GAIN = 0.6
 """How fast a chain's step follows its acceptance: its logarithm moves by this over the square root of the step's number."""
 
@@ -63,7 +63,7 @@ def walk(
     bases, scores = starts, score(starts)
     chains, dim, rank = starts.shape
     size = np.full(chains, 1 / math.sqrt(dim * rank))
-    hot = max(HOTTEST * float(np.ptp(score(_uniform(starts.shape, rng)))), scale)
+    hot = max(HOTTEST * float(np.ptp(score(uniform_starts(LOOKED_AT, dim, rank, rng)))), scale)
     trace, kept, moved = np.empty((steps, chains)), [], np.zeros(chains)
     for t in range(-burn_in, steps):
         cooling = max(0.0, -t / burn_in * 2 - 1) if burn_in else 0.0  # 1 to 0 over the first half of the burn-in
@@ -82,13 +82,9 @@ def walk(
     return Walk(bases, trace, np.array(kept), moved / max(steps, 1))
 
 
-def _uniform(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    return np.linalg.qr(rng.standard_normal(shape))[0]
-
-
 def uniform_starts(chains: int, dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
     """Independent uniform subspaces, (c, d, k)."""
-    return _uniform((chains, dim, rank), rng)
+    return np.linalg.qr(rng.standard_normal((chains, dim, rank)))[0]
 
 
 def check_walk(burn_in: int, steps: int) -> None:

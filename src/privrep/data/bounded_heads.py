@@ -4,7 +4,8 @@
 
 The problem is convex. At any v in the ball the Frank-Wolfe gap <g, v> + C ||g||, with g the gradient, bounds how far the value is from the
 minimum. The solver goes on until it is at most a stated tolerance for every user and tells the gaps. It does not raise where a user's stays
-larger after many steps: whether a computation fails must not depend on one user, and no privacy rests on the accuracy.
+larger after many steps: whether a computation fails must not depend on one user, and no privacy rests on the accuracy. What it does for a user depends on that user
+alone: if others decided how many steps one gets, they would move its share of a sum.
 
 * absolute loss, k = 1: exact. The minimum is a weighted median of y_i / z_i, moved into [-C, C].
 * otherwise: Newton's method on the loss, each step a quadratic over the ball. The first steps, and those of users for whom Newton is slow,
@@ -30,6 +31,8 @@ FEW = 0.5
 """Share of users beyond the tolerance below which only they are gone on with, in double precision."""
 SHORTENED = (1, 0.5, 0.2, 0.05)
 """Parts of a Newton step that are tried for a slow user."""
+RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
+"""Added to the diagonal of a step's quadratic, over its trace: it stays solvable where the samples do not span R^k."""
 SECULAR_STEPS = 30
 LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}
 """How far a head may stay beyond its bound, as a share of it, before it is cut."""
@@ -111,11 +114,14 @@ def _newton(
             break
         if late.mean() < FEW or step == SLOW:
             todo = np.flatnonzero(late) if isinstance(todo, slice) else todo[late]
+            kind = float if step >= SLOW else z.dtype
             z, y, v, gradient, weight, curvature = (
-                part[..., late].astype(float) for part in (z, y, v, gradient, weight, curvature)
+                part[..., late].astype(kind) for part in (z, y, v, gradient, weight, curvature)
             )
+            late = late[late]
         newton = _step(BLEND * weight + (1 - BLEND) * curvature if step else weight, z, v, gradient, bound)
-        v = newton if step < SLOW else _best(loss, z, y, v, newton, _step(weight, z, v, gradient, bound))
+        moved = newton if step < SLOW else _best(loss, z, y, v, newton, _step(weight, z, v, gradient, bound))
+        v = np.where(late, moved, v)  # whoever is done stays: what a user gets must not hang on the others
     return BoundedFit(heads, loss.value(_residual(projected, labels, heads)).mean(axis=0), gaps)
 
 
@@ -135,31 +141,39 @@ def _residual(z: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
 def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray, bound: float) -> np.ndarray:
     """Minimiser over the ball of the quadratic with these weights at v."""
     gram = np.einsum("aqn,bqn->abn", weight * z, z) / len(weight)
+    diagonal = range(len(gram))
+    gram[diagonal, diagonal] += RIDGE[gram.dtype] * sum(gram[a, a] for a in diagonal)
     return within_ball(gram, np.einsum("abn,bn->an", gram, v) - gradient, bound)
 
 
 def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray:
-    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N), for H (k, k, N) positive semidefinite and b (k, N).
+    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N), for H (k, k, N) positive definite, by a little, and b (k, N).
 
     Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on 1/||v|| - 1/C comes
     from below and does not overshoot; what its steps leave is cut to the length C.
     """
+    trace = sum(gram[a, a] for a in range(len(right)))
+    unit = np.where(trace > 0, trace, 1)
+    gram, right = gram / unit, right / unit  # so that determinants of long features do not overflow
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         heads = _solve(gram, right)
         long = np.flatnonzero(~(np.einsum("kn,kn->n", heads, heads) <= bound**2))
     if len(long):
         gram, b, diagonal = gram.take(long, axis=2), right.take(long, axis=1), range(len(right))
-        # ||b|| <= (tr H + s) C: no smaller s will do. The last terms keep away from 0 / 0.
+        # ||b|| <= (tr H + s) C: no smaller s will do. The last term keeps away from 0 / 0.
         size, trace = np.sqrt(np.einsum("kn,kn->n", b, b)) / bound, sum(gram[a, a] for a in diagonal)
         accuracy = 8 * np.finfo(gram.dtype).eps
-        gram[diagonal, diagonal] += np.maximum(size - trace, 0) + accuracy * (size + trace) + np.finfo(gram.dtype).tiny
+        gram[diagonal, diagonal] += np.maximum(size - trace, 0) + accuracy * (size + trace) + (size + trace == 0)
         for _ in range(SECULAR_STEPS):
             v = _solve(gram, b)
             squared = np.einsum("kn,kn->n", v, v)
             excess = np.maximum(np.sqrt(squared) / bound - 1, 0)
             if excess.max() <= LENGTH_TOLERANCE[gram.dtype]:
                 break
-            gram[diagonal, diagonal] += squared * excess / np.einsum("kn,kn->n", v, _solve(gram, v))
+            # Whoever is done stays as it is: what a user gets must not hang on the others.
+            late = excess > LENGTH_TOLERANCE[gram.dtype]
+            slope = np.einsum("kn,kn->n", v, _solve(gram, v))
+            gram[diagonal, diagonal] += np.divide(squared * excess, slope, out=np.zeros_like(slope), where=late)
         heads[:, long] = v / (1 + excess)
     return np.where(np.isfinite(heads), heads, 0)
 

@@ -62,7 +62,9 @@ def chart_net(dim: int, rank: int, radius: float) -> Net:
 
 
 def check_net(dim: int, rank: int, radius: float) -> None:
-    """Raise ValueError unless the radius is positive and the net small enough."""
+    """Raise ValueError unless the radius is positive, the net small enough, and rank below dim."""
+    if rank >= dim:
+        raise ValueError(f"rank is {rank}; a net needs it below dim, which is {dim}")
     if not 0 < radius < math.inf:
         raise ValueError(f"radius is {radius!r}; it must be positive and finite")
     size = net_size(dim, rank, radius)

@@ -24,7 +24,7 @@ from privrep.algorithms.user_scores import UserScore
 from privrep.data.nets import Net, chart_net, check_net
 from privrep.data.problem import Block, Problem
 from privrep.data.rng import Streams
-from privrep.privacy.accounting import PureTheorem
+from privrep.privacy.accounting import Budget, PureTheorem
 from privrep.privacy.mechanisms import PURE_COST, Release
 
 OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
@@ -86,6 +86,8 @@ class ExponentialNeighbours:
     def run(self, task: Task) -> Outcome:
         """Loss and delta at the target epsilon."""
         problem = task.users.problem
+        if not isinstance(task.budget, Budget):
+            raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
         multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
         release = Release(multiplier, task.ledger, range(problem.users), Streams(task.stream))
         scale = release.temperature("subspace", width=self.score.width, limit=self.chain_steps > 0)
@@ -136,11 +138,11 @@ class Options(ScoreOptions):
 
     def build(self, problem: Problem) -> ExponentialNeighbours:
         """The neighbours for a problem, of which the sizes alone count."""
-        check_net(problem.dim, problem.rank, self.radius)
         if problem.rank != 1 or problem.dim < 2:
             raise ValueError(
                 f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"
             )
+        check_net(problem.dim, problem.rank, self.radius)
         return ExponentialNeighbours(
             self.score(problem), self.theorem(problem), self.radius, self.others, self.chain_steps
         )

@@ -158,7 +158,7 @@ class Cost:
             multiplier = math.exp(log_multiplier)
             return gdp_epsilon(math.sqrt(self.mu_squared) / multiplier, delta) + self.pure / multiplier - epsilon
 
-        least = self.pure / epsilon
+        least = 0.5 * self.pure / epsilon
         most = 2 * max(least, math.sqrt(self.mu_squared) / gdp_mu(epsilon / 2, delta))
         root = scipy.optimize.brentq(spent, math.log(least), math.log(most), xtol=1e-13, rtol=1e-13)
         return math.exp(root)

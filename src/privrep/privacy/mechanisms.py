@@ -152,7 +152,7 @@ class Release:
     def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
         """The number of a candidate, drawn with probability proportional to exp(-beta score); see `temperature`.
 
-        Gumbel noise of scale 1/beta on each score and the least of them is the same law.
+        The largest of -beta score plus standard Gumbel noise has this law.
 
         Parameters
         ----------

@@ -1,0 +1,205 @@
+"""The methods built on the exponential mechanism, from outside: the scale of their draws, and what their candidates depend on."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import Recorder, fake_users, gather, make_task
+
+from privrep.algorithms.exponential import RandomSubspaces
+from privrep.algorithms.method import Task, load_options
+from privrep.algorithms.user_scores import UserScore
+from privrep.data.problem import Problem, Users
+from privrep.data.rng import Streams
+from privrep.data.subspace import sines
+from privrep.instruments.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
+from privrep.instruments.fitting import fit
+from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
+from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
+from privrep.privacy.mechanisms import Release
+
+PROBLEM = Problem(40, 8, 6, 2, label_noise_sd=0.2)
+DELTA = 1e-6
+
+
+class Compared(np.ndarray):
+    """Noise that remembers what is taken from it."""
+
+    def __sub__(self, other):
+        self.seen.append(np.array(other))
+        return np.asarray(self) - other
+
+
+def drawn(options, budget, monkeypatch) -> tuple[list[np.ndarray], list[np.ndarray], Task]:
+    """Scores that users summed, what was taken from Gumbel noise of scale 1, and the task, of one fit."""
+    totals, tilts = [], []
+    plain = UserScore.totals
+
+    def recorded(self, users, bases):
+        totals.append(plain(self, users, bases))
+        return totals[-1]
+
+    class Noise(Recorder):
+        def gumbel(self, loc, scale, size):
+            assert (loc, scale) == (0, 1)
+            noise = self.generator.gumbel(loc, scale, size).view(Compared)
+            noise.seen = tilts
+            return noise
+
+    monkeypatch.setattr(UserScore, "totals", recorded)
+    task = make_task(Users(PROBLEM), budget)
+    task = Task(task.users, budget, lambda role: Noise(make_task(task.users).stream(role)), task.ledger)
+    fit(options, task)
+    return totals, tilts, task
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("exponential", {"count": 30}),
+        (
+            "exponential",
+            {"count": 30, "loss": "absolute", "loss_width": 0.0, "clip_scale": "absolute", "clip_feature": 3.0},
+        ),
+        ("exponential_staged", {"around": 6}),
+        ("exponential_staged", {"first": "centaur", "runs": 2, "rounds": 2, "around": 2}),
+    ],
+)
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_scale_of_the_draw_is_that_of_the_ledger(name, options, epsilon, monkeypatch):
+    """1/beta, counted from what noise was compared with, is 2 w / epsilon of the ledger's entry, with w = L_f C from the options by hand."""
+    unit = 1.0 if options.get("clip_scale") == "absolute" else math.sqrt(2 * math.log(320))
+    width = options.get("clip_feature", 1.0) * unit * math.sqrt(2)
+    (scores,), (tilt,), task = drawn(load_options(name, options), Budget(epsilon, DELTA, "exact"), monkeypatch)
+    (pure,) = [entry for entry in task.ledger.entries if isinstance(entry, PureRelease)]
+    assert len(scores) > 6 and np.ptp(scores) > 0.1
+    assert 2 * width * tilt == pytest.approx(pure.epsilon * scores, rel=1e-9)
+    assert not pure.limit
+    rest = [entry for entry in task.ledger.entries if entry is not pure]
+    assert all(isinstance(entry, GaussianRelease) for entry in rest)
+    spent = pure.epsilon + gdp_epsilon(math.sqrt(sum(entry.mu**2 for entry in rest)), DELTA)
+    assert spent == pytest.approx(epsilon, rel=1e-9)
+
+
+def door(users, multiplier: float, seed: int = 0) -> Release:
+    streams = Streams(lambda role: np.random.default_rng([seed, *role.encode()]))
+    return Release(multiplier, Ledger(), range(users.problem.users), streams)
+
+
+def other_data(users: Users):
+    """The same number of users, with other samples."""
+    features, labels, heads = gather(users)
+    return fake_users(features[:, ::-1, ::-1], labels + 1, heads)
+
+
+@pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "runs": 2, "around": 2}])
+def test_staged_candidates_depend_on_data_through_the_release_alone(options):
+    """With a first stage that is all noise, other data leave the candidates within rounding of where they were; with little noise they do not."""
+    users = Users(PROBLEM)
+    for noise, alike in ((1e9, True), (1e-3, False)):
+        stage = load_options("exponential_staged", options | {"init_noise": noise}).build(PROBLEM).subspaces
+        mine, others = (stage.bases(data, door(users, 1.0)) for data in (users, other_data(users)))
+        far = max(float(sines(one, two)[0]) for one, two in zip(mine, others, strict=True))
+        assert (far < 1e-3) == alike
+        assert far > 0
+
+
+@pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "around": 2}])
+def test_staged_candidates_hold_what_was_released(options):
+    """The subspaces that the first stage yields by itself, at the same noise, are among them; the others lie around the last, nearest first."""
+    users, stage = Users(PROBLEM), load_options("exponential_staged", options).build(PROBLEM).subspaces
+    bases = stage.bases(users, door(users, 1.0))
+    released = [iterate.subspace for iterate in stage.first.fit(users, door(users, 1.0).start(stage.relative))]
+    for own, candidate in zip(released, bases, strict=False):
+        np.testing.assert_array_equal(own, candidate)
+    around = [float(sines(basis, released[-1])[0]) for basis in bases[len(released) :]]
+    assert len(around) == options["around"]
+    assert 0 < around[0] < 0.1 < around[-1] < 0.95
+    np.testing.assert_allclose(np.einsum("cdk,cdl->ckl", bases, bases), [np.eye(2)] * len(bases), atol=1e-9)
+
+
+def test_random_subspaces_see_no_data():
+    """Other data, and other noise, the same candidates; another public stream, others."""
+    users, random = Users(PROBLEM), RandomSubspaces(2, 7)
+    plain = random.bases(users, door(users, 1.0))
+    assert np.array_equal(plain, random.bases(other_data(users), door(users, 5.0)))
+    assert not np.array_equal(plain, random.bases(users, door(users, 1.0, seed=1)))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_costs_of_both_kinds_fit_into_a_budget(epsilon):
+    """Each kind alone exactly. Both: within 6 percent below the target by composition, and half the epsilon each within 6 percent at noise 4.2."""
+    both = Cost(1 / 4.2**2, 0.0, 1.0)
+    multiplier = both.noise_multiplier(epsilon, DELTA)
+    ledger = Ledger(
+        [GaussianRelease("first", 1.0, 4.2 * multiplier, 0, 5), PureRelease("choice", 1 / multiplier, 0, 5)]
+    )
+    assert 0.94 * epsilon <= ledger.epsilon(DELTA) <= epsilon
+    assert 1 / multiplier == pytest.approx(epsilon / 2, rel=0.06)
+    assert Cost(0.0, 0.0, 1.0).noise_multiplier(epsilon, DELTA) == pytest.approx(1 / epsilon, rel=1e-12)
+    alone = Cost(2.0, 0.0).noise_multiplier(epsilon, DELTA)
+    assert gdp_epsilon(math.sqrt(2.0) / alone, DELTA) == pytest.approx(epsilon, rel=1e-9)
+    assert multiplier > 1 / epsilon
+
+
+def test_delta_of_two_laws():
+    """Randomised response with odds 3: delta(eps) = (3 - e^eps) / 4, either way round, and 0 from ln 3 on."""
+    first, second = np.log([0.75, 0.25]), np.log([0.25, 0.75])
+    for epsilon in (0.0, 0.5, 1.0):
+        for pair in ((first, second), (second, first)):
+            assert delta_at(epsilon, *pair) == pytest.approx((3 - math.exp(epsilon)) / 4)
+    assert delta_at(math.log(3) + 1e-12, first, second) == 0
+    lopsided = np.log([0.98, 0.02]), np.log([0.9, 0.1])
+    assert delta_at(0.5, *lopsided) == pytest.approx(0.1 - math.exp(0.5) * 0.02)
+
+
+def test_the_exact_law_is_the_normalised_exponential():
+    scores = np.array([-700.0, -699.0, -650.0])
+    weights = np.exp(-(scores - scores.min()) / 2.5)
+    assert np.exp(exact_law(scores, 2.5)) == pytest.approx(weights / weights.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("others", OTHERS)
+def test_neighbours_have_the_samples_that_are_said(others):
+    """x = L_f e_1 and at the stated angle, labels L_f C, in all samples that are scored."""
+    score = UserScore(load_options("exponential", {}).score(PROBLEM).loss, 2.0, 1.5, slice(0, 4))
+    angle, _ = OTHERS[others]
+    block = kinds(score, angle, 5)
+    assert block.features.shape == (4, 2, 5)
+    lengths = np.linalg.norm(block.features, axis=2)
+    assert lengths == pytest.approx(np.full((4, 2), 2.0))
+    assert (block.features[:, 0] * block.features[:, 1]).sum(axis=1) / 4 == pytest.approx(
+        [math.cos(angle)] * 4, abs=1e-6
+    )
+    assert block.labels == pytest.approx(np.full((4, 2), 3.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("exponential", {"candidates": "all"}, "^candidates is 'all'"),
+        ("exponential", {"count": 0}, "^count is 0"),
+        ("exponential", {"exponent": "best"}, "^exponent is 'best'; it must be one of proved, printed"),
+        (
+            "exponential",
+            {"clip_scale": "data"},
+            "^clip_scale is 'data'; it must be one of absolute, prescribed, projected",
+        ),
+        ("exponential_chain", {"steps": 0}, "^steps is 0"),
+        ("exponential_staged", {"first": "random"}, "^first is 'random'"),
+        ("exponential_staged", {"around": -1}, "^around is -1"),
+        ("exponential_staged", {"runs": 0}, "^runs is 0"),
+        ("exponential_law", {"chains": 0}, "^chains is 0"),
+        ("exponential_law", {"radius": -1.0}, r"^radius is -1\.0; it must be at least 0"),
+        ("exponential_neighbours", {"chain_steps": -1}, "^chain_steps is -1"),
+        ("exponential_neighbours", {"radius": 3.0}, "^dim and rank are 6 and 2; these users need rank 1"),
+    ],
+)
+def test_bad_options_are_named(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_options(name, options).build(PROBLEM)
+
+
+def test_an_odd_number_of_samples_is_refused():
+    with pytest.raises(ValueError, match=r"^samples is 7; Algorithm 4 needs an even number"):
+        load_options("exponential", {}).build(Problem(40, 7, 6, 2))
