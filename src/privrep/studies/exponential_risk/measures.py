@@ -18,7 +18,7 @@ from privrep.data.losses import Loss
 from privrep.data.problem import Problem
 from privrep.evidence.cells import picked
 from privrep.evidence.intervals import OUTSIDE, series_measures
-from privrep.evidence.measured import Measured, bare, exact
+from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import jain2021
 from privrep.run.settings import Analysis
@@ -27,10 +27,12 @@ LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B"
 FEW = ("smooth", "proved", "random", "as-printed")
 PLANE = ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur")
 """Series of the comparison: for k = 1, for k = 1 up to fewer users, and for k = 2."""
+SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
+"""What tells cells of the law apart, but for repetitions."""
 WORKS = 0.05
 """A method works where its risk is at most this share of that of predicting zero."""
 TENTH = 0.1
-"""Share of the loss of predicting zero for which users are counted by the law."""
+"""Share of the loss of predicting zero for which users are counted by the law, and of the excess that a clip may cost."""
 FEWER, COMPARED_AT = 300, 3000
 """Users at which clips, and ways to choose candidates, are compared."""
 SCALES = {"printed clip": "prescribed", "short clip": "projected"}
@@ -116,8 +118,7 @@ def users_needed(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
 def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
     """Least and largest mean score excess over F7, over the settings without label noise."""
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
-    keys = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
-    means = rows.groupby(keys)[["score_excess", "score_law"]].mean()
+    means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
     over = means["score_excess"] / means["score_law"]
     return {"least score excess over F7": float(over.min()), "largest score excess over F7": float(over.max())}
 
@@ -142,16 +143,23 @@ def users_by_law(row: pd.Series, scale: str) -> float:
     return math.exp(brentq(left, 0, 40))
 
 
-def clip_measures(cells: pd.DataFrame) -> list[Measured]:
-    """What the two clips cost: the short one by what it cuts, the printed one by F7 at the same budget."""
+def clip_cost(cells: pd.DataFrame) -> list[Measured]:
+    """What the short clip adds to the score of the truth, over what privacy adds to it, in the cells without label noise: the largest, and how
+    often it is above `TENTH`."""
     short = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0) & (cells["clip_scale"] == "projected")]
+    cost = short["score_truth"] / short["score_excess"]
+    return [
+        bare("cost of the short clip over the excess", cost.max(), len(short)),
+        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
+    ]
+
+
+def clip_measures(cells: pd.DataFrame) -> list[Measured]:
+    """What the printed clip costs over the short one, by F7 at the same budget."""
     row = cells[cells["series"] == "mechanism"].iloc[0]
     printed, projected = (clip(scale, row, COMPARED_AT) for scale in SCALES.values())
     users = {name: users_by_law(row, scale) for name, scale in SCALES.items()}
     return [
-        bare(
-            "cost of the short clip over the excess", (short["score_truth"] / short["score_excess"]).max(), len(short)
-        ),
         exact("error, printed clip over short", printed / projected),
         *(exact(f"users for a tenth, {name}, exponent of the proof", found) for name, found in users.items()),
         exact("users, printed clip over short", users["printed clip"] / users["short clip"]),
@@ -190,6 +198,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     return [
         *found,
         *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
+        *clip_cost(cells),
         *clip_measures(cells),
         *bound_measures(),
         bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),
