@@ -201,3 +201,10 @@ def test_bad_input_is_named(name, options, message):
     """The option, its value and what it may be."""
     with pytest.raises(ValueError, match=message):
         load_options(name, options).build(Problem(50, 4, 6, 2))
+
+
+@pytest.mark.parametrize("name", ["exponential", "exponential_chain", "exponential_staged", "exponential_law"])
+def test_the_score_and_the_final_fit_take_a_half_each(name):
+    """The first half of the samples and the second, as Algorithm 4 has them: the risk of Theorem 5.2 needs a final fit on fresh samples."""
+    method = load_options(name, {}).build(Problem(50, 8, 6, 2))
+    assert (method.score.samples, method.final) == (slice(0, 4), slice(4, 8))
