@@ -17,6 +17,17 @@ HeadRule = Callable[[Block], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
+class RidgeHeads:
+    """Ridge regression in the columns of `frame` (d, k), any matrix, on all samples. penalty : on the squared length of a head."""
+
+    frame: np.ndarray
+    penalty: float
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return fit_heads(block.features, block.labels, self.frame, self.penalty)
+
+
+@dataclass(frozen=True, eq=False)
 class FittedHeads:
     """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples."""
 
@@ -67,8 +78,15 @@ def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution
 
 
-def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """Ordinary least squares of the labels on U^T x, one regression per user (jain2021 Algorithm 1, line 5).
+def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """U^T x for all samples, (k, q, B) float64. features : (q, B, d) float32. basis : (d, k)."""
+    samples, users, dim = features.shape
+    flat = features.reshape(-1, dim) @ basis.astype(np.float32)
+    return np.ascontiguousarray(flat.T, dtype=np.float64).reshape(basis.shape[1], samples, users)
+
+
+def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
+    """Least squares of the labels on U^T x, one regression per user (jain2021 Algorithm 1, line 5).
 
     The constraint printed in line 5 is garbled ("||v||_2 <= R^k"); this is the unconstrained fit over R^k.
 
@@ -77,6 +95,7 @@ def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray) -> np
     features : (q, B, d) float32
     labels : (q, B) float32
     basis : (d, k)
+    penalty : of a ridge; 0 for ordinary least squares.
 
     Returns
     -------
@@ -85,15 +104,15 @@ def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray) -> np
     Raises
     ------
     ValueError
-        If q < k, in which case the regression has no unique solution.
+        If q < k without a penalty, in which case the regression has no unique solution.
     """
-    samples, users, dim = features.shape
-    rank = basis.shape[1]
-    if samples < rank:
+    samples, rank = len(features), basis.shape[1]
+    if samples < rank and not penalty:
         raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")
-    projected = features.reshape(-1, dim) @ basis.astype(np.float32)
-    projected = np.ascontiguousarray(projected.T, dtype=np.float64).reshape(rank, samples, users)
-    gram = np.einsum("iqb,jqb->ijb", projected, projected)
-    right = np.einsum("iqb,qb->ib", projected, labels.astype(np.float64))
+    seen = projected(features, basis)
+    gram = np.einsum("iqb,jqb->ijb", seen, seen)
+    if penalty:
+        gram += penalty * np.eye(rank)[:, :, None]
+    right = np.einsum("iqb,qb->ib", seen, labels.astype(np.float64))
     heads = solve_positive_definite(gram, right).T
     return np.where(np.isfinite(heads), heads, 0.0)

@@ -221,6 +221,11 @@ class Block:
         """||x_ij||, (m, B) float32; inf for a sample that is zero, so that every clip reduces it to nothing."""
         return norms_in_domain(self.features)
 
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Samples of each user that are not zero, (B,)."""
+        return np.isfinite(self.feature_norms).sum(axis=0)
+
     def take(self, start: int, stop: int) -> Block:
         """The users of this block whose number lies in [start, stop)."""
         first, last = max(start - self.start, 0), min(stop - self.start, self.users)

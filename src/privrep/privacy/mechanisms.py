@@ -75,6 +75,10 @@ class Release:
         """The door of an initialisation: a stream of its own, and `relative` times the noise multiplier."""
         return replace(self, role="init_noise", noise_multiplier=self.noise_multiplier * relative)
 
+    def share(self, share: float) -> Release:
+        """The same door for a release that takes this share of mu^2, where all shares add up to one."""
+        return replace(self, noise_multiplier=self.noise_multiplier / math.sqrt(share))
+
     @property
     def noise(self) -> np.random.Generator:
         """The generator of the noise."""
@@ -109,6 +113,19 @@ class Release:
         sd = self.noise_multiplier * (2 * bound) if self.noise_multiplier else 0.0
         noisy = self._record(name, 2 * bound, sd, (bound,))
         return total + symmetric_noise(len(total), sd, self.noise) if noisy else total
+
+    def semidefinite(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
+        """Gaussian mechanism for a symmetric sum over users, each of which adds a positive semidefinite matrix of Frobenius norm at most `bound`.
+
+        Replacing a user moves the sum by at most sqrt(2) * bound: <A, A'> >= 0 for such matrices, so ||A - A'||^2 <= ||A||^2 + ||A'||^2. The
+        noise is isotropic in Frobenius norm: sd on the diagonal, sd / sqrt(2) beside it, as of (N + N^T) / 2.
+        """
+        sensitivity = math.sqrt(2) * bound
+        sd = sensitivity * self.noise_multiplier if self.noise_multiplier else 0.0
+        if not self._record(name, sensitivity, sd, (bound,)):
+            return total
+        noise = self.noise.normal(0.0, sd, total.shape)
+        return total + (noise + noise.T) / 2
 
     def moments(
         self, name: str, second: np.ndarray, first: np.ndarray, *, bounds: tuple[float, float], joint: float

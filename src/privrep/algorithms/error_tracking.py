@@ -1,0 +1,56 @@
+"""What a server knows of the error of its subspace and of the label noise, from released numbers alone: an extended Kalman filter.
+
+The state is (log e^2, log s^2), see `privrep.laws.unit_steps`. What is measured is the logarithm of the residual d k e^2 + s^2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.laws.unit_steps import CONTRACTION, SMALLEST, Sizes
+
+MODEL_SD = 0.1
+"""Standard deviation of what the model of the residual leaves out."""
+STEP_SD = 0.2
+"""Standard deviation of what the model of a round's contraction leaves out, in log e^2."""
+GUESS_SD = (1.0, 2.0)
+"""Standard deviations of the first guesses of log e^2 and log s^2: a noise level that is off by 3 moves the second by 2.2."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Mean (2,) and covariance (2, 2) of (log e^2, log s^2)."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    @classmethod
+    def guessed(cls, error2: float, noise2: float) -> Knowledge:
+        """Before anything is measured."""
+        return cls(np.log([error2, noise2]), np.diag(np.square(GUESS_SD)))
+
+    @property
+    def error2(self) -> float:
+        """e^2."""
+        return max(math.exp(self.mean[0]), SMALLEST)
+
+    @property
+    def noise2(self) -> float:
+        """s^2."""
+        return math.exp(self.mean[1])
+
+    def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> Knowledge:
+        """After a measurement of the log residual, `log_ratio` above what is expected, with noise of the given sd."""
+        part = sizes.dim * sizes.rank * self.error2 / sizes.residual(self.error2, self.noise2)
+        slope = np.array([part, 1 - part])
+        across = self.covariance @ slope
+        weight = across / (slope @ across + sd**2 + MODEL_SD**2)
+        return Knowledge(self.mean + weight * log_ratio, self.covariance - np.outer(weight, across))
+
+    def stepped(self, eta: float) -> Knowledge:
+        """After a round of gain eta."""
+        drift = np.array([math.log(1 - CONTRACTION * eta), 0.0])
+        return Knowledge(self.mean + drift, self.covariance + np.diag([STEP_SD**2, 0.0]))

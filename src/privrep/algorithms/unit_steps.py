@@ -1,0 +1,245 @@
+"""Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is publicly known.
+
+    h, s        public guesses of a head's root mean square coordinate and of the label noise
+    h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )     labels <- y / h
+    theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
+    B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
+    for t = 1..T:                                                                            residual = d k e^2 + s^2
+        w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;   g_i <- (I - B B^T) X_i^T r_i
+        z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation, clipped to +-2, + noise
+        (e^2, s^2) <- Kalman update by z
+        R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n kappa(e^2, s^2)
+        eta     <- e^2 / (e^2 + variance of the noise in R)
+        H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
+        B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.97 eta) e^2
+    each user: ridge heads in B H^1/2, on all samples
+
+Every user adds at most one unit to each sum whatever its data, so that no clip and no scale enters the privacy. All samples serve all
+steps: if features are symmetric about the subspace, U* is a fixed point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import digamma
+
+from privrep.algorithms.error_tracking import Knowledge
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, UserData
+from privrep.data.subspace import orthonormalise
+from privrep.laws.unit_steps import METRICS, SCALARS, SCALE, SMALLEST, STEPS, Sizes, schedule
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+
+SCALE_WIDTH, RESIDUAL_WIDTH = 4.6, 2.0
+"""Clips of a user's log scale and log residual about what is expected: factors of 10 in length, and of e."""
+LEAST_NOISE = 1e-3
+"""The label noise is taken to be at least this share of the heads' scale."""
+FLOOR = 1.5
+"""Eigenvalues of H are raised to this many standard deviations of its noise."""
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Rows over their lengths, in float64: of norm at most 1, and 0 where a length is no number, or too small for its square to be exact."""
+    rows = rows.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True) * (1 + 1e-12)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=np.isfinite(lengths) & (lengths > 1e-100))
+
+
+def log_chi(freedom: np.ndarray) -> np.ndarray:
+    """E log(chi^2 / f) for f degrees of freedom."""
+    return digamma(freedom / 2) + np.log(2 / freedom)
+
+
+def log_scales(block: Block, expected: float, clip: float) -> float:
+    """Sum over users of log(|y|^2 / m) less its expectation, clipped; a user without samples or labels adds 0."""
+    counts = block.counts
+    power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
+    sound = (counts > 0) & (power > 0)
+    counts = np.where(sound, counts, 1)
+    logs = np.log(np.where(sound, power, 1.0) / counts) - log_chi(counts) - expected
+    return float(np.clip(np.where(sound, logs, 0.0), -clip, clip).sum())
+
+
+def start_moments(block: Block, penalty: float) -> np.ndarray:
+    """sum_i theta_i theta_i^T / |theta_i|^2, (d, d): positive semidefinite, and of norm at most 1 for each user."""
+    features, labels = block.features.transpose(1, 0, 2), block.labels.T[:, :, None]
+    by_kernel = len(block.labels) <= features.shape[2]
+    gram = features @ features.transpose(0, 2, 1) if by_kernel else features.transpose(0, 2, 1) @ features
+    # A part of each user's own trace keeps its system regular whatever its data: one that is not would stop them all.
+    own = penalty + 1e-6 * np.trace(gram, axis1=1, axis2=2, dtype=np.float64)
+    system = gram + own[:, None, None] * np.eye(gram.shape[1])
+    right = labels if by_kernel else features.transpose(0, 2, 1) @ labels
+    solved = np.linalg.solve(system, right.astype(np.float64)).astype(np.float32)
+    directions = unit((features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0])
+    return directions.T @ directions
+
+
+@dataclass(frozen=True)
+class RoundSums:
+    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h."""
+
+    basis: np.ndarray
+    frame: np.ndarray
+    residual: float
+    scale: float
+
+    def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray, float]:
+        """Sums over the users of a block: (d, k) steps, (k, k) second moments of heads, and log residuals over expectation."""
+        labels = block.labels / np.float32(self.scale)
+        seen = projected(block.features, self.frame)
+        gram = np.einsum("iqb,jqb->ijb", seen, seen)
+        right = np.einsum("iqb,qb->ib", seen, labels, dtype=np.float64)
+        rank = len(right)
+        plain = labels - np.einsum("iqb,ib->qb", seen, solve_positive_definite(gram, right))
+        heads = solve_positive_definite(gram + self.residual * np.eye(rank)[:, :, None], right)
+        left = labels - np.einsum("iqb,ib->qb", seen, heads)
+        gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
+        gradients -= (gradients @ self.basis) @ self.basis.T
+        turned = unit(heads.T)
+        return unit(gradients).T @ turned, turned.T @ turned, self.log_residuals(plain, block.counts - rank)
+
+    def log_residuals(self, plain: np.ndarray, freedom: np.ndarray) -> float:
+        """Sum over users of the log residual variance less its expectation, clipped; a user without degrees of freedom adds 0."""
+        power = np.einsum("qb,qb->b", plain, plain)
+        sound = (freedom > 0) & (power > 0) & np.isfinite(power)
+        freedom = np.where(sound, freedom, 1)
+        logs = np.log(np.where(sound, power, 1.0) / freedom / self.residual) - log_chi(freedom)
+        return float(np.clip(np.where(sound, logs, 0.0), -RESIDUAL_WIDTH, RESIDUAL_WIDTH).sum())
+
+
+@dataclass
+class HeadMoments:
+    """H: second moments of the heads in the coordinates of a subspace, trace k, from the releases so far.
+
+    Each is that of w/|w| in the coordinates of B H^1/2, as Tyler's estimate of a shape is made, mapped back to R^d, so that it outlives
+    its B; they are averaged with the precision of their noise.
+    """
+
+    users: int
+    dim: int
+    rank: int
+
+    def __post_init__(self):
+        self._sum, self._precision = np.zeros((self.dim, self.dim)), 0.0
+
+    def add(self, frame: np.ndarray, moments: np.ndarray, mu2: float) -> None:
+        """A released sum (k, k) in the coordinates of `frame` (d, k), at this mu^2."""
+        self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
+        self._precision += mu2
+
+    def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """H^1/2 and H^-1/2 in the coordinates of a basis (d, k).
+
+        What differs from I is shrunk by the part of its square that noise is expected to have (James and Stein), and eigenvalues that noise
+        could have made are raised: heads of one scale are left alone.
+        """
+        noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
+        found = basis.T @ self._sum @ basis / self._precision
+        found += (1 - np.trace(found) / self.rank) * np.eye(self.rank)
+        differs = found - np.eye(self.rank)
+        noise = noise_sd**2 * self.rank * (self.rank + 1) / 2
+        kept = max(0.0, 1 - noise / max((differs**2).sum(), noise, SMALLEST))
+        values, vectors = np.linalg.eigh(np.eye(self.rank) + kept * differs)
+        values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
+        roots = np.sqrt(values * (self.rank / values.sum()))
+        return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
+
+
+@dataclass(frozen=True)
+class UnitSteps:
+    """The method. rank : k. head_scale, noise : public guesses of h and s, in units of the labels."""
+
+    rank: int
+    head_scale: float
+    noise: float
+
+    cost = GAUSSIAN_COST
+    """All releases together, since their shares of mu^2 add up to one."""
+    theorem = None
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        sizes = Sizes(users.problem.users, users.problem.samples, users.problem.dim, self.rank)
+        n, d, k = sizes.users, sizes.dim, sizes.rank
+        mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
+        scale = self.learned_scale(users, release)
+        noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
+        plan = schedule(sizes, math.sqrt(1 - SCALE) * mu, noise2)
+        shares = (1 - SCALE) * plan.rounds
+
+        moments = total(users, lambda block: start_moments(block, noise2 * d / k), name=("unit_start", noise2 * d / k))
+        noisy = release.start().share((1 - SCALE) * plan.start).semidefinite("unit_start", moments, bound=1.0)
+        basis = np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
+        yield Iterate(basis)
+
+        known = Knowledge.guessed(plan.path[0], noise2)
+        heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
+        for share in shares:
+            frame = basis @ root
+            sums = RoundSums(basis, frame, sizes.residual(known.error2, known.noise2), scale)
+            step, second, logs = total(users, sums)
+            # A log residual lies in [-2, 2], so replacing a user moves the sum by at most 4.
+            logs = release.share(SCALARS * share).vector("unit_residual", logs, bound=RESIDUAL_WIDTH)
+            known = known.measured(sizes, logs / n, 2 * RESIDUAL_WIDTH / (n * mu * math.sqrt(SCALARS * share)))
+            second = release.share(METRICS * share).semidefinite("unit_heads", second, bound=1.0)
+            heads.add(frame, second, METRICS * share * mu**2 if mu < math.inf else share)
+            step = release.share(STEPS * share).vector("unit_step", step, bound=1.0)
+            kappa = sizes.gain(known.error2, known.noise2)
+            noise_of_step = sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2)
+            eta = known.error2 / (known.error2 + noise_of_step)
+            basis = orthonormalise(basis + eta * step @ inverse / (n * kappa))
+            known = known.stepped(eta)
+            root, inverse = heads.within(basis)
+            frame, residual = basis @ root, sizes.residual(known.error2, known.noise2)
+            log = {"rounds": len(shares), "start_share": plan.start, "learned_scale": scale}
+            log |= {"expected_distF": math.sqrt(d * k * known.error2), "learned_noise": scale * math.sqrt(known.noise2)}
+            yield Iterate(basis, LowRank(frame, RidgeHeads(frame, residual)), log)
+
+    def learned_scale(self, users: UserData, release: Release) -> float:
+        """h, from the released mean log power of the labels. Heads are taken midway between those of one length and Gaussian ones."""
+        n, guess = users.problem.users, self.rank * self.head_scale**2 + self.noise**2
+        logs = total(users, lambda block: log_scales(block, math.log(guess), SCALE_WIDTH))
+        # A log scale lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
+        logs = release.share(SCALE).vector("unit_scale", logs, bound=SCALE_WIDTH) / n
+        power = guess * math.exp(logs - log_chi(np.asarray(self.rank)) / 2)
+        return math.sqrt(max(power - self.noise**2, 0.1 * power) / self.rank)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of unit steps.
+
+    Parameters
+    ----------
+    scale_guess, noise_guess : public guesses, over the true root mean square coordinate of a head and the true label noise.
+    """
+
+    scale_guess: float = 1.0
+    noise_guess: float = 1.0
+    scores = ()
+    columns: ClassVar = {
+        "scale_guess": "public guess of the scale of the heads, over the true one",
+        "noise_guess": "public guess of the label noise, over the true one",
+        "rounds": "rounds of the server",
+        "start_share": "share of the privacy cost that the start takes",
+        "learned_scale": "released root mean square coordinate of a head",
+        "learned_noise": "label noise as the server knows it at the end",
+        "expected_distF": "distF as the server knows it at the end",
+    }
+
+    def __post_init__(self):
+        for name in ("scale_guess", "noise_guess"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be positive and finite")
+
+    def build(self, problem: Problem) -> UnitSteps:
+        """The method for a problem."""
+        scale = math.sqrt((problem.head_scales**2).mean())
+        return UnitSteps(problem.rank, self.scale_guess * scale, self.noise_guess * problem.label_noise_sd)

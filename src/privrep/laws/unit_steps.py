@@ -1,0 +1,118 @@
+"""What is known beforehand of the error of unit steps (`privrep.algorithms.unit_steps`): gain, start, schedule, error after each round.
+
+Lengths are in units of a head's root mean square coordinate. e^2 is the mean square of an entry of the error (I - P) U*, so that
+distF^2 = d k e^2; s^2 is the variance of the label noise; what a user's head leaves of a label has variance d k e^2 + s^2, the residual.
+Derivations stand in the chapter on unit steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+SCALE = 0.005
+"""Share of the whole mu^2 for the scale of the heads."""
+STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
+"""Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
+ROUNDS = (20, 40, 80)
+GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
+"""Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""
+WORTH = 0.97
+"""More rounds are taken where the expected risk falls below this share of that of fewer."""
+CONTRACTION = 0.97
+"""A round of gain eta leaves 1 - 0.97 eta of the error: a margin for what the gain leaves out."""
+SMALLEST = 1e-30
+"""Errors are not followed below this."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """n, m, d, k."""
+
+    users: int
+    samples: int
+    dim: int
+    rank: int
+
+    @property
+    def freedom(self) -> int:
+        """m - k, what a head leaves of a user's samples, and at least 1."""
+        return max(self.samples - self.rank, 1)
+
+    def residual(self, error2: float, noise2: float) -> float:
+        """d k e^2 + s^2."""
+        return self.dim * self.rank * error2 + noise2
+
+    def gain(self, error2: float, noise2: float) -> float:
+        """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*.
+
+        g = (I - P) X^T r has m - k degrees of freedom and holds (m - k) times the error at the user's head v; its mean square length is
+        (m - k) (d s^2 + (d + m - k + 1) d k e^2), that of a Wishart matrix times a vector. A head w strays from v by the residual over
+        m - k - 1 in each coordinate, which turns w/|w| away from v/|v|; |v|^2 is k.
+        """
+        d, k, left = self.dim, self.rank, self.freedom
+        length2 = left * (d * noise2 + (d + left + 1) * d * k * error2)
+        strayed = self.residual(error2, noise2) / max(left - 1, 1)
+        return left / math.sqrt(k * length2 * (1 + strayed))
+
+    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
+        """Variance of an entry of the released mean over kappa: a sum of sensitivity 2."""
+        return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
+
+    def start_signal(self, mu: float, noise2: float) -> float:
+        """n q mu / (k sqrt(d)), q = min(m, d)/d k/(k + s^2): signal over noise of the start if it had all of mu."""
+        d, k = self.dim, self.rank
+        return self.users * min(self.samples, d) / d / (k + noise2) * mu / math.sqrt(d)
+
+    def start_share(self, mu: float, noise2: float) -> float:
+        """Share of mu^2 for the start: what brings its signal to twice the noise, between a tenth and two fifths."""
+        return min(max((2 / self.start_signal(mu, noise2)) ** 2, 0.1), 0.4)
+
+    def start_error2(self, mu: float, noise2: float) -> float:
+        """e^2 after a start with this mu; at most that of a subspace at random."""
+        return max(min(1.0, 1.3 / self.start_signal(mu, noise2) ** 2) * 0.95 / self.dim, SMALLEST)
+
+    def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
+        """e^2 before and after rounds whose steps have the given mu."""
+        path = [error2]
+        for mu in mus:
+            eta = path[-1] / (path[-1] + self.step_noise2(mu, path[-1], noise2))
+            path.append(max(path[-1] * (1 - CONTRACTION * eta), SMALLEST))
+        return path
+
+    def risk(self, error2: float, noise2: float) -> float:
+        """Mean excess risk with heads by least squares on all samples: (d k e^2 (m - 1) + k s^2) / (m - k - 1)."""
+        error = self.dim * self.rank * error2
+        return (error * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Shares of mu^2 for the start and for each round, and e^2 expected after them."""
+
+    start: float
+    rounds: np.ndarray
+    path: list[float]
+
+
+def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
+    """The division of mu^2 that is expected to leave the least error; the fewest rounds that come near it (`WORTH`)."""
+    start = sizes.start_share(mu, noise2)
+    error2 = sizes.start_error2(math.sqrt(start) * mu, noise2)
+
+    def divided(rounds: int, growth: float) -> Schedule:
+        shares = growth ** np.arange(rounds)
+        shares *= (1 - start) / shares.sum()
+        return Schedule(start, shares, sizes.path(error2, noise2, np.sqrt(STEPS * shares) * mu))
+
+    def risk(found: Schedule) -> float:
+        return sizes.risk(found.path[-1], noise2)
+
+    best = None
+    for rounds in ROUNDS:
+        found = min((divided(rounds, growth) for growth in GROWTHS), key=risk)
+        if best is None or risk(found) < WORTH * risk(best):
+            best = found
+    return best

@@ -1,0 +1,236 @@
+"""Private FedRep, against a slow version of its public code, and its privacy from the outside."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import door, fake_users, fixed_noise, gather, make_task
+
+from privrep.algorithms.private_fedrep import Options
+from privrep.data.problem import Problem, Users
+from privrep.data.risk import personalised_risk
+from privrep.data.subspace import dist2, planted_subspace
+from privrep.instruments.fitting import fit
+from privrep.privacy.accounting import Budget, gdp_mu
+from privrep.privacy.mechanisms import Release
+
+PROBLEM = Problem(60, 12, 7, 2, label_noise_sd=0.2, head_law="sphere")
+DELTA = 1e-6
+
+
+def slow_fedrep(features, labels, basis, *, rounds, clip, step, noise=None, wrong=""):
+    """The loop of the public code for heads of norm 1: the whole mean squared error, its clip and step, noise on the mean.
+
+    Parameters
+    ----------
+    features : (m, n, d). labels : (m, n). noise : of each round, (T, d, k). wrong : a fault, which the comparison must notice.
+    """
+    m, n, _ = features.shape
+    for t in range(rounds):
+        mean = np.zeros(basis.shape)
+        for i in range(n):
+            x, y = features[:, i], labels[:, i]
+            head = np.linalg.pinv(x @ basis) @ y
+            gradient = 2 * x.T @ np.outer(x @ basis @ head - y, head) / m
+            if wrong == "half the loss":
+                gradient /= 2
+            if wrong == "by sample":
+                parts = [2 * np.outer(x[j], head) * (x[j] @ basis @ head - y[j]) for j in range(m)]
+                gradient = sum(part * min(1, clip / np.linalg.norm(part)) for part in parts) / m
+            elif wrong != "no clip":
+                gradient *= min(1, clip / np.linalg.norm(gradient))
+            mean += gradient / n
+        if noise is not None:
+            mean += noise[t]
+        basis = np.linalg.qr(basis - step * mean)[0]
+    return basis
+
+
+@pytest.mark.parametrize("wrong", ["", "half the loss", "by sample", "no clip"])
+@pytest.mark.parametrize("multiplier", [0.0, 0.5])
+def test_a_run_is_that_of_the_public_code(wrong, multiplier):
+    """Clip 10 and step 2.5 on unit heads are clip 10 k / 2 and step 2.5 here, at d = 50 and k = 2 the defaults; clips that bite, too."""
+    k, their_clip = PROBLEM.rank, 0.8
+    options = Options(init="planted", clip_scale="absolute", clip=their_clip * k / 2, start_sine=0.7, final_samples=5)
+    task = make_task(Users(PROBLEM), fixed_noise(multiplier))
+    features, labels, _ = gather(task.users)
+    start = planted_subspace(task.users.truth.basis, 0.7, task.stream("init"))
+    draws, noise = task.stream("noise"), None
+    if multiplier:
+        sd = 2 * their_clip * multiplier / PROBLEM.users
+        noise = [draws.normal(0, sd, start.shape) for _ in range(5)]
+    hyper = {"rounds": 5, "clip": their_clip, "step": 2.5, "noise": noise, "wrong": wrong}
+    # Heads of norm 1: labels over sqrt(k). The code's rounds have training samples, the last heads others.
+    slow = slow_fedrep(features[:7], labels[:7] / math.sqrt(k), start, **hyper)
+    found = dist2(fit(options, task).subspace, slow)
+    assert found > 1e-3 if wrong else found < 2e-6
+
+
+def test_the_defaults_are_those_of_the_public_code():
+    """Clip 10 k / 2 at d = 50 and k = 2, step 2.5, T = 5, the same samples for head and gradient."""
+    method = Options(init="random", final_samples=5).build(Problem(9, 10, 50, 2, head_law="sphere"))
+    assert (method.server.clip, method.step, method.server.rounds) == (pytest.approx(10, rel=1e-12), 2.5, 5)
+    assert (method.sample_use, method.batch_samples) == ("same", 5)
+    unequal = Problem(9, 10, 50, 2, head_law="aniso", head_condition=3.0)
+    assert Options(init="random").build(unequal).step == pytest.approx(2.5 / 9)
+
+
+@pytest.mark.parametrize("sample_use", ["same", "reuse", "fresh"])
+def test_the_subspace_is_recovered_without_noise(sample_use):
+    """From a spectral start, which is further away than the end; without label noise the heads are the true ones, too."""
+    problem = Problem(600, 40, 8, 2, head_law="sphere")
+    options = Options(sample_use=sample_use, rounds=5, step=1.0, clip=50.0)
+    users = Users(problem)
+    start, *_, last = options.build(problem).fit(users, door_with_samples(users))
+    truth = users.truth.basis
+    assert dist2(last.subspace, truth) < 0.02 < 0.05 < dist2(start.subspace, truth)
+    longer = fit(replace(options, rounds=12, sample_use="same"), make_task(users, fixed_noise()))
+    assert dist2(longer.subspace, truth) < 1e-4
+    assert longer.excess_risk < 1e-6
+    assert longer.log["zeta"] == pytest.approx(50 * math.sqrt(8) * 2**1.5)
+    away = fit(replace(options, rounds=12, sample_use="same", step=1e-3), make_task(users, fixed_noise()))
+    assert dist2(away.subspace, truth) > 0.05
+
+
+def door_with_samples(users):
+    release = door(users)
+    return replace(release, streams={**release.streams, "samples": np.random.default_rng(1)})
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("init", ["spectral", "random", "planted"])
+def test_the_ledger_has_the_budget(init, share):
+    """mu of all releases is that of the budget; a spectral start takes its share, and is one release more."""
+    task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
+    fit(Options(init=init, init_share=share, rounds=4), task)
+    entries = task.ledger.entries
+    assert task.ledger.mu == pytest.approx(gdp_mu(2.0, DELTA), rel=1e-9)
+    first = ["spectral_init"] if init == "spectral" else []
+    assert [entry.name for entry in entries] == first + ["gradient"] * 4
+    assert all((entry.start, entry.stop) == (0, 60) for entry in entries)
+    if first:
+        assert entries[0].mu ** 2 / task.ledger.mu**2 == pytest.approx(share, rel=1e-9)
+    with pytest.raises(ValueError, match="stands in no paper"):
+        fit(Options(init=init), make_task(Users(PROBLEM), Budget(2.0, DELTA, "paper")))
+
+
+@pytest.fixture
+def first_sum(monkeypatch):
+    """What the first round sums and the bound that it states, for given data; clip c, from one random start, which comes, too."""
+
+    def found(features, labels, clip):
+        seen = []
+
+        def spy(self, name, total, *, bound, rate=1.0):
+            seen.append((total, bound))
+            return total
+
+        monkeypatch.setattr(Release, "vector", spy)
+        users = replace(fake_users(features, labels, np.ones((PROBLEM.users, 2))), problem=PROBLEM)
+        method = Options(init="random", rounds=1, clip_scale="absolute", clip=clip).build(PROBLEM)
+        start, _ = method.fit(users, replace(door(users), streams={"init": np.random.default_rng(3)}))
+        ((total, bound),) = seen
+        return total, bound, start.subspace
+
+    return found
+
+
+@pytest.mark.parametrize("clip", [0.3, 2.0])
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e-3, -1e6])
+def test_the_clip_bounds_the_share_of_a_user(clip, scale, first_sum):
+    """All samples of a user replaced, also by huge ones, move the sum by at most twice the bound that the release states."""
+    features, labels, _ = gather(Users(PROBLEM))
+    others, own = features.copy(), labels.copy()
+    others[:, 0] = np.random.default_rng(5).standard_normal((12, 7))
+    own[:, 0] *= scale
+    (before, bound, _), (after, _, _) = first_sum(features, labels, clip), first_sum(others, own, clip)
+    assert bound == clip
+    assert 0 < np.linalg.norm(after - before) <= 2 * bound * (1 + 1e-9)
+    if abs(scale) > 1:  # without the clip it would be more
+        assert np.linalg.norm(first_sum(others, own, math.inf)[0] - first_sum(features, labels, math.inf)[0]) > 100
+
+
+def test_the_bound_is_attained(first_sum):
+    """A user whose features change sides outside the current subspace keeps the head and turns the gradient round: 2 c, and no less."""
+    features, labels, _ = gather(Users(PROBLEM))
+    before, _, basis = first_sum(features, labels, 1e-3)
+    turned = features.copy()
+    turned[:, 0] = features[:, 0] @ (2 * basis @ basis.T - np.eye(7))
+    # In the subspace a gradient on the head's own samples is 0, so that all of it is turned.
+    assert np.linalg.norm(first_sum(turned, labels, 1e-3)[0] - before) == pytest.approx(2e-3, rel=1e-3)
+
+
+def test_the_noise_is_that_of_the_clip():
+    """sd 2 c Delta on the sum: the bound that the ledger states is the one that is clipped at."""
+    task = make_task(Users(PROBLEM), fixed_noise(0.7))
+    outcome = fit(Options(init="random", clip_scale="absolute", clip=1.5), task)
+    assert outcome.log["zeta"] == 1.5
+    for entry in task.ledger.entries:
+        assert (entry.sensitivity, entry.noise_sd) == (pytest.approx(3.0), pytest.approx(3.0 * 0.7))
+
+
+@pytest.mark.parametrize(("use", "count"), [("same", 8), ("same", 7), ("reuse", 8), ("fresh", 8)])
+def test_samples_of_the_rounds_and_of_the_heads(use, count):
+    """The last `final_samples` labels do not move the subspace, the others do; an odd number of them has pairs, too."""
+    users = Users(PROBLEM)
+    features, labels, heads = gather(users)
+    options = Options(rounds=2, sample_use=use, final_samples=PROBLEM.samples - count, step=0.5)
+
+    def fitted(changed):
+        others = replace(fake_users(features, changed, heads, truth=users.truth), problem=PROBLEM)
+        outcome = fit(options, make_task(others, fixed_noise(1e-3)))
+        return outcome.subspace.tobytes(), outcome.excess_risk
+
+    before = fitted(labels)
+    for i in range(PROBLEM.samples):
+        changed = labels.copy()
+        changed[i] *= 1.5
+        after = fitted(changed)
+        assert (after[0] != before[0]) == (i < count), i
+        assert after[1] != before[1]
+
+
+@pytest.mark.parametrize(("kept", "final"), [(0, slice(0, 12)), (4, slice(8, 12))])
+def test_the_last_heads_have_samples_of_their_own(kept, final):
+    """All of them, where none is kept for the end."""
+    users = Users(PROBLEM)
+    outcome = fit(Options(final_samples=kept), make_task(users, fixed_noise(0.1)))
+    assert outcome.excess_risk == pytest.approx(personalised_risk(users, outcome.subspace, final), rel=1e-12)
+    assert outcome.excess_risk != pytest.approx(personalised_risk(users, outcome.subspace, slice(0, 8)), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounds": 0}, r"^rounds is 0"),
+        ({"clip": -1.0}, r"^clip is -1\.0; it must be positive"),
+        ({"clip_scale": "data"}, r"^clip_scale is 'data'; it must be one of absolute, practical, prescribed"),
+        ({"step": math.inf}, r"^step is inf; it must be positive and finite"),
+        ({"sample_use": "once"}, r"^sample_use is 'once'; it must be one of same, fresh, reuse"),
+        ({"batch_samples": 0}, r"^batch_samples is 0"),
+        ({"final_samples": -1}, r"^final_samples is -1"),
+        ({"init": "power_method"}, r"^init is 'power_method'; it must be one of planted, random, spectral"),
+        ({"start_sine": 1.0}, r"^start_sine is 1\.0"),
+        ({"init_label_clip": 0.0}, r"^init_label_clip is 0\.0"),
+        ({"init_share": 1.0}, r"^init_share is 1\.0"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        Options(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_samples": 2}, r"^batch_samples is 2; sample_use 'same' needs at least 3"),
+        ({"sample_use": "fresh", "rounds": 4}, r"^batch_samples is 1; sample_use 'fresh' needs at least 2"),
+        ({"sample_use": "reuse", "batch_samples": 7}, r"^samples is 12; .* needs at least 14"),
+        ({"batch_samples": 9, "final_samples": 4}, r"^samples is 8; .* needs at least 9"),
+        ({"final_samples": 1}, r"^final_samples is 1; it must be at least the rank, 2"),
+    ],
+)
+def test_options_that_do_not_fit_the_problem_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        Options(**options).build(PROBLEM)
