@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data.heads import fit_heads, solve_positive_definite
+from privrep.data.heads import FittedHeads, RidgeHeads, fit_heads, solve_positive_definite
+from privrep.data.problem import Block
 from privrep.data.subspace import random_subspace
 
 seeds = st.integers(0, 2**32 - 1)
@@ -94,3 +95,40 @@ def test_too_few_samples_are_refused(rng):
     """Fewer samples than the rank have no unique solution."""
     with pytest.raises(ValueError, match=r"^samples for the head is 2; it must be at least the rank, 3"):
         fit_heads(np.zeros((2, 4, 5), np.float32), np.zeros((2, 4), np.float32), random_subspace(5, 3, rng))
+
+
+@given(st.integers(1, 4), st.integers(0, 6), st.integers(1, 8), st.floats(1e-2, 1e2), seeds)
+def test_ridge_heads_are_the_closed_form(rank, extra_dim, samples, penalty, seed):
+    """(Z^T Z + penalty I)^-1 Z^T y of each user in any frame, not an orthonormal one alone, for m < k too; twice the penalty is rejected."""
+    rng = np.random.default_rng(seed)
+    dim = rank + extra_dim
+    features = rng.standard_normal((samples, 5, dim)).astype(np.float32)
+    labels = rng.standard_normal((samples, 5)).astype(np.float32)
+    frame = rng.standard_normal((dim, rank))
+    heads = RidgeHeads(frame, penalty)(Block(0, features, labels))
+    assert heads.shape == (5, rank)
+    moved = []
+    for j in range(5):
+        design, right = features[:, j].astype(np.float64) @ frame, labels[:, j].astype(np.float64)
+        expected, wrong = (
+            np.linalg.solve(design.T @ design + one * np.eye(rank), design.T @ right) for one in (penalty, 2 * penalty)
+        )
+        tolerance = 3e-6 * (1 + np.linalg.norm(design) ** 2 / penalty) * (np.linalg.norm(expected) + 0.1)
+        np.testing.assert_allclose(heads[j], expected, rtol=0, atol=tolerance)
+        moved.append(np.linalg.norm(heads[j] - wrong) > 0.5 * np.linalg.norm(expected - wrong))
+    if penalty >= 1:
+        assert all(moved)
+
+
+def test_ridge_heads_without_a_penalty_are_fitted_heads(rng):
+    """To the last bit, on all samples; a penalty shortens every head, and then fewer samples than the rank will do."""
+    block = Block(0, *(rng.standard_normal(shape).astype(np.float32) for shape in ((7, 30, 5), (7, 30))))
+    basis = random_subspace(5, 3, rng)
+    fitted = FittedHeads(basis, slice(0, 7))(block)
+    np.testing.assert_array_equal(RidgeHeads(basis, 0.0)(block), fitted)
+    shorter = RidgeHeads(basis, 0.5)(block)
+    assert (np.linalg.norm(shorter, axis=1) < np.linalg.norm(fitted, axis=1)).all()
+    few = Block(0, block.features[:2], block.labels[:2])
+    assert np.isfinite(RidgeHeads(basis, 0.5)(few)).all()
+    with pytest.raises(ValueError, match=r"^samples for the head is 2"):
+        RidgeHeads(basis, 0.0)(few)

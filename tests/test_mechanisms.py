@@ -37,6 +37,11 @@ def symmetric(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER)
     return opened(rng, ledger, multiplier).symmetric("s", value, bound=bound)
 
 
+def semidefinite(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
+    value = np.zeros((5, 5)) if value is None else value
+    return opened(rng, ledger, multiplier).semidefinite("p", value, bound=bound)
+
+
 def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED):
     second, first = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
     return opened(rng, ledger, multiplier).moments("m", second, first, bounds=bounds, joint=joint)
@@ -75,6 +80,75 @@ def test_release_symmetric_noise(rng):
     value = np.full((5, 5), 7.0)
     noise = np.stack([symmetric(rng, value=value) - value for _ in range(DRAWS)])
     check_symmetric_noise(noise, MULTIPLIER * 2 * 0.4)
+
+
+def test_release_semidefinite_noise(rng):
+    """sqrt(2) * bound * Delta on the diagonal and 1/sqrt(2) of it beside; symmetric and independent. The sd of `symmetric` is rejected."""
+    value, sd = np.full((5, 5), 7.0), MULTIPLIER * 2**0.5 * 0.4
+    noise = np.stack([semidefinite(rng, value=value) - value for _ in range(DRAWS)])
+    np.testing.assert_array_equal(noise, noise.transpose(0, 2, 1))
+    diagonal, above = triangles(noise)
+    check_sd(diagonal, sd)
+    check_sd(above, sd / 2**0.5)
+    assert not sd_matches(diagonal, MULTIPLIER * 2 * 0.4)
+    assert not sd_matches(above, sd)
+    assert uncorrelated(above[:, 0], above[:, 1])
+    assert uncorrelated(diagonal[:, 0], diagonal[:, 1])
+    assert uncorrelated(diagonal[:, 0], above[:, 0])
+    assert uncorrelated(noise[:-1], noise[1:])
+
+
+def test_semidefinite_noise_is_isotropic(rng):
+    """In every direction of symmetric matrices of Frobenius norm 1 the noise has the sd of the ledger, so that differences count by that norm."""
+    ledger = Ledger()
+    noise = np.stack([semidefinite(rng, ledger) for _ in range(4 * DRAWS)])
+    for _ in range(5):
+        direction = rng.standard_normal((5, 5))
+        direction += direction.T
+        direction /= np.linalg.norm(direction)
+        check_sd((noise * direction).sum(axis=(1, 2)), ledger.entries[0].noise_sd)
+
+
+def test_semidefinite_sums_move_by_root_two(rng):
+    """Positive semidefinite matrices of norm 1 differ by sqrt(2) at most, attained by orthogonal ones; others, by 2, are not such matrices."""
+    found = []
+    for _ in range(300):
+        rank = rng.integers(1, 4)
+        pair = [factor @ factor.T for factor in rng.standard_normal((2, 4, rank))]
+        found.append(np.linalg.norm(np.subtract(*[one / np.linalg.norm(one) for one in pair])))
+    sensitivity, ledger = 2**0.5, Ledger()
+    semidefinite(rng, ledger, bound=1.0)
+    assert ledger.entries[0].sensitivity == pytest.approx(sensitivity, rel=1e-14)
+    assert 0.9 * sensitivity < max(found) <= sensitivity * (1 + 1e-12)
+    assert np.linalg.norm(np.diag([1.0, 0]) - np.diag([0, 1.0])) == pytest.approx(sensitivity, rel=1e-14)
+
+
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40), st.floats(1e-3, 1e3))
+def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
+    """mu of all is that of one release at the whole multiplier, whatever the mechanisms; shares that add to two cost sqrt(2) times as much."""
+    shares = np.array(shares) / sum(shares)
+    for times in (1, 2):
+        ledger, rng = Ledger(), np.random.default_rng(0)
+        for number, share in enumerate(times * shares):
+            part = opened(rng, ledger, multiplier).share(share)
+            if number % 3 == 0:
+                part.vector("v", np.zeros(2), bound=0.3)
+            elif number % 3 == 1:
+                part.semidefinite("p", np.zeros((2, 2)), bound=7.0)
+            else:
+                part.symmetric("s", np.zeros((2, 2)), bound=2.0)
+        assert ledger.mu == pytest.approx(times**0.5 / multiplier, rel=1e-9)
+
+
+def test_a_share_of_no_noise_is_no_noise(rng):
+    """The door keeps users, stream and ledger; multiplier 0 stays 0, and a part of the noise comes with a part of the share."""
+    whole = opened(rng, Ledger(), 0.0)
+    assert whole.share(0.2).noise_multiplier == 0
+    part = opened(rng, Ledger(), 0.9).share(0.25)
+    assert part.noise_multiplier == pytest.approx(1.8, rel=1e-14)
+    assert part.share(0.25).noise_multiplier == pytest.approx(3.6, rel=1e-14)
+    assert (part.users, part.role) == (range(3, 9), "noise")
+    assert part.start().role == "init_noise"
 
 
 def test_release_vector_noise(rng):
@@ -132,6 +206,7 @@ def test_noise_of_a_and_b_from_one_stream_is_noticed():
     [
         (vector, GaussianRelease("v", 0.8, 0.8 * MULTIPLIER, 3, 9)),
         (symmetric, GaussianRelease("s", 0.8, 0.8 * MULTIPLIER, 3, 9)),
+        (semidefinite, GaussianRelease("p", 0.4 * 2**0.5, 0.4 * 2**0.5 * MULTIPLIER, 3, 9)),
         (moments, GaussianRelease("m", math.sqrt(9 / 8), MULTIPLIER, 3, 9)),
         (
             lambda rng, ledger: moments(rng, ledger, joint=INDEPENDENT),
@@ -151,7 +226,7 @@ def test_each_release_writes_one_entry(release, expected, rng):
     assert entry.mu == pytest.approx(expected.sensitivity / expected.noise_sd, rel=1e-14)
 
 
-@pytest.mark.parametrize("release", [vector, symmetric, moments])
+@pytest.mark.parametrize("release", [vector, symmetric, semidefinite, moments])
 def test_multiplier_zero_is_recorded_as_unprotected(release, rng):
     """Values pass unchanged, no noise is drawn, and the ledger says mu = inf."""
     ledger = Ledger()
@@ -163,7 +238,7 @@ def test_multiplier_zero_is_recorded_as_unprotected(release, rng):
     assert [entry.mu for entry in ledger.entries] == [math.inf]
 
 
-@pytest.mark.parametrize("release", [vector, symmetric, moments])
+@pytest.mark.parametrize("release", [vector, symmetric, semidefinite, moments])
 def test_the_statistic_is_not_overwritten(release, rng):
     """The exact value stays as it was: noise goes to a copy."""
     value = (np.ones((6, 6)), np.ones(6)) if release is moments else np.ones((5, 5))
@@ -172,7 +247,7 @@ def test_the_statistic_is_not_overwritten(release, rng):
         np.testing.assert_array_equal(part, 1)
 
 
-@pytest.mark.parametrize("release", [vector, symmetric, moments])
+@pytest.mark.parametrize("release", [vector, symmetric, semidefinite, moments])
 @pytest.mark.parametrize("multiplier", [-1.0, math.nan])
 def test_bad_multiplier_is_refused(release, multiplier, rng):
     """Nothing is released and nothing recorded."""
@@ -189,6 +264,7 @@ def test_private_release_needs_finite_bounds(bound, rng):
     calls = (
         lambda: vector(rng, ledger, bound=bound),
         lambda: symmetric(rng, ledger, bound=bound),
+        lambda: semidefinite(rng, ledger, bound=bound),
         lambda: moments(rng, ledger, bounds=(bound, 1.0)),
         lambda: moments(rng, ledger, bounds=(1.0, bound)),
     )

@@ -15,7 +15,7 @@ from privrep.algorithms.moment_step import SampleClip, UserClip, moments
 from privrep.algorithms.spectral_init import pair_moments
 from privrep.data.heads import FittedHeads
 from privrep.data.passes import KEPT, total
-from privrep.data.problem import Problem, Users, draw_truth
+from privrep.data.problem import Block, Problem, Users, draw_truth
 from privrep.data.subspace import random_subspace
 
 
@@ -327,6 +327,21 @@ def test_wrong_noise_level_is_noticed():
     features, labels, heads = gather(users)
     prediction = np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
     assert not sd_matches(labels - prediction, 0.25)
+
+
+def test_counts_are_of_samples_that_are_not_zero(rng):
+    """Samples at zero, out of the domain of features or of labels, or of no number count as nothing; a label of zero counts."""
+    features, labels = rng.standard_normal((6, 7, 3)).astype(np.float32), np.ones((6, 7), np.float32)
+    features[2:4, 1] = 0
+    features[0, 2, 1], features[5, 2], features[3, 2] = math.nan, 1e13, 1e-14
+    labels[1, 3], labels[4, 3] = math.inf, 1e13
+    labels[:, 4] = 0
+    features[:, 5] = 0
+    block = Block(0, features, labels)
+    np.testing.assert_array_equal(block.counts, [6, 4, 3, 4, 6, 0, 6])
+    np.testing.assert_array_equal(block.take(2, 6).counts, [3, 4, 6, 0])
+    (drawn,) = Users(Problem(20, 4, 6, 2)).blocks()
+    np.testing.assert_array_equal(drawn.counts, np.full(20, 4))
 
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 3), (5, 4), (0, 151)])

@@ -1,6 +1,7 @@
 """Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is publicly known.
 
     h, s        public guesses of a head's root mean square coordinate and of the label noise
+    W           from a private covariance of the features (`privrep.algorithms.whitening`) where n mu is large enough; x <- W x
     h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )     labels <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
@@ -29,18 +30,21 @@ import numpy as np
 from scipy.special import digamma
 
 from privrep.algorithms.error_tracking import Knowledge
-from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.method import Iterate, LowRank, check_count
+from privrep.algorithms.whitening import Whitening, released_whitening, shrunk
 from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, UserData
 from privrep.data.subspace import orthonormalise
-from privrep.laws.unit_steps import METRICS, SCALARS, SCALE, SMALLEST, STEPS, Sizes, schedule
+from privrep.laws.unit_steps import METRICS, SCALARS, SCALE, STEPS, Sizes, schedule
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 SCALE_WIDTH, RESIDUAL_WIDTH = 4.6, 2.0
 """Clips of a user's log scale and log residual about what is expected: factors of 10 in length, and of e."""
 LEAST_NOISE = 1e-3
 """The label noise is taken to be at least this share of the heads' scale."""
+LEAST_VARIANCE = 1e-4
+"""Variances of the features are taken to be at least this share of their mean."""
 FLOOR = 1.5
 """Eigenvalues of H are raised to this many standard deviations of its noise."""
 
@@ -49,13 +53,46 @@ def unit(rows: np.ndarray) -> np.ndarray:
     """Rows over their lengths, in float64: of norm at most 1, and 0 where a length is no number, or too small for its square to be exact."""
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True) * (1 + 1e-12)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=np.isfinite(lengths) & (lengths > 1e-100))
+        lengths = np.sqrt(np.einsum("bd,bd->b", rows, rows)) * (1 + 1e-12)
+    sound = np.isfinite(lengths) & (lengths > 1e-100)
+    if not sound.all():
+        rows[~sound], lengths[~sound] = 0.0, 1.0
+    return rows / lengths[:, None]
 
 
 def log_chi(freedom: np.ndarray) -> np.ndarray:
     """E log(chi^2 / f) for f degrees of freedom."""
     return digamma(freedom / 2) + np.log(2 / freedom)
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """Public guesses: rank k of what labels depend on, root mean square coordinate h of a head, label noise s; in units of the labels."""
+
+    rank: int
+    head_scale: float
+    noise: float
+    columns: ClassVar = {
+        "scale_guess": "public guess of the scale of the heads, over the true one",
+        "noise_guess": "public guess of the label noise, over the true one",
+    }
+
+    @staticmethod
+    def check(scale_guess: float, noise_guess: float) -> None:
+        """Raise ValueError unless guesses over the true values are positive and finite."""
+        for name, value in (("scale_guess", scale_guess), ("noise_guess", noise_guess)):
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name} is {value!r}; it must be positive and finite")
+
+
+def learned_scale(guesses: Guesses, users: UserData, release: Release) -> float:
+    """h, from the released mean log power of the labels. Heads are taken midway between those of one length and Gaussian ones."""
+    guess = guesses.rank * guesses.head_scale**2 + guesses.noise**2
+    logs = total(users, lambda block: log_scales(block, math.log(guess), SCALE_WIDTH))
+    # A log scale lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
+    logs = release.vector("unit_scale", logs, bound=SCALE_WIDTH) / users.problem.users
+    power = guess * math.exp(logs - log_chi(np.asarray(guesses.rank)) / 2)
+    return math.sqrt(max(power - guesses.noise**2, 0.1 * power) / guesses.rank)
 
 
 def log_scales(block: Block, expected: float, clip: float) -> float:
@@ -68,24 +105,31 @@ def log_scales(block: Block, expected: float, clip: float) -> float:
     return float(np.clip(np.where(sound, logs, 0.0), -clip, clip).sum())
 
 
-def start_moments(block: Block, penalty: float) -> np.ndarray:
-    """sum_i theta_i theta_i^T / |theta_i|^2, (d, d): positive semidefinite, and of norm at most 1 for each user."""
-    features, labels = block.features.transpose(1, 0, 2), block.labels.T[:, :, None]
-    by_kernel = len(block.labels) <= features.shape[2]
+def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
+    """Ridge models of the users of a block, (B, d), by whichever system is smaller. features : (q, B, d). labels : (q, B)."""
+    features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
+    _, samples, dim = features.shape
+    by_kernel = samples <= dim
     gram = features @ features.transpose(0, 2, 1) if by_kernel else features.transpose(0, 2, 1) @ features
     # A part of each user's own trace keeps its system regular whatever its data: one that is not would stop them all.
     own = penalty + 1e-6 * np.trace(gram, axis1=1, axis2=2, dtype=np.float64)
     system = gram + own[:, None, None] * np.eye(gram.shape[1])
     right = labels if by_kernel else features.transpose(0, 2, 1) @ labels
     solved = np.linalg.solve(system, right.astype(np.float64)).astype(np.float32)
-    directions = unit((features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0])
-    return directions.T @ directions
+    return (features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0]
+
+
+def start_moments(block: Block, whitening: Whitening, penalty: float) -> np.ndarray:
+    """sum_i theta_i theta_i^T / |theta_i|^2, (d, d): positive semidefinite, and of norm at most 1 for each user."""
+    models = unit(ridge_models(whitening.features(block), block.labels, penalty))
+    return models.T @ models
 
 
 @dataclass(frozen=True)
 class RoundSums:
     """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h."""
 
+    whitening: Whitening
     basis: np.ndarray
     frame: np.ndarray
     residual: float
@@ -94,7 +138,7 @@ class RoundSums:
     def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray, float]:
         """Sums over the users of a block: (d, k) steps, (k, k) second moments of heads, and log residuals over expectation."""
         labels = block.labels / np.float32(self.scale)
-        seen = projected(block.features, self.frame)
+        seen = projected(block.features, self.whitening.frame(self.frame))
         gram = np.einsum("iqb,jqb->ijb", seen, seen)
         right = np.einsum("iqb,qb->ib", seen, labels, dtype=np.float64)
         rank = len(right)
@@ -102,6 +146,7 @@ class RoundSums:
         heads = solve_positive_definite(gram + self.residual * np.eye(rank)[:, :, None], right)
         left = labels - np.einsum("iqb,ib->qb", seen, heads)
         gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
+        gradients = self.whitening.rows(gradients)
         gradients -= (gradients @ self.basis) @ self.basis.T
         turned = unit(heads.T)
         return unit(gradients).T @ turned, turned.T @ turned, self.log_residuals(plain, block.counts - rank)
@@ -136,18 +181,10 @@ class HeadMoments:
         self._precision += mu2
 
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """H^1/2 and H^-1/2 in the coordinates of a basis (d, k).
-
-        What differs from I is shrunk by the part of its square that noise is expected to have (James and Stein), and eigenvalues that noise
-        could have made are raised: heads of one scale are left alone.
-        """
+        """H^1/2 and H^-1/2 in the coordinates of a basis (d, k), shrunk so that heads of one scale are left alone; eigenvalues that noise could
+        have made are raised."""
         noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
-        found = basis.T @ self._sum @ basis / self._precision
-        found += (1 - np.trace(found) / self.rank) * np.eye(self.rank)
-        differs = found - np.eye(self.rank)
-        noise = noise_sd**2 * self.rank * (self.rank + 1) / 2
-        kept = max(0.0, 1 - noise / max((differs**2).sum(), noise, SMALLEST))
-        values, vectors = np.linalg.eigh(np.eye(self.rank) + kept * differs)
+        values, vectors = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
         roots = np.sqrt(values * (self.rank / values.sum()))
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
@@ -169,21 +206,22 @@ class UnitSteps:
         sizes = Sizes(users.problem.users, users.problem.samples, users.problem.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
-        scale = self.learned_scale(users, release)
+        whitening = self.learned_whitening(sizes, mu, users, release)
+        scale = learned_scale(Guesses(k, self.head_scale, self.noise), users, release.share(SCALE))
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        plan = schedule(sizes, math.sqrt(1 - SCALE) * mu, noise2)
-        shares = (1 - SCALE) * plan.rounds
+        left = 1 - SCALE - sizes.covariance_share(mu)
+        plan = schedule(sizes, math.sqrt(left) * mu, noise2)
 
-        moments = total(users, lambda block: start_moments(block, noise2 * d / k), name=("unit_start", noise2 * d / k))
-        noisy = release.start().share((1 - SCALE) * plan.start).semidefinite("unit_start", moments, bound=1.0)
+        moments = total(users, lambda block: start_moments(block, whitening, noise2 * d / k))
+        noisy = release.start().share(left * plan.start).semidefinite("unit_start", moments, bound=1.0)
         basis = np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
-        yield Iterate(basis)
+        yield Iterate(orthonormalise(whitening.frame(basis)))
 
         known = Knowledge.guessed(plan.path[0], noise2)
         heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
-        for share in shares:
+        for share in left * plan.rounds:
             frame = basis @ root
-            sums = RoundSums(basis, frame, sizes.residual(known.error2, known.noise2), scale)
+            sums = RoundSums(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale)
             step, second, logs = total(users, sums)
             # A log residual lies in [-2, 2], so replacing a user moves the sum by at most 4.
             logs = release.share(SCALARS * share).vector("unit_residual", logs, bound=RESIDUAL_WIDTH)
@@ -197,19 +235,18 @@ class UnitSteps:
             basis = orthonormalise(basis + eta * step @ inverse / (n * kappa))
             known = known.stepped(eta)
             root, inverse = heads.within(basis)
-            frame, residual = basis @ root, sizes.residual(known.error2, known.noise2)
-            log = {"rounds": len(shares), "start_share": plan.start, "learned_scale": scale}
+            frame = whitening.frame(basis @ root)
+            log = {"rounds": len(plan.rounds), "start_share": plan.start, "learned_scale": scale}
             log |= {"expected_distF": math.sqrt(d * k * known.error2), "learned_noise": scale * math.sqrt(known.noise2)}
-            yield Iterate(basis, LowRank(frame, RidgeHeads(frame, residual)), log)
+            personal = LowRank(frame, RidgeHeads(frame, sizes.residual(known.error2, known.noise2)))
+            yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
 
-    def learned_scale(self, users: UserData, release: Release) -> float:
-        """h, from the released mean log power of the labels. Heads are taken midway between those of one length and Gaussian ones."""
-        n, guess = users.problem.users, self.rank * self.head_scale**2 + self.noise**2
-        logs = total(users, lambda block: log_scales(block, math.log(guess), SCALE_WIDTH))
-        # A log scale lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
-        logs = release.share(SCALE).vector("unit_scale", logs, bound=SCALE_WIDTH) / n
-        power = guess * math.exp(logs - log_chi(np.asarray(self.rank)) / 2)
-        return math.sqrt(max(power - self.noise**2, 0.1 * power) / self.rank)
+    def learned_whitening(self, sizes: Sizes, mu: float, users: UserData, release: Release) -> Whitening:
+        """W, or I where the covariance would be hidden by noise and is not released."""
+        share = sizes.covariance_share(mu)
+        if not share:
+            return Whitening(None)
+        return released_whitening(users, release.share(share), max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE))
 
 
 @dataclass(frozen=True)
@@ -219,14 +256,15 @@ class Options:
     Parameters
     ----------
     scale_guess, noise_guess : public guesses, over the true root mean square coordinate of a head and the true label noise.
+    assumed_rank : dimension of the subspace that is sought; by default k.
     """
 
     scale_guess: float = 1.0
     noise_guess: float = 1.0
+    assumed_rank: int | None = None
     scores = ()
-    columns: ClassVar = {
-        "scale_guess": "public guess of the scale of the heads, over the true one",
-        "noise_guess": "public guess of the label noise, over the true one",
+    columns: ClassVar = Guesses.columns | {
+        "assumed_rank": "dimension of the subspace that is sought, where it is not k",
         "rounds": "rounds of the server",
         "start_share": "share of the privacy cost that the start takes",
         "learned_scale": "released root mean square coordinate of a head",
@@ -235,11 +273,20 @@ class Options:
     }
 
     def __post_init__(self):
-        for name in ("scale_guess", "noise_guess"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be positive and finite")
+        Guesses.check(self.scale_guess, self.noise_guess)
+        if self.assumed_rank is not None:
+            check_count("assumed_rank", self.assumed_rank)
 
     def build(self, problem: Problem) -> UnitSteps:
-        """The method for a problem."""
-        scale = math.sqrt((problem.head_scales**2).mean())
-        return UnitSteps(problem.rank, self.scale_guess * scale, self.noise_guess * problem.label_noise_sd)
+        """The method for a problem.
+
+        Raises
+        ------
+        ValueError
+            If the assumed rank exceeds the dimension.
+        """
+        rank = problem.rank if self.assumed_rank is None else self.assumed_rank
+        if rank > problem.dim:
+            raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {problem.dim}")
+        scale = self.scale_guess * math.sqrt((problem.head_scales**2).mean() * problem.rank / rank)
+        return UnitSteps(rank, scale, self.noise_guess * problem.label_noise_sd)

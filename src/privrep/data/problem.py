@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from privrep.data.departures import adversary_vector, against, feature_scales, present, tail_factors
 from privrep.data.rng import BlockStreams, stream
 from privrep.data.subspace import orthonormalise
 
@@ -31,6 +32,13 @@ FLOATS_PER_BLOCK = 2**18
 NORMS = (1e-12, 1e12)
 """Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
+
+
+NEWER = (
+    *("head_condition", "head_factor", "head_bias"),
+    *("feature_condition", "feature_tail", "fewest_samples", "adversaries"),
+)
+"""Parameters that are left out of a problem's name at their default."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,14 @@ class Problem:
     head_bias : float
         b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of whole heads change, so
         E v v^T and all lengths stay as they are, while the mean head moves away from 0: users have more in common.
+    feature_condition : float
+        Largest standard deviation of a coordinate of the features over the smallest, >= 1.
+    feature_tail : float
+        Degrees of freedom of multivariate Student features, above 2; 0 for Gaussian ones.
+    fewest_samples : int
+        A user has between this many samples and m of them, uniformly; the others are zero. 0: all have m.
+    adversaries : int
+        Users whose labels follow one long vector off the subspace. They have no head, and no risk is counted for them.
 
     Raises
     ------
@@ -77,6 +93,10 @@ class Problem:
     head_condition: float = 1.0
     head_factor: float = 1.0
     head_bias: float = 0.0
+    feature_condition: float = 1.0
+    feature_tail: float = 0.0
+    fewest_samples: int = 0
+    adversaries: int = 0
 
     def __post_init__(self):
         for name in ("users", "samples", "dim", "rank"):
@@ -99,6 +119,20 @@ class Problem:
             raise ValueError(f"head_factor is {self.head_factor!r}; head_law {self.head_law!r} needs 1")
         if not 0 <= self.head_bias <= 1:
             raise ValueError(f"head_bias is {self.head_bias!r}; it must lie between 0 and 1")
+        if not 1 <= self.feature_condition < float("inf"):
+            raise ValueError(f"feature_condition is {self.feature_condition!r}; it must be finite and at least 1")
+        if not (self.feature_tail == 0 or 2 < self.feature_tail < float("inf")):
+            raise ValueError(
+                f"feature_tail is {self.feature_tail!r}; it must be greater than 2, or 0 for Gaussian features"
+            )
+        for name, most in (("fewest_samples", self.samples), ("adversaries", self.users - 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+                raise ValueError(f"{name} is {value!r}; it must be an integer between 0 and {most}")
+        if self.adversaries and self.rank == self.dim:
+            raise ValueError(
+                f"adversaries is {self.adversaries!r}; there is nothing off a subspace of rank {self.rank}"
+            )
         if self.truth_law not in TRUTH_LAWS:
             raise ValueError(f"truth_law is {self.truth_law!r}; it must be one of {', '.join(TRUTH_LAWS)}")
 
@@ -106,8 +140,8 @@ class Problem:
     def axes(self) -> dict:
         """Names and values of all parameters. The newer ones are left out at their default, so that older streams stay."""
         axes = dict(vars(self))
-        for name, default in (("head_condition", 1), ("head_factor", 1), ("head_bias", 0)):
-            if axes[name] == default:
+        for name in NEWER:
+            if axes[name] == getattr(Problem, name):
                 del axes[name]
         return axes
 
@@ -191,7 +225,8 @@ class Block:
     ----------
     features : (m, B, d) float32; samples first, so that any range of samples is one contiguous matrix.
     labels : (m, B) float32
-    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users. For scoring only, never for fitting.
+    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users; NaN for adversaries. For scoring only, never
+        for fitting.
     in_domain : the samples are known to lie in the domain, as drawn ones do, and are not looked at.
     """
 
@@ -257,10 +292,22 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
         )
     heads = raw @ truth.mixing.T.astype(np.float32)
     features = rng.standard_normal((problem.samples, users, problem.dim), dtype=np.float32)
+    if problem.feature_condition > 1:
+        features *= feature_scales(problem).astype(np.float32)
+    if problem.feature_tail:
+        features *= tail_factors(problem, users, rng)[:, :, None]
     labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)
     if problem.label_noise_sd > 0:
         noise = rng.standard_normal(labels.shape, dtype=np.float32)
         labels += np.float32(problem.label_noise_sd) * noise
+    if problem.adversaries:
+        hostile = against(problem, start, users)
+        labels[:, hostile] = features[:, hostile] @ adversary_vector(problem, truth.basis).astype(np.float32)
+        heads[hostile] = np.nan
+    if problem.fewest_samples:
+        there = present(problem, users, rng)
+        features *= there[:, :, None]
+        labels *= there
     return Block(start, features, labels, heads, in_domain=True)
 
 

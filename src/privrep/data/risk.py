@@ -1,7 +1,7 @@
-"""Exact population risk: no test set is needed, since x ~ N(0, I_d).
+"""Exact population risk: no test set is needed, since the covariance S^2 of a feature is known, and is I in the model of the papers.
 
-The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||theta_j - theta_hat_j||^2; the mean squared error that
-jain2021 plots adds the label noise variance. In another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2), whose
+The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||S (theta_j - theta_hat_j)||^2, over the users that have a theta_j: no risk is
+counted for adversaries. The mean squared error that jain2021 plots adds the label noise variance. For Gaussian features in another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2), whose
 mean loss is an integral over one variable.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privrep.data.departures import feature_scales
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.losses import Loss
 from privrep.data.passes import total
@@ -18,7 +19,7 @@ from privrep.data.problem import Block, Truth, Users
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """||theta_j - basis @ v_j||^2 for the users of a block, as a sum of squares in and out of the true subspace; (B,).
+    """||theta_j - basis @ v_j||^2 for the users of a block, as a sum of squares in and out of the true subspace; (B,), NaN for adversaries.
 
     Parameters
     ----------
@@ -30,10 +31,34 @@ def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarra
     return np.einsum("bi,bi->b", error, error) + np.einsum("bi,ij,bj->b", heads, outside.T @ outside, heads)
 
 
+def scored(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
+    """The values (B,) of the users of a block that are no adversaries."""
+    return excess[~np.isnan(block.heads[:, 0])] if users.problem.adversaries else excess
+
+
+def mean(users: Users, sum_: float) -> float:
+    """A sum over the users that are no adversaries, over their number."""
+    return float(sum_ / (users.problem.users - users.problem.adversaries))
+
+
+def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
+    """Truth, basis and block in coordinates in which features have covariance I: S U* is orthonormalised, and heads follow."""
+    if users.problem.feature_condition == 1:
+        return users.truth, basis, block
+    scales = feature_scales(users.problem)[:, None]
+    orthonormal, factor = np.linalg.qr(scales * users.truth.basis)
+    moved = Block(block.start, block.features, block.labels, block.heads @ factor.T, in_domain=True)
+    return Truth(orthonormal, users.truth.mixing), scales * basis, moved
+
+
 def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
     """Mean excess risk of the models basis @ v_j. basis : (d, k'). heads : the rule for v_j."""
-    excess = total(users, lambda block: block_excess(block, users.truth, basis, heads(block)).sum())
-    return float(excess / users.problem.users)
+
+    def excess(block: Block) -> float:
+        truth, frame, moved = seen(users, basis, block)
+        return scored(users, block, block_excess(moved, truth, frame, heads(block))).sum()
+
+    return mean(users, total(users, excess))
 
 
 def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
@@ -54,9 +79,12 @@ def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
     """Mean excess risk of models theta_j, (B, d) for the users of a block."""
+    scales = feature_scales(users.problem)
 
     def excess(block: Block) -> float:
         error = block.heads @ users.truth.basis.T - models_of(block)
-        return float((error**2).sum())
+        if users.problem.feature_condition > 1:
+            error *= scales
+        return float((scored(users, block, error) ** 2).sum())
 
-    return float(total(users, excess) / users.problem.users)
+    return mean(users, total(users, excess))

@@ -14,6 +14,8 @@ import numpy as np
 
 SCALE = 0.005
 """Share of the whole mu^2 for the scale of the heads."""
+COVARIANCE = 0.05
+"""Share of the whole mu^2 for the covariance of the features, where that is enough to see it."""
 STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
 """Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
 ROUNDS = (20, 40, 80)
@@ -60,6 +62,14 @@ class Sizes:
     def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
         """Variance of an entry of the released mean over kappa: a sum of sensitivity 2."""
         return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
+
+    def covariance_noise(self, mu: float) -> float:
+        """Norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of mu^2: 2 d^1.5 / (n mu sqrt(share))."""
+        return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
+
+    def covariance_share(self, mu: float) -> float:
+        """`COVARIANCE`, or 0 where noise would hide a covariance other than I."""
+        return COVARIANCE if self.covariance_noise(mu) <= 1 else 0.0
 
     def start_signal(self, mu: float, noise2: float) -> float:
         """n q mu / (k sqrt(d)), q = min(m, d)/d k/(k + s^2): signal over noise of the start if it had all of mu."""

@@ -114,18 +114,23 @@ class Release:
         noisy = self._record(name, 2 * bound, sd, (bound,))
         return total + symmetric_noise(len(total), sd, self.noise) if noisy else total
 
-    def semidefinite(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
-        """Gaussian mechanism for a symmetric sum over users, each of which adds a positive semidefinite matrix of Frobenius norm at most `bound`.
+    def isotropic(self, name: str, total: np.ndarray, *, sensitivity: float) -> np.ndarray:
+        """Gaussian mechanism for a symmetric sum over users that moves by at most `sensitivity` in Frobenius norm where one is replaced.
 
-        Replacing a user moves the sum by at most sqrt(2) * bound: <A, A'> >= 0 for such matrices, so ||A - A'||^2 <= ||A||^2 + ||A'||^2. The
-        noise is isotropic in Frobenius norm: sd on the diagonal, sd / sqrt(2) beside it, as of (N + N^T) / 2.
+        The noise is isotropic in that norm: sd on the diagonal, sd / sqrt(2) beside it, as of (N + N^T) / 2.
         """
-        sensitivity = math.sqrt(2) * bound
         sd = sensitivity * self.noise_multiplier if self.noise_multiplier else 0.0
-        if not self._record(name, sensitivity, sd, (bound,)):
+        if not self._record(name, sensitivity, sd, (sensitivity,)):
             return total
         noise = self.noise.normal(0.0, sd, total.shape)
         return total + (noise + noise.T) / 2
+
+    def semidefinite(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
+        """`isotropic` for users each of whom adds a positive semidefinite matrix of Frobenius norm at most `bound`.
+
+        Replacing a user moves the sum by at most sqrt(2) * bound: <A, A'> >= 0 for such matrices, so ||A - A'||^2 <= ||A||^2 + ||A'||^2.
+        """
+        return self.isotropic(name, total, sensitivity=math.sqrt(2) * bound)
 
     def moments(
         self, name: str, second: np.ndarray, first: np.ndarray, *, bounds: tuple[float, float], joint: float

@@ -106,6 +106,10 @@ class PartOfProblem(Model):
     head_condition: Annotated[float, Field(ge=1)] = 1.0
     head_factor: Annotated[float, Field(ge=1)] = 1.0
     head_bias: Annotated[float, Field(ge=0, le=1)] = 0.0
+    feature_condition: Annotated[float, Field(ge=1)] = 1.0
+    feature_tail: Annotated[float, Field(ge=0)] = 0.0
+    fewest_samples: Annotated[int, Field(ge=0)] = 0
+    adversaries: Annotated[int, Field(ge=0)] = 0
 
 
 class WholeProblem(PartOfProblem):

@@ -1,0 +1,98 @@
+"""How far unit steps could go: points of reference that know the truth.
+
+`floor`: heads by least squares in the true subspace; nothing is released. `step`: one release of unit steps at the true subspace, with true
+heads and the whole budget, divided by its true gain:
+
+    g_i <- (I - U* U*^T) X_i^T (y_i - X_i U* v_i)
+    U   <- QR( U* + ( sum_i (g_i/|g_i|) (v_i/|v_i|)^T + noise ) / (n kappa) ),     kappa = sqrt(m/d) E|v| / (k sigma_F)
+
+Its error is that of the noise in the best of steps, and of the labels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.algorithms.method import LowRank, Outcome, Task, check_choice
+from privrep.algorithms.unit_steps import unit
+from privrep.data.heads import FittedHeads
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem
+from privrep.data.risk import personal_risk
+from privrep.data.rng import Streams
+from privrep.data.subspace import orthonormalise
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+
+KINDS = ("floor", "step")
+
+
+def true_step(block: Block, truth: np.ndarray) -> tuple[np.ndarray, float]:
+    """Sum over the users of a block of (g/|g|)(v/|v|)^T at the truth (d, k), and of |v|."""
+    fitted = np.einsum("qbk,bk->qb", block.features @ truth.astype(np.float32), block.heads)
+    gradients = np.einsum("qbd,qb->bd", block.features, block.labels - fitted).astype(np.float64)
+    gradients -= (gradients @ truth) @ truth.T
+    return unit(gradients).T @ unit(block.heads), float(np.linalg.norm(block.heads, axis=1).sum())
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Heads in the true subspace, on all samples."""
+
+    def run(self, task: Task) -> Outcome:
+        """The truth, and what least squares makes of it."""
+        truth = task.users.truth.basis
+        heads = FittedHeads(truth, slice(0, task.users.problem.samples))
+        return Outcome(excess_risk=personal_risk(task.users, truth, heads), subspace=truth)
+
+
+@dataclass(frozen=True)
+class TrueStep:
+    """One release at the truth."""
+
+    cost = GAUSSIAN_COST
+    theorem = None
+
+    def run(self, task: Task) -> Outcome:
+        """The truth and the noise of one step."""
+        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        release = Release(noise_multiplier, task.ledger, range(problem.users), Streams(task.stream))
+        step, lengths = total(users, lambda block: true_step(block, truth))
+        step = release.vector("true_step", step, bound=1.0)
+        spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
+        basis = orthonormalise(truth + step * problem.rank * spread / lengths)
+        personal = LowRank(basis, FittedHeads(basis, slice(0, problem.samples)))
+        return Outcome(
+            excess_risk=personal_risk(users, basis, personal.heads),
+            subspace=basis,
+            log={"noise_multiplier": noise_multiplier},
+        )
+
+
+@dataclass(frozen=True)
+class Options:
+    """Option: `kind`, one of KINDS."""
+
+    kind: str = "step"
+    columns: ClassVar = {"kind": "which reference model"}
+
+    def __post_init__(self):
+        check_choice("kind", self.kind, KINDS)
+
+    def build(self, problem: Problem) -> Floor | TrueStep:
+        """The point of reference for a problem.
+
+        Raises
+        ------
+        ValueError
+            If there is no label noise, without which a step at the truth has no direction.
+        """
+        if self.kind == "floor":
+            return Floor()
+        if not problem.label_noise_sd > 0:
+            raise ValueError(f"label_noise_sd is {problem.label_noise_sd!r}; kind 'step' needs it positive")
+        return TrueStep()
