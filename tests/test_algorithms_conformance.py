@@ -19,6 +19,7 @@ import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
 from privrep.algorithms.method import Outcome, Task, load_options, methods, options_class
+from privrep.algorithms.unit_steps import INGREDIENTS
 from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams, stream
 from privrep.data.splits import count, split_samples
@@ -146,11 +147,12 @@ def private_fedrep_audit(options, sds) -> list[float]:
 def unit_steps_audit(options, sds) -> list[float]:
     """A covariance, where it is released, and log scales of width 9.2; then a start and second moments of semidefinite units, log residuals of
     width 4, and steps of norm one."""
-    noise, (start,) = list(sds["noise"]), sds["init_noise"]
+    noise = list(sds["noise"])
     covariances = [noise.pop(0)] if len(noise) % 3 == 2 else []
+    starts = [] if options.get("without") == "start" else sds["init_noise"]
     scale, *rounds = noise
     residuals, heads, steps = (rounds[i::3] for i in range(3))
-    costs = [(9.2 / scale) ** 2, 2 / start**2] + [2 / sd**2 for sd in covariances]
+    costs = [(9.2 / scale) ** 2] + [2 / sd**2 for sd in [*starts, *covariances]]
     costs += [(4 / sd) ** 2 for sd in residuals] + [2 / sd**2 for sd in heads] + [(2 / sd) ** 2 for sd in steps]
     assert len(steps) == len(heads) == len(residuals)
     return costs
@@ -324,6 +326,7 @@ CASES = [
     Case("unit_steps", {}, unit_steps_audit, printed=False),
     Case("unit_steps", {"scale_guess": 3.0, "noise_guess": 0.3}, unit_steps_audit, printed=False),
     Case("unit_steps", {"assumed_rank": 3}, unit_steps_audit, printed=False),
+    *(Case("unit_steps", {"without": part}, unit_steps_audit, printed=False) for part in INGREDIENTS[2:]),
     Case("full_prior", {}, full_prior_audit, printed=False),
     Case("full_prior", {"scale_guess": 0.5, "noise_guess": 2.0}, full_prior_audit, printed=False),
     Case("oracle_step", {}, oracle_step_audit, reads_truth=True, printed=False),

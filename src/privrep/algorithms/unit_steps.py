@@ -30,12 +30,12 @@ import numpy as np
 from scipy.special import digamma
 
 from privrep.algorithms.error_tracking import Knowledge
-from privrep.algorithms.method import Iterate, LowRank, check_count
+from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
 from privrep.algorithms.whitening import Whitening, released_whitening, shrunk
 from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, UserData
-from privrep.data.subspace import orthonormalise
+from privrep.data.subspace import orthonormalise, random_subspace
 from privrep.laws.unit_steps import METRICS, SCALARS, SCALE, STEPS, Sizes, schedule
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
@@ -91,6 +91,7 @@ def learned_scale(guesses: Guesses, users: UserData, release: Release) -> float:
     logs = total(users, lambda block: log_scales(block, math.log(guess), SCALE_WIDTH))
     # A log scale lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
     logs = release.vector("unit_scale", logs, bound=SCALE_WIDTH) / users.problem.users
+    logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
     power = guess * math.exp(logs - log_chi(np.asarray(guesses.rank)) / 2)
     return math.sqrt(max(power - guesses.noise**2, 0.1 * power) / guesses.rank)
 
@@ -127,13 +128,15 @@ def start_moments(block: Block, whitening: Whitening, penalty: float) -> np.ndar
 
 @dataclass(frozen=True)
 class RoundSums:
-    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h."""
+    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h. length : of (g, w), below
+    which a user's step is shorter than one; 0 for steps of norm one."""
 
     whitening: Whitening
     basis: np.ndarray
     frame: np.ndarray
     residual: float
     scale: float
+    length: float = 0.0
 
     def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray, float]:
         """Sums over the users of a block: (d, k) steps, (k, k) second moments of heads, and log residuals over expectation."""
@@ -148,8 +151,12 @@ class RoundSums:
         gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
         gradients = self.whitening.rows(gradients)
         gradients -= (gradients @ self.basis) @ self.basis.T
-        turned = unit(heads.T)
-        return unit(gradients).T @ turned, turned.T @ turned, self.log_residuals(plain, block.counts - rank)
+        turned, steps = unit(heads.T), unit(gradients)
+        if self.length:
+            with np.errstate(over="ignore", invalid="ignore"):
+                lengths = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
+            steps *= np.where(lengths < self.length, lengths / self.length, 1.0)[:, None]
+        return steps.T @ turned, turned.T @ turned, self.log_residuals(plain, block.counts - rank)
 
     def log_residuals(self, plain: np.ndarray, freedom: np.ndarray) -> float:
         """Sum over users of the log residual variance less its expectation, clipped; a user without degrees of freedom adds 0."""
@@ -190,13 +197,19 @@ class HeadMoments:
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
 
 
+INGREDIENTS = ("", "start", "tracking", "gain", "moments", "norm one")
+"""What can be left out, to see what it buys: the private start; the Kalman update by the measured residual; the gain, so that a step has length 1;
+H; and contributions of norm one, in whose place longer ones are clipped at twice the expected length."""
+
+
 @dataclass(frozen=True)
 class UnitSteps:
-    """The method. rank : k. head_scale, noise : public guesses of h and s, in units of the labels."""
+    """The method. rank : k. head_scale, noise : public guesses of h and s, in units of the labels. without : one of INGREDIENTS."""
 
     rank: int
     head_scale: float
     noise: float
+    without: str = ""
 
     cost = GAUSSIAN_COST
     """All releases together, since their shares of mu^2 add up to one."""
@@ -212,34 +225,44 @@ class UnitSteps:
         left = 1 - SCALE - sizes.covariance_share(mu)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)
 
-        moments = total(users, lambda block: start_moments(block, whitening, noise2 * d / k))
-        noisy = release.start().share(left * plan.start).semidefinite("unit_start", moments, bound=1.0)
-        basis = np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
+        basis = self.start(users, whitening, noise2, release.start().share(left * plan.start))
         yield Iterate(orthonormalise(whitening.frame(basis)))
 
         known = Knowledge.guessed(plan.path[0], noise2)
         heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
         for share in left * plan.rounds:
             frame = basis @ root
-            sums = RoundSums(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale)
+            length = 2 * sizes.length(known.error2, known.noise2) if self.without == "norm one" else 0.0
+            sums = RoundSums(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, length)
             step, second, logs = total(users, sums)
             # A log residual lies in [-2, 2], so replacing a user moves the sum by at most 4.
             logs = release.share(SCALARS * share).vector("unit_residual", logs, bound=RESIDUAL_WIDTH)
-            known = known.measured(sizes, logs / n, 2 * RESIDUAL_WIDTH / (n * mu * math.sqrt(SCALARS * share)))
+            if self.without != "tracking":
+                known = known.measured(sizes, logs / n, 2 * RESIDUAL_WIDTH / (n * mu * math.sqrt(SCALARS * share)))
             second = release.share(METRICS * share).semidefinite("unit_heads", second, bound=1.0)
             heads.add(frame, second, METRICS * share * mu**2 if mu < math.inf else share)
             step = release.share(STEPS * share).vector("unit_step", step, bound=1.0)
-            kappa = sizes.gain(known.error2, known.noise2)
+            kappa = sizes.gain(known.error2, known.noise2) / (2 if length else 1)
             noise_of_step = sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2)
-            eta = known.error2 / (known.error2 + noise_of_step)
+            eta = 1.0 if self.without == "gain" else known.error2 / (known.error2 + noise_of_step)
             basis = orthonormalise(basis + eta * step @ inverse / (n * kappa))
             known = known.stepped(eta)
-            root, inverse = heads.within(basis)
+            if self.without != "moments":
+                root, inverse = heads.within(basis)
             frame = whitening.frame(basis @ root)
             log = {"rounds": len(plan.rounds), "start_share": plan.start, "learned_scale": scale}
             log |= {"expected_distF": math.sqrt(d * k * known.error2), "learned_noise": scale * math.sqrt(known.noise2)}
             personal = LowRank(frame, RidgeHeads(frame, sizes.residual(known.error2, known.noise2)))
             yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
+
+    def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
+        """The first subspace, (d, k): leading eigenvectors of the released moments."""
+        d, k = users.problem.dim, self.rank
+        if self.without == "start":
+            return random_subspace(d, k, release.streams["init"])
+        moments = total(users, lambda block: start_moments(block, whitening, noise2 * d / k))
+        noisy = release.semidefinite("unit_start", moments, bound=1.0)
+        return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
     def learned_whitening(self, sizes: Sizes, mu: float, users: UserData, release: Release) -> Whitening:
         """W, or I where the covariance would be hidden by noise and is not released."""
@@ -257,13 +280,16 @@ class Options:
     ----------
     scale_guess, noise_guess : public guesses, over the true root mean square coordinate of a head and the true label noise.
     assumed_rank : dimension of the subspace that is sought; by default k.
+    without : what is left out, one of `INGREDIENTS`.
     """
 
     scale_guess: float = 1.0
     noise_guess: float = 1.0
     assumed_rank: int | None = None
+    without: str = ""
     scores = ()
     columns: ClassVar = Guesses.columns | {
+        "without": "what is left out of unit steps",
         "assumed_rank": "dimension of the subspace that is sought, where it is not k",
         "rounds": "rounds of the server",
         "start_share": "share of the privacy cost that the start takes",
@@ -276,6 +302,7 @@ class Options:
         Guesses.check(self.scale_guess, self.noise_guess)
         if self.assumed_rank is not None:
             check_count("assumed_rank", self.assumed_rank)
+        check_choice("without", self.without, INGREDIENTS)
 
     def build(self, problem: Problem) -> UnitSteps:
         """The method for a problem.
@@ -289,4 +316,4 @@ class Options:
         if rank > problem.dim:
             raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {problem.dim}")
         scale = self.scale_guess * math.sqrt((problem.head_scales**2).mean() * problem.rank / rank)
-        return UnitSteps(rank, scale, self.noise_guess * problem.label_noise_sd)
+        return UnitSteps(rank, scale, self.noise_guess * problem.label_noise_sd, self.without)

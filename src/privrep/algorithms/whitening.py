@@ -20,12 +20,15 @@ from privrep.privacy.mechanisms import Release
 
 
 def directions(block: Block) -> np.ndarray:
-    """Sum over the users of a block of (1/m) sum_l x_l x_l^T / |x_l|^2, (d, d); in float32, with a margin for its rounding."""
-    norms = block.feature_norms * np.float32(math.sqrt(len(block.labels)) * (1 + 1e-4))
-    rows = np.divide(
-        block.features, norms[:, :, None], out=np.zeros_like(block.features), where=np.isfinite(norms)[:, :, None]
-    )
-    rows = rows.reshape(-1, rows.shape[2])
+    """Sum over the users of a block of (1/m) sum_l x_l x_l^T / |x_l|^2, (d, d).
+
+    Summed in float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity leaves. The margin is
+    for norms, which are in float32.
+    """
+    norms = block.feature_norms.astype(np.float64) * math.sqrt(len(block.labels)) * (1 + 1e-5)
+    rows = (block.features / norms[:, :, None]).reshape(
+        -1, block.features.shape[2]
+    )  # a sample that is zero has norm inf
     return rows.T @ rows
 
 

@@ -18,10 +18,10 @@ COVARIANCE = 0.05
 """Share of the whole mu^2 for the covariance of the features, where that is enough to see it."""
 STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
 """Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
-ROUNDS = (20, 40, 80)
+ROUNDS = (20, 40, 60)
 GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
 """Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""
-WORTH = 0.97
+WORTH = 0.985
 """More rounds are taken where the expected risk falls below this share of that of fewer."""
 CONTRACTION = 0.97
 """A round of gain eta leaves 1 - 0.97 eta of the error: a margin for what the gain leaves out."""
@@ -47,17 +47,20 @@ class Sizes:
         """d k e^2 + s^2."""
         return self.dim * self.rank * error2 + noise2
 
-    def gain(self, error2: float, noise2: float) -> float:
-        """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*.
+    def length(self, error2: float, noise2: float) -> float:
+        """Root mean square of |g| |w|.
 
-        g = (I - P) X^T r has m - k degrees of freedom and holds (m - k) times the error at the user's head v; its mean square length is
-        (m - k) (d s^2 + (d + m - k + 1) d k e^2), that of a Wishart matrix times a vector. A head w strays from v by the residual over
-        m - k - 1 in each coordinate, which turns w/|w| away from v/|v|; |v|^2 is k.
+        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k) (d s^2 + (d + m - k + 1) d k e^2), that of a Wishart matrix
+        times a vector. A head w strays from v by the residual over m - k - 1 in each coordinate; |v|^2 is k.
         """
-        d, k, left = self.dim, self.rank, self.freedom
-        length2 = left * (d * noise2 + (d + left + 1) * d * k * error2)
+        d, left = self.dim, self.freedom
+        gradient2 = left * (d * noise2 + (d + left + 1) * d * self.rank * error2)
         strayed = self.residual(error2, noise2) / max(left - 1, 1)
-        return left / math.sqrt(k * length2 * (1 + strayed))
+        return math.sqrt(gradient2 * self.rank * (1 + strayed))
+
+    def gain(self, error2: float, noise2: float) -> float:
+        """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m - k) times the error at v."""
+        return self.freedom / self.length(error2, noise2)
 
     def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
         """Variance of an entry of the released mean over kappa: a sum of sensitivity 2."""
@@ -71,18 +74,22 @@ class Sizes:
         """`COVARIANCE`, or 0 where noise would hide a covariance other than I."""
         return COVARIANCE if self.covariance_noise(mu) <= 1 else 0.0
 
+    def kept(self, noise2: float) -> float:
+        """q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""
+        return min(self.samples, self.dim) / self.dim * self.rank / (self.rank + noise2)
+
     def start_signal(self, mu: float, noise2: float) -> float:
-        """n q mu / (k sqrt(d)), q = min(m, d)/d k/(k + s^2): signal over noise of the start if it had all of mu."""
-        d, k = self.dim, self.rank
-        return self.users * min(self.samples, d) / d / (k + noise2) * mu / math.sqrt(d)
+        """n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu."""
+        return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_share(self, mu: float, noise2: float) -> float:
-        """Share of mu^2 for the start: what brings its signal to twice the noise, between a tenth and two fifths."""
-        return min(max((2 / self.start_signal(mu, noise2)) ** 2, 0.1), 0.4)
+        """Share of mu^2 for the start: what brings its signal to 1.75 times the noise, between a tenth and two fifths."""
+        return min(max((1.75 / self.start_signal(mu, noise2)) ** 2, 0.1), 0.4)
 
     def start_error2(self, mu: float, noise2: float) -> float:
-        """e^2 after a start with this mu; at most that of a subspace at random."""
-        return max(min(1.0, 1.3 / self.start_signal(mu, noise2) ** 2) * 0.95 / self.dim, SMALLEST)
+        """e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that of a subspace at random."""
+        private = 1.3 / self.start_signal(mu, noise2) ** 2
+        return min(1.0, private + self.rank / (self.kept(noise2) * self.users)) * 0.95 / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
         """e^2 before and after rounds whose steps have the given mu."""

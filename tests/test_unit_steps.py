@@ -1,0 +1,748 @@
+"""Unit steps: what a user can move, what is known beforehand and learned on the way, and how well it ends.
+
+Statistical checks hold at `conftest.FALSE_ALARM` or within a stated share, and each comes with a wrong target that is rejected.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+from conftest import FALSE_ALARM, door, fake_users, fixed_noise, make_task
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from privrep.algorithms.error_tracking import GUESS_SD, MODEL_SD, STEP_SD, Knowledge
+from privrep.algorithms.unit_steps import (
+    RESIDUAL_WIDTH,
+    SCALE_WIDTH,
+    HeadMoments,
+    Options,
+    RoundSums,
+    UnitSteps,
+    log_chi,
+    log_scales,
+    start_moments,
+    unit,
+)
+from privrep.algorithms.whitening import Whitening, directions
+from privrep.data.heads import FittedHeads
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.risk import personal_risk
+from privrep.data.subspace import dist_frobenius, planted_subspace, random_subspace
+from privrep.instruments.fitting import fit
+from privrep.laws.unit_steps import COVARIANCE, ROUNDS, SMALLEST, STEPS, Sizes, schedule
+from privrep.privacy.accounting import Budget
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
+
+SLACK = 1e-13
+PENALTY, RESIDUAL, SCALE = 0.4, 0.2, 0.7
+PLAIN = Whitening(None)
+MULTIPLIER = 0.8
+
+
+# What a user can move
+
+
+@dataclass(frozen=True)
+class Person:
+    """All data of one user: features (m, d), labels (m,)."""
+
+    features: np.ndarray
+    labels: np.ndarray
+
+
+def together(*people: Person) -> Block:
+    """These users as one block, in float32."""
+    with np.errstate(over="ignore"):
+        features = np.stack([person.features for person in people], axis=1).astype(np.float32)
+        return Block(0, features, np.stack([person.labels for person in people], axis=1).astype(np.float32))
+
+
+def nobody(person: Person) -> Person:
+    """A user of as many samples, all zero."""
+    return Person(np.zeros_like(person.features), np.zeros_like(person.labels))
+
+
+def sums(block: Block, basis: np.ndarray) -> dict[str, np.ndarray]:
+    """Name of the release -> what the users of a block add to it."""
+    dim, rank = basis.shape
+    whitening = Whitening(np.eye(dim) + 0.5 * np.outer(basis[:, 0], basis[:, 0]) if dim % 2 else None)
+    rounds = RoundSums(whitening, basis, basis @ np.diag([1.3, 0.6, 1.0][:rank]), RESIDUAL, SCALE)
+    step, second, logs = rounds(block)
+    return {
+        "unit_scale": np.asarray(log_scales(block, math.log(3.0), SCALE_WIDTH)),
+        "unit_covariance": directions(block),
+        "unit_start": start_moments(block, whitening, PENALTY),
+        "unit_residual": np.asarray(logs),
+        "unit_heads": second,
+        "unit_step": step,
+    }
+
+
+SEMIDEFINITE = ("unit_covariance", "unit_start", "unit_heads")
+ROUNDING = {"unit_covariance": 1e-6}
+"""Name -> rounding of a sum of two users that is taken in float32, where the bound has a margin for it; 1e-13 for the others."""
+
+
+@cache
+def stated() -> dict[str, float]:
+    """Name of a release -> its sensitivity, by the ledger of a run."""
+    rng, ledger = np.random.default_rng(1), Ledger()
+    users = fake_users(rng.standard_normal((5, 300, 4)), rng.standard_normal((5, 300)), np.ones((300, 2)))
+    list(UnitSteps(2, 1.0, 0.3).fit(users, door(users, MULTIPLIER, ledger=ledger)))
+    found = {(entry.name, entry.sensitivity) for entry in ledger.entries}
+    assert len(found) == 6
+    return dict(found)
+
+
+SIZES = [1e-13, 1e-12, 1e-6, 1.0, 1e6, 9e11, 1e13]
+LABELS = [0.0, 1e-38, 1e-12, 1e-3, 1.0, 1e6, 1e12, 1e13]
+BAD = [math.inf, -math.inf, math.nan, 3e38, 1e300]
+
+
+@st.composite
+def crowds(draw, count: int):
+    """A basis and users of one number of samples, m < k and m > d among them, each of any size and shape."""
+    dim, samples = draw(st.integers(2, 6)), draw(st.integers(1, 8))
+    basis = random_subspace(dim, draw(st.integers(1, min(3, dim))), np.random.default_rng(4))
+    people = []
+    for _ in range(count):
+        rng = np.random.default_rng(draw(st.integers(0, 999)))
+        features, labels = rng.standard_normal((samples, dim)), rng.standard_normal(samples)
+        kind = draw(st.sampled_from(["random", "repeated", "inside", "outside", "one axis", "fitted", "mixed"]))
+        if kind == "repeated":
+            features[:], labels[:] = features[0], labels[0]
+        elif kind == "inside":
+            features = features @ basis @ basis.T
+        elif kind == "outside":
+            features -= features @ basis @ basis.T
+        elif kind == "one axis":
+            features = np.tile(np.eye(dim)[draw(st.integers(0, dim - 1))], (samples, 1))
+        elif kind == "fitted":
+            labels = features @ basis[:, 0]
+        elif kind == "mixed":
+            features *= 10.0 ** rng.uniform(-11, 11, (samples, 1))
+        features *= draw(st.sampled_from(SIZES)) if kind != "mixed" else 1
+        labels *= draw(st.sampled_from(LABELS))
+        if draw(st.booleans()):
+            features[draw(st.integers(0, samples - 1)), draw(st.integers(0, dim - 1))] = draw(st.sampled_from(BAD))
+        if draw(st.booleans()):
+            labels[draw(st.integers(0, samples - 1))] = draw(st.sampled_from(BAD))
+        people.append(Person(features, labels))
+    return basis, people
+
+
+@given(crowds(1))
+def test_a_user_adds_no_more_than_its_bound(crowd):
+    """Half the sensitivity, or over sqrt 2 of a positive semidefinite matrix; finite whatever the data."""
+    basis, people = crowd
+    for name, share in sums(together(*people), basis).items():
+        assert np.isfinite(share).all()
+        size = np.linalg.norm(share)
+        if name in SEMIDEFINITE:
+            np.testing.assert_array_equal(share, share.T)
+            assert np.linalg.eigvalsh(share).min() >= -ROUNDING.get(name, SLACK)
+            assert size <= stated()[name] / math.sqrt(2) * (1 + SLACK)
+        else:
+            assert size <= stated()[name] / 2 * (1 + SLACK)
+
+
+@given(crowds(4))
+def test_replacing_a_user_moves_a_sum_by_no_more_than_its_sensitivity(crowd):
+    """One of three, whoever the others are."""
+    basis, (one, other, *rest) = crowd
+    before, after = (sums(together(rest[0], person, rest[1]), basis) for person in (one, other))
+    for name, sensitivity in stated().items():
+        assert np.linalg.norm(before[name] - after[name]) <= sensitivity * (1 + SLACK)
+
+
+@given(crowds(2))
+def test_a_share_does_not_depend_on_who_stands_beside(crowd):
+    """Beside any user it is, but for the rounding of one addition, what it is beside a user with no data."""
+    basis, (one, other) = crowd
+    whole = sums(together(one, other), basis)
+    left, right = sums(together(one, nobody(one)), basis), sums(together(nobody(one), other), basis)
+    for name, found in whole.items():
+        np.testing.assert_allclose(found, left[name] + right[name], rtol=0, atol=ROUNDING.get(name, 1e-13))
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 20])
+def test_a_share_does_not_depend_on_the_block(size):
+    """The same users in blocks of any size: within the float32 rounding of the features' products, 1e-5 of the sum."""
+    users = Users(Problem(20, 6, 5, 2, label_noise_sd=0.3))
+    basis = random_subspace(5, 2, np.random.default_rng(4))
+    (whole,) = users.blocks()
+    expected = sums(whole, basis)
+    found = [sums(whole.take(start, start + size), basis) for start in range(0, 20, size)]
+    for name, value in expected.items():
+        np.testing.assert_allclose(sum(part[name] for part in found), value, rtol=0, atol=1e-5)
+
+
+def axes(*rows: tuple[int, float, float], dim: int = 4) -> Person:
+    """A user with samples (axis, length, label)."""
+    features = np.zeros((len(rows), dim))
+    for number, (axis, length, _) in enumerate(rows):
+        features[number, axis] = length
+    return Person(features, np.array([label for _, _, label in rows]))
+
+
+PAIRS = {
+    "unit_scale": (axes((0, 1, 1e12)), axes((0, 1, 1e-12))),
+    "unit_covariance": (axes((0, 3, 1), (0, 9, 0)), axes((1, 2, -5), (1, 1, 0))),
+    "unit_start": (axes((0, 3, 1)), axes((1, 2, -5))),
+    "unit_residual": (
+        axes((0, 1, 1), (1, 1, 1), (3, 1, 1e6), (2, 1, 1)),
+        axes((0, 1, 1), (1, 1, 1), (3, 1, 1e-9), (2, 1, 1e-9)),
+    ),
+    "unit_heads": (axes((0, 1, 1), (1, 1, 0)), axes((0, 1, 0), (1, 1, 1))),
+    "unit_step": (axes((0, 1, 1), (1, 1, 1), (3, 1, 9)), axes((0, 1, 1), (1, 1, 1), (3, 1, -9))),
+}
+"""Pairs at the stated distance, in a subspace of the first two of four axes."""
+SENSITIVITIES = {
+    "unit_scale": 9.2,
+    "unit_covariance": 2**0.5,
+    "unit_start": 2**0.5,
+    "unit_residual": 4.0,
+    "unit_heads": 2**0.5,
+    "unit_step": 2.0,
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_sensitivity_is_attained(name):
+    """Opposite signs for the step, orthogonal matrices, logs at both clips: within 1 %, and the ledger says so."""
+    one, other = (sums(together(person), np.eye(4, 2))[name] for person in PAIRS[name])
+    assert np.linalg.norm(one - other) == pytest.approx(SENSITIVITIES[name], rel=0.01)
+    assert stated()[name] == pytest.approx(SENSITIVITIES[name], rel=1e-12)
+
+
+def test_units():
+    """Of length 1 from 1e-90 to 1e150 and never above; 0 where there is no length."""
+    rows = np.random.default_rng(0).standard_normal((400, 3))
+    for size in (1e-90, 1e-12, 1.0, 1e12, 1e150):
+        found = np.linalg.norm(unit(size * rows), axis=1)
+        assert found.max() <= 1
+        np.testing.assert_allclose(found, 1, rtol=1e-11)
+    for size in (0.0, 1e-120, 1e200, math.inf, math.nan):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(unit(size * rows), 0)
+    assert not unit(np.array([[math.inf, 1.0], [math.nan, 0.0]])).any()
+
+
+def test_the_start_is_that_of_ridge_directions(rng):
+    """theta = X^T (X X^T + penalty)^-1 y of each user by numpy in float64, for m below and above d; another penalty is rejected."""
+    for samples in (3, 9):
+        features, labels = rng.standard_normal((samples, 12, 5)), rng.standard_normal((samples, 12))
+        (block,) = fake_users(features, labels, np.ones((12, 1))).blocks()
+        for penalty, same in ((PENALTY, True), (2 * PENALTY, False)):
+            expected = np.zeros((5, 5))
+            for x, y in zip(features.transpose(1, 0, 2), labels.T, strict=True):
+                theta = np.linalg.solve(x.T @ x + penalty * np.eye(5), x.T @ y)
+                expected += np.outer(theta, theta) / (theta @ theta)
+            assert np.allclose(start_moments(block, PLAIN, PENALTY), expected, rtol=0, atol=2e-4) == same
+
+
+def test_the_sums_of_a_round_are_those_of_a_loop(rng):
+    """Ridge heads, steps and log residuals of each user in float64, users with samples out of the domain among them."""
+    features, labels = rng.standard_normal((7, 12, 5)), rng.standard_normal((7, 12))
+    features[5:, 3] = math.nan
+    labels[2:, 4] = math.inf
+    (block,) = fake_users(features, labels, np.ones((12, 1))).blocks()
+    basis = random_subspace(5, 2, rng)
+    frame = basis @ np.diag([1.3, 0.6])
+    step, second, logs = np.zeros((5, 2)), np.zeros((2, 2)), 0.0
+    for j in range(12):
+        sound = np.isfinite(features[:, j]).all(axis=1) & np.isfinite(labels[:, j])
+        x, y = features[sound, j], labels[sound, j] / SCALE
+        z = x @ frame
+        w = np.linalg.solve(z.T @ z + RESIDUAL * np.eye(2), z.T @ y)
+        g = x.T @ (y - z @ w)
+        g -= basis @ (basis.T @ g)
+        step += np.outer(g / np.linalg.norm(g), w / np.linalg.norm(w))
+        second += np.outer(w, w) / (w @ w)
+        freedom = sound.sum() - 2
+        if freedom:
+            left = y - z @ np.linalg.lstsq(z, y, rcond=None)[0]
+            log = math.log(left @ left / freedom / RESIDUAL) - log_chi(np.asarray(freedom))
+            logs += min(max(log, -RESIDUAL_WIDTH), RESIDUAL_WIDTH)
+    found = RoundSums(PLAIN, basis, frame, RESIDUAL, SCALE)(block)
+    for got, expected in zip(found, (step, second, logs), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=0, atol=2e-4)
+
+
+def test_log_scales_by_hand():
+    """Half the samples zero: only those that count; users without samples or labels add nothing; clips on both sides."""
+    features, labels = np.ones((4, 5, 3)), np.full((4, 5), 2.0)
+    features[2:, 1], features[:, 2], labels[:, 3] = 0, 0, 0
+    (block,) = fake_users(features, labels, np.ones((5, 1))).blocks()
+    each = [log_scales(block.take(j, j + 1), math.log(3), 9.0) for j in range(5)]
+    log = math.log(4 / 3)
+    expected = [log - log_chi(np.asarray(count)) for count in (4, 2, 4)]
+    np.testing.assert_allclose(each, [expected[0], expected[1], 0, 0, expected[2]], rtol=1e-12)
+    assert log_scales(block, math.log(3), 9.0) == pytest.approx(sum(each), rel=1e-12)
+    assert log_scales(block, math.log(3), 0.1) == pytest.approx(0.1 * np.sign(each).sum(), rel=1e-12)
+
+
+def test_log_chi():
+    """Mean of log(chi^2 / f) by quadrature."""
+    for freedom in (1, 2, 7, 40):
+        quantiles = stats.chi2.ppf((np.arange(200_000) + 0.5) / 200_000, freedom)
+        assert log_chi(np.asarray(freedom)) == pytest.approx(np.log(quantiles / freedom).mean(), abs=1e-4)
+
+
+# A run with the releases of another
+
+
+@dataclass
+class Tape:
+    """Sums before noise and what was released of them, in order. playing : what is released instead."""
+
+    totals: list[tuple[str, np.ndarray]]
+    released: list[np.ndarray]
+    playing: Iterator[np.ndarray] | None = None
+
+
+@pytest.fixture
+def tape(monkeypatch) -> Tape:
+    """Records each release of a run, or answers with the releases of another."""
+    tape = Tape([], [])
+
+    def recorded(kind):
+        def release(door, name, exact, **options):
+            tape.totals.append((name, np.array(exact)))
+            noisy = kind(door, name, exact, **options)
+            tape.released.append(noisy if tape.playing is None else next(tape.playing))
+            return tape.released[-1]
+
+        return release
+
+    for name in ("vector", "semidefinite"):
+        monkeypatch.setattr(Release, name, recorded(getattr(Release, name)))
+    return tape
+
+
+STRANGERS = {
+    "huge labels": lambda features, labels: (features, 1e11 * labels),
+    "huge features": lambda features, labels: (1e11 * features, labels),
+    "tiny": lambda features, labels: (1e-11 * features, 1e-30 * labels),
+    "other signs": lambda features, labels: (features, labels * [1, -1, 1, -1, 1, -1]),
+    "nobody": lambda features, labels: (0 * features, 0 * labels),
+    "no numbers": lambda features, labels: (features * math.nan, labels * math.inf),
+    "another": lambda features, labels: (features[::-1, ::-1] + 1, labels[::-1] - 1),
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name, tape):
+    """A whole run on neighbouring data that is told the first run's releases: no exact sum is further off, and the subspaces are the same."""
+    rng = np.random.default_rng(6)
+    features, labels = rng.standard_normal((6, 40, 5)), rng.standard_normal((6, 40))
+    runs = []
+    for change in (lambda *data: data, STRANGERS[name]):
+        own, answers = features.copy(), labels.copy()
+        own[:, 7], answers[:, 7] = change(features[:, 7], labels[:, 7])
+        users, ledger = fake_users(own, answers, np.ones((40, 2)), block_size=16), Ledger()
+        tape.playing, tape.totals, tape.released = iter(tape.released) if runs else None, [], []
+        path = list(UnitSteps(2, 1.0, 0.3).fit(users, door(users, 0.2, ledger=ledger)))
+        assert [entry.name for entry in ledger.entries][:2] == ["unit_covariance", "unit_scale"]
+        runs.append((tape.totals, [one.subspace for one in path], ledger.entries))
+    (totals, bases, entries), (moved, other_bases, other_entries) = runs
+    np.testing.assert_array_equal(bases, other_bases)
+    assert entries == other_entries
+    assert len(totals) == len(moved) == len(entries)
+    for (kind, before), (_, after), entry in zip(totals, moved, entries, strict=True):
+        assert kind == entry.name
+        assert np.linalg.norm(before - after) <= entry.sensitivity * (1 + 1e-9)
+    assert any(not np.array_equal(before, after) for (_, before), (_, after) in zip(totals, moved, strict=True))
+
+
+@pytest.mark.parametrize("multiplier", [0.02, 0.8, 30.0])
+def test_the_ledger_adds_up(multiplier):
+    """A covariance where n mu is large, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier."""
+    users, ledger = Users(Problem(50, 6, 5, 2, label_noise_sd=0.3)), Ledger()
+    *_, last = UnitSteps(2, 1.0, 0.3).fit(users, door(users, multiplier, ledger=ledger))
+    assert last.log["rounds"] in ROUNDS
+    covariance = COVARIANCE if multiplier == 0.02 else 0.0
+    expected = (
+        ["unit_covariance"] * bool(covariance)
+        + ["unit_scale", "unit_start"]
+        + ["unit_residual", "unit_heads", "unit_step"] * last.log["rounds"]
+    )
+    assert [entry.name for entry in ledger.entries] == expected
+    assert {(entry.start, entry.stop, entry.rate) for entry in ledger.entries} == {(0, 50, 1.0)}
+    assert ledger.mu**2 == pytest.approx(1 / multiplier**2, rel=1e-9)
+    start = ledger.entries[1 + bool(covariance)].mu ** 2 / ledger.mu**2
+    assert start == pytest.approx((1 - 0.005 - covariance) * last.log["start_share"], rel=1e-9)
+
+
+# What is known beforehand
+
+SHAPES = [(8, 20, 2), (12, 16, 3)]
+
+
+def tilted(users: Users, sine: float) -> tuple[np.ndarray, np.ndarray]:
+    """A subspace at this sine of the true one, and what of the truth lies outside of it."""
+    truth = users.truth.basis
+    basis = planted_subspace(truth, sine, np.random.default_rng(3))
+    return basis, truth - basis @ (basis.T @ truth)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.3, 1.0])
+@pytest.mark.parametrize(("m", "d", "k"), [*SHAPES, (20, 20, 2), (5, 20, 2)])
+def test_the_gain_of_a_step(m, d, k, noise):
+    """<R, E> / |E|^2 / n over 12 000 users at sine 0.2 is 0.9 to 1.15 kappa, standard error 1 to 2 %; 1.5 kappa is rejected.
+
+    At m = 20 it would not be without what the error adds to the length of a step, at m = 5 without what a head strays.
+    """
+    users = Users(Problem(12_000, m, d, k, label_noise_sd=noise, head_law="sphere"))
+    basis, error = tilted(users, 0.2)
+    error2 = (error**2).sum() / (d * k)
+    sizes = Sizes(12_000, m, d, k)
+    step, _, logs = total(users, RoundSums(PLAIN, basis, basis, sizes.residual(error2, noise**2), 1.0))
+    found = (step * error).sum() / (error**2).sum() / 12_000
+    expected = sizes.gain(error2, noise**2)
+    assert 0.9 < found / expected < 1.15
+    assert not 0.9 < found / (1.5 * expected) < 1.15
+    left = m - k
+    if m == 20 and noise == 0.05:
+        shorter = (d + left + 1) * d * k * error2 + d * noise**2, d * d * k * error2 + d * noise**2
+        assert found / expected * math.sqrt(shorter[1] / shorter[0]) < 0.9
+    if m == 5 and noise == 1.0:
+        assert found / expected / math.sqrt(1 + sizes.residual(error2, 1.0) / (left - 1)) < 0.9
+    # A residual twice as large would move its logarithm by 0.7.
+    assert abs(logs / 12_000) < 0.1
+
+
+@pytest.mark.parametrize(("m", "d", "k"), SHAPES)
+def test_the_expected_risk(m, d, k):
+    """Least squares in a subspace at sine 0.2, 12 000 users: within 6 %; (m - 1) left out is rejected."""
+    users, sizes = Users(Problem(12_000, m, d, k, label_noise_sd=0.3, head_law="sphere")), Sizes(12_000, m, d, k)
+    basis, error = tilted(users, 0.2)
+    error2 = (error**2).sum() / (d * k)
+    found = personal_risk(users, basis, FittedHeads(basis, slice(0, m)))
+    assert found == pytest.approx(sizes.risk(error2, 0.09), rel=0.06)
+    assert found != pytest.approx(sizes.risk(0.0, 0.09) + d * k * error2, rel=0.06)
+
+
+def test_without_error_the_risk_is_the_floor_of_least_squares():
+    """k s^2 / (m - k - 1); from m = k + 2 down the divisor is 1."""
+    assert Sizes(9, 8, 20, 2).risk(0.0, 0.01) == pytest.approx(0.01 * 2 / 5, rel=1e-12)
+    assert Sizes(9, 30, 20, 4).risk(0.0, 0.25) == pytest.approx(0.25 * 4 / 25, rel=1e-12)
+    for samples in (1, 4, 5, 6):
+        assert Sizes(9, samples, 20, 4).risk(0.0, 0.01) == pytest.approx(0.04, rel=1e-12)
+
+
+problems = st.builds(
+    lambda users, samples, rank, extra: Sizes(users, samples, rank + extra, rank),
+    st.integers(1, 10**7),
+    st.integers(1, 200),
+    st.integers(1, 8),
+    st.integers(1, 300),
+)
+mus = st.one_of(st.floats(1e-3, 1e3), st.just(math.inf))
+noises = st.floats(1e-6, 1e2)
+
+
+@given(problems, mus, noises)
+def test_the_schedule(sizes, mu, noise2):
+    """Shares add up to one; errors fall, from at most that of a subspace at random; no round is without a share."""
+    found = schedule(sizes, mu, noise2)
+    assert found.start + found.rounds.sum() == pytest.approx(1, rel=1e-12)
+    assert (found.rounds > 0).all() and 0.1 <= found.start <= 0.4
+    assert len(found.rounds) in ROUNDS and len(found.path) == len(found.rounds) + 1
+    assert found.path[0] <= 0.95 / sizes.dim
+    assert (np.diff(found.path) <= 0).all() and found.path[-1] >= SMALLEST
+    assert found.path == sizes.path(found.path[0], noise2, np.sqrt(STEPS * found.rounds) * mu)
+    if mu == math.inf:
+        assert found.path[-1] == SMALLEST
+
+
+@given(problems, mus, noises, st.floats(1, 100))
+def test_more_users_never_expect_more_error(sizes, mu, noise2, factor):
+    """At the start, after each round of the same shares, and after the schedule up to what fewer rounds may cost (`WORTH`)."""
+    more = replace(sizes, users=math.ceil(factor * sizes.users))
+    assert more.start_error2(mu, noise2) <= sizes.start_error2(mu, noise2) <= 0.95 / sizes.dim
+    rounds = np.full(20, mu / 5)
+    for fewer, many in zip(
+        sizes.path(0.5 / sizes.dim, noise2, rounds), more.path(0.5 / sizes.dim, noise2, rounds), strict=True
+    ):
+        assert many <= fewer * (1 + 1e-9)
+    risks = [one.risk(schedule(one, mu, noise2).path[-1], noise2) for one in (sizes, more)]
+    assert risks[1] <= risks[0] * (1 + 1e-9) / 0.97**2
+
+
+def test_a_start_of_little_signal_is_given_more():
+    """Two fifths at most and a tenth at least; between them what makes the signal 1.75 times the noise."""
+    shares = [Sizes(users, 8, 20, 2).start_share(1.0, 0.01) for users in (1, 15, 10**6)]
+    assert shares[0] == 0.4 and shares[2] == 0.1
+    for users in (80, 100, 115):
+        sizes = Sizes(users, 8, 20, 2)
+        share = sizes.start_share(1.0, 0.01)
+        assert 0.1 < share < 0.4
+        assert math.sqrt(share) * sizes.start_signal(1.0, 0.01) == pytest.approx(1.75, rel=1e-12)
+
+
+def test_a_large_block_keeps_the_sensitivity_of_the_covariance(rng):
+    """Among 60,000 users of a block, as among none: what float32 sums would add to sqrt(2) is seen here."""
+    features = rng.standard_normal((2, 60_000, 2), dtype=np.float32)
+    labels = np.zeros((2, 60_000), dtype=np.float32)
+    moved = []
+    for axis in range(2):
+        features[:, 0] = np.eye(2, dtype=np.float32)[axis]
+        moved.append(directions(Block(0, features.copy(), labels)))
+    assert math.sqrt(2) * 0.999 < np.linalg.norm(moved[0] - moved[1]) <= math.sqrt(2)
+
+
+def test_a_scale_that_noise_decides_stays_within_its_clip():
+    """With a hundred users and a tiny epsilon the released log scale is noise; h is a number all the same."""
+    problem = Problem(100, 8, 20, 2, label_noise_sd=0.05)
+    for seed in range(10):
+        outcome = fit(Options(), make_task(Users(problem), Budget(0.01, 1e-6, "exact"), noise_seed=seed))
+        assert 1e-2 < outcome.log["learned_scale"] < 1e2
+
+
+def test_little_noise_is_no_worse_than_more():
+    """Labels with almost no noise, released with less and less of it: what the start owes to users being few is known, too."""
+    problem = Problem(3000, 8, 20, 2, label_noise_sd=0.001)
+    floor = 0.001**2 * 2 / 5
+    for multiplier in (0.3, 0.03, 0.0):
+        outcome = fit(Options(), make_task(Users(problem), fixed_noise(multiplier)))
+        assert outcome.excess_risk < 1.2 * floor
+
+
+# What is learned on the way
+
+SIZE = Sizes(5000, 8, 20, 2)
+
+
+def test_a_residual_above_expectation_raises_what_dominates():
+    """e^2 where the error is most of it, s^2 where the noise is; the other moves by far less, and one below lowers them."""
+    for error2, noise2, large in ((1.0, 1e-4, 0), (1e-6, 1.0, 1)):
+        known = Knowledge.guessed(error2, noise2)
+        for ratio in (0.5, -0.5):
+            moved = known.measured(SIZE, ratio, 1e-3).mean - known.mean
+            assert moved[large] / ratio > 0.9
+            assert abs(moved[1 - large]) < 0.02
+        assert np.array_equal(known.measured(SIZE, 0.0, 1e-3).mean, known.mean)
+
+
+def test_a_measurement_counts_by_its_precision():
+    """Of one number alone: the mean of guess and measurement with their precisions, and their precisions added."""
+    known = Knowledge.guessed(1e-12, 1.0)
+    for sd in (1e-3, 0.5, 10.0, 1e9):
+        found = known.measured(SIZE, 0.7, sd)
+        precisions = np.array([GUESS_SD[1] ** -2, 1 / (sd**2 + MODEL_SD**2)])
+        assert found.mean[1] == pytest.approx(0.7 * precisions[1] / precisions.sum(), rel=1e-6)
+        assert found.covariance[1, 1] == pytest.approx(1 / precisions.sum(), rel=1e-6)
+        assert found.covariance[0, 0] == pytest.approx(GUESS_SD[0] ** 2, rel=1e-6)
+
+
+@given(
+    st.floats(-8, 1),
+    st.floats(-8, 1),
+    st.lists(st.tuples(st.floats(-2, 2), st.floats(0, 3), st.floats(0, 1)), max_size=40),
+)
+def test_what_is_known_stays_a_law(error, noise, rounds):
+    """Covariances stay symmetric and positive, and no measurement adds to them; e^2 and s^2 stay positive and finite."""
+    known = Knowledge.guessed(10**error, 10**noise)
+    for ratio, sd, eta in rounds:
+        measured = known.measured(SIZE, ratio, sd)
+        assert np.linalg.eigvalsh(known.covariance - measured.covariance).min() > -1e-9
+        known = measured.stepped(eta)
+        np.testing.assert_allclose(known.covariance, known.covariance.T, rtol=0, atol=1e-12)
+        assert np.linalg.eigvalsh(known.covariance).min() > 0
+        assert SMALLEST <= known.error2 < math.inf and 0 < known.noise2 < math.inf
+
+
+@pytest.mark.parametrize("factor", [3.0, 1 / 3])
+def test_a_misjudged_noise_level_is_found(factor):
+    """A label noise off by 3 is known within 5 % after 40 exact measurements on the way down; without any it stays off."""
+    true_noise2, error2 = 0.04, 0.01
+    known = [Knowledge.guessed(error2, true_noise2 * factor**2) for _ in range(2)]
+    for _ in range(40):
+        ratio = math.log(SIZE.residual(error2, true_noise2) / SIZE.residual(known[0].error2, known[0].noise2))
+        known = [known[0].measured(SIZE, ratio, 1e-3).stepped(0.5), known[1].stepped(0.5)]
+        error2 *= 1 - 0.97 * 0.5
+    assert math.sqrt(known[0].noise2 / true_noise2) == pytest.approx(1, rel=0.05)
+    assert math.sqrt(known[1].noise2 / true_noise2) == pytest.approx(factor, rel=1e-9)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])
+def test_a_step_lowers_what_is_known_of_the_error(eta):
+    """e^2 by 1 - 0.97 eta, with some doubt; s^2 stays."""
+    known = Knowledge.guessed(0.02, 0.3)
+    after = known.stepped(eta)
+    assert after.error2 == pytest.approx(0.02 * (1 - 0.97 * eta), rel=1e-12)
+    assert after.noise2 == pytest.approx(0.3, rel=1e-12)
+    np.testing.assert_allclose(after.covariance - known.covariance, np.diag([STEP_SD**2, 0]), atol=1e-12)
+
+
+# Second moments of the heads
+
+
+def learned_roots(heads: np.ndarray, basis: np.ndarray, mu2: float, rounds: int = 20) -> tuple[HeadMoments, np.ndarray]:
+    """H^1/2 after some rounds that are given the exact sums of these heads (n, k)."""
+    count, rank = heads.shape
+    found, root = HeadMoments(count, len(basis), rank), np.eye(rank)
+    for _ in range(rounds):
+        turned = unit(np.linalg.solve(root, heads.T).T)
+        found.add(basis @ root, turned.T @ turned, mu2)
+        root = found.within(basis)[0]
+    return found, root
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_heads_of_several_scales_are_found(rank):
+    """Condition 3, 20 000 users, little noise: scales within 10 % of the true ones, which those of one round are not."""
+    problem = Problem(20_000, 1, 6, rank, head_law="aniso", head_condition=3.0)
+    heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
+    basis = random_subspace(6, rank, np.random.default_rng(2))
+    scales = problem.head_scales / np.sqrt((problem.head_scales**2).mean())
+    for rounds, same in ((1, False), (20, True)):
+        _, root = learned_roots(heads, basis, 1.0, rounds)
+        assert np.allclose(root @ root, np.diag(scales**2), rtol=0.1, atol=0.05) == same
+        assert np.trace(root @ root) == pytest.approx(rank, rel=1e-12)
+
+
+def test_moments_outlive_their_basis(rng):
+    """Read in another basis of the same subspace they are turned with it."""
+    heads = rng.standard_normal((5000, 2)) * [2.0, 1.0]
+    basis, turn = random_subspace(6, 2, rng), random_subspace(2, 2, rng)
+    found, root = learned_roots(heads, basis, 1.0)
+    assert abs(root[0, 0] - root[1, 1]) > 0.3
+    np.testing.assert_allclose(found.within(basis @ turn)[0], turn.T @ root @ turn, atol=1e-9)
+
+
+def test_releases_count_by_their_precision(rng):
+    """The average of two rounds with mu^2 of 1 and 3 is that of one round at 4 with the weighted sum."""
+    basis = random_subspace(5, 2, rng)
+    first, second = np.diag([900.0, 100.0]), np.diag([300.0, 700.0])
+    two, one = HeadMoments(1000, 5, 2), HeadMoments(1000, 5, 2)
+    two.add(basis, first, 100.0)
+    two.add(basis, second, 300.0)
+    one.add(basis, (first + 3 * second) / 4, 400.0)
+    np.testing.assert_allclose(two.within(basis), one.within(basis), rtol=0, atol=1e-12)
+    assert abs(one.within(basis)[0][0, 0] - 1) > 0.03
+
+
+def test_heads_of_one_scale_are_left_alone(rng):
+    """Deviations within the noise, k (k + 1) / 2 times its variance, give I exactly; three times as large ones do not."""
+    basis, users, mu2 = random_subspace(5, 2, rng), 1000, 0.01
+    sd = math.sqrt(2 / mu2)
+    for size, same in ((0.99, True), (3.0, False)):
+        off = size * sd * math.sqrt(3 / 2) * np.array([[1.0, 0.0], [0.0, -1.0]])
+        moments = HeadMoments(users, 5, 2)
+        moments.add(basis, users / 2 * np.eye(2) + off, mu2)
+        root, inverse = moments.within(basis)
+        assert (np.array_equal(root, np.eye(2)) and np.array_equal(inverse, np.eye(2))) == same
+
+
+@given(st.integers(1, 4), st.integers(0, 999), st.floats(1e-6, 1e6), st.integers(1, 10**6))
+def test_roots_are_inverse_to_each_other(rank, seed, mu2, users):
+    """Symmetric, positive, H of trace k, whatever noise is in the sums; no eigenvalue of H that the noise could have made stays below it."""
+    rng = np.random.default_rng(seed)
+    basis, moments = random_subspace(rank + 2, rank, rng), HeadMoments(users, rank + 2, rank)
+    for _ in range(3):
+        noise = rng.standard_normal((rank, rank)) * math.sqrt(2 / mu2)
+        moments.add(basis, users / rank * np.eye(rank) + (noise + noise.T) / 2, mu2)
+    root, inverse = moments.within(basis)
+    np.testing.assert_allclose(root @ inverse, np.eye(rank), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(root, root.T, rtol=0, atol=1e-12)
+    assert np.linalg.eigvalsh(root).min() > 0
+    assert np.trace(root @ root) == pytest.approx(rank, rel=1e-9)
+
+
+# From the start to the end
+
+SMALL = Problem(5000, 8, 20, 2, label_noise_sd=0.05, head_law="sphere")
+FLOOR = 0.05**2 * 2 / (8 - 2 - 1)
+EXACT = Budget(1.0, 1e-6, "exact")
+
+
+@cache
+def small_users() -> Users:
+    return Users(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("guesses", "allowed"),
+    [
+        ({}, 1.2),
+        ({"scale_guess": 3.0}, 1.5),
+        ({"scale_guess": 1 / 3}, 1.5),
+        ({"noise_guess": 3.0}, 1.5),
+        ({"noise_guess": 1 / 3}, 1.5),
+        ({"scale_guess": 3.0, "noise_guess": 1 / 3}, 1.5),
+        ({"scale_guess": 1 / 3, "noise_guess": 3.0}, 1.5),
+    ],
+)
+def test_the_risk_comes_near_the_floor_at_epsilon_one(guesses, allowed):
+    """Within 1.2 of sigma^2 k / (m - k - 1), and 1.5 with guesses off by 3; the noise level and the scale are learned."""
+    outcome = fit(Options(**guesses), make_task(small_users(), EXACT))
+    assert outcome.excess_risk < allowed * FLOOR
+    # Heads of one length are taken for ones midway to Gaussian; the noise moves the scale by 0.06.
+    midway = math.exp(-log_chi(np.asarray(2)) / 4)
+    assert outcome.log["learned_scale"] == pytest.approx(midway, rel=0.2)
+    assert outcome.log["learned_noise"] == pytest.approx(0.05, rel=0.1)
+    found = dist_frobenius(outcome.subspace, small_users().truth.basis)
+    assert 1 / 3 < outcome.log["expected_distF"] / found < 3
+
+
+def test_at_too_small_a_budget_it_ends_far_from_the_floor():
+    """The bounds above are not met by whatever is released: at a hundredth of the epsilon nothing is learned."""
+    outcome = fit(Options(), make_task(small_users(), Budget(0.01, 1e-6, "exact")))
+    assert outcome.excess_risk > 20 * FLOOR
+
+
+@pytest.mark.parametrize("condition", [1.0, 3.0])
+def test_without_noise_the_subspace_is_found(condition):
+    """No label noise and no privacy: ten times nearer than the start, for heads of one scale and of several."""
+    law = "aniso" if condition > 1 else "sphere"
+    users = Users(replace(SMALL, users=2000, label_noise_sd=0.0, head_law=law, head_condition=condition))
+    outcome = fit(Options(), make_task(users, fixed_noise()))
+    end = dist_frobenius(outcome.subspace, users.truth.basis)
+    start = dist_frobenius(
+        next(iter(Options().build(users.problem).fit(users, door(users)))).subspace, users.truth.basis
+    )
+    assert start > 0.04
+    assert end < start / 10
+
+
+def test_heads_of_condition_six_are_followed():
+    """2000 users, little noise: without H^-1/2 in the step, or with moments that are read in other coordinates, it ends at distF 0.016."""
+    users = Users(replace(SMALL, users=2000, head_law="aniso", head_condition=6.0))
+    outcome = fit(Options(), make_task(users, fixed_noise(0.01)))
+    assert outcome.excess_risk < 1.2 * FLOOR
+    assert dist_frobenius(outcome.subspace, users.truth.basis) < 0.005
+
+
+def test_the_truth_is_a_fixed_point():
+    """|R|^2 (d - k) k / n of the mean step is chi-square for users whose steps have mean 0; 0.05 away it is not."""
+    users = small_users()
+    n, d, k = SMALL.users, SMALL.dim, SMALL.rank
+    limit = stats.chi2.isf(FALSE_ALARM, (d - k) * k)
+    for sine, still in ((0.0, True), (0.05, False)):
+        basis, _ = tilted(users, sine)
+        step, _, _ = total(users, RoundSums(PLAIN, basis, basis, SMALL.label_noise_sd**2, 1.0))
+        assert ((step**2).sum() * (d - k) * k / n < limit) == still
+        np.testing.assert_allclose(basis.T @ step, 0, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["scale_guess", "noise_guess"])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_bad_guesses_are_named(name, value):
+    with pytest.raises(ValueError, match=rf"^{name} is .*; it must be positive and finite"):
+        Options(**{name: value})
+
+
+def test_guesses_are_in_units_of_the_truth():
+    """Root mean square coordinate of a head and label noise, times the guesses."""
+    problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
+    method = Options(scale_guess=2.0, noise_guess=0.5).build(problem)
+    assert method == UnitSteps(2, pytest.approx(2 * math.sqrt(5)), pytest.approx(0.15))
