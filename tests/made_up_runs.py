@@ -52,7 +52,7 @@ SPARE = {
     ("B-LG.1", "largest norm over the bound without k^1.5: exponent of k"),
 }
 """Exponents that came out below the claimed one, and whose law is not said with the claim."""
-BEYOND = {("A-LB.4", "largest ||v_j||: exponent of n")}
+BEYOND = {("A-LB.4", "largest ||v_j||: exponent of n"), ("O-RATE", "exponent of kappa, weakest heads fixed")}
 """The same above the claimed one."""
 
 

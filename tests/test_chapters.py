@@ -87,6 +87,16 @@ STRONG = {
         "heads have a fast rate",
         "Their first terms cross where it says",
     ],
+    "fedrep": [
+        "Prefer it to alternating minimisation",
+        "need far less budget",
+        "the public code's spends a part of its budget",
+        "It beats alternating minimisation on its own problem",
+        "Both are behind others",
+        "The factor $dk$ is there",
+        "The code is more private than it says",
+        "these are the second-hand bound's",
+    ],
     "figure2": ["The published shape comes out", "criteria are met"],
     "heterogeneity": [
         "share a representation.",
@@ -153,10 +163,28 @@ STRONG = {
         "Half of shen2023's exponent is the clip",
         "Users, too, improve by $\\sqrt d$",
     ],
+    "unit_figure2": [
+        "Take unit steps wherever users share a subspace",
+        "take the full prior",
+        "Privacy is free on Figure 2's problem",
+        "Departures from the model cost little",
+        "A prior beats a subspace where heads decay",
+    ],
+    "unit_map": ["Take unit steps on the whole map", "Nowhere behind"],
+    "unit_rates": [
+        "Ask the recursion how many users are needed",
+        "That is more than the none",
+        "which can be asked beforehand",
+        "there is no price of the heads' length",
+        "The rates are those of the recursion",
+        "They grow in proportion to the dimension",
+    ],
 }
 """Conclusions of a chapter that need a verdict."""
 ON_THE_PAGE = {
     "opening": [
+        "The non-private error at a tenth of the budget.",
+        "A shared subspace**: unit steps",
         "The powers of the dimension are as claimed.",
         "Check the privacy of shen2023 before use.",
         ": more noise than needed",

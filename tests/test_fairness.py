@@ -13,10 +13,10 @@ from privrep.evidence.verdicts import ACCUSING, SEVERITIES
 from privrep.run.csv_tables import read_rows
 
 ROWS = read_rows(ROOT / "docs" / "claims.csv")
-PAPERS = ("jain2021", "shen2023")
+PAPERS = ("jain2021", "shen2023", "snedeker2025")
 FEWEST = 8
 """Repetitions of an exponent that is judged."""
-FEWER = {"exponential_risk": 5}
+FEWER = {"exponential_risk": 5, "unit_rates": 6}
 """Study -> the same, where each repetition is a mean over hundreds of draws from a law and more would cost too much."""
 CATALOGUE = {"B-T1", "B-T2", "B-T3", "B-F1", "B-F3"}
 """Claims of the papers that this version does not run."""

@@ -402,7 +402,7 @@ def test_the_gain_of_a_step(m, d, k, noise):
     """
     users = Users(Problem(12_000, m, d, k, label_noise_sd=noise, head_law="sphere"))
     basis, error = tilted(users, 0.2)
-    error2 = (error**2).sum() / (d * k)
+    error2 = (error**2).sum() / ((d - k) * k)
     sizes = Sizes(12_000, m, d, k)
     step, _, logs = total(users, RoundSums(PLAIN, basis, basis, sizes.residual(error2, noise**2), 1.0))
     found = (step * error).sum() / (error**2).sum() / 12_000
@@ -411,7 +411,8 @@ def test_the_gain_of_a_step(m, d, k, noise):
     assert not 0.9 < found / (1.5 * expected) < 1.15
     left = m - k
     if m == 20 and noise == 0.05:
-        shorter = (d + left + 1) * d * k * error2 + d * noise**2, d * d * k * error2 + d * noise**2
+        out = d - k
+        shorter = [(terms * k * error2 + noise**2) * out for terms in (out + left + 1, out)]
         assert found / expected * math.sqrt(shorter[1] / shorter[0]) < 0.9
     if m == 5 and noise == 1.0:
         assert found / expected / math.sqrt(1 + sizes.residual(error2, 1.0) / (left - 1)) < 0.9
@@ -424,10 +425,10 @@ def test_the_expected_risk(m, d, k):
     """Least squares in a subspace at sine 0.2, 12 000 users: within 6 %; (m - 1) left out is rejected."""
     users, sizes = Users(Problem(12_000, m, d, k, label_noise_sd=0.3, head_law="sphere")), Sizes(12_000, m, d, k)
     basis, error = tilted(users, 0.2)
-    error2 = (error**2).sum() / (d * k)
+    error2 = (error**2).sum() / ((d - k) * k)
     found = personal_risk(users, basis, FittedHeads(basis, slice(0, m)))
     assert found == pytest.approx(sizes.risk(error2, 0.09), rel=0.06)
-    assert found != pytest.approx(sizes.risk(0.0, 0.09) + d * k * error2, rel=0.06)
+    assert found != pytest.approx(sizes.risk(0.0, 0.09) + (d - k) * k * error2, rel=0.06)
 
 
 def test_without_error_the_risk_is_the_floor_of_least_squares():
@@ -460,7 +461,7 @@ def test_the_schedule(sizes, mu, noise2):
     assert (np.diff(found.path) <= 0).all() and found.path[-1] >= SMALLEST
     assert found.path == sizes.path(found.path[0], noise2, np.sqrt(STEPS * found.rounds) * mu)
     if mu == math.inf:
-        assert found.path[-1] == SMALLEST
+        assert found.path[-1] <= 1e-20
 
 
 @given(problems, mus, noises, st.floats(1, 100))
@@ -474,7 +475,7 @@ def test_more_users_never_expect_more_error(sizes, mu, noise2, factor):
     ):
         assert many <= fewer * (1 + 1e-9)
     risks = [one.risk(schedule(one, mu, noise2).path[-1], noise2) for one in (sizes, more)]
-    assert risks[1] <= risks[0] * (1 + 1e-9) / 0.97**2
+    assert risks[1] <= risks[0] * (1 + 1e-9) / 0.99**2
 
 
 def test_a_start_of_little_signal_is_given_more():
@@ -568,17 +569,17 @@ def test_a_misjudged_noise_level_is_found(factor):
     for _ in range(40):
         ratio = math.log(SIZE.residual(error2, true_noise2) / SIZE.residual(known[0].error2, known[0].noise2))
         known = [known[0].measured(SIZE, ratio, 1e-3).stepped(0.5), known[1].stepped(0.5)]
-        error2 *= 1 - 0.97 * 0.5
+        error2 *= 1 - 0.9 * 0.5
     assert math.sqrt(known[0].noise2 / true_noise2) == pytest.approx(1, rel=0.05)
     assert math.sqrt(known[1].noise2 / true_noise2) == pytest.approx(factor, rel=1e-9)
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])
 def test_a_step_lowers_what_is_known_of_the_error(eta):
-    """e^2 by 1 - 0.97 eta, with some doubt; s^2 stays."""
+    """e^2 by 1 - 0.9 eta, with some doubt; s^2 stays."""
     known = Knowledge.guessed(0.02, 0.3)
     after = known.stepped(eta)
-    assert after.error2 == pytest.approx(0.02 * (1 - 0.97 * eta), rel=1e-12)
+    assert after.error2 == pytest.approx(0.02 * (1 - 0.9 * eta), rel=1e-12)
     assert after.noise2 == pytest.approx(0.3, rel=1e-12)
     np.testing.assert_allclose(after.covariance - known.covariance, np.diag([STEP_SD**2, 0]), atol=1e-12)
 

@@ -14,7 +14,7 @@ from privrep.run.config import chapters
 
 COPIES = {
     "claims.csv": "reports/claims.csv",
-    "figure2.svg": "figures/jain2021/figure2.svg",
+    "figure2.svg": "figures/beyond/figure2.svg",
     "settings.svg": "figures/comparison/settings.svg",
 }
 """File under docs/ -> file of the default run."""

@@ -1,6 +1,6 @@
 """What a server knows of the error of its subspace and of the label noise, from released numbers alone: an extended Kalman filter.
 
-The state is (log e^2, log s^2), see `privrep.laws.unit_steps`. What is measured is the logarithm of the residual d k e^2 + s^2.
+The state is (log e^2, log s^2), see `privrep.laws.unit_steps`. What is measured is the logarithm of the residual (d - k) k e^2 + s^2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from privrep.laws.unit_steps import CONTRACTION, SMALLEST, Sizes
 
 MODEL_SD = 0.1
 """Standard deviation of what the model of the residual leaves out."""
-STEP_SD = 0.2
+STEP_SD = 0.3
 """Standard deviation of what the model of a round's contraction leaves out, in log e^2."""
 GUESS_SD = (1.0, 2.0)
 """Standard deviations of the first guesses of log e^2 and log s^2: a noise level that is off by 3 moves the second by 2.2."""
@@ -44,7 +44,7 @@ class Knowledge:
 
     def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> Knowledge:
         """After a measurement of the log residual, `log_ratio` above what is expected, with noise of the given sd."""
-        part = sizes.dim * sizes.rank * self.error2 / sizes.residual(self.error2, self.noise2)
+        part = sizes.dist2(self.error2) / sizes.residual(self.error2, self.noise2)
         slope = np.array([part, 1 - part])
         across = self.covariance @ slope
         weight = across / (slope @ across + sd**2 + MODEL_SD**2)

@@ -28,6 +28,8 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
 """Eigenvalues are raised to this part of the noise's norm, since a prior that noise has made too small forbids what is there; and to this part of
 the largest."""
+TINY = 1e-12
+"""The least eigenvalue where nothing was learned at all, as from users with one sample: all are then the same."""
 
 
 def half_products(block: Block, penalty: float) -> np.ndarray:
@@ -42,7 +44,10 @@ def posterior_means(block: Block, prior: np.ndarray, noise2: float) -> np.ndarra
     """Models of the users of a block under the prior N(0, prior), (B, d)."""
     features = block.features.transpose(1, 0, 2).astype(np.float64)
     known = features @ prior
-    system = known @ features.transpose(0, 2, 1) + noise2 * np.eye(features.shape[1])
+    gram = known @ features.transpose(0, 2, 1)
+    # As in `ridge_models`: a user whose system is not regular would stop them all.
+    own = noise2 + 1e-6 * np.trace(gram, axis1=1, axis2=2)
+    system = gram + own[:, None, None] * np.eye(features.shape[1])
     weights = np.linalg.solve(system, block.labels.T[:, :, None].astype(np.float64))
     return np.einsum("bmd,bm->bd", known, weights[:, :, 0])
 
@@ -65,12 +70,12 @@ class FullPrior:
         released = release.share(1 - SCALE).isotropic("half_products", products, sensitivity=2.0)
         values, vectors = np.linalg.eigh(released)
         noise = 2 * release.noise_multiplier * math.sqrt(2 * d)
-        values = np.maximum(values, max(RAISED * noise, LEAST_EIGENVALUE * np.abs(values).max()))
+        values = np.maximum(values, max(RAISED * noise, LEAST_EIGENVALUE * np.abs(values).max(), TINY))
         values *= d / values.sum()
         prior = scale**2 * (vectors * values) @ vectors.T
         yield Iterate(
             None,
-            FullRank(lambda block: posterior_means(block, prior, self.noise**2)),
+            FullRank(lambda block: posterior_means(block, prior, noise2 * scale**2)),
             {"learned_scale": scale},
         )
 

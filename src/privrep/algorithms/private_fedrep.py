@@ -16,6 +16,8 @@ fits the last heads on as many samples of their own. It clips a user's whole gra
 clip 10 on the gradient of the mean squared error, twice the above, for heads of norm 1: E v v^T = I/k. For heads with E v v^T = I, as
 here, and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the defaults. Its
 noise sd on G is c sqrt(48 T ln(1.25/delta)) / (n eps), a noise multiplier of sqrt(12 T ln(1.25/delta)) / eps; here the budget decides.
+Its baseline, alternating minimisation, has m times the noise on b that it needs, and its clips of 1e-4 leave A so small that the ridge of
+1e-8 decides it.
 The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of floor(m / 2T) samples
 that serve once: `sample_use: fresh`.
 

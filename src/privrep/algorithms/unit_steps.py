@@ -5,14 +5,14 @@
     h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )     labels <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
-    for t = 1..T:                                                                            residual = d k e^2 + s^2
+    for t = 1..T:                                                                            residual = (d - k) k e^2 + s^2
         w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;   g_i <- (I - B B^T) X_i^T r_i
         z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation, clipped to +-2, + noise
         (e^2, s^2) <- Kalman update by z
         R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n kappa(e^2, s^2)
         eta     <- e^2 / (e^2 + variance of the noise in R)
         H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
-        B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.97 eta) e^2
+        B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.9 eta) e^2
     each user: ridge heads in B H^1/2, on all samples
 
 Every user adds at most one unit to each sum whatever its data, so that no clip and no scale enters the privacy. All samples serve all
@@ -251,7 +251,10 @@ class UnitSteps:
                 root, inverse = heads.within(basis)
             frame = whitening.frame(basis @ root)
             log = {"rounds": len(plan.rounds), "start_share": plan.start, "learned_scale": scale}
-            log |= {"expected_distF": math.sqrt(d * k * known.error2), "learned_noise": scale * math.sqrt(known.noise2)}
+            log |= {
+                "expected_distF": math.sqrt(sizes.dist2(known.error2)),
+                "learned_noise": scale * math.sqrt(known.noise2),
+            }
             personal = LowRank(frame, RidgeHeads(frame, sizes.residual(known.error2, known.noise2)))
             yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
 

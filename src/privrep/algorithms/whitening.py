@@ -52,14 +52,15 @@ class Whitening:
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors of a noisy matrix (k, k) of trace about k, shrunk towards I.
+    """Eigenvalues and eigenvectors of a noisy matrix (k, k) over its mean eigenvalue, shrunk towards I.
 
-    What differs from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that nothing is left where
+    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that nothing is left where
     noise explains it.
     """
     size = len(found)
-    differs = found - np.trace(found) / size * np.eye(size)
-    energy, noise = (differs**2).sum(), noise_sd**2 * size * (size + 1) / 2
+    level = max(np.trace(found) / size, 0.1)
+    differs = (found - np.trace(found) / size * np.eye(size)) / level
+    energy, noise = (differs**2).sum(), (noise_sd / level) ** 2 * size * (size + 1) / 2
     kept = 1 - noise / energy if energy > noise else 0.0
     return np.linalg.eigh(np.eye(size) + kept * differs)
 

@@ -365,10 +365,16 @@ class Users:
 
 @dataclass
 class FirstUsers:
-    """The first `count` users of a larger set, as a set of their own. Its samples are those of the larger set."""
+    """The first `count` users of a larger set without adversaries, as a set of their own. Its samples are those of the larger set."""
 
     users: Users
     count: int
+
+    def __post_init__(self):
+        if self.users.problem.adversaries:
+            raise ValueError(
+                f"adversaries is {self.users.problem.adversaries!r}; a part of the users has no given number of them"
+            )
 
     @cached_property
     def problem(self) -> Problem:

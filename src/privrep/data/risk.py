@@ -15,7 +15,7 @@ from privrep.data.departures import feature_scales
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.losses import Loss
 from privrep.data.passes import total
-from privrep.data.problem import Block, Truth, Users
+from privrep.data.problem import Block, Problem, Truth, Users
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -67,7 +67,18 @@ def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
 
 
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
-    """Mean excess loss of the models basis @ v_j over that of the true ones, as in Theorem 5.2 of jain2021."""
+    """Mean excess loss of the models basis @ v_j over that of the true ones, as in Theorem 5.2 of jain2021.
+
+    Raises
+    ------
+    ValueError
+        If residuals are not Gaussian with a known variance, or users have no true model.
+    """
+    for name in ("feature_condition", "feature_tail", "adversaries"):
+        if getattr(users.problem, name) != getattr(Problem, name):
+            raise ValueError(
+                f"{name} is {getattr(users.problem, name)!r}; a loss is known for the model of the papers alone"
+            )
     noise = users.problem.label_noise_sd
 
     def losses(block: Block) -> float:

@@ -30,6 +30,7 @@ AXES = {
     "init_samples": "q",
     "dim": "d",
     "rank": "k",
+    "freedom": "m - k",
     "noise_multiplier": "Δ",
     "label_noise_sd": "σ",
     "batches": "T",

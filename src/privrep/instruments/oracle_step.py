@@ -89,10 +89,12 @@ class Options:
         Raises
         ------
         ValueError
-            If there is no label noise, without which a step at the truth has no direction.
+            If there is no label noise, without which a step at the truth has no direction, or if there are adversaries, who have no true head.
         """
         if self.kind == "floor":
             return Floor()
+        if problem.adversaries:
+            raise ValueError(f"adversaries is {problem.adversaries!r}; kind 'step' needs true heads of all users")
         if not problem.label_noise_sd > 0:
             raise ValueError(f"label_noise_sd is {problem.label_noise_sd!r}; kind 'step' needs it positive")
         return TrueStep()

@@ -1,7 +1,8 @@
 """What is known beforehand of the error of unit steps (`privrep.algorithms.unit_steps`): gain, start, schedule, error after each round.
 
-Lengths are in units of a head's root mean square coordinate. e^2 is the mean square of an entry of the error (I - P) U*, so that
-distF^2 = d k e^2; s^2 is the variance of the label noise; what a user's head leaves of a label has variance d k e^2 + s^2, the residual.
+Lengths are in units of a head's root mean square coordinate. e^2 is the mean square of an entry of the error (I - P) U* in the d - k directions
+outside of P, so that distF^2 = (d - k) k e^2; s^2 is the variance of the label noise; what a user's head leaves of a label has variance
+(d - k) k e^2 + s^2, the residual.
 Derivations stand in the chapter on unit steps.
 """
 
@@ -16,15 +17,17 @@ SCALE = 0.005
 """Share of the whole mu^2 for the scale of the heads."""
 COVARIANCE = 0.05
 """Share of the whole mu^2 for the covariance of the features, where that is enough to see it."""
+START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
+"""Signal over noise of the start that is aimed at, and the least and largest share of mu^2 for it."""
 STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
 """Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
 ROUNDS = (20, 40, 60)
 GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
 """Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""
-WORTH = 0.985
+WORTH = 0.99
 """More rounds are taken where the expected risk falls below this share of that of fewer."""
-CONTRACTION = 0.97
-"""A round of gain eta leaves 1 - 0.97 eta of the error: a margin for what the gain leaves out."""
+CONTRACTION = 0.9
+"""A round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out."""
 SMALLEST = 1e-30
 """Errors are not followed below this."""
 
@@ -43,18 +46,27 @@ class Sizes:
         """m - k, what a head leaves of a user's samples, and at least 1."""
         return max(self.samples - self.rank, 1)
 
+    @property
+    def outside(self) -> int:
+        """d - k, and at least 1."""
+        return max(self.dim - self.rank, 1)
+
+    def dist2(self, error2: float) -> float:
+        """distF^2 = (d - k) k e^2."""
+        return self.outside * self.rank * error2
+
     def residual(self, error2: float, noise2: float) -> float:
-        """d k e^2 + s^2."""
-        return self.dim * self.rank * error2 + noise2
+        """(d - k) k e^2 + s^2."""
+        return self.dist2(error2) + noise2
 
     def length(self, error2: float, noise2: float) -> float:
         """Root mean square of |g| |w|.
 
-        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k) (d s^2 + (d + m - k + 1) d k e^2), that of a Wishart matrix
-        times a vector. A head w strays from v by the residual over m - k - 1 in each coordinate; |v|^2 is k.
+        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2), that of a
+        Wishart matrix times a vector. A head w strays from v by the residual over m - k - 1 in each coordinate; |v|^2 is k.
         """
-        d, left = self.dim, self.freedom
-        gradient2 = left * (d * noise2 + (d + left + 1) * d * self.rank * error2)
+        out, left = self.outside, self.freedom
+        gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
         strayed = self.residual(error2, noise2) / max(left - 1, 1)
         return math.sqrt(gradient2 * self.rank * (1 + strayed))
 
@@ -83,8 +95,9 @@ class Sizes:
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_share(self, mu: float, noise2: float) -> float:
-        """Share of mu^2 for the start: what brings its signal to 1.75 times the noise, between a tenth and two fifths."""
-        return min(max((1.75 / self.start_signal(mu, noise2)) ** 2, 0.1), 0.4)
+        """Share of mu^2 for the start: what brings its signal to `START_SIGNAL` times the noise, within `START_SHARES`."""
+        least, most = START_SHARES
+        return min(max((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, least), most)
 
     def start_error2(self, mu: float, noise2: float) -> float:
         """e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that of a subspace at random."""
@@ -100,9 +113,8 @@ class Sizes:
         return path
 
     def risk(self, error2: float, noise2: float) -> float:
-        """Mean excess risk with heads by least squares on all samples: (d k e^2 (m - 1) + k s^2) / (m - k - 1)."""
-        error = self.dim * self.rank * error2
-        return (error * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
+        """Mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k - 1)."""
+        return (self.dist2(error2) * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,205 @@
+"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks beside those of other methods on the problem of its public code,
+how they grow near the truth, and what that code's noise spends.
+
+A method's risk at one epsilon is a median over repetitions, since a run that finds nothing would decide a mean; means stand beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from privrep.data.rng import stream
+from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.evidence.measured import Measured, exact, share
+from privrep.evidence.scaling import Fit, Sweep, fit_all, fit_measures
+from privrep.laws import jain2021, shen2023
+from privrep.privacy.accounting import gdp_epsilon, gdp_mu
+from privrep.run.settings import Analysis
+
+METHODS = ("fedrep-code", "fedrep", "fedrep-short", "altmin", "altmin-user", "centaur", "unit-steps")
+"""Series of the comparison at the same exact budgets."""
+BEST = "unit-steps"
+RATIOS = (
+    *((name, BEST) for name in METHODS if name != BEST),
+    *((name, other) for name in ("fedrep", "fedrep-code") for other in ("altmin", "altmin-user")),
+    ("fedrep", "fedrep-short"),
+    ("fedrep", "centaur"),
+)
+"""Pairs of series whose risks are divided."""
+NOTHING = 0.1
+"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
+FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}
+"""Parameter -> the fits whose risks are divided."""
+CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6
+"""T, m and delta of the public code."""
+CODE_EPSILONS = (1.0, 4.0, 8.0)
+
+
+def fedrep_law(cells: pd.DataFrame) -> pd.Series:
+    """F9 and F6: risk of private FedRep's steady state by privacy noise, heads and gradients on the same samples. These share k of m degrees
+    of freedom, so that a mean gradient is (m - k) / m of that on samples of its own."""
+    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
+    noise = shen2023.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"])
+    sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
+    return jain2021.personal_risk(sine**2 * (d - k) * k, k, m, 0)
+
+
+def altmin_law(cells: pd.DataFrame) -> pd.Series:
+    """F3 and F6: risk after one step of alternating minimisation by privacy noise, first order."""
+    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
+    distance = jain2021.step_privacy(n, d, k, cells["noise_multiplier"], cells["eta"], cells["zeta"])
+    return jain2021.personal_risk(distance**2, k, m, 0)
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with the laws of the rates, and x of alternating minimisation; NaN and 0 elsewhere."""
+    plain = cells["label_noise_sd"] == 0
+    fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
+    table = cells.assign(law=np.nan, noise_ratio=0.0)
+    table.loc[fedrep, "law"] = fedrep_law(cells[fedrep])
+    table.loc[altmin, "law"] = altmin_law(cells[altmin])
+    steps = cells[altmin]
+    table.loc[altmin, "noise_ratio"] = jain2021.noise_ratio(
+        *(steps[name] for name in ("users", "dim", "rank", "noise_multiplier", "eta"))
+    )
+    return table
+
+
+def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
+    """Risks over that of predicting zero by repetition (rows) and epsilon (columns); the floor, which has none, stands at 0."""
+    rows = cells[cells["series"] == series]
+    risk = rows["excess_risk"] / rows["rank"]
+    return pd.Series(risk.to_numpy(), [rows["seed"], rows["epsilon"].fillna(0.0)]).unstack().sort_index()
+
+
+def intervals(statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str) -> list[Measured]:
+    """Several statistics of the repetitions with their bootstrap intervals."""
+    ends = bootstrap_intervals(statistic, repetitions, name)
+    found = statistic(np.arange(repetitions))
+    return [Measured(key, value, *ends[key], repetitions) for key, value in found.items()]
+
+
+def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
+    """Medians and means of a series by epsilon."""
+    table = risks(cells, series)
+    names = [f"risk of {series} at epsilon = {epsilon:g}" if epsilon else f"risk of {series}" for epsilon in table]
+    values = table.to_numpy()
+
+    def statistic(pick: np.ndarray) -> dict[str, float]:
+        return {
+            f"{word} {name}": float(value)
+            for word, average in (("median", np.median), ("mean", np.mean))
+            for name, value in zip(names, average(values[pick], axis=0), strict=True)
+        }
+
+    return intervals(statistic, len(table), f"risks of {series}")
+
+
+def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
+    """Median risk of a series over that of another on the repetitions that both have, by epsilon."""
+    above, below = risks(cells, series), risks(cells, other)
+    seeds = above.index.intersection(below.index)
+    first, second = (table.loc[seeds].to_numpy() for table in (above, below))
+
+    def statistic(pick: np.ndarray) -> dict[str, float]:
+        over = np.median(first[pick], axis=0) / np.median(second[pick], axis=0)
+        return {
+            f"{series} over {other} at epsilon = {epsilon:g}": float(value)
+            for epsilon, value in zip(above, over, strict=True)
+        }
+
+    return intervals(statistic, len(seeds), f"{series} over {other}")
+
+
+def nothing_found(cells: pd.DataFrame, series: str) -> Measured:
+    """Share of a series' runs, over all epsilon, with a risk beyond `NOTHING`."""
+    found = risks(cells, series).to_numpy()
+    hits = int((found > NOTHING).sum())
+    return share(f"runs that found nothing, {series}", hits, found.size, "over all values of epsilon")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Risk of alternating minimisation over private FedRep's along one parameter, on the same users."""
+
+    above: Sweep
+    below: Sweep
+
+    def ratios(self, pick: np.ndarray | None = None) -> np.ndarray:
+        """Of mean risks over the picked repetitions, by value of the parameter."""
+        mean = [
+            sweep.errors[:, slice(None) if pick is None else pick].mean(axis=1) for sweep in (self.above, self.below)
+        ]
+        return mean[0] / mean[1]
+
+    @property
+    def law(self) -> np.ndarray:
+        return self.above.predicted / self.below.predicted
+
+    def slope(self, ratios: np.ndarray) -> float:
+        """On logarithmic axes."""
+        return float(np.polyfit(np.log(self.above.values.astype(float)), np.log(ratios), 1)[0])
+
+    def points(self, name: str) -> list[Measured]:
+        """The ratio at each value, with its interval."""
+
+        def statistic(pick: np.ndarray) -> dict[str, float]:
+            return {
+                f"factor at {name} = {value:g}": float(ratio)
+                for value, ratio in zip(self.above.values, self.ratios(pick), strict=True)
+            }
+
+        return intervals(statistic, self.above.repetitions, f"factor {name}")
+
+    def exponent(self, name: str) -> Measured:
+        """With its bootstrap standard error, Student interval, and the laws' slope on the same grid."""
+        repetitions, quantity = self.above.repetitions, f"exponent of {name} in the factor"
+        left_out = [sweep.too_few for sweep in (self.above, self.below) if sweep.too_few]
+        if left_out:
+            return Measured(quantity, *[math.nan] * 3, repetitions, left_out[0])
+        value = self.slope(self.ratios())
+        rng = stream(0, "bootstrap", {"name": quantity, "repetitions": repetitions})
+        picks = rng.integers(repetitions, size=(DRAWS, repetitions))
+        error = float(spread(np.array([self.slope(self.ratios(pick)) for pick in picks]), repetitions))
+        half = student(repetitions) * error
+        return Measured(quantity, value, value - half, value + half, repetitions, "", error, self.slope(self.law))
+
+
+def factors(fits: dict[str, Fit]) -> dict[str, Factor]:
+    """Parameter -> the factor along it."""
+    return {name: Factor(*(fits[fit].sweep for fit in pair)) for name, pair in FACTORS.items()}
+
+
+def code_measures() -> list[Measured]:
+    """What the public code's noise, a multiplier of sqrt(12 T ln(1.25 / delta)) / eps in each of T rounds, spends by exact accounting, and how
+    many times larger it is than it needs to be."""
+    found = []
+    for epsilon in CODE_EPSILONS:
+        multiplier = math.sqrt(12 * CODE_ROUNDS * math.log(1.25 / CODE_DELTA)) / epsilon
+        needed = math.sqrt(CODE_ROUNDS) / gdp_mu(epsilon, CODE_DELTA)
+        spent = gdp_epsilon(math.sqrt(CODE_ROUNDS) / multiplier, CODE_DELTA)
+        found += [
+            exact(f"epsilon spent by the code at epsilon = {epsilon:g}", spent),
+            exact(f"noise over exact by the code at epsilon = {epsilon:g}", multiplier / needed),
+        ]
+    return found
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+    """Risks and ratios on the code's problem, exponents near the truth, the factor between the methods, and the code's noise."""
+    cells = with_predictions(cells)
+    fits = fit_all(study, cells)
+    found = fit_measures(fits)
+    for series in METHODS:
+        found += [*own_risks(cells, series), nothing_found(cells, series)]
+    found += own_risks(cells, "floor")
+    for series, other in RATIOS:
+        found += own_ratios(cells, series, other)
+    for name, factor in factors(fits).items():
+        found += [*factor.points(name), factor.exponent(name)]
+    return found + code_measures()

@@ -1,0 +1,185 @@
+"""Unit steps on the problem of jain2021's Figure 2 (claims O-F2, O-PROBLEMS, O-ROBUST and O-PRIOR): risks over the non-private one.
+
+The non-private risk is that of heads by least squares in the true subspace, on the same users. Numbers are medians over repetitions, since a run that
+finds nothing would decide a mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures
+from privrep.evidence.measured import Measured
+from privrep.run.settings import Analysis
+
+UNIT = ("unit", "unit-more")
+ORACLE = ("oracle", "oracle-more")
+PUBLISHED = ("altmin", "altmin-eigclip", "centaur", "centaur-small", "fedrep", "fedrep-long")
+PROBLEMS = ("second", "third", "fourth")
+WITHOUT = {f"without-{part}": part for part in ("start", "tracking", "gain", "moments")} | {"without-unit": "norm one"}
+DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
+"""Departures of the data, each with a floor of its own."""
+GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
+FLOORS = {name: f"{name}-floor" for name in DATA} | dict.fromkeys(GUESSES, "floor")
+"""Departures, and the floors that they are held against."""
+LADDER = {"deciding": "deciding", "ladder-apart": "apart", "ladder-joint": "joint", "ladder-user": "user"} | {
+    "ladder-printed": "printed",
+    "ladder-data": "data",
+}
+RANKS = ("prior-rank-4", "prior-rank-8")
+LADDER_EPSILON = 1
+EPSILONS = (0.05, 0.1, 0.25, 1, 5)
+"""Those of unit steps, smallest first."""
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Excess risks of all cells. tables : series and epsilon (0 without one) -> (choices, repetitions), choices being epochs or penalties.
+    rows : series -> one of its rows."""
+
+    tables: Mapping[tuple[str, float], np.ndarray]
+    rows: Mapping[str, pd.Series]
+
+    @classmethod
+    def read(cls, cells: pd.DataFrame) -> Risks:
+        """From the results table."""
+        tables = {}
+        for (series, epsilon), rows in cells.groupby(["series", cells["epsilon"].fillna(0)]):
+            choice = rows["epochs"].fillna(0).astype(str) + rows["penalty"].fillna(0).astype(str)
+            table = rows.assign(choice=choice).pivot(index="choice", columns="seed", values="excess_risk")
+            tables[series, float(epsilon)] = table.to_numpy()
+        return cls(tables, {series: rows.iloc[0] for series, rows in cells.groupby("series")})
+
+    def repetitions(self, *series: str) -> int:
+        """Those that all of the series have: the first ones."""
+        return min(table.shape[1] for (name, _), table in self.tables.items() if name in series)
+
+    def epsilons(self, series: str) -> list[float]:
+        """Those of a series, smallest first."""
+        return sorted(epsilon for name, epsilon in self.tables if name == series)
+
+    def median(self, pick: np.ndarray, series: str, epsilon: float | None = None) -> float:
+        """Median over the picked repetitions, of the best choice. epsilon : by default the only one; NaN where there are no cells."""
+        key = (series, self.epsilons(series)[0] if epsilon is None else float(epsilon))
+        if key not in self.tables:
+            return np.nan
+        return float(np.median(self.tables[key][:, pick], axis=1).min())
+
+    def formula(self, series: str) -> float:
+        """sigma_F^2 k / (m - k - 1), the expected risk of heads by least squares in the true subspace."""
+        row = self.rows[series]
+        return row["label_noise_sd"] ** 2 * row["rank"] / (row["samples"] - row["rank"] - 1)
+
+    def zero(self, series: str) -> float:
+        """The risk of predicting zero for heads of several scales."""
+        row = self.rows[series]
+        return float((np.geomspace(row["head_condition"], 1, int(row["rank"])) ** 2).sum())
+
+
+def over_floor(risks: Risks, pick: np.ndarray, name: str, series: str) -> dict[str, float]:
+    """Median risk of a series over the median floor of the same repetitions, at each epsilon."""
+    floor = risks.median(pick, "floor")
+    return {f"{name} over floor at {eps:g}": risks.median(pick, series, eps) / floor for eps in risks.epsilons(series)}
+
+
+def few(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+    """Unit steps and one step at the truth, at the smallest budgets."""
+    return over_floor(risks, pick, "unit steps", UNIT[0]) | over_floor(risks, pick, "one step at the truth", ORACLE[0])
+
+
+def more(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+    """The same at larger ones, and the deciding reading of Figure 2."""
+    found = over_floor(risks, pick, "unit steps", UNIT[1]) | over_floor(risks, pick, "one step at the truth", ORACLE[1])
+    for eps in sorted({*risks.epsilons("deciding")} & {*risks.epsilons(UNIT[1])}):
+        ratio = risks.median(pick, "deciding", eps) / risks.median(pick, UNIT[1], eps)
+        found[f"deciding reading over unit steps at {eps:g}"] = ratio
+    return found
+
+
+def published(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+    """The published methods at equal exact budgets, the best of them for each epsilon in what is drawn."""
+    floor, found = risks.median(pick, "floor"), {}
+    for eps in risks.epsilons(PUBLISHED[0]):
+        medians = {name: risks.median(pick, name, eps) for name in PUBLISHED}
+        best = min(medians.values())
+        above = risks.tables[UNIT[1], eps][0, pick] - risks.tables["floor", 0.0][0, pick]
+        found |= {f"{name} over floor at {eps:g}": value / floor for name, value in medians.items()}
+        found[f"best published over floor at {eps:g}"] = best / floor
+        found[f"best published over unit steps at {eps:g}"] = best / risks.median(pick, UNIT[1], eps)
+        found[f"best published over unit steps, risk above the floor, at {eps:g}"] = (best - floor) / float(
+            np.median(above)
+        )
+    return found
+
+
+def problem(name: str):
+    """The statistic of one of three more problems, over the expected floor."""
+
+    def other_problem(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+        return {f"unit steps over floor, {name} problem": risks.median(pick, name) / risks.formula(name)}
+
+    return other_problem
+
+
+def ingredients(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+    """Unit steps without one ingredient."""
+    return {
+        f"fourth problem without {part}, over floor": risks.median(pick, name) / risks.formula(name)
+        for name, part in WITHOUT.items()
+    }
+
+
+def departures(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+    """Departures of the data and wrong guesses, over the floor on the same users."""
+    return {
+        f"{name} over floor": risks.median(pick, name) / risks.median(pick, floor) for name, floor in FLOORS.items()
+    }
+
+
+def ladder(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+    """The steps from the published methods that are no series of another comparison."""
+    at, floor = {"deciding": LADDER_EPSILON}, risks.median(pick, "floor")
+    return {
+        f"ladder: {label}, over floor": risks.median(pick, name, at.get(name)) / floor for name, label in LADDER.items()
+    }
+
+
+def full_rank(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+    """Heads in no subspace: risks over that of predicting zero."""
+    zero, own = risks.zero("prior"), risks.median(pick, "prior-own")
+    found = {"risk of own data over zero's": own / zero}
+    for eps in risks.epsilons("prior"):
+        medians = {name: risks.median(pick, name, eps) for name in ("prior", *RANKS)}
+        found |= {f"risk of {name} over zero's at {eps:g}": value / zero for name, value in medians.items()}
+        found[f"own data over full prior at {eps:g}"] = own / medians["prior"]
+        found[f"best subspace over full prior at {eps:g}"] = min(medians[name] for name in RANKS) / medians["prior"]
+    return found
+
+
+STATISTICS = {
+    few: (UNIT[0], ORACLE[0], "floor"),
+    published: (*PUBLISHED, UNIT[1], "floor"),
+    more: (UNIT[1], ORACLE[1], "deciding", "floor"),
+    **{problem(name): (name,) for name in PROBLEMS},
+    ingredients: tuple(WITHOUT),
+    departures: tuple({*FLOORS, *FLOORS.values()}),
+    ladder: (*LADDER, "floor"),
+    full_rank: ("prior", *RANKS, "prior-own"),
+}
+"""Statistic -> the series whose common repetitions it is over."""
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+    """All risks over the floor, and the ratios between methods."""
+    risks, found = Risks.read(cells), []
+    for statistic, series in STATISTICS.items():
+
+        def drawn(pick: np.ndarray, statistic=statistic) -> dict[str, float]:
+            return statistic(risks, pick)
+
+        found += bootstrap_measures(drawn, risks.repetitions(*series), statistic.__name__, BOOTSTRAP)
+    return found

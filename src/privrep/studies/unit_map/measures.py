@@ -1,0 +1,57 @@
+"""Which method, and from how many users on (claim O-MAP): unit steps and the published methods at equal exact budgets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import series_measures
+from privrep.evidence.measured import Measured, bare
+from privrep.run.settings import Analysis
+
+METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
+WORKS = 0.02
+"""A method works where its median risk is at most this share of that of predicting zero."""
+
+DIM = 30
+"""At which users are compared."""
+
+
+def risks(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Median risk over that of predicting zero, by users and epsilon (rows) and method (columns)."""
+    rows = picked(cells[cells["series"].isin(METHODS)], pick)
+    share = (rows["excess_risk"] / rows["rank"]).groupby([rows["users"], rows["epsilon"], rows["series"]])
+    return share.median().unstack()[list(METHODS)]
+
+
+def largest_ratio(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """The largest risk of unit steps over the least median of the published methods, over the map."""
+    table = risks(cells, pick)
+    ratio = table["unit"] / table.drop(columns="unit").min(axis=1)
+    return {"largest risk over the best published on the map": float(ratio.max())}
+
+
+def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Median users needed by each method, and over those of unit steps, by dimension; a search that failed counts as no number."""
+    rows = picked(cells[cells["series"].str.startswith("users-")], pick)
+    names = rows["series"].str.removeprefix("users-")
+    table = rows["smallest_users"].groupby([rows["dim"], names]).median().unstack()
+    found = {}
+    for name in METHODS:
+        for dim, needed in table[name].items():
+            if (cells["series"].eq(f"users-{name}") & cells["dim"].eq(dim)).any():
+                found[f"users of {name} at d = {dim}"] = float(needed)
+                if name != "unit":
+                    found[f"users of {name} over unit steps at d = {dim}"] = float(needed / table["unit"][dim])
+    return found
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+    """The map and the users needed."""
+    table = risks(cells)
+    works = [
+        bare(f"settings of the map in which {name} works", int((table[name] <= WORKS).sum()), len(table))
+        for name in METHODS
+    ]
+    return [*series_measures(cells, "unit", largest_ratio), *works, *series_measures(cells, "users-unit", users)]

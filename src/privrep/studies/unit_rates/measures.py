@@ -1,0 +1,91 @@
+"""Rates of unit steps, and the users from which on they work (claims O-RATE and O-USERS)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import series_measures
+from privrep.evidence.measured import Measured
+from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.laws.unit_steps import SCALE, Sizes, schedule
+from privrep.privacy.accounting import gdp_mu
+from privrep.run.settings import Analysis
+
+LAWS = ("n", "d", "k", "m", "sigma", "noise")
+"""Series that have a law: heads of one length."""
+USERS = ("users-d", "users-k")
+
+
+def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
+    """e^2 that the recursion expects in the end, in units of a head's coordinate."""
+    left = 1 - SCALE - sizes.covariance_share(mu)
+    return schedule(sizes, math.sqrt(left) * mu, noise2).path[-1]
+
+
+def sizes_of(row: pd.Series, users: float | None = None) -> Sizes:
+    """The sizes of a row, or those with other users."""
+    return Sizes(row["users"] if users is None else users, int(row["samples"]), int(row["dim"]), int(row["rank"]))
+
+
+def law(row: pd.Series) -> float:
+    """distF by the recursion; NaN without noise and for heads of several lengths."""
+    if row["series"] not in LAWS or not row["noise_multiplier"] > 0:
+        return math.nan
+    sizes = sizes_of(row)
+    error2 = expected_error2(sizes, 1 / row["noise_multiplier"], row["label_noise_sd"] ** 2)
+    return math.sqrt(sizes.dist2(error2))
+
+
+def users_law(row: pd.Series) -> float:
+    """Users at which the recursion expects the target; NaN where there is none."""
+    if row["series"] not in USERS:
+        return math.nan
+    mu, noise2 = gdp_mu(row["epsilon"], row["delta"]), row["label_noise_sd"] ** 2
+
+    def gap(log_users: float) -> float:
+        sizes = sizes_of(row, math.exp(log_users))
+        return math.log(sizes.risk(expected_error2(sizes, mu, noise2), noise2) / row["target"])
+
+    return math.exp(brentq(gap, math.log(10), math.log(1e7)))
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """The results table with the laws, and m - k."""
+    return cells.assign(
+        freedom=cells["samples"] - cells["rank"],
+        law=[law(row) for _, row in cells.iterrows()],
+        users_law=[users_law(row) for _, row in cells.iterrows()],
+    )
+
+
+def over_law(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Least and largest root mean square error over the law, over all settings with one."""
+    rows = picked(cells[cells["law"].notna()], pick)
+    keys = ["series", "users", "samples", "dim", "rank", "label_noise_sd", "noise_multiplier"]
+    means = (rows["distF"] ** 2).groupby([rows[key] for key in keys]).mean() ** 0.5
+    ratio = means / rows.groupby(keys)["law"].mean()
+    return {"least error over the law": float(ratio.min()), "largest error over the law": float(ratio.max())}
+
+
+def users_constant(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Least and largest mean number of users over k d / (eps sqrt(m - k)), over the settings."""
+    rows = picked(cells[cells["series"].isin(USERS)], pick)
+    unit = rows["rank"] * rows["dim"] / (rows["epsilon"] * np.sqrt(rows["freedom"]))
+    means = (rows["smallest_users"] / unit).groupby([rows["series"], rows["dim"], rows["rank"]]).mean()
+    name = "users over k d / (eps sqrt(m - k))"
+    return {f"least {name}": float(means.min()), f"largest {name}": float(means.max())}
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+    """All exponents, errors over the law, and the constant of the users needed."""
+    cells = with_predictions(cells)
+    return [
+        *fit_measures(fit_all(study, cells)),
+        *series_measures(cells, "n", over_law),
+        *series_measures(cells, "users-d", users_constant),
+    ]

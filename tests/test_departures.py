@@ -1,0 +1,324 @@
+"""Departures from the model of the papers: features, numbers of samples and users against the others, and what risk is counted of them.
+
+Statistical checks hold at `conftest.FALSE_ALARM`, and each comes with a wrong target that is rejected.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import FALSE_ALARM, gather
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import privrep.data.problem
+from privrep.data.departures import ADVERSARY_LENGTH, adversary_vector, against, feature_scales
+from privrep.data.heads import FittedHeads
+from privrep.data.passes import rows
+from privrep.data.problem import NEWER, Block, Problem, Users
+from privrep.data.risk import model_risk, personal_risk
+from privrep.data.subspace import random_subspace
+
+BASE = Problem(3000, 6, 5, 2, label_noise_sd=0.3)
+AXES = {"feature_condition": 3.0, "feature_tail": 6.0, "fewest_samples": 2, "adversaries": 37}
+
+
+def normal_score(sample: np.ndarray, mean: float) -> float:
+    """Standard errors between the mean of independent rows (users) and what is expected."""
+    each = np.reshape(sample, (len(sample), -1)).mean(axis=1)
+    return float(abs(each.mean() - mean) / (each.std() / math.sqrt(len(each))))
+
+
+LIMIT = stats.norm.isf(FALSE_ALARM / 2)
+
+
+def whitened(problem: Problem) -> np.ndarray:
+    """Features over their scales, users first: (n, m, d)."""
+    features, _, _ = gather(Users(problem))
+    return features.transpose(1, 0, 2) / feature_scales(problem)
+
+
+# Features
+
+
+@given(st.integers(1, 40), st.floats(1, 1e4))
+def test_scales_fall_in_equal_ratios_and_have_mean_square_one(dim, condition):
+    """Largest over smallest is the condition; one coordinate alone has 1."""
+    scales = feature_scales(Problem(1, 1, dim, 1, feature_condition=condition))
+    assert (scales**2).mean() == pytest.approx(1, rel=1e-12)
+    if dim > 1:
+        assert scales[0] / scales[-1] == pytest.approx(condition, rel=1e-9)
+        np.testing.assert_allclose(scales[:-1] / scales[1:], condition ** (1 / (dim - 1)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("tail", [0.0, 10.0])
+def test_the_covariance_of_features_is_that_of_the_scales(tail):
+    """Each entry over 3000 users, in Bonferroni's way; the identity, and scales in place of their squares, are rejected."""
+    problem = replace(BASE, feature_condition=3.0, feature_tail=tail)
+    features = gather(Users(problem))[0].transpose(1, 0, 2)
+    found = np.einsum("nmi,nmj->nij", features, features) / problem.samples
+    error = found.std(axis=0) / math.sqrt(problem.users)
+    limit = stats.norm.isf(FALSE_ALARM / 2 / error.size)
+    scales = feature_scales(problem)
+    for expected, same in ((scales**2, True), (scales, False), (np.ones(5), False), (scales[::-1] ** 2, False)):
+        assert (np.abs(found.mean(axis=0) - np.diag(expected)) < limit * error).all() == same
+
+
+def test_student_features_have_covariance_one_and_long_tails():
+    """Moments of |x|^2 by hand at 10 degrees of freedom: d, and d (d + 2) (10 - 2) / (10 - 4); Gaussian ones have d (d + 2)."""
+    for tail, fourth in ((0.0, 35.0), (10.0, 35.0 * 8 / 6)):
+        drawn = (whitened(replace(BASE, users=10_000, feature_tail=tail)) ** 2).sum(axis=2)
+        assert normal_score(drawn, 5.0) < LIMIT
+        assert normal_score(drawn**2, fourth) < LIMIT
+        for wrong in (5.0 * 10 / 8, 5.0 * 8 / 10):
+            assert normal_score(drawn, wrong) > LIMIT
+        assert normal_score(drawn**2, 35.0 * 8 / 6 if tail == 0 else 35.0) > LIMIT
+
+
+@pytest.mark.parametrize("tail", [2.5, 4.0, 8.0])
+def test_student_features_have_the_law_of_student(tail):
+    """One coordinate over sqrt((f - 2) / f) is of Student's law with f degrees of freedom, Kolmogorov and Smirnov; f / 2 and a Gaussian law are rejected."""
+    drawn = whitened(replace(BASE, users=10_000, feature_tail=tail))[:, :, 0].ravel() * math.sqrt(tail / (tail - 2))
+    assert stats.kstest(drawn, stats.t(tail).cdf).pvalue > FALSE_ALARM
+    assert stats.kstest(drawn, stats.t(tail / 2).cdf).pvalue < FALSE_ALARM
+    assert stats.kstest(drawn / drawn.std(), "norm").pvalue < FALSE_ALARM
+
+
+def test_a_sample_has_one_tail_of_its_own():
+    """Squares of two coordinates of a sample go together, those of two samples of a user do not."""
+    squares = whitened(replace(BASE, feature_tail=4.0)) ** 2
+    limit = LIMIT / math.sqrt(squares[:, :, 0].size)
+    for other, linked in ((squares[:, :, 1], True), (squares[:, ::-1, 1], False)):
+        assert (abs(stats.spearmanr(squares[:, :, 0].ravel(), other.ravel()).statistic) > limit) == linked
+
+
+@pytest.mark.parametrize("change", [{"feature_condition": 3.0}, {"feature_tail": 6.0}])
+def test_labels_follow_the_features_that_are_seen(change):
+    """Without label noise y is <x, U* v>, of features after scales and tails."""
+    users = Users(replace(BASE, users=50, label_noise_sd=0.0, **change))
+    features, labels, heads = gather(users)
+    np.testing.assert_allclose(labels, np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T), atol=1e-4)
+
+
+# Numbers of samples
+
+
+@pytest.mark.parametrize("fewest", [1, 3, 6])
+def test_numbers_of_samples_are_uniform(fewest):
+    """Chi-square over fewest, ..., m, and nothing else; counts of another law are rejected."""
+    (block,) = Users(replace(BASE, fewest_samples=fewest)).blocks()
+    found = np.bincount(block.counts, minlength=7)
+    assert found[:fewest].sum() == 0 and found.sum() == BASE.users
+    if fewest < 6:
+        assert stats.chisquare(found[fewest:]).pvalue > FALSE_ALARM
+        wrong = np.arange(1, 8 - fewest) + 2.0
+        assert stats.chisquare(found[fewest:], BASE.users * wrong / wrong.sum()).pvalue < FALSE_ALARM
+        assert found[6] > 0
+
+
+def test_samples_that_a_user_lacks_are_zero():
+    """The first m_j samples are there, the others have features and labels zero, and count as none."""
+    (block,) = Users(replace(BASE, fewest_samples=2)).blocks()
+    there = np.arange(6)[:, None] < block.counts
+    np.testing.assert_array_equal(block.features.any(axis=2), there)
+    np.testing.assert_array_equal(block.labels != 0, there)
+    assert (block.features[there] != 0).all()
+    np.testing.assert_array_equal(np.isinf(block.feature_norms), ~there)
+
+
+def test_the_other_samples_are_those_of_a_user_with_all_of_them():
+    """What is drawn for the numbers of samples comes last: given one stream, only samples that are lacking differ."""
+    for change in ({"fewest_samples": 2}, {"adversaries": 37}):
+        one, other = (Users(replace(BASE, users=500, **more)) for more in ({}, change))
+        other.__dict__.update(truth=one.truth, _streams=one._streams)
+        (full,), (less,) = one.blocks(), other.blocks()
+        there = less.features.any(axis=2)
+        np.testing.assert_array_equal(less.features[there], full.features[there])
+        sound = there & ~np.isnan(less.heads[:, 0])
+        assert sound.mean() > 0.5
+        np.testing.assert_array_equal(less.labels[sound], full.labels[sound])
+
+
+# Users against the others
+
+
+@given(st.integers(2, 400), st.data())
+def test_adversaries_are_as_many_as_stated_and_evenly_spread(users, data):
+    """Any run of users has its share of them, up to one, wherever it is cut."""
+    count = data.draw(st.integers(1, users - 1))
+    problem = Problem(users, 1, 3, 1, adversaries=count)
+    hostile = against(problem, 0, users)
+    assert hostile.sum() == count
+    start, stop = sorted(data.draw(st.tuples(st.integers(0, users), st.integers(0, users))))
+    np.testing.assert_array_equal(against(problem, start, stop - start), hostile[start:stop])
+    assert abs(hostile[start:stop].sum() - (stop - start) * count / users) < 1
+
+
+@pytest.mark.parametrize("truth_law", ["orthonormal", "unit-columns"])
+@pytest.mark.parametrize(("dim", "rank"), [(5, 2), (5, 4), (2, 1)])
+def test_the_vector_of_adversaries_is_halfway_off_the_subspace(dim, rank, truth_law):
+    """Length 10 sqrt(k), half of its square along the first column of the basis and half orthogonal to the subspace."""
+    problem = Problem(20, 4, dim, rank, adversaries=3, truth_law=truth_law)
+    basis = Users(problem).truth.basis
+    vector = adversary_vector(problem, basis)
+    assert np.linalg.norm(vector) == pytest.approx(10 * math.sqrt(rank), rel=1e-9)
+    inside = basis.T @ vector
+    np.testing.assert_allclose(inside, 10 * math.sqrt(rank / 2) * np.eye(rank)[0], atol=1e-9)
+    assert ADVERSARY_LENGTH == 10
+
+
+@pytest.mark.parametrize("change", [{}, {"feature_condition": 3.0, "feature_tail": 6.0, "fewest_samples": 2}])
+def test_adversaries_follow_their_vector_and_have_no_head(change):
+    """Labels are <x, theta> without noise, of samples that they lack too; the others have heads and follow those."""
+    users = Users(replace(BASE, adversaries=37, **change))
+    features, labels, heads = gather(users)
+    hostile = np.isnan(heads).all(axis=1)
+    np.testing.assert_array_equal(hostile, np.isnan(heads).any(axis=1))
+    np.testing.assert_array_equal(hostile, against(users.problem, 0, BASE.users))
+    vector = adversary_vector(users.problem, users.truth.basis)
+    np.testing.assert_allclose(labels[:, hostile], features[:, hostile] @ vector, atol=1e-4)
+    left = labels[:, ~hostile] - np.einsum("mbd,bd->mb", features[:, ~hostile], heads[~hostile] @ users.truth.basis.T)
+    left = left[features[:, ~hostile].any(axis=2)]
+    assert left.std() == pytest.approx(0.3, rel=0.05)
+
+
+# Risk
+
+
+def slow_risk(users: Users, models: np.ndarray) -> float:
+    """Mean of |S (theta_j - theta_hat_j)|^2 over the users with a head, one by one in float64."""
+    heads = np.concatenate([block.heads for block in users.blocks()]).astype(float)
+    scales = np.geomspace(users.problem.feature_condition, 1, users.problem.dim)
+    scales = scales / math.sqrt(np.mean(scales**2))
+    found = []
+    for head, model in zip(heads, models, strict=True):
+        if not np.isnan(head[0]):
+            found.append(float((scales**2 * (users.truth.basis @ head - model) ** 2).sum()))
+    assert len(found) == users.problem.users - users.problem.adversaries
+    return float(np.mean(found))
+
+
+DEPARTURES = [
+    {},
+    {"feature_condition": 3.0},
+    {"adversaries": 37},
+    {"fewest_samples": 4},
+    {"feature_condition": 3.0, "adversaries": 37, "fewest_samples": 4, "truth_law": "unit-columns"},
+]
+
+
+@pytest.mark.parametrize("change", DEPARTURES)
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
+    """In a subspace of any width and for whole models, in several blocks; S, and the users who count, are seen in it."""
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**11)
+    users = Users(replace(BASE, users=300, **change))
+    basis = np.random.default_rng(1).standard_normal((5, width))
+    rule = FittedHeads(basis, slice(0, 6))
+    assert len(list(users.blocks())) > 2
+    (heads,) = rows(users, lambda block: (rule(block),))
+    expected = slow_risk(users, heads @ basis.T)
+    assert personal_risk(users, basis, rule) == pytest.approx(expected, rel=1e-5)
+    assert model_risk(users, lambda block: rule(block) @ basis.T) == pytest.approx(expected, rel=1e-5)
+    if "feature_condition" in change:
+        plain = replace(users.problem, feature_condition=1.0)
+        other = Users(plain)
+        other.__dict__.update(truth=users.truth, _streams=users._streams)
+        assert personal_risk(other, basis, rule) != pytest.approx(expected, rel=1e-2)
+
+
+@pytest.mark.parametrize("condition", [1.0, 3.0])
+def test_the_risk_is_the_prediction_error_on_fresh_samples(condition):
+    """Squared differences of predictions on other users' features, within the normal range; that of isotropic features is rejected."""
+    users = Users(replace(BASE, users=40, feature_condition=condition))
+    basis = random_subspace(5, 2, np.random.default_rng(2))
+    risk = personal_risk(users, basis, lambda block: block.heads[:, ::-1])
+    _, _, heads = gather(users)
+    gaps = heads @ users.truth.basis.T - heads[:, ::-1] @ basis.T
+    fresh = gather(Users(replace(users.problem, users=20_000, seed=9)))[0][0]
+    drawn = ((fresh @ gaps.T) ** 2).mean(axis=1)
+    assert normal_score(drawn, risk) < LIMIT
+    if condition > 1:
+        assert normal_score(drawn, (gaps**2).sum(axis=1).mean()) > LIMIT
+
+
+def test_adversaries_do_not_count_in_the_risk():
+    """At the truth it is 0, whatever is predicted for them."""
+    users = Users(replace(BASE, adversaries=37))
+    heads = lambda block: np.nan_to_num(block.heads, nan=1e6)  # noqa: E731
+    assert personal_risk(users, users.truth.basis, heads) < 1e-12
+    assert model_risk(users, lambda block: heads(block) @ users.truth.basis.T) < 1e-10
+
+
+# Defaults, errors and blocks
+
+
+def test_departures_are_axes_away_from_their_defaults_only():
+    """A problem without them has the name, and so the data, that it had before there were any."""
+    assert set(AXES) < set(NEWER)
+    assert not set(AXES) & set(BASE.axes)
+    older = {"users", "samples", "dim", "rank", "label_noise_sd", "head_law", "truth_law", "seed"}
+    assert set(BASE.axes) == older
+    for name, value in AXES.items():
+        changed = replace(BASE, **{name: value})
+        assert changed.axes == BASE.axes | {name: value}
+        assert changed.bytes == BASE.bytes and changed.block_users == BASE.block_users
+        assert replace(changed, **{name: getattr(Problem, name)}) == BASE
+
+
+def test_defaults_spelled_out_draw_the_same_bytes():
+    """Each default, given by name, changes no number."""
+    plain = replace(BASE, users=40)
+    spelled = replace(plain, feature_condition=1.0, feature_tail=0.0, fewest_samples=0, adversaries=0)
+    for one, other in zip(Users(plain).blocks(), Users(spelled).blocks(), strict=True):
+        for name in ("features", "labels", "heads"):
+            assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "bounds"),
+    [
+        *(("feature_condition", value, "finite and at least 1") for value in (0.9, -1.0, math.inf, math.nan)),
+        *(("feature_tail", value, "greater than 2, or 0") for value in (2.0, 1.0, -3.0, math.inf, math.nan)),
+        *(("fewest_samples", value, "an integer between 0 and 6") for value in (-1, 7, 2.0, True)),
+        *(("adversaries", value, "an integer between 0 and 2999") for value in (-1, 3000, 2.0, True)),
+    ],
+)
+def test_a_bad_departure_is_named_with_its_bounds(name, value, bounds):
+    with pytest.raises(ValueError, match=rf"^{name} is .*; it must be {bounds}") as error:
+        replace(BASE, **{name: value})
+    assert repr(value) in str(error.value)
+
+
+def test_adversaries_need_something_off_the_subspace():
+    with pytest.raises(ValueError, match=r"^adversaries is 1; there is nothing off a subspace of rank 5"):
+        replace(BASE, rank=5, adversaries=1)
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_the_ends_of_a_range_are_allowed(name):
+    """All samples, all users but one, a tail just above 2."""
+    ends = {"feature_condition": 1.0, "feature_tail": 2.0000001, "fewest_samples": 6, "adversaries": 2999}
+    problem = replace(BASE, **{name: ends[name]})
+    assert all(np.isfinite(block.features).all() for block in Users(problem).blocks())
+
+
+@given(st.integers(0, 150), st.integers(0, 150), st.booleans())
+def test_where_blocks_are_cut_changes_no_draw(start, stop, kept):
+    """Any range of users, kept or drawn again, has the bytes of the whole, with all departures on."""
+    start, stop = sorted((start, stop))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
+        users = Users(replace(BASE, users=150, **AXES), memory_budget=2**30 if kept else 0)
+        whole = [np.concatenate(part) for part in zip(*map(arrays, users.blocks()), strict=True)]
+        found = [arrays(block) for block in users.blocks(start, stop)]
+        for number, expected in enumerate(whole):
+            assert b"".join(part[number].tobytes() for part in found) == expected[start:stop].tobytes()
+        np.testing.assert_array_equal(np.isnan(whole[2][:, 0]), against(users.problem, 0, 150))
+
+
+def arrays(block: Block) -> tuple[np.ndarray, ...]:
+    """Features, labels and heads, users first."""
+    return block.features.transpose(1, 0, 2), block.labels.T, block.heads

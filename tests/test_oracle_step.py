@@ -1,0 +1,172 @@
+"""Points of reference that know the truth: the floor of least squares, and the noise of one step at the truth.
+
+One release at the truth moves it by the noise over n kappa, of sd 2/(n mu kappa) in each of (d - k) k entries, with
+kappa = sqrt(m/d) E|v| / (k sigma_F): the error distF^2 is (d - k) k 4/(n mu kappa)^2. A head that is fitted anew takes what lies outside for
+noise, so that the risk has distF^2 (m - 1)/(m - k - 1) on top of the floor sigma_F^2 k/(m - k - 1). The excess over the floor is therefore
+
+    4 k d (d - k)/(n mu)^2 (m - 1)/m k/(E|v|)^2.
+
+Statistical checks are within 5 standard errors, and each comes with a wrong target that is rejected.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import fixed_noise, make_task
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from privrep.data.passes import total
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.subspace import orthonormalise, planted_subspace
+from privrep.instruments.fitting import fit
+from privrep.instruments.oracle_step import Options, true_step
+from privrep.privacy.accounting import Budget, gdp_mu
+
+FLOOR = Options(kind="floor")
+
+
+def risk(options: Options, users: Users, multiplier: float, seed: int = 0) -> float:
+    return fit(options, make_task(users, fixed_noise(multiplier), noise_seed=seed)).excess_risk
+
+
+@pytest.mark.parametrize(("m", "k", "law"), [(6, 2, "gauss"), (12, 3, "sphere"), (5, 3, "sphere")])
+def test_the_floor_is_that_of_least_squares_in_the_true_subspace(m, k, law):
+    """sigma^2 k/(m - k - 1) over 60 data sets of 400 users; sigma^2 k/(m - k) and sigma^2 k/m are rejected. Nothing is released."""
+    found = []
+    for seed in range(60):
+        task = make_task(Users(Problem(400, m, 8, k, label_noise_sd=0.3, head_law=law, seed=seed)))
+        outcome = fit(FLOOR, task)
+        np.testing.assert_array_equal(outcome.subspace, task.users.truth.basis)
+        assert not task.ledger.entries
+        found.append(outcome.excess_risk)
+    if m - k - 1 > 2:  # the mean has a standard error
+        error = stats.sem(found)
+        assert abs(np.mean(found) - 0.09 * k / (m - k - 1)) < 5 * error
+        for freedom in (m - k, m):
+            assert abs(np.mean(found) - 0.09 * k / freedom) > 5 * error
+    else:
+        assert np.median(found) == pytest.approx(0.09 * k / (m - k - 1), rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "d", "k", "sigma", "law"),
+    [
+        (4000, 6, 20, 2, 0.1, "sphere"),
+        (4000, 6, 20, 2, 0.1, "gauss"),
+        (3000, 9, 30, 3, 0.2, "sphere"),
+        (8000, 8, 12, 4, 0.05, "gauss"),
+    ],
+)
+def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
+    """By the formula above over 40 draws of the noise, on the users of the floor; without what a head adds, at twice the users or with |v|^2 it is not.
+
+    Labels count as much as noise of sd 1/sqrt((d - k) k / n): the multiplier makes that a few percent, and 8 % are allowed.
+    """
+    users = Users(Problem(n, m, d, k, label_noise_sd=sigma, head_law=law))
+    multiplier = math.sqrt(n / (0.12 * (d - k) * k))
+    floor = risk(FLOOR, users, 0.0)
+    found = [risk(Options(), users, multiplier, seed) / floor - 1 for seed in range(40)]
+    length = math.sqrt(k) if law == "sphere" else math.sqrt(2) * math.exp(math.lgamma((k + 1) / 2) - math.lgamma(k / 2))
+    expected = 4 * k * d * (d - k) * (multiplier / n) ** 2 * (m - 1) / m * k / length**2
+    expected *= (
+        sigma**2 * k / (m - k - 1) / floor
+    )  # the formula is over the expected floor, what is found over that of these users
+    error = 5 * stats.sem(found) + 0.08 * expected
+    assert 0.01 < expected < 0.6
+    assert abs(np.mean(found) - expected) < error
+    for wrong in (expected / 4, expected * (m - k - 1) / (m - 1), expected * 2, expected / k):
+        assert abs(np.mean(found) - wrong) > error
+
+
+def test_the_gain_is_that_of_a_small_error():
+    """The mean step at sine 0.1 from the truth is sqrt(m/d) E|v| / (k sigma) times the error, within 10 %, and nothing of it lies in the subspace."""
+    problem = Problem(40_000, 8, 20, 2, label_noise_sd=0.5, head_law="sphere")
+    users = Users(problem)
+    truth = users.truth.basis
+    basis = planted_subspace(truth, 0.1, np.random.default_rng(3))
+    near = basis @ (basis.T @ truth)  # heads are those of the truth, so the columns must be, too
+    step, lengths = total(users, lambda block: true_step(block, orthonormalise(near)))
+    assert lengths == pytest.approx(40_000 * math.sqrt(2), rel=1e-5)
+    error = truth - near
+    found = float((step * error).sum() / (error**2).sum()) / problem.users
+    kappa = math.sqrt(8 / 20) * math.sqrt(2) / (2 * 0.5)
+    assert found == pytest.approx(kappa, rel=0.1)
+    np.testing.assert_allclose(orthonormalise(near).T @ step, 0, atol=1e-9 * problem.users)
+
+
+def test_without_noise_the_truth_stays():
+    """Labels alone move it: unit steps at random, so that distF^2 n kappa^2 is chi-square over its (d - k) k degrees of freedom; 6 times as much or little is not."""
+    users = Users(Problem(4000, 8, 20, 2, label_noise_sd=0.1))
+    truth = users.truth.basis
+    outcome = fit(Options(), make_task(users, fixed_noise(0.0)))
+    kappa = math.sqrt(8 / 20) * math.sqrt(math.pi / 2) / (2 * 0.1)
+    found = np.linalg.norm(outcome.subspace - truth @ (truth.T @ outcome.subspace)) ** 2 * 4000 * kappa**2
+    low, high = stats.chi2.ppf([5e-7, 1 - 5e-7], 36) / 36
+    assert low < found < high
+    assert not low < 6 * found < high and not low < found / 6 < high
+
+
+# What a user can move
+
+VALUES = [0.0, 1e-12, 1e-3, 1.0, 1e6, 1e12, math.inf, math.nan]
+
+
+@st.composite
+def persons(draw):
+    """Features, label and head of any size, (m, d), (m,) and (k,)."""
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    sizes = [draw(st.sampled_from(VALUES)) for _ in range(3)]
+    with np.errstate(all="ignore"):
+        return tuple(size * rng.standard_normal(shape) for size, shape in zip(sizes, ((3, 4), 3, 2), strict=True))
+
+
+def added(*people) -> np.ndarray:
+    """The sum of some users."""
+    features, labels, heads = (
+        np.stack(part, axis=axis) for part, axis in zip(zip(*people, strict=True), (1, 1, 0), strict=True)
+    )
+    with np.errstate(all="ignore"):
+        block = Block(0, features.astype(np.float32), labels.astype(np.float32), heads.astype(np.float32))
+        return true_step(block, np.eye(4, 2))[0]
+
+
+@given(persons(), persons(), persons())
+def test_replacing_a_user_moves_the_sum_by_two_at_most(one, other, beside):
+    """Whatever its data and head, and whoever stands beside; one alone has norm at most 1."""
+    first, second = added(one, beside), added(other, beside)
+    assert np.isfinite(first).all() and np.isfinite(second).all()
+    assert np.linalg.norm(first - second) <= 2 * (1 + 1e-12)
+    assert np.linalg.norm(added(one)) <= 1 + 1e-12
+
+
+def test_opposite_users_attain_the_sensitivity_and_the_ledger_says_so():
+    """Labels of opposite signs on an axis outside, within 1 %, and all of mu is spent."""
+    features = np.eye(4)[[3, 3, 3]]
+    ones, head = np.ones(3), np.array([0.0, 1e-9])
+    moved = np.linalg.norm(added((features, ones, head)) - added((features, -ones, head)))
+    assert moved == pytest.approx(2, rel=0.01)
+    task = make_task(Users(Problem(50, 4, 5, 2, label_noise_sd=0.1)), Budget(1.0, 1e-6, "exact"))
+    fit(Options(), task)
+    (entry,) = task.ledger.entries
+    assert (entry.name, entry.start, entry.stop, entry.rate) == ("true_step", 0, 50, 1.0)
+    assert entry.sensitivity == pytest.approx(moved, rel=0.01)
+    assert task.ledger.mu == pytest.approx(gdp_mu(1.0, 1e-6), rel=1e-9)
+
+
+# Options
+
+
+def test_a_step_needs_label_noise():
+    """Without it the residual at the truth is 0 and has no direction; the floor needs none."""
+    problem = Problem(50, 4, 5, 2)
+    with pytest.raises(ValueError, match=r"^label_noise_sd is 0\.0; kind 'step' needs it positive"):
+        Options().build(problem)
+    assert risk(FLOOR, Users(problem), 0.0) < 1e-10
+
+
+def test_a_kind_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match=r"^kind is 'ceiling'; it must be one of floor, step"):
+        Options(kind="ceiling")
