@@ -6,7 +6,7 @@ finds nothing would decide a mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,6 +80,10 @@ class Risks:
         return float((np.geomspace(row["head_condition"], 1, int(row["rank"])) ** 2).sum())
 
 
+Statistic = Callable[[Risks, np.ndarray], dict[str, float]]
+"""Risks and picked repetitions -> numbers by name."""
+
+
 def over_floor(risks: Risks, pick: np.ndarray, name: str, series: str) -> dict[str, float]:
     """Median risk of a series over the median floor of the same repetitions, at each epsilon."""
     floor = risks.median(pick, "floor")
@@ -116,7 +120,7 @@ def published(risks: Risks, pick: np.ndarray) -> dict[str, float]:
     return found
 
 
-def problem(name: str):
+def problem(name: str) -> Statistic:
     """The statistic of one of three more problems, over the expected floor."""
 
     def other_problem(risks: Risks, pick: np.ndarray) -> dict[str, float]:
@@ -160,23 +164,24 @@ def full_rank(risks: Risks, pick: np.ndarray) -> dict[str, float]:
     return found
 
 
-STATISTICS = {
-    few: (UNIT[0], ORACLE[0], "floor"),
-    published: (*PUBLISHED, UNIT[1], "floor"),
-    more: (UNIT[1], ORACLE[1], "deciding", "floor"),
-    **{problem(name): (name,) for name in PROBLEMS},
-    ingredients: tuple(WITHOUT),
-    departures: tuple({*FLOORS, *FLOORS.values()}),
-    ladder: (*LADDER, "floor"),
-    full_rank: ("prior", *RANKS, "prior-own"),
-}
-"""Statistic -> the series whose common repetitions it is over."""
+def statistics() -> dict[Statistic, tuple[str, ...]]:
+    """Each statistic, with the series whose common repetitions it is over."""
+    return {
+        few: (UNIT[0], ORACLE[0], "floor"),
+        published: (*PUBLISHED, UNIT[1], "floor"),
+        more: (UNIT[1], ORACLE[1], "deciding", "floor"),
+        **{problem(name): (name,) for name in PROBLEMS},
+        ingredients: tuple(WITHOUT),
+        departures: (*FLOORS, *FLOORS.values()),
+        ladder: (*LADDER, "floor"),
+        full_rank: ("prior", *RANKS, "prior-own"),
+    }
 
 
 def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """All risks over the floor, and the ratios between methods."""
     risks, found = Risks.read(cells), []
-    for statistic, series in STATISTICS.items():
+    for statistic, series in statistics().items():
 
         def drawn(pick: np.ndarray, statistic=statistic) -> dict[str, float]:
             return statistic(risks, pick)
