@@ -90,6 +90,9 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }
 
 PLACES = {
+    ("beyond/departures", 0): 1,
+    ("beyond/ladder", 0): 1,
+    ("beyond/ladder", 1): 1,
     ("jain2021/figure2_readings", 0): 1,
     ("shen2023/noise_cap", 0): 0,
     ("shen2023/start_cost", 0): 1,

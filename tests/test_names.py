@@ -78,7 +78,7 @@ def test_a_run_measures_what_is_listed(found, complete, words):
 
 
 def test_all_claims_name_what_exists():
-    assert set(checked_claims()) == {"jain2021", "shen2023"}
+    assert set(checked_claims()) == {"jain2021", "shen2023", "snedeker2025", "unit_steps"}
 
 
 def changed(study: Study, key: str, value: str) -> Study:
