@@ -26,9 +26,8 @@ def directions(block: Block) -> np.ndarray:
     for norms, which are in float32.
     """
     norms = block.feature_norms.astype(np.float64) * math.sqrt(len(block.labels)) * (1 + 1e-5)
-    rows = (block.features / norms[:, :, None]).reshape(
-        -1, block.features.shape[2]
-    )  # a sample that is zero has norm inf
+    # A sample that is zero has norm inf and adds nothing.
+    rows = (block.features / norms[:, :, None]).reshape(-1, block.features.shape[2])
     return rows.T @ rows
 
 
@@ -54,8 +53,8 @@ class Whitening:
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and eigenvectors of a noisy matrix (k, k) over its mean eigenvalue, shrunk towards I.
 
-    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that nothing is left where
-    noise explains it.
+    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs from I is multiplied
+    by the part of its square that symmetric noise of this sd is not expected to have, so that nothing is left where noise explains it.
     """
     size = len(found)
     level = max(np.trace(found) / size, 0.1)
