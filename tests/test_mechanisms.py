@@ -42,9 +42,11 @@ def semidefinite(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLI
     return opened(rng, ledger, multiplier).semidefinite("p", value, bound=bound)
 
 
-def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED):
+def moments(
+    rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED, averaged=False
+):
     second, first = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
-    return opened(rng, ledger, multiplier).moments("m", second, first, bounds=bounds, joint=joint)
+    return opened(rng, ledger, multiplier).moments("m", second, first, bounds=bounds, joint=joint, averaged=averaged)
 
 
 def triangles(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -173,6 +175,25 @@ def test_release_moments_noise(rng):
     assert uncorrelated(first[:, 0], first[:, 1])
     for row in range(6):
         assert uncorrelated(second[:, row], first)
+
+
+def test_averaged_noise_of_moments_is_isotropic(rng):
+    """Averaged, the noise of A has sd 2 a Delta in every direction of the symmetric matrices, and is independent of that of b; one entry, as
+    with a copied triangle, whose noise is larger in some directions."""
+    pairs = [moments(rng, averaged=True) for _ in range(4 * DRAWS)]
+    second, first = (np.stack(part) for part in zip(*pairs, strict=True))
+    np.testing.assert_array_equal(second, second.transpose(0, 2, 1))
+    check_sd(first, MULTIPLIER * 2 * 3.0)
+    for _ in range(5):
+        direction = rng.standard_normal((6, 6))
+        direction += direction.T
+        direction /= np.linalg.norm(direction)
+        check_sd((second * direction).sum(axis=(1, 2)), MULTIPLIER * 2 * 0.4)
+        assert uncorrelated((second * direction).sum(axis=(1, 2)), first[:, 0])
+    ledgers = [Ledger(), Ledger()]
+    for ledger, averaged in zip(ledgers, (False, True), strict=True):
+        moments(rng, ledger, averaged=averaged)
+    assert ledgers[0].entries == ledgers[1].entries
 
 
 @pytest.mark.parametrize("release", [vector, symmetric, lambda rng: moments(rng)[0], lambda rng: moments(rng)[1]])

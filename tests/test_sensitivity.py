@@ -16,7 +16,7 @@ from conftest import Recorder, door, fake_users
 
 from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.algorithms.moment_step import MomentStep, SampleClip, UserClip, moments
-from privrep.algorithms.spectral_init import SpectralInit, pair_moments
+from privrep.algorithms.spectral_init import SpectralInit, all_pairs, pair_moments
 from privrep.data.heads import fit_heads
 from privrep.data.problem import Block, Problem
 from privrep.data.splits import PRESETS, count, split_samples
@@ -86,6 +86,17 @@ def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3) ->
         lambda person: [np.triu(pair_moments(person.alone, samples, label_clip))],
         [sd for sd, _ in recorder.calls],
         entry,
+    )
+
+
+def pairs_release(m: int, label_clip: float, dim: int = 3) -> Release:
+    """The same with all pairs: whole matrices, since the noise is isotropic in their norm."""
+    samples, recorder, ledger = slice(0, m), Recorder(np.random.default_rng(0)), Ledger()
+    start = SpectralInit(1, samples, label_clip, pairs="all")
+    start.subspace(someone(m, dim).alone, door(1, DELTA, recorder, ledger))
+    (entry,) = ledger.entries
+    return Release(
+        lambda person: [all_pairs(person.alone, samples, label_clip)], [sd for sd, _ in recorder.calls], entry
     )
 
 
@@ -182,6 +193,29 @@ def test_each_preset_is_protected_at_its_own_sample_count(preset):
     assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-5)
     pairs = count(split.init) // 2
     np.testing.assert_allclose(release.sds, [2 * pairs * 1.9**2 * DELTA], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("dim", "m"), [(2, 2), (3, 4), (5, 7)])
+def test_no_pair_of_users_exceeds_the_bound_of_all_pairs(dim, m, rng):
+    """Random and climbing adversaries stay below it; users whose samples are all parallel, with labels of one sign and of both, come near."""
+    release = pairs_release(m, 1.9, dim)
+    worst = worst_found(release, rng, m, dim)
+    assert 0.5 * release.entry.mu < worst <= release.entry.mu * (1 + SLACK)
+
+
+def test_averaged_noise_protects_whole_matrices(rng):
+    """In whole Frobenius norm, both triangles, no pair of users moves (A, b) by more than the joint bound; directions at 75 and 15 degrees do."""
+    clip, samples = SampleClip(0.7, 1.9), slice(0, 3)
+
+    def statistic(person):
+        return list(moments(person.alone, range(1), own_heads, samples, clip))
+
+    recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
+    step = MomentStep(samples, clip, symmetry="averaged")
+    step(someone(3, 3, 2).alone, own_heads, door(1, DELTA, recorder, ledger))
+    release = Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
+    worst = worst_found(release, rng, 3, 3, 2)
+    assert 0.9 * release.entry.mu <= worst <= release.entry.mu * (1 + SLACK)
 
 
 @pytest.mark.parametrize("q", [1, 3])

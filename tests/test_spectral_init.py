@@ -8,7 +8,7 @@ from conftest import check_sd, door, fake_users, fixed_noise, gather, make_task,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.spectral_init import LEMMA_4_5, Options, SpectralInit, pair_moments
+from privrep.algorithms.spectral_init import LEMMA_4_5, Options, SpectralInit, all_pairs, pair_moments, pairs_bound
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.splits import PRESETS, split_samples
 from privrep.data.subspace import dist2
@@ -50,6 +50,27 @@ def test_pair_moments_are_those_of_the_print(label_clip, samples):
     got = pair_moments(users, samples, label_clip)
     assert got.dtype == np.float64
     np.testing.assert_allclose(got, expected, atol=3e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("label_clip", [0.8, 1e-4, 10.0])
+def test_all_pairs_are_summed_and_clipped_by_user(label_clip):
+    """Against loops: symmetric parts of all pairs of one user, their sum clipped to zeta^2 sqrt(P). Both sides of the clip occur."""
+    users, samples = Users(PROBLEM), slice(1, 7)
+    features, labels, _ = gather(users)
+    expected, clipped = np.zeros((5, 5)), 0
+    for j in range(PROBLEM.users):
+        rows = [
+            features[i, j] / np.linalg.norm(features[i, j]) * np.clip(labels[i, j], -label_clip, label_clip)
+            for i in range(1, 7)
+        ]
+        pairs = [(np.outer(rows[a], rows[b]) + np.outer(rows[b], rows[a])) / 2 for a in range(6) for b in range(a)]
+        own = sum(pairs)
+        factor = min(1, pairs_bound(6, label_clip) / np.linalg.norm(own))
+        expected += factor * own
+        clipped += factor < 1
+    assert len(pairs) == 15 and pairs_bound(6, label_clip) == pytest.approx(label_clip**2 * math.sqrt(15))
+    assert 0 < clipped < PROBLEM.users or label_clip != 0.8
+    np.testing.assert_allclose(all_pairs(users, samples, label_clip), expected, atol=1e-6 * np.abs(expected).max())
 
 
 @given(size=st.integers(1, 30))

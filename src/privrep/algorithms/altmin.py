@@ -28,8 +28,16 @@ from privrep.algorithms.clip_units import (
     user_units,
 )
 from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count, check_sine
-from privrep.algorithms.moment_step import FALLBACKS, MOMENT_COLUMNS, Clip, MomentStep, SampleClip, UserClip
-from privrep.algorithms.spectral_init import SpectralInit
+from privrep.algorithms.moment_step import (
+    FALLBACKS,
+    MOMENT_COLUMNS,
+    SYMMETRIES,
+    Clip,
+    MomentStep,
+    SampleClip,
+    UserClip,
+)
+from privrep.algorithms.spectral_init import PAIRS, SpectralInit
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.data.heads import FittedHeads, HeadRule, true_heads
 from privrep.data.problem import Problem, UserData
@@ -111,9 +119,13 @@ def check_split(preset: str, problem: Problem) -> Split:
     return split
 
 
-def start_of(init: str, problem: Problem, split: Split, label_clip: float, share: float | None = None) -> Start:
+def start_of(
+    init: str, problem: Problem, split: Split, label_clip: float, share: float | None = None, pairs: str = "disjoint"
+) -> Start:
     """U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3."""
-    return RandomStart(problem.rank) if init == "random" else SpectralInit(problem.rank, split.init, label_clip, share)
+    if init == "random":
+        return RandomStart(problem.rank)
+    return SpectralInit(problem.rank, split.init, label_clip, share, pairs)
 
 
 @dataclass(frozen=True)
@@ -131,10 +143,12 @@ class Options:
     clip_feature, clip_label : eta and zeta of Algorithm 2, or the bounds of the whole A_j and b_j for clip_unit "user".
     init_label_clip : zeta of Algorithm 3.
     init_share : share of the whole cost mu^2 that Algorithm 3 takes; by default one noise multiplier serves all releases, as printed.
+    init_pairs : which pairs of a user's samples Algorithm 3 takes, one of `privrep.algorithms.spectral_init.PAIRS`; `all` is not in the paper.
     clip_scale : unit of the three bounds, a name in `privrep.algorithms.clip_units.SCALES`; for clip_unit "user" `absolute` or `data`.
     start_sine : sine of every principal angle between a planted start and the truth.
     heads : {"fitted", "true"}; true heads make the subspace step the one regression of jain2021 Remark 1.
     fallback : name in `privrep.algorithms.moment_step.FALLBACKS`.
+    symmetry : one of `privrep.algorithms.moment_step.SYMMETRIES`; `averaged` is not in the paper.
     """
 
     init: str
@@ -146,10 +160,12 @@ class Options:
     clip_unit: str = "sample"
     init_label_clip: float = 2.0
     init_share: float | None = None
+    init_pairs: str = "disjoint"
     clip_scale: str = "absolute"
     start_sine: float = 0.1
     heads: str = "fitted"
     fallback: str = "solve"
+    symmetry: str = "copied"
     scores = ()
     columns: ClassVar = (
         START_COLUMNS
@@ -164,6 +180,8 @@ class Options:
             "init_share": "share of the privacy cost that Algorithm 3 takes",
             "heads": "heads in the subspace step: fitted, or the true ones",
             "fallback": "how the noisy linear system is solved: solve, ridge, or eigclip",
+            "init_pairs": "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user",
+            "symmetry": "how the noise of the Gram is made symmetric: copied, or averaged",
         }
     )
 
@@ -185,6 +203,8 @@ class Options:
         check_sine(self.start_sine, one=True)
         check_choice("heads", self.heads, HEADS)
         check_choice("fallback", self.fallback, tuple(FALLBACKS))
+        check_choice("symmetry", self.symmetry, SYMMETRIES)
+        check_choice("init_pairs", self.init_pairs, PAIRS)
 
     def clip(self, problem: Problem) -> Clip:
         """The thresholds in absolute terms."""
@@ -201,7 +221,7 @@ class Options:
         if self.init == "planted":
             return planted_start(self.start_sine, problem)
         label_clip = label_threshold(self.clip_scale, self.init_label_clip, problem)
-        return start_of(self.init, problem, split, label_clip, self.init_share)
+        return start_of(self.init, problem, split, label_clip, self.init_share, self.init_pairs)
 
     def build(self, problem: Problem) -> PrivAltMin:
         """The method for a problem."""
@@ -211,7 +231,7 @@ class Options:
         return PrivAltMin(
             start=self.start(problem, split),
             head_step=lambda basis: FittedHeads(basis, split.heads) if self.heads == "fitted" else true_heads,
-            subspace_step=MomentStep(split.subspace, self.clip(problem), self.fallback),
+            subspace_step=MomentStep(split.subspace, self.clip(problem), self.fallback, self.symmetry),
             final=split.final,
             epochs=self.epochs,
             batches=self.batches,

@@ -174,9 +174,14 @@ def _eigclip(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
 
 
 FALLBACKS = {"solve": _solve, "ridge": _ridge, "eigclip": _eigclip}
-"""What is inverted in place of the eigenvalues of the noisy A, given the operator norm 2 sA sqrt(dk) of its noise, which is
-public. `solve`: themselves, whatever their sign. `ridge`: all of them raised by the norm. `eigclip`: the small ones raised
+"""What is inverted in place of the eigenvalues of the noisy A, given the operator norm of its noise, which is public: 2 sA sqrt(dk), of
+averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by the norm. `eigclip`: the small ones raised
 to it. The paper has no rule (E21); all three only process what was released."""
+
+
+SYMMETRIES = ("copied", "averaged")
+"""How the noise of A is made symmetric: the upper triangle copied below, as printed; or averaged with its transpose, less by sqrt(2) beside the
+diagonal at the same cost (`Release.moments`)."""
 
 
 @dataclass(frozen=True)
@@ -197,20 +202,24 @@ class MomentStep:
 
     Attributes
     ----------
-    samples : range of samples that are used. fallback : name in `FALLBACKS`.
+    samples : range of samples that are used. fallback : name in `FALLBACKS`. symmetry : one of `SYMMETRIES`.
     """
 
     samples: slice
     clip: Clip
     fallback: str = "solve"
+    symmetry: str = "copied"
 
     def __call__(self, users: UserData, head_rule: HeadRule, release: Release) -> Step:
         second, first = moments(users, release.users, head_rule, self.samples, self.clip)
         bounds = self.clip.bounds(count(self.samples))
-        second, first = release.moments("moment_step", second, first, bounds=bounds, joint=self.clip.joint)
+        averaged = self.symmetry == "averaged"
+        second, first = release.moments(
+            "moment_step", second, first, bounds=bounds, joint=self.clip.joint, averaged=averaged
+        )
         eigenvalues, vectors = np.linalg.eigh(second)
         noise = release.noise_multiplier
-        noise_norm = 2 * (2 * bounds[0] * noise) * len(first) ** 0.5 if noise else 0.0
+        noise_norm = 2 * (2 * bounds[0] * noise) * (len(first) / (1 + averaged)) ** 0.5 if noise else 0.0
         solution = vectors @ ((vectors.T @ first) / FALLBACKS[self.fallback](eigenvalues, noise_norm))
         minimiser = solution.reshape(-1, users.problem.dim).T
         return Step(minimiser, float(eigenvalues[0] / np.abs(eigenvalues).mean()))

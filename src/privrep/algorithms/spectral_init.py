@@ -6,12 +6,15 @@
 
 E[M] has eigenvalues c_d^2 lam_i in the true subspace, c_d ~ d^{-1/2}, and 0 outside.
 
+Not in the paper: with `pairs` "all", W_j takes all pairs of a user's samples and is clipped as a whole, see `all_pairs`.
+
 Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19); the noise is
 2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,7 +27,7 @@ from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, UserData
 from privrep.data.splits import SPLIT_COLUMN, count, split_samples
 from privrep.privacy.accounting import Cost, Theorem
-from privrep.privacy.clipping import check_bound, clip_scalar, within_float32
+from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar, within_float32
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 LEMMA_4_5 = Theorem("A-L4.5", 8)
@@ -50,23 +53,61 @@ def pair_moments(users: UserData, samples: slice, label_clip: float) -> np.ndarr
     return np.triu(moments) + np.triu(moments, 1).T
 
 
+def all_pairs(users: UserData, samples: slice, label_clip: float) -> np.ndarray:
+    """sum_j clip(W_j; zeta^2 sqrt(P)), (d, d) float64, with W_j = sum_{a<b} (z_a z_b^T + z_b z_a^T) / 2 and z = x / ||x|| clip(y; zeta).
+
+    The P = q (q - 1) / 2 pairs of a user are nearly orthogonal matrices of norm zeta^2 at most: their sum is clipped to what orthogonal ones would
+    have. 2 W_j = s s^T - Z^T Z with s the sum of the rows of Z, so with K = Z Z^T its squared norm is (1^T K 1)^2 - 2 |K 1|^2 + |K|^2.
+    """
+    bound = pairs_bound(count(samples), label_clip)
+
+    def products(block: Block) -> np.ndarray:
+        labels = clip_scalar(block.labels[samples], label_clip).astype(np.float64)
+        # A sample that is zero has norm inf and adds nothing.
+        weights = labels / block.feature_norms[samples]
+        rows = (block.features[samples] * weights[:, :, None]).transpose(1, 0, 2)
+        sums = rows.sum(axis=1)
+        kernel = rows @ rows.transpose(0, 2, 1)
+        totals = kernel.sum(axis=2)
+        squares = totals.sum(axis=1) ** 2 - 2 * (totals**2).sum(axis=1) + (kernel**2).sum(axis=(1, 2))
+        # Rounding, in float64, is a part of what the terms are before they cancel.
+        terms = np.einsum("bqq->bq", kernel).sum(axis=1) * len(labels)
+        factor = clip_factor(np.sqrt(np.maximum(squares, 0) + 1e-12 * terms**2) / 2, bound) / 2
+        flat = (rows * factor[:, None, None]).reshape(-1, rows.shape[2])
+        return (sums * factor[:, None]).T @ sums - flat.T @ rows.reshape(-1, rows.shape[2])
+
+    return total(users, products, name=("all_pairs", samples.start, samples.stop, label_clip))
+
+
+def pairs_bound(samples: int, label_clip: float) -> float:
+    """zeta^2 sqrt(P), to which the sum over all pairs of a user is clipped."""
+    return label_clip**2 * math.sqrt(samples * (samples - 1) / 2)
+
+
+PAIRS = ("disjoint", "all")
+"""Which pairs of a user's samples are taken: disjoint ones as printed, or all."""
+
+
 @dataclass(frozen=True)
 class SpectralInit:
     """Algorithm 3, alone or as the start of other methods.
 
     Sensitivity: ||W_jp|| has an upper triangle of norm at most zeta^2, so a user adds at most P zeta^2 and replacing one
-    moves the sum by at most 2 P zeta^2 (Lemma 4.5), attained by flipping the sign of one label in each pair.
+    moves the sum by at most 2 P zeta^2 (Lemma 4.5), attained by flipping the sign of one label in each pair. Of all pairs the sum of a user
+    is clipped, and replacing a user moves the whole by at most twice the bound.
 
     Attributes
     ----------
     rank : k. samples : whose pairs are used. label_clip : zeta.
     share : of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps, as printed.
+    pairs : one of `PAIRS`.
     """
 
     rank: int
     samples: slice
     label_clip: float
     share: float | None = None
+    pairs: str = "disjoint"
     samples_used = 0
 
     def __post_init__(self):
@@ -77,9 +118,13 @@ class SpectralInit:
 
     def subspace(self, users: UserData, release: Release) -> np.ndarray:
         """U, (d, k) orthonormal."""
-        pairs = count(self.samples) // 2
-        moments = pair_moments(users, self.samples, self.label_clip)
-        noisy = release.symmetric("spectral_init", moments, bound=pairs * self.label_clip**2)
+        size = count(self.samples)
+        if self.pairs == "all":
+            moments = all_pairs(users, self.samples, self.label_clip)
+            noisy = release.isotropic("spectral_init", moments, sensitivity=2 * pairs_bound(size, self.label_clip))
+        else:
+            moments = pair_moments(users, self.samples, self.label_clip)
+            noisy = release.symmetric("spectral_init", moments, bound=size // 2 * self.label_clip**2)
         vectors = np.linalg.eigh(noisy)[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, : self.rank])
 

@@ -61,8 +61,9 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def log_chi(freedom: np.ndarray) -> np.ndarray:
-    """E log(chi^2 / f) for f degrees of freedom."""
-    return digamma(freedom / 2) + np.log(2 / freedom)
+    """E log(chi^2 / f) for f degrees of freedom, positive integers."""
+    values = np.arange(1, freedom.max() + 1)
+    return (digamma(values / 2) + np.log(2 / values))[freedom - 1]
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,14 @@ class RoundSums:
         seen = projected(block.features, self.whitening.frame(self.frame))
         gram = np.einsum("iqb,jqb->ijb", seen, seen)
         right = np.einsum("iqb,qb->ib", seen, labels, dtype=np.float64)
-        rank = len(right)
-        plain = labels - np.einsum("iqb,ib->qb", seen, solve_positive_definite(gram, right))
-        heads = solve_positive_definite(gram + self.residual * np.eye(rank)[:, :, None], right)
+        rank, users = right.shape
+        # Least squares and ridge heads at once: systems this small cost as much as there are calls.
+        both = np.concatenate([gram, gram + self.residual * np.eye(rank)[:, :, None]], axis=2)
+        solved = solve_positive_definite(both, np.concatenate([right, right], axis=1))
+        plain, heads = solved[:, :users], solved[:, users:]
+        power = np.einsum("qb,qb->b", labels, labels, dtype=np.float64)
+        # What is left is positive but for rounding.
+        unexplained = np.maximum(power - np.einsum("ib,ib->b", right, plain), 1e-14 * power)
         left = labels - np.einsum("iqb,ib->qb", seen, heads)
         gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
         gradients = self.whitening.rows(gradients)
@@ -156,11 +162,13 @@ class RoundSums:
             with np.errstate(over="ignore", invalid="ignore"):
                 lengths = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
             steps *= np.where(lengths < self.length, lengths / self.length, 1.0)[:, None]
-        return steps.T @ turned, turned.T @ turned, self.log_residuals(plain, block.counts - rank)
+        return steps.T @ turned, turned.T @ turned, self.log_residuals(unexplained, block.counts - rank)
 
-    def log_residuals(self, plain: np.ndarray, freedom: np.ndarray) -> float:
-        """Sum over users of the log residual variance less its expectation, clipped; a user without degrees of freedom adds 0."""
-        power = np.einsum("qb,qb->b", plain, plain)
+    def log_residuals(self, power: np.ndarray, freedom: np.ndarray) -> float:
+        """Sum over users of the log residual variance less its expectation, clipped; a user without degrees of freedom adds 0.
+
+        power : (B,), the square of what least squares leave of a user's labels.
+        """
         sound = (freedom > 0) & (power > 0) & np.isfinite(power)
         freedom = np.where(sound, freedom, 1)
         logs = np.log(np.where(sound, power, 1.0) / freedom / self.residual) - log_chi(freedom)

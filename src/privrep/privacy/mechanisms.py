@@ -32,6 +32,12 @@ def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarra
     return noise + np.triu(noise, 1).T
 
 
+def isotropic_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
+    """(N + N^T) / 2 with entries of N independent of this sd: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside it."""
+    noise = rng.normal(0.0, sd, (size, size))
+    return (noise + noise.T) / 2
+
+
 class NotRecorded:
     """Where no measurement past the mechanisms is asked for."""
 
@@ -117,13 +123,11 @@ class Release:
     def isotropic(self, name: str, total: np.ndarray, *, sensitivity: float) -> np.ndarray:
         """Gaussian mechanism for a symmetric sum over users that moves by at most `sensitivity` in Frobenius norm where one is replaced.
 
-        The noise is isotropic in that norm: sd on the diagonal, sd / sqrt(2) beside it, as of (N + N^T) / 2.
+        The noise is isotropic in that norm (`isotropic_noise`).
         """
         sd = sensitivity * self.noise_multiplier if self.noise_multiplier else 0.0
-        if not self._record(name, sensitivity, sd, (sensitivity,)):
-            return total
-        noise = self.noise.normal(0.0, sd, total.shape)
-        return total + (noise + noise.T) / 2
+        noisy = self._record(name, sensitivity, sd, (sensitivity,))
+        return total + isotropic_noise(len(total), sd, self.noise) if noisy else total
 
     def semidefinite(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
         """`isotropic` for users each of whom adds a positive semidefinite matrix of Frobenius norm at most `bound`.
@@ -133,7 +137,14 @@ class Release:
         return self.isotropic(name, total, sensitivity=math.sqrt(2) * bound)
 
     def moments(
-        self, name: str, second: np.ndarray, first: np.ndarray, *, bounds: tuple[float, float], joint: float
+        self,
+        name: str,
+        second: np.ndarray,
+        first: np.ndarray,
+        *,
+        bounds: tuple[float, float],
+        joint: float,
+        averaged: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Joint Gaussian release of A = sum_j A_j and b = sum_j b_j (jain2021 Algorithm 2).
 
@@ -146,11 +157,15 @@ class Release:
           convex function of two such points is largest at extreme points, where with s = |<u, u'>| it is
           (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle inequalities: 2 (claim E61).
         * `INDEPENDENT` = 3/2, when A_j is only positive semidefinite: ||A - A'||^2 <= ||A||^2 + ||A'||^2 <= 2 a^2.
+
+        averaged : noise isotropic in Frobenius norm in place of N_sym. The bounds above are on whole matrices in that norm, so that noise of
+        the same sd in all directions of the symmetric matrices serves as well, with entries beside the diagonal smaller by sqrt(2).
         """
         if not self._record(name, math.sqrt(joint), self.noise_multiplier, bounds):
             return second, first
         second_sd, first_sd = (2 * bound * self.noise_multiplier for bound in bounds)
-        noisy_second = second + symmetric_noise(len(second), second_sd, self.noise)
+        noise = isotropic_noise if averaged else symmetric_noise
+        noisy_second = second + noise(len(second), second_sd, self.noise)
         return noisy_second, first + self.noise.normal(0.0, first_sd, first.shape)
 
     def temperature(self, name: str, *, width: float, limit: bool = False) -> float:
