@@ -31,6 +31,7 @@ AXES = {
     "dim": "d",
     "rank": "k",
     "freedom": "m - k",
+    "outside": "d - k",
     "noise_multiplier": "Δ",
     "label_noise_sd": "σ",
     "batches": "T",

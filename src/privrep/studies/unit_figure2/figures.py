@@ -29,10 +29,13 @@ STEPS = {
     "jain2021, printed noise": "deciding",
     "exact accounting, A and b apart": "ladder-apart",
     "A and b jointly": "ladder-joint",
+    "noise averaged with its transpose": "ladder-averaged",
     "clip of the whole user": "ladder-user",
-    "start charged, clip of the data's size": "altmin",
-    "eigenvalues raised, more passes": "altmin-eigclip",
+    "start charged, clip of the data's size": "ladder-start",
+    "all samples in each step": "ladder-samples",
+    "all pairs in the start": "ladder-pairs",
     "gradient in place of the Gram": "fedrep-long",
+    "clip that follows the known error": "ladder-annealed",
     "unit steps": "unit-more",
     "shen2023, printed clip": "ladder-printed",
     "clip of the data's size": "ladder-data",
@@ -159,7 +162,7 @@ def draw_ladder(risks: Risks) -> tuple[Figure, pd.DataFrame]:
         point(label, 1, risks.repetitions(name), lambda pick, name=name: risks.median(pick, name) / risks.formula(name))
         for name, label in shown.items()
     ]
-    figure, (left, right) = new_figure(9.4, 4.4, ncols=2)
+    figure, (left, right) = new_figure(9.4, 5.4, ncols=2)
     draw_marks(left, pd.DataFrame(rungs), COLOURS[0])
     draw_marks(right, pd.DataFrame(parts), COLOURS[3])
     for axis in (left, right):

@@ -26,10 +26,8 @@ DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
 GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
 FLOORS = {name: f"{name}-floor" for name in DATA} | dict.fromkeys(GUESSES, "floor")
 """Departures, and the floors that they are held against."""
-LADDER = {"deciding": "deciding", "ladder-apart": "apart", "ladder-joint": "joint", "ladder-user": "user"} | {
-    "ladder-printed": "printed",
-    "ladder-data": "data",
-}
+RUNGS = ("apart", "joint", "averaged", "user", "start", "samples", "pairs", "annealed", "printed", "data")
+LADDER = {"deciding": "deciding"} | {f"ladder-{rung}": rung for rung in RUNGS}
 RANKS = ("prior-rank-4", "prior-rank-8")
 LADDER_EPSILON = 1
 EPSILONS = (0.05, 0.1, 0.25, 1, 5)

@@ -13,7 +13,7 @@ from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.evidence.cells import picked
 from privrep.evidence.intervals import bootstrap_interval
 from privrep.run.settings import PlotSettings
-from privrep.studies.unit_map.measures import METHODS
+from privrep.studies.unit_map.measures import METHODS, SWEEPS
 
 STYLES = {"unit": ("o-", 3), "centaur": ("P-", 5), "fedrep": ("D-", 4), "altmin": ("s-", 2)}
 
@@ -68,6 +68,32 @@ def draw_map(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, pd.concat(tables, ignore_index=True)
 
 
+def draw_sweeps(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Risk against samples and label noise, a row of panels for each epsilon."""
+    sweeps = {"by samples": "samples of a user, m", "by label noise": r"label noise $\sigma_F$"}
+    series = [SWEEPS[sweep][0] + name for sweep in sweeps for name in METHODS]
+    cells = cells[cells["series"].isin(series)].assign(share=cells["excess_risk"] / cells["rank"])
+    budgets = sorted(cells["epsilon"].unique())
+    figure, axes = new_figure(8.0, 6.2, nrows=len(budgets), ncols=2, sharey=True, squeeze=False)
+    tables = []
+    for row, epsilon in zip(axes, budgets, strict=True):
+        for axis, (sweep, label) in zip(row, sweeps.items(), strict=True):
+            prefix, column = SWEEPS[sweep]
+            for name in METHODS:
+                here = cells[(cells["series"] == prefix + name) & (cells["epsilon"] == epsilon)]
+                table = points(here, name, column, "share")
+                draw_line(axis, table, name)
+                tables.append(table.rename(columns={column: "x"}).assign(sweep=sweep, epsilon=epsilon))
+            settings = here.drop_duplicates(column).sort_values(column)
+            floor = settings["label_noise_sd"] ** 2 / (settings["samples"] - settings["rank"] - 1)
+            axis.plot(settings[column], floor, color="0.3", linewidth=1, linestyle=":")
+            axis.axhline(1, color="0.7", linewidth=1)
+            axis.set(xlabel=label, title=f"ε = {epsilon:g}")
+        row[0].set(ylabel="risk over that of predicting zero")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure, pd.concat(tables, ignore_index=True)
+
+
 def draw_users(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Users needed against the dimension."""
     figure, axis = new_figure(5.8, 4.0)
@@ -87,4 +113,8 @@ def draw_users(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
-    return {"beyond/map": draw_map(cells), "beyond/users_methods": draw_users(cells)}
+    return {
+        "beyond/map": draw_map(cells),
+        "beyond/map_samples": draw_sweeps(cells),
+        "beyond/users_methods": draw_users(cells),
+    }

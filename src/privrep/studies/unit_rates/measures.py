@@ -55,9 +55,10 @@ def users_law(row: pd.Series) -> float:
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with the laws, and m - k."""
+    """The results table with the laws, d - k, and m - k."""
     return cells.assign(
         freedom=cells["samples"] - cells["rank"],
+        outside=cells["dim"] - cells["rank"],
         law=[law(row) for _, row in cells.iterrows()],
         users_law=[users_law(row) for _, row in cells.iterrows()],
     )
