@@ -190,7 +190,7 @@ def test_eigenvalues_are_raised(priors, monkeypatch, multiplier):
     values = np.array([500.0, 60.0, 1.0, -5.0, -90.0])
     monkeypatch.setattr(Release, "isotropic", lambda *ignored, **options: (turn * values) @ turn.T)
     outcome = fit(Options(), make_task(Users(Problem(300, 6, 5, 5, label_noise_sd=0.3)), fixed_noise(multiplier)))
-    least = max(0.25 * 2 * multiplier * math.sqrt(10), 0.5)
+    least = max(0.25 * 2 * multiplier / math.sqrt(1 - SCALE) * math.sqrt(10), 0.5)
     raised = np.maximum(values, least)
     expected = outcome.log["learned_scale"] ** 2 * 5 * raised / raised.sum()
     np.testing.assert_allclose(priors[0][0], (turn * expected) @ turn.T, rtol=1e-9, atol=1e-12)

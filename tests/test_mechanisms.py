@@ -42,9 +42,7 @@ def semidefinite(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLI
     return opened(rng, ledger, multiplier).semidefinite("p", value, bound=bound)
 
 
-def moments(
-    rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED, averaged=False
-):
+def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED, averaged=False):
     second, first = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
     return opened(rng, ledger, multiplier).moments("m", second, first, bounds=bounds, joint=joint, averaged=averaged)
 

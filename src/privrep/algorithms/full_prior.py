@@ -3,7 +3,7 @@
     h, s        public guesses of a model's root mean square coordinate and of the label noise;   h is learned as in unit steps, labels <- y / h
     a_i, b_i    <- ridge models of the even and of the odd samples of i, each over its length
     S           <- ( sum_i (a_i b_i^T + b_i a_i^T)/2 + noise ) / n
-    P           <- S with eigenvalues raised to a quarter of the noise's norm 2 sqrt(2d) Delta, and to a thousandth of the largest;  trace d
+    P           <- S with eigenvalues raised to a quarter of the norm 2 sqrt(2d) Delta of the noise in S, and to a thousandth of the largest;  trace d
     each user:  theta_i <- P X_i^T (X_i P X_i^T + s^2 I)^-1 y_i                                posterior mean under N(0, P), on all samples
 
 The noise of two halves is independent, so that S has that of the heads alone. |S_i| <= 1, and users with opposite S_i attain the sensitivity 2.
@@ -67,9 +67,9 @@ class FullPrior:
         scale = learned_scale(Guesses(d, self.head_scale, self.noise), users, release.share(SCALE))
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         products = total(users, lambda block: half_products(block, noise2))
-        released = release.share(1 - SCALE).isotropic("half_products", products, sensitivity=2.0)
-        values, vectors = np.linalg.eigh(released)
-        noise = 2 * release.noise_multiplier * math.sqrt(2 * d)
+        door = release.share(1 - SCALE)
+        values, vectors = np.linalg.eigh(door.isotropic("half_products", products, sensitivity=2.0))
+        noise = 2 * door.noise_multiplier * math.sqrt(2 * d)
         values = np.maximum(values, max(RAISED * noise, LEAST_EIGENVALUE * np.abs(values).max(), TINY))
         values *= d / values.sum()
         prior = scale**2 * (vectors * values) @ vectors.T

@@ -19,6 +19,8 @@ COVARIANCE = 0.05
 """Share of the whole mu^2 for the covariance of the features, where that is enough to see it."""
 START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
 """Signal over noise of the start that is aimed at, and the least and largest share of mu^2 for it."""
+START_NOISE, START_ERROR = 1.3, 0.95
+"""Of the error of the start: of what noise adds, and of the whole, over the leading order; measured."""
 STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
 """Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
 ROUNDS = (20, 40, 60)
@@ -101,8 +103,8 @@ class Sizes:
 
     def start_error2(self, mu: float, noise2: float) -> float:
         """e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that of a subspace at random."""
-        private = 1.3 / self.start_signal(mu, noise2) ** 2
-        return min(1.0, private + self.rank / (self.kept(noise2) * self.users)) * 0.95 / self.dim
+        private = START_NOISE / self.start_signal(mu, noise2) ** 2
+        return min(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
         """e^2 before and after rounds whose steps have the given mu."""

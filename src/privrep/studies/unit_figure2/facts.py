@@ -15,6 +15,8 @@ def parts(run: Run) -> dict[str, float]:
         "start_signal": law.START_SIGNAL,
         "least_start": law.START_SHARES[0],
         "most_start": law.START_SHARES[1],
+        "start_noise": law.START_NOISE,
+        "start_error": law.START_ERROR,
         "steps": law.STEPS,
         "scalars": law.SCALARS,
         "metrics": law.METRICS,

@@ -40,6 +40,7 @@ STEPS = {
     "shen2023, printed clip": "ladder-printed",
     "clip of the data's size": "ladder-data",
     "smaller clip, a tenth for the start": "centaur",
+    "smaller still, more for the start": "centaur-small",
     "unit steps ": "unit-more",
 }
 """The ladders from jain2021 and from shen2023 down to unit steps."""
