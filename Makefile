@@ -49,7 +49,7 @@ confirmation: .venv/ready
 
 # Needs uv.
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra neural --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 clean:

@@ -9,6 +9,7 @@ data        : the linear model of both papers: users, heads, subspaces, splits, 
 privacy     : clipping, mechanisms, the ledger, accounting.
 laws        : what an error is expected to be, with constants.
 algorithms  : the papers' methods and the baselines, one file each.
+neural      : the networks and methods of shen2023's image experiments, in JAX, which nothing else imports.
 instruments : what has the truth in hand: scores of a fit, lemmas taken apart, searches.
 run         : configuration, cells, rows, and the files between jobs.
 evidence    : intervals, exponents, quantities, claims, verdicts.
@@ -23,6 +24,7 @@ ROOMS = (
     "privacy",
     "laws",
     "algorithms",
+    "neural",
     "instruments",
     "run",
     "evidence",

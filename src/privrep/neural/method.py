@@ -1,0 +1,96 @@
+"""What the methods of shen2023 Section 6 have in common: clients with images, a shared model that moves, a head of each client's own.
+
+A method says what the server holds, what a client sends in a round, and which head a client has at the end, on the shared representation. All
+clients do the same, so that a round is a scan over them (`privrep.neural.rounds`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from privrep.neural.networks import Body, Layer, Network, apply, dense
+from privrep.neural.training import Descent, Parameters, cross_entropy, descend
+
+
+class Client(NamedTuple):
+    """images : (m, height, width, channels) float32, normalised. labels : (m,). With one more axis in front for many clients."""
+
+    images: jax.Array
+    labels: jax.Array
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """How images of 0 to 255 are read. mean, sd : public, of pixels between 0 and 1, so that networks see about mean 0 and sd 1."""
+
+    mean: float
+    sd: float
+
+    def __call__(self, images: jax.Array) -> jax.Array:
+        """float32 images."""
+        return (jnp.asarray(images, jnp.float32) / 255 - self.mean) / self.sd
+
+    def client(self, client: Client) -> Client:
+        """A client with images as networks see them."""
+        return Client(self(client.images), jnp.asarray(client.labels))
+
+
+@dataclass(frozen=True)
+class Task:
+    """network : of the representation. classes : logits of a head, all of them though a client has few."""
+
+    network: Network
+    classes: int
+
+    def head(self, key: jax.Array) -> Layer:
+        """A head at its start."""
+        return dense(key, self.network.features, self.classes)
+
+    def model(self, key: jax.Array) -> tuple[Body, Layer]:
+        """Representation and head at their start."""
+        body, head = jax.random.split(key)
+        return self.network.init(body), self.head(head)
+
+    def loss(self, body: Body, head: Layer, images: jax.Array, labels: jax.Array) -> jax.Array:
+        """Mean cross-entropy of a model."""
+        return cross_entropy(apply(head, self.network.forward(body, images)), labels)
+
+
+class Method(Protocol):
+    """A federated method."""
+
+    def shared(self, key: jax.Array) -> Parameters:
+        """What the server holds at the start."""
+
+    def own(self, key: jax.Array) -> Parameters:
+        """What a client keeps from round to round at the start; it is never sent."""
+
+    def client_update(
+        self, shared: Parameters, own: Parameters, client: Client, key: jax.Array
+    ) -> tuple[Parameters, Parameters]:
+        """How far the client's copy of the shared model has moved, and what it keeps."""
+
+    def representation(self, shared: Parameters) -> Body:
+        """The shared representation, on which all clients have their heads in the end."""
+
+    def final_head(self, shared: Parameters, own: Parameters, client: Client, key: jax.Array) -> Layer:
+        """The client's head in the end."""
+
+
+def fitted_head(body: Body, head: Layer, task: Task, client: Client, key: jax.Array, rule: Descent) -> Layer:
+    """The head after descent on the client's images, with the representation fixed: its features are taken once."""
+    features = task.network.forward(body, client.images)
+
+    def loss(head: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:
+        return cross_entropy(apply(head, rows), labels)
+
+    return descend(loss, head, features, client.labels, key, rule)
+
+
+def moved(after: Parameters, before: Parameters) -> Parameters:
+    """after - before."""
+    return jax.tree.map(lambda a, b: a - b, after, before)
