@@ -50,6 +50,12 @@ def spectral_cost(samples: slice, label_clip: float, sds: list[float]) -> list[f
     return [(2 * (count(samples) // 2) * label_clip**2 / sd) ** 2]
 
 
+def all_pairs_cost(samples: slice, label_clip: float, sds: list[float]) -> list[float]:
+    """The same from all P pairs, clipped by user to zeta^2 sqrt(P): (2 zeta^2 sqrt(P) / sd)^2."""
+    (sd,) = sds
+    return [4 * math.comb(count(samples), 2) * label_clip**4 / sd**2]
+
+
 def sample_moments_cost(q: int, eta: float, zeta: float, sds: list[float]) -> float:
     """Algorithm 2: the largest of ||dA||^2/sA^2 + ||db||^2/sb^2 over s = |<w, w'>| in [0, 1], on a grid."""
     s = np.linspace(0, 1, 10_001)
@@ -84,7 +90,8 @@ def altmin_audit(options, sds) -> list[float]:
     costs = moments_audit(options, sds, options.get("epochs", 1))
     if options["init"] == "spectral":
         split = split_samples(options["split"], PROBLEM.samples)
-        costs += spectral_cost(split.init, options["init_label_clip"], sds["init_noise"])
+        cost = all_pairs_cost if options.get("init_pairs") == "all" else spectral_cost
+        costs += cost(split.init, options["init_label_clip"], sds["init_noise"])
     return costs
 
 
@@ -220,6 +227,12 @@ CASES = [
         altmin_audit,
     ),
     Case("altmin", {"init": "random", "split": "text", "fallback": "ridge", **CLIPS}, altmin_audit),
+    Case("altmin", {"init": "random", "split": "text", "symmetry": "averaged", "epochs": 2, **CLIPS}, altmin_audit),
+    Case(
+        "altmin",
+        {"init": "spectral", "split": "halves-then-all", "init_pairs": "all", "init_label_clip": 0.7, **CLIPS},
+        altmin_audit,
+    ),
     Case("altmin", {"init": "spectral", "split": "text", "fallback": "eigclip", "epochs": 2, **CLIPS}, altmin_audit),
     Case(
         "altmin",

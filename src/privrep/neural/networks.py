@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +58,8 @@ def layers(key: jax.Array, widths: tuple[int, ...]) -> Body:
     return tuple(dense(one, *pair) for one, pair in zip(keys, itertools.pairwise(widths), strict=True))
 
 
+# One network for all who ask: what was compiled for it is found again.
+@cache
 def mlp(pixels: int, widths: tuple[int, ...] = (256, 128, 16)) -> Network:
     """The network for EMNIST. pixels : of an image, all channels."""
 
@@ -84,6 +87,7 @@ def halved(images: jax.Array) -> jax.Array:
     return even.reshape(batch, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
 
 
+@cache
 def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters: int = 64) -> Network:
     """The network for CIFAR. side : of the images. widths : of the dense layers, (384, 32) for CIFAR-10 and (128, 32) for CIFAR-100."""
     left = ((side - KERNEL + 1) // 2 - KERNEL + 1) // 2
