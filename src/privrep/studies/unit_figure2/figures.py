@@ -129,9 +129,9 @@ def draw_marks(axis: Axes, table: pd.DataFrame, colour: str, spelled: str = ".3g
     axis.hlines(places, table["ci_low"], table["ci_high"], color=colour, linewidth=1.4)
     axis.plot(table["y"], places, "o", color=colour, markersize=5)
     for place, value in zip(places, table["y"], strict=True):
-        axis.annotate(
-            f"{value:{spelled}}", (value, place), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=8
-        )
+        text = f"{value:{spelled}}"
+        text = f"{float(text):,.0f}" if "e" in text else text
+        axis.annotate(text, (value, place), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=8)
     axis.set(
         xscale="log",
         ylim=(-0.6, len(table) - 0.3),
