@@ -87,6 +87,9 @@ PROBIT = 1.702
 class Style:
     """How images vary. Standard deviations of normal draws, but for the blur; a draw is of a whole image unless said otherwise.
 
+    The values were set so that clients with 216 digits of at most 5 classes who train alone are as accurate as the paper's on EMNIST, before any
+    federated run.
+
     Attributes
     ----------
     rotation : degrees.
@@ -103,7 +106,7 @@ class Style:
     shear: float = 0.10
     log_scale: float = 0.10
     shift: float = 0.8
-    elastic: float = 1.0
+    elastic: float = 0.7
     stroke: float = 0.5
     noise: float = 0.04
     least_blur: float = 0.5
