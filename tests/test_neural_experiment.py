@@ -1,11 +1,20 @@
 """A whole image experiment on a few glyphs."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from conftest import make_task
 
 pytest.importorskip("jax", reason="the neural part needs JAX")
+from privrep.algorithms.method import load_options
+from privrep.data.problem import Problem, Users
+from privrep.instruments import federated_images
+from privrep.instruments.fitting import fit
 from privrep.neural import experiment
 from privrep.neural.experiment import Recipe, glyph_federation, train_alone, train_together
+from privrep.privacy.accounting import Budget, FixedNoise, gdp_mu
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -52,3 +61,66 @@ def test_clients_learn_alone(federation):
     """Two classes of few images, far better than by guessing."""
     found = train_alone(federation, Recipe(batch=12, alone_epochs=60), 0)
     assert found.accuracies.shape == (CLIENTS,) and found.accuracies.mean() > 0.7 and not found.norms.size
+
+
+# The instrument
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """Few test images, and a folder of its own for rendered ones."""
+    monkeypatch.setattr(experiment, "TEST_IMAGES", 20)
+    monkeypatch.setattr(federated_images, "IMAGES", tmp_path)
+
+
+IMAGES_OF = Problem(CLIENTS, IMAGES, 784, 2)
+QUICK = {"rounds": 2, "local_epochs": 1, "batch": 36, "head_epochs": 2, "alone_epochs": 2}
+
+
+def ran(budget=None, **options):
+    task = make_task(Users(IMAGES_OF), budget)
+    return fit(load_options("federated_images", QUICK | options), task), task
+
+
+@pytest.mark.parametrize(("neighbours", "factor"), [("add-remove", 0.5), ("replace-one", 1.0)])
+def test_the_budget_is_for_the_named_neighbours(small, neighbours, factor):
+    """Noise follows from mu = sqrt(T) zeta / sd for adding or removing a user, of twice that for replacing one, which is what the ledger says."""
+    outcome, task = ran(Budget(1.0, 1e-5, "exact"), method="fedavg", neighbours=neighbours)
+    mu = gdp_mu(1.0, 1e-5)
+    sd = task.ledger.entries[0].noise_sd
+    assert len(task.ledger.entries) == 2
+    assert 2**0.5 * 0.25 / sd == pytest.approx(mu * (1 if neighbours == "add-remove" else 0.5), rel=1e-9)
+    assert task.ledger.mu == pytest.approx(mu / factor, rel=1e-9)
+    assert 0 <= outcome.log["accuracy"] <= 1 and 0 <= outcome.log["clipped_share"] <= 1
+    assert outcome.log["noise_multiplier"] == pytest.approx(sd / 0.5, rel=1e-12)
+
+
+def test_an_estimate_with_fewer_clients_claims_no_privacy(small):
+    """Nothing is in the ledger; the noise on the mean is that of the nominal number of clients."""
+    few, task = ran(FixedNoise(1.0, 1e-5), method="fedavg", nominal=1000 * CLIENTS)
+    assert not task.ledger.entries
+    plain, _ = ran(FixedNoise(0.0, 1e-5), method="fedavg")
+    noisy, _ = ran(FixedNoise(1.0, 1e-5), method="fedavg")
+    apart = [abs(one.log["last_norm"] - plain.log["last_norm"]) for one in (few, noisy)]
+    assert apart[0] < 0.1 * apart[1]
+
+
+def test_methods_share_clients_and_those_alone_need_no_budget(small):
+    outcome, task = ran(method="stand_alone")
+    assert not task.ledger.entries and set(outcome.log) == {"accuracy"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem", "words"),
+    [
+        ({"method": "sgd"}, {}, "method is 'sgd'; it must be one of stand_alone, fedavg"),
+        ({"neighbours": "none"}, {}, "neighbours is 'none'; it must be one of add-remove, replace-one"),
+        ({"clip": 0.0}, {}, "clip is 0.0; it must be positive"),
+        ({"nominal": 5}, {}, "nominal is 5; it must be at least users, 10"),
+        ({}, {"dim": 30}, "dim is 30; images have 784 pixels"),
+        ({}, {"rank": 11}, "rank is 11; a client can have at most 10 classes"),
+    ],
+)
+def test_wrong_options_are_named(options, problem, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        load_options("federated_images", {"method": "fedavg"} | options).build(replace(IMAGES_OF, **problem))

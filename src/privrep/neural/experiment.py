@@ -124,13 +124,20 @@ def train_alone(federation: Federation, recipe: Recipe, seed: int) -> Result:
 
 
 def train_together(
-    federation: Federation, name: str, recipe: Recipe, count: int, clip: float, release: Release, seed: int
+    federation: Federation,
+    name: str,
+    recipe: Recipe,
+    count: int,
+    clip: float,
+    release: Release,
+    seed: int,
+    nominal: int | None = None,
 ) -> Result:
-    """A federated method by its name. count : rounds. clip : zeta. seed : of starts and mini-batches, public."""
+    """A federated method by its name. count : rounds. clip : zeta. seed : of starts and mini-batches, public. nominal : see `rounds.run`."""
     method = recipe.method(name, task_of(federation))
     training, final = jax.random.split(jax.random.key(seed))
     norms = []
-    for last in rounds.run(method, EMNIST_PIXELS, federation.clients, count, clip, release, training):
+    for last in rounds.run(method, EMNIST_PIXELS, federation.clients, count, clip, release, training, nominal):
         norms.append(last.norms)
     clients, test = federation.clients, federation.test
     found = accuracy.federated(method, EMNIST_PIXELS, last, clients, test, federation.own, final)

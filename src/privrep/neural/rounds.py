@@ -68,13 +68,22 @@ def clipped_sum(
 
 
 def run(
-    method: Method, pixels: Pixels, clients: Client, rounds: int, clip: float, release: Release, key: jax.Array
+    method: Method,
+    pixels: Pixels,
+    clients: Client,
+    rounds: int,
+    clip: float,
+    release: Release,
+    key: jax.Array,
+    nominal: int | None = None,
 ) -> Iterator[Round]:
     """The rounds.
 
     Parameters
     ----------
     clients : pixels uint8 (n, m, height, width, channels) and labels (n, m). clip : zeta. key : of starts, mini-batches and their orders; public.
+    nominal : clients that are stood for, by default all that there are. With more, each stands for several, with the noise of many: an estimate of
+        their accuracy, which says nothing of anybody's privacy.
 
     Raises
     ------
@@ -83,6 +92,7 @@ def run(
     """
     check_bound("clip", clip)
     n = len(clients.labels)
+    many = n if nominal is None else nominal
     start, keep, orders = jax.random.split(key, 3)
     shared = method.shared(start)
     own = jax.vmap(method.own)(jax.random.split(keep, n))
@@ -90,7 +100,8 @@ def run(
     bound = within_float32(clip, 2 * _side(flat.size))
     for t in range(rounds):
         total, own, norms = clipped_sum(method, pixels, shared, own, clients, jax.random.fold_in(orders, t), bound)
-        moved = release.vector("displacement", np.asarray(total, np.float64), bound=clip) / n
+        total = np.asarray(total, np.float64) * (many / n)
+        moved = release.vector("displacement", total, bound=clip) / many
         flat = flat + moved.astype(np.float32)
         shared = unravel(flat)
         yield Round(shared, own, np.asarray(norms))
