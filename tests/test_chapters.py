@@ -178,6 +178,7 @@ STRONG = {
         "there is no price of the heads' length",
         "The rates are those of the recursion",
         "They grow in proportion to the dimension",
+        "No such threshold is seen",
     ],
 }
 """Conclusions of a chapter that need a verdict."""

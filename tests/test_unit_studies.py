@@ -314,6 +314,21 @@ def test_the_constant_of_the_users_needed():
     assert rates.users_constant(cells, np.arange(2)) == pytest.approx({f"least {name}": 30.0, f"largest {name}": 50.0})
 
 
+def test_the_constant_of_the_start():
+    """At the largest d alone: 3000 and 5000 users over 1 * 100^1.5 / (4 * 5) = 50 are 80 on average."""
+    base = {"series": "users-start", "rank": 1, "epsilon": 4.0, "samples": 5}
+    cells = pd.DataFrame(
+        [
+            *({**base, "dim": 100, "seed": seed, "smallest_users": users} for seed, users in enumerate((3000, 5000))),
+            *({**base, "dim": 25, "seed": seed, "smallest_users": 7} for seed in range(2)),
+            *({**base, "series": "users-d", "dim": 400, "seed": seed, "smallest_users": 7} for seed in range(2)),
+        ]
+    )
+    name = "users over k d^1.5 / (eps m), most dimensions"
+    assert rates.start_constant(cells, np.arange(2)) == pytest.approx({name: 80.0})
+    assert rates.start_constant(cells, np.array([0, 0])) == pytest.approx({name: 60.0})
+
+
 # Numbers typed in the settings
 
 

@@ -11,7 +11,7 @@ from privrep.run.settings import PlotSettings
 from privrep.studies.unit_rates.measures import with_predictions
 
 RATES = {"n": "n", "d": "d", "k": "k", "m": "m-k", "sigma": "label noise", "noise": "Δ = 1/μ", "kappa": "κ"}
-USERS = {"users d": "d", "users k": "k"}
+USERS = {"users d": "d", "users k": "k", "users start": "d, few samples"}
 
 
 def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:

@@ -18,7 +18,7 @@ from privrep.run.settings import Analysis
 
 LAWS = ("n", "d", "k", "m", "sigma", "noise")
 """Series that have a law: heads of one length."""
-USERS = ("users-d", "users-k")
+USERS = ("users-d", "users-k", "users-start")
 
 
 def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
@@ -82,6 +82,14 @@ def users_constant(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return {f"least {name}": float(means.min()), f"largest {name}": float(means.max())}
 
 
+def start_constant(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Mean number of users with few samples over k d^1.5 / (eps m), at the largest dimension."""
+    rows = picked(cells[cells["series"] == "users-start"], pick)
+    rows = rows[rows["dim"] == rows["dim"].max()]
+    unit = rows["rank"] * rows["dim"] ** 1.5 / (rows["epsilon"] * rows["samples"])
+    return {"users over k d^1.5 / (eps m), most dimensions": float((rows["smallest_users"] / unit).mean())}
+
+
 def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """All exponents, errors over the law, and the constant of the users needed."""
     cells = with_predictions(cells)
@@ -89,4 +97,5 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         *fit_measures(fit_all(study, cells)),
         *series_measures(cells, "n", over_law),
         *series_measures(cells, "users-d", users_constant),
+        *series_measures(cells, "users-start", start_constant),
     ]
