@@ -130,7 +130,9 @@ def imported_modules(path):
     """Files of privrep that a Python file imports, at its top or inside a function, by reading its import statements."""
     found = []
     for node in ast.walk(ast.parse(Path(path).read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("privrep"):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "privrep"
+        ):
             base = node.module.replace(".", "/")
             candidates = [base, *(f"{base}/{alias.name}" for alias in node.names)]
             files = [f"src/{candidate}.py" for candidate in candidates]
