@@ -16,6 +16,7 @@ import numpy as np
 from privrep.algorithms.method import EXACT, Outcome, Task, check_choice, check_count
 from privrep.data.problem import Problem
 from privrep.data.rng import Streams
+from privrep.neural.clients import SPLITS
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
@@ -24,7 +25,6 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 FEDERATED = ("fedavg", "pmtl", "ppsgd", "centaur")
 NEIGHBOURS = ("add-remove", "replace-one")
 """What the budget is for. The paper defines neighbours by replacing a user; its scripts count adding or removing one, whose sensitivity is half."""
-SPLITS = ("distinct", "shards")
 IMAGES = Path("results") / "images"
 """Where rendered images are kept, below the folder that the run is started from."""
 PIXELS = 28 * 28
@@ -80,7 +80,7 @@ class Options:
 
     Parameters
     ----------
-    method : "stand_alone" or one of `FEDERATED`. classes : 10, 47 or 62. split : one of `SPLITS`.
+    method : "stand_alone" or one of `FEDERATED`. classes : 10, 47 or 62. split : one of `privrep.neural.clients.SPLITS`.
     rounds, clip : T_g and zeta_g. nominal : clients that the simulated ones stand for; by default these are all, and the run is private.
     neighbours : one of `NEIGHBOURS`.
     local_epochs, batch, head_epochs, alone_epochs : see `privrep.neural.experiment.Recipe`.

@@ -58,14 +58,17 @@ class Recipe:
         return Descent(0.01, self.head_epochs, self.batch)
 
     def method(self, name: str, task: Task) -> Method:
-        """A federated method by its name. PPSGD's own part takes one epoch of step .1, ten times the shared step: the ratio alpha = .1."""
-        if name == "centaur":
-            return Centaur(task, self.local, self.head)
-        if name == "fedavg":
-            return FedAvg(task, self.local, self.head)
-        if name == "pmtl":
-            return Pmtl(task, self.local, self.head)
-        return Ppsgd(task, self.local, Descent(10 * self.local_step, 1, self.batch), self.head)
+        """A federated method by its name. PPSGD's own part takes one epoch of step .1, ten times the shared step: the ratio alpha = .1.
+
+        Raises KeyError for another name.
+        """
+        correction = Descent(10 * self.local_step, 1, self.batch)
+        return {
+            "centaur": Centaur(task, self.local, self.head),
+            "fedavg": FedAvg(task, self.local, self.head),
+            "pmtl": Pmtl(task, self.local, self.head),
+            "ppsgd": Ppsgd(task, self.local, correction, self.head),
+        }[name]
 
     def alone(self, task: Task) -> StandAlone:
         """Stand-alone training."""
