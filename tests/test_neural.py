@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,11 +22,12 @@ from privrep.neural import accuracy  # noqa: E402
 from privrep.neural.centaur import Centaur  # noqa: E402
 from privrep.neural.clients import SPLITS, split  # noqa: E402
 from privrep.neural.fedavg import FedAvg  # noqa: E402
-from privrep.neural.method import Client, Pixels, Task  # noqa: E402
+from privrep.neural.method import Client, Pixels, Task, head_rows, jittered  # noqa: E402
 from privrep.neural.networks import apply, lenet, mlp, patches  # noqa: E402
 from privrep.neural.pmtl import Pmtl  # noqa: E402
 from privrep.neural.ppsgd import Ppsgd  # noqa: E402
-from privrep.neural.rounds import clipped_sum, length, run  # noqa: E402
+from privrep.neural.rounds import Plan, client_chunk, clipped_sum, displacements, length, run  # noqa: E402
+from privrep.neural.spectrum import effective_rank, in_common  # noqa: E402
 from privrep.neural.stand_alone import StandAlone  # noqa: E402
 from privrep.neural.training import Descent, cross_entropy, descend  # noqa: E402
 from privrep.privacy.ledger import Ledger  # noqa: E402
@@ -58,7 +60,7 @@ def door(multiplier, rng=None, ledger=None, clients=CLIENTS):
 
 
 def rounds(method, clients, *, count=2, clip=0.5, multiplier=0.0, **opened):
-    return list(run(method, PIXELS, clients, count, clip, door(multiplier, **opened), KEY))
+    return list(run(method, PIXELS, clients, Plan(count, clip), door(multiplier, **opened), KEY))
 
 
 def flat(tree):
@@ -261,7 +263,7 @@ def test_runs_repeat_bit_by_bit_and_follow_their_keys():
     method, clients = METHODS["centaur"], made_up()
     first, again = (flat(rounds(method, clients, multiplier=1.0)[-1].shared) for _ in range(2))
     np.testing.assert_array_equal(first, again)
-    other = list(run(method, PIXELS, clients, 2, 0.5, door(1.0), jax.random.key(1)))
+    other = list(run(method, PIXELS, clients, Plan(2, 0.5), door(1.0), jax.random.key(1)))
     assert not np.array_equal(first, flat(other[-1].shared))
 
 
@@ -286,7 +288,7 @@ def test_accuracy_counts_test_images_of_own_classes():
     test = Client(*(part.reshape(-1, *part.shape[2:]) for part in made_up(3, seed=4)))
     own = np.zeros((CLIENTS, CLASSES), bool)
     own[:, 0] = own[::2, 1] = own[1::2, 2] = True
-    got = accuracy.federated(method, PIXELS, last, clients, test, own, KEY)
+    got, kept = accuracy.federated(method, PIXELS, last, clients, clients, test, own, KEY)
     features = TASK.network.forward(last.shared, PIXELS(jnp.asarray(test.images)))
     key, final_head = KEY, jax.jit(method.final_head)
     for i in range(CLIENTS):
@@ -296,6 +298,9 @@ def test_accuracy_counts_test_images_of_own_classes():
         found = np.argmax(np.asarray(apply(head, features)), axis=1)
         mine = own[i][test.labels]
         assert got[i] == pytest.approx((found == test.labels)[mine].mean(), abs=1e-6)
+        found = np.argmax(np.asarray(apply(head, TASK.network.forward(last.shared, client.images))), axis=1)
+        mine = own[i][clients.labels[i]]
+        assert kept[i] == pytest.approx((found == clients.labels[i])[mine].mean(), abs=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", [*METHODS, "stand_alone"])
@@ -308,7 +313,7 @@ def test_methods_learn(name):
         found = accuracy.alone(StandAlone(TASK, Descent(0.05, 30, batch=5)), PIXELS, clients, test, own, KEY)
     else:
         last = rounds(METHODS[name], clients, count=6, clip=5.0)[-1]
-        found = accuracy.federated(METHODS[name], PIXELS, last, clients, test, own, KEY)
+        found = accuracy.federated(METHODS[name], PIXELS, last, clients, clients, test, own, KEY).test
     assert found.shape == (CLIENTS,) and found.mean() > 0.8
 
 
@@ -347,3 +352,88 @@ def test_an_impossible_split_is_refused():
         given = {"clients": 3, "per_client": 2, "kind": "distinct"} | wanted
         with pytest.raises(ValueError, match=re.escape(message)):
             split(labels, rng=rng, **given)
+
+
+# More than one client at once, and how alike they are
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_chunks_of_clients_give_the_same_sum(name):
+    """What an accelerator does: the same sums, lengths and kept parts, but for rounding."""
+    method, clients = METHODS[name], made_up()
+    shared, own = method.shared(KEY), jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
+    one, many = (clipped_sum(method, PIXELS, shared, own, clients, KEY, 0.3, chunk) for chunk in (1, CLIENTS))
+    for first, second in zip(jax.tree.leaves(one), jax.tree.leaves(many), strict=True):
+        assert first.shape == second.shape
+        np.testing.assert_allclose(first, second, rtol=2e-3, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("clients", "backend", "size"), [(40, "cpu", 1), (250, "gpu", 50), (60, "gpu", 60), (101, "gpu", 1)]
+)
+def test_clients_at_once_divide_all(clients, backend, size):
+    assert client_chunk(clients, backend) == size
+
+
+def test_the_mean_is_that_of_the_clipped_updates():
+    """Without noise it is how far the shared model moves."""
+    method = METHODS["centaur"]
+    first, second = rounds(method, made_up(), count=2, clip=0.1)
+    moved = np.linalg.norm(flat(second.shared).astype(float) - flat(first.shared))
+    assert second.mean == pytest.approx(moved, rel=1e-3) and second.mean <= 0.1
+
+
+def test_displacements_are_what_clients_send():
+    """Their clipped sum is that of the round."""
+    method, clients = METHODS["fedavg"], made_up()
+    shared, own = method.shared(KEY), jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
+    sent = np.asarray(displacements(method, PIXELS, shared, own, clients, KEY))
+    total, _, norms = clipped_sum(method, PIXELS, shared, own, clients, KEY, 0.3)
+    np.testing.assert_allclose(np.linalg.norm(sent, axis=1), norms, rtol=1e-4)
+    lengths = np.linalg.norm(sent, axis=1, keepdims=True)
+    np.testing.assert_allclose((sent * np.minimum(1, 0.3 / lengths)).sum(axis=0), total, atol=2e-5)
+
+
+@given(n=st.integers(2, 8), seed=st.integers(0, 99))
+def test_likeness_of_updates(n, seed):
+    """All the same: one direction, all in common. At right angles: n directions of equal length, nothing in common."""
+    rng = np.random.default_rng(seed)
+    same = np.tile(rng.standard_normal(20), (n, 1))
+    assert in_common(same) == pytest.approx(1) and effective_rank(same) == pytest.approx(1)
+    apart = np.linalg.qr(rng.standard_normal((20, n)))[0].T
+    assert in_common(apart) == pytest.approx(0, abs=1e-12) and effective_rank(apart) == pytest.approx(n)
+
+
+# Moved images
+
+
+def test_jittered_images_are_moved_and_mirrored():
+    """Every one is the image moved by at most the shift, mirrored or not, and not all are alike."""
+    images = jnp.asarray(np.random.default_rng(0).random((30, 6, 6, 1)), jnp.float32)
+    padded = np.pad(images, ((0, 0), (2, 2), (2, 2), (0, 0)), mode="edge")
+    found = set()
+    for i, got in enumerate(np.asarray(jittered(images, KEY, 2))):
+        possible = {
+            (down, right, mirrored): padded[i, down : down + 6, right : right + 6][:, ::-1]
+            if mirrored
+            else padded[i, down : down + 6, right : right + 6]
+            for down in range(5)
+            for right in range(5)
+            for mirrored in (False, True)
+        }
+        here = [key for key, one in possible.items() if np.array_equal(one, got)]
+        assert here
+        found.update(here)
+    assert len(found) > 10 and {key[2] for key in found} == {False, True}
+
+
+def test_heads_on_moved_images_take_as_many_steps():
+    """One pass over the images of all epochs; without a shift the images as they are."""
+    client = PIXELS.client(Client(*(part[0] for part in made_up())))
+    body = TASK.network.init(KEY)
+    features, labels, rule = head_rows(body, TASK, client, KEY, HEAD)
+    assert rule == HEAD and len(features) == len(labels) == len(client.labels)
+    moved, labels, rule = head_rows(body, replace(TASK, shift=1), client, KEY, HEAD)
+    assert (rule.epochs, rule.step) == (1, HEAD.step)
+    assert len(moved) == len(labels) == HEAD.epochs * len(client.labels)
+    np.testing.assert_array_equal(labels, np.tile(client.labels, HEAD.epochs))

@@ -13,7 +13,8 @@ from privrep.data.problem import Problem, Users
 from privrep.instruments import federated_images
 from privrep.instruments.fitting import fit
 from privrep.neural import experiment
-from privrep.neural.experiment import Recipe, glyph_federation, train_alone, train_together
+from privrep.neural.experiment import Dealing, Recipe, train_alone, train_together
+from privrep.neural.rounds import Plan
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_mu
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
@@ -24,13 +25,14 @@ CLIENTS, IMAGES = 10, 40
 @pytest.fixture
 def federation(tmp_path, monkeypatch):
     monkeypatch.setattr(experiment, "TEST_IMAGES", 20)
-    return glyph_federation(tmp_path, CLIENTS, IMAGES, 10, 2, "shards", 3)
+    return experiment.federation("glyphs", Dealing(CLIENTS, IMAGES, 10, 2, "shards", 3), tmp_path, tmp_path)
 
 
 def test_clients_have_images_that_nobody_else_has(federation):
     """A tenth is kept for validation, the test set has all classes and no image of a client, and clients have the classes that are said."""
-    images, labels = federation.clients
-    assert images.shape == (CLIENTS, 36, 28, 28, 1) and images.dtype == np.uint8
+    images, labels = (np.concatenate(parts, axis=1) for parts in zip(federation.clients, federation.kept, strict=True))
+    assert federation.kept.images.shape == (CLIENTS, 4, 28, 28, 1)
+    assert images.shape == (CLIENTS, 40, 28, 28, 1) and images.dtype == np.uint8
     found = [np.isin(np.arange(10), own) for own in labels]
     np.testing.assert_array_equal(federation.own, found)
     assert (federation.own.sum(axis=1) <= 2).all()
@@ -46,21 +48,24 @@ def test_a_method_runs_by_its_name(federation, name):
 
     def trained(seed):
         release = Release.from_one(1.0, np.random.default_rng(0), CLIENTS, ledger)
-        return train_together(federation, name, recipe, 2, 0.25, release, seed)
+        return train_together(federation, name, recipe, Plan(2, 0.25), release, seed, watched=4)
 
     first, again, other = trained(0), trained(0), trained(1)
     assert len(ledger.entries) == 6
-    assert first.accuracies.shape == (CLIENTS,) and first.norms.shape == (2, CLIENTS)
+    assert first.accuracies.test.shape == first.accuracies.validation.shape == (CLIENTS,)
+    assert first.norms.shape == (2, CLIENTS) and first.means.shape == (2,)
+    assert (first.means <= 0.25).all() and all(1 <= rank <= CLIENTS for rank in first.effective_rank)
+    assert all(0 <= one <= 1 for one in first.along)
     np.testing.assert_array_equal(first.norms, again.norms)
     assert not np.array_equal(first.norms, other.norms)
     kinds = {"centaur": "Centaur", "fedavg": "FedAvg", "pmtl": "Pmtl", "ppsgd": "Ppsgd"}
-    assert type(recipe.method(name, experiment.task_of(federation))).__name__ == kinds[name]
+    assert type(recipe.method(name, federation.task())).__name__ == kinds[name]
 
 
 def test_clients_learn_alone(federation):
     """Two classes of few images, far better than by guessing."""
     found = train_alone(federation, Recipe(batch=12, alone_epochs=60), 0)
-    assert found.accuracies.shape == (CLIENTS,) and found.accuracies.mean() > 0.7 and not found.norms.size
+    assert found.shape == (CLIENTS,) and found.mean() > 0.7
 
 
 # The instrument
@@ -70,7 +75,7 @@ def test_clients_learn_alone(federation):
 def small(tmp_path, monkeypatch):
     """Few test images, and a folder of its own for rendered ones."""
     monkeypatch.setattr(experiment, "TEST_IMAGES", 20)
-    monkeypatch.setattr(federated_images, "IMAGES", tmp_path)
+    monkeypatch.setattr(federated_images, "DRAWN", tmp_path)
 
 
 IMAGES_OF = Problem(CLIENTS, IMAGES, 784, 2)
@@ -107,7 +112,7 @@ def test_an_estimate_with_fewer_clients_claims_no_privacy(small):
 
 def test_methods_share_clients_and_those_alone_need_no_budget(small):
     outcome, task = ran(method="stand_alone")
-    assert not task.ledger.entries and set(outcome.log) == {"accuracy"}
+    assert not task.ledger.entries and set(outcome.log) == {"accuracy", "accuracy_sd", "tested"}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,12 @@ def test_methods_share_clients_and_those_alone_need_no_budget(small):
         ({"neighbours": "none"}, {}, "neighbours is 'none'; it must be one of add-remove, replace-one"),
         ({"clip": 0.0}, {}, "clip is 0.0; it must be positive"),
         ({"nominal": 5}, {}, "nominal is 5; it must be at least users, 10"),
-        ({}, {"dim": 30}, "dim is 30; images have 784 pixels"),
+        ({}, {"dim": 30}, "dim is 30; an image of glyphs has 784 numbers"),
+        ({"images": "letters"}, {}, "images is 'letters'; it must be one of glyphs, emnist"),
+        ({"images": "cifar100"}, {}, "classes is 10; cifar100 has 100"),
+        ({"classes": 12}, {}, "classes is 12; glyphs has 10 or 47 or 62"),
+        ({"shift": -1}, {}, "shift is -1; it must be an integer of at least 1"),
+        ({"watched": 11}, {}, "watched is 11; it must be at most users, 10"),
         ({}, {"rank": 11}, "rank is 11; a client can have at most 10 classes"),
     ],
 )

@@ -27,6 +27,10 @@ ROOMS = ("algorithms", "instruments")
 """Packages whose files can be named in a study's settings."""
 
 
+class NotRun(Exception):
+    """What a cell needs is not on this machine, files of data or a package: the message says what, and where it should be."""
+
+
 @dataclass(frozen=True)
 class LowRank:
     """User j predicts by <basis @ v_j, x>. basis : (d, k'), any matrix. heads : block -> (B, k'), fitted on the user's side."""

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from privrep.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows
+from privrep.evidence.measured import NOT_RUN
 from privrep.evidence.verdicts import OUTCOMES, Verdict
 from privrep.run.settings import Model
 
@@ -124,6 +125,8 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
     if quantity.measured not in measures:
         return row | {"verdict": Verdict.NOT_TESTED, "reason": f"study {claim.study} did not run at this scale"}
     measure = measures[quantity.measured]
+    if measure["note"].startswith(NOT_RUN):
+        return row | {"verdict": Verdict.NOT_TESTED, "reason": measure["note"]}
     row |= quantity.judged(quantity.kind or claim.kind, measures, judged)
     if scale not in claim.scales:
         needed = f"needs scale {' or '.join(claim.scales)}, this is {scale}"

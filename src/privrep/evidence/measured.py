@@ -48,6 +48,14 @@ def share(quantity: str, hits: int, runs: int, note: str = "") -> Measured:
     return Measured(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)
 
 
+NOT_RUN = "not run: "
+
+
+def not_run(quantity: str, reason: str) -> Measured:
+    """A quantity of runs that are not there. A claim on it is not tested, for that reason."""
+    return bare(quantity, math.nan, 0, NOT_RUN + " ".join(reason.split()))
+
+
 def check_names(found: list[Measured], study: MeasureSettings) -> None:
     """Raise ConfigError unless a study measured what its file lists: nothing else, and all of it where the scale leaves the study as it is."""
     source = f"config/studies/{study.study}.yaml: quantities"

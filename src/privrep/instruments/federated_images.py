@@ -1,8 +1,8 @@
 """shen2023 Section 6: one method on images of clients with few classes each (`privrep.neural`), with the accuracy of their models.
 
-Images are glyphs, a stand-in for EMNIST. Of the linear problem `users` are clients, `samples` images of a client, validation included, `rank` its
-classes and `dim` the pixels; nothing else of it counts. What the server learns comes from the mechanisms; accuracies and lengths are exact, for
-analysis.
+Images are glyphs, a stand-in for EMNIST, or a set whose files are there. Of the linear problem `users` are clients, `samples` images of a client,
+validation included, `rank` its classes and `dim` the pixels; nothing else of it counts. What the server learns comes from the mechanisms;
+accuracies and lengths are exact, for analysis.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import EXACT, Outcome, Task, check_choice, check_count
+from privrep.algorithms.method import EXACT, NotRun, Outcome, Task, check_choice, check_count
 from privrep.data.problem import Problem
 from privrep.data.rng import Streams
 from privrep.neural.clients import SPLITS
-from privrep.privacy.accounting import Cost
+from privrep.neural.sets import SETS, check_set
+from privrep.privacy.accounting import Cost, gdp_epsilon
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
@@ -25,9 +26,29 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 FEDERATED = ("fedavg", "pmtl", "ppsgd", "centaur")
 NEIGHBOURS = ("add-remove", "replace-one")
 """What the budget is for. The paper defines neighbours by replacing a user; its scripts count adding or removing one, whose sensitivity is half."""
-IMAGES = Path("results") / "images"
-"""Where rendered images are kept, below the folder that the run is started from."""
-PIXELS = 28 * 28
+DRAWN = Path("results") / "images"
+"""Where drawn images are kept, below the folder that the run is started from."""
+DATA = Path("data")
+"""Where the files of the other sets are, each set in a folder of its own, below the same."""
+NEEDED = ("jax", "jaxlib", "PIL", "pooch")
+"""Packages of the extra `neural`."""
+
+
+def neural():
+    """The experiments.
+
+    Raises
+    ------
+    NotRun
+        If a package that they need is not installed.
+    """
+    try:
+        from privrep.neural import experiment
+    except ModuleNotFoundError as error:
+        if error.name not in NEEDED:
+            raise
+        raise NotRun(f"{error.name} is not installed; the extra `neural` brings it: pip install -e .[neural]") from None
+    return experiment
 
 
 @dataclass(frozen=True)
@@ -38,10 +59,9 @@ class Alone:
 
     def run(self, task: Task) -> Outcome:
         """Their accuracy."""
-        from privrep.neural import experiment
-
-        found = experiment.train_alone(*self.options.prepared(task))
-        return Outcome(log=self.options.log(found.accuracies, found.norms))
+        federation, recipe, seed = self.options.prepared(task)
+        some = federation.first(self.options.watched or task.users.problem.users)
+        return Outcome(log=spread(neural().train_alone(some, recipe, seed)))
 
 
 @dataclass(frozen=True)
@@ -59,19 +79,29 @@ class Together:
         return Cost(mu_squared=whole.mu_squared / 4, rho=whole.rho / 4)
 
     def run(self, task: Task) -> Outcome:
-        """The accuracy of the clients in the end."""
-        from privrep.neural import experiment
-
+        """The accuracy of the clients."""
         options, clients = self.options, task.users.problem.users
         multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
         # An estimate with fewer clients releases nothing that a claim could be made of: its entries are thrown away.
         ledger = task.ledger if options.nominal is None else Ledger()
         release = Release(multiplier, ledger, range(clients), Streams(task.stream))
         federation, recipe, seed = options.prepared(task)
-        found = experiment.train_together(
-            federation, options.method, recipe, options.rounds, options.clip, release, seed, options.nominal
+        found = neural().train_together(
+            federation, options.method, recipe, options.plan, release, seed, options.shift, options.watched
         )
-        return Outcome(log={"noise_multiplier": multiplier} | options.log(found.accuracies, found.norms))
+        log = {"noise_multiplier": multiplier} | spread(found.accuracies.test) | options.log(found)
+        if multiplier and options.nominal is None:
+            log["epsilon_add_remove"] = gdp_epsilon(ledger.mu / 2, task.budget.delta)
+        return Outcome(log=log)
+
+
+def spread(accuracies: np.ndarray) -> dict[str, float]:
+    """Mean and standard deviation over clients."""
+    return {
+        "accuracy": float(accuracies.mean()),
+        "accuracy_sd": float(accuracies.std(ddof=1)),
+        "tested": len(accuracies),
+    }
 
 
 @dataclass(frozen=True)
@@ -80,13 +110,15 @@ class Options:
 
     Parameters
     ----------
-    method : "stand_alone" or one of `FEDERATED`. classes : 10, 47 or 62. split : one of `privrep.neural.clients.SPLITS`.
-    rounds, clip : T_g and zeta_g. nominal : clients that the simulated ones stand for; by default these are all, and the run is private.
-    neighbours : one of `NEIGHBOURS`.
-    local_epochs, batch, head_epochs, alone_epochs : see `privrep.neural.experiment.Recipe`.
+    method : "stand_alone" or one of `FEDERATED`. images : one of `privrep.neural.sets.SETS`. classes : of them; 10, 47 or 62 glyphs.
+    split : one of `privrep.neural.clients.SPLITS`. rounds, clip : T_g and zeta_g.
+    nominal : clients that the simulated ones stand for; by default these are all, and the run is private. neighbours : one of `NEIGHBOURS`.
+    local_epochs, batch, head_epochs, alone_epochs : see `privrep.neural.experiment.Recipe`. shift : see `privrep.neural.method.Task`.
+    watched : clients that are tested on the way, the first of all; of a stand-alone run the only ones that train. 0 : none, and all.
     """
 
     method: str
+    images: str = "glyphs"
     classes: int = 10
     split: str = "shards"
     rounds: int = 40
@@ -97,9 +129,12 @@ class Options:
     batch: int = 100
     head_epochs: int = 15
     alone_epochs: int = 100
+    shift: int = 0
+    watched: int = 0
     scores = ()
     columns: ClassVar = {
         "method": "method of the image experiments: stand_alone, fedavg, pmtl, ppsgd or centaur",
+        "images": "image set: glyphs, which are drawn, or files: emnist, mnist, cifar10 or cifar100",
         "classes": "classes of the images",
         "split": "how images are dealt out to clients: distinct classes, or shards",
         "rounds": "rounds of the server",
@@ -110,19 +145,46 @@ class Options:
         "batch": "most images of a mini-batch",
         "head_epochs": "epochs of a client's descent on its head",
         "alone_epochs": "epochs of a client that trains alone",
+        "shift": "pixels by which images are moved, and mirrored, when heads are fitted; 0: none",
+        "watched": "clients that are tested on the way, or that train alone",
+        "epsilon_add_remove": "epsilon_exact for neighbours that differ by adding or removing a user",
+        "tested": "clients that accuracy is a mean over",
         "accuracy": "mean over clients of the share of test images of their classes that their models get right"
         + EXACT,
+        "accuracy_sd": "standard deviation of that share over clients" + EXACT,
+        "validation": "the same as accuracy, of a client's own images that it does not train on" + EXACT,
+        **{
+            f"accuracy_{part}_8": f"accuracy of the watched clients after {part}/8 of the rounds" + EXACT
+            for part in range(1, 8)
+        },
         "clipped_share": "share of all updates that the clip shortens" + EXACT,
         "first_norm": "median length of the updates of the first round" + EXACT,
         "last_norm": "median length of the updates of the last round" + EXACT,
+        **{
+            f"{when}_{name}": f"{meaning}, {which} round" + EXACT
+            for when, which in (("first", "first"), ("last", "last"))
+            for name, meaning in (
+                ("mean", "length of the mean of the clipped updates, without noise"),
+                ("in_common", "mean inner product of two clients' updates over their mean square length"),
+                (
+                    "effective_rank",
+                    "(sum of eigenvalues)^2 / sum of squares of the Gram matrix of up to 64 clients' updates",
+                ),
+            )
+        },
+        "parameters": "numbers that are shared",
     }
 
     def __post_init__(self):
         check_choice("method", self.method, ("stand_alone", *FEDERATED))
+        check_set(self.images, self.classes)
         check_choice("split", self.split, SPLITS)
         check_choice("neighbours", self.neighbours, NEIGHBOURS)
-        for name in ("classes", "rounds", "local_epochs", "batch", "head_epochs", "alone_epochs"):
+        for name in ("rounds", "local_epochs", "batch", "head_epochs", "alone_epochs"):
             check_count(name, getattr(self, name))
+        for name in ("shift", "watched"):
+            if getattr(self, name) != 0:
+                check_count(name, getattr(self, name))
         if self.nominal is not None:
             check_count("nominal", self.nominal)
         check_bound("clip", self.clip)
@@ -135,19 +197,31 @@ class Options:
         ValueError
             If its dimension is not the number of pixels, a client would have more classes than there are, or `nominal` is less than the clients.
         """
-        if problem.dim != PIXELS:
-            raise ValueError(f"dim is {problem.dim}; images have {PIXELS} pixels")
+        dim = SETS[self.images].dim
+        if problem.dim != dim:
+            raise ValueError(f"dim is {problem.dim}; an image of {self.images} has {dim} numbers")
         if problem.rank > self.classes:
             raise ValueError(f"rank is {problem.rank}; a client can have at most {self.classes} classes")
         if self.nominal is not None and self.nominal < problem.users:
             raise ValueError(f"nominal is {self.nominal}; it must be at least users, {problem.users}")
+        if self.watched > problem.users:
+            raise ValueError(f"watched is {self.watched}; it must be at most users, {problem.users}")
         return Alone(self) if self.method == "stand_alone" else Together(self)
 
-    def prepared(self, task: Task) -> tuple:
-        """Clients, how they train, and the seed of their starts and mini-batches, which all methods share."""
-        from privrep.neural import experiment
+    @property
+    def plan(self):
+        """The server's rounds."""
+        return neural().rounds.Plan(self.rounds, self.clip, self.nominal)
 
-        problem = task.users.problem
+    def prepared(self, task: Task) -> tuple:
+        """Clients, how they train, and the seed of their starts and mini-batches, which all methods share.
+
+        Raises
+        ------
+        NotRun
+            If the files of the set are not there.
+        """
+        experiment, problem = neural(), task.users.problem
         recipe = experiment.Recipe(
             local_epochs=self.local_epochs,
             batch=self.batch,
@@ -155,18 +229,26 @@ class Options:
             alone_epochs=self.alone_epochs,
         )
         seed = int(task.stream("init").integers(2**31))
-        federation = experiment.glyph_federation(
-            IMAGES, problem.users, problem.samples, self.classes, problem.rank, self.split, seed
-        )
-        return federation, recipe, seed
+        dealing = experiment.Dealing(problem.users, problem.samples, self.classes, problem.rank, self.split, seed)
+        try:
+            return experiment.federation(self.images, dealing, DRAWN, DATA), recipe, seed
+        except FileNotFoundError as missing:
+            raise NotRun(str(missing)) from None
 
-    def log(self, accuracies: np.ndarray, norms: np.ndarray) -> dict[str, float]:
-        """Numbers of the row."""
-        found = {"accuracy": float(accuracies.mean())}
-        if norms.size:
-            found |= {
-                "clipped_share": float((norms > self.clip).mean()),
-                "first_norm": float(np.median(norms[0])),
-                "last_norm": float(np.median(norms[-1])),
+    def log(self, found) -> dict[str, float]:
+        """Numbers of the row of a federated run, beside its accuracy."""
+        numbers = {
+            "validation": float(found.accuracies.validation.mean()),
+            "clipped_share": float((found.norms > self.clip).mean()),
+            "first_norm": float(np.median(found.norms[0])),
+            "last_norm": float(np.median(found.norms[-1])),
+            "parameters": found.parameters,
+        }
+        numbers |= {f"accuracy_{part}_8": value for part, value in enumerate(found.along, 1)}
+        for place, when in ((0, "first"), (-1, "last")):
+            numbers |= {
+                f"{when}_mean": float(found.means[place]),
+                f"{when}_in_common": found.in_common[place],
+                f"{when}_effective_rank": found.effective_rank[place],
             }
-        return found
+        return numbers

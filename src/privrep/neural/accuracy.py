@@ -6,15 +6,24 @@ The test set is one for all clients. A shared representation is applied to it on
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from privrep.neural.method import Client, Method, Pixels
-from privrep.neural.networks import Layer, apply
+from privrep.neural.networks import Body, Layer, apply
 from privrep.neural.rounds import Round
 from privrep.neural.stand_alone import StandAlone
+
+TOGETHER = 500
+"""Test images that go through a network at once: the windows of a convolution take thousands of bytes a pixel."""
+
+
+def features_of(method: Method | StandAlone, body: Body, images: jax.Array) -> jax.Array:
+    """(T, f) of images (T, height, width, channels)."""
+    return jax.lax.map(lambda one: method.task.network.forward(body, one[None])[0], images, batch_size=TOGETHER)
 
 
 def share_right(head: Layer, features: jax.Array, labels: jax.Array, own: jax.Array) -> jax.Array:
@@ -24,29 +33,48 @@ def share_right(head: Layer, features: jax.Array, labels: jax.Array, own: jax.Ar
     return (right & mine).sum() / mine.sum()
 
 
+class Accuracies(NamedTuple):
+    """Of each client, (n,). test : on the test images of its classes. validation : on the images of its own that it did not train on."""
+
+    test: np.ndarray
+    validation: np.ndarray
+
+
 @partial(jax.jit, static_argnames=("method", "pixels"))
-def _federated(method, pixels, shared, own_parts, clients, test, own, key):
-    features = method.task.network.forward(method.representation(shared), pixels(test.images))
+def _federated(method, pixels, shared, own_parts, clients, kept, test, own, key):
+    body = method.representation(shared)
+    features = features_of(method, body, pixels(test.images))
 
     def one(key, given):
-        part, client, mine = given
+        part, client, kept, mine = given
         fit, key = jax.random.split(key)
         head = method.final_head(shared, part, pixels.client(client), fit)
-        return key, share_right(head, features, test.labels, mine)
+        own_features = method.task.network.forward(body, pixels(kept.images))
+        found = share_right(head, features, test.labels, mine), share_right(head, own_features, kept.labels, mine)
+        return key, found
 
-    return jax.lax.scan(one, key, (own_parts, clients, own))[1]
+    return jax.lax.scan(one, key, (own_parts, clients, kept, own))[1]
 
 
 def federated(
-    method: Method, pixels: Pixels, last: Round, clients: Client, test: Client, own: np.ndarray, key: jax.Array
-) -> np.ndarray:
-    """Accuracy of each client after the last round, (n,).
+    method: Method,
+    pixels: Pixels,
+    last: Round,
+    clients: Client,
+    kept: Client,
+    test: Client,
+    own: np.ndarray,
+    key: jax.Array,
+) -> Accuracies:
+    """Accuracy of each client after a round.
 
     Parameters
     ----------
-    clients, test : pixels uint8. own : (n, classes), which classes clients have. key : of the descent on the heads.
+    clients, kept, test : pixels uint8; `kept` of each client, for validation. own : (n, classes), which classes clients have. key : of the
+    descent on the heads.
     """
-    return np.asarray(_federated(method, pixels, last.shared, last.own, clients, test, jnp.asarray(own), key))
+    found = _federated(method, pixels, last.shared, last.own, clients, kept, test, jnp.asarray(own), key)
+    return Accuracies(*map(np.asarray, found))
 
 
 @partial(jax.jit, static_argnames=("method", "pixels"))
@@ -57,7 +85,7 @@ def _alone(method, pixels, clients, test, own, key):
         client, mine = given
         fit, key = jax.random.split(key)
         body, head = method.trained(pixels.client(client), fit)
-        return key, share_right(head, method.task.network.forward(body, images), test.labels, mine)
+        return key, share_right(head, features_of(method, body, images), test.labels, mine)
 
     return jax.lax.scan(one, key, (clients, own))[1]
 

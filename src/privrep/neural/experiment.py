@@ -5,29 +5,32 @@ Settings are those of shen2023's Appendix B for EMNIST and, where it is silent, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
 import numpy as np
 
-from privrep.neural import accuracy, rounds
+from privrep.neural import accuracy, rounds, spectrum
+from privrep.neural.accuracy import Accuracies
 from privrep.neural.centaur import Centaur
 from privrep.neural.clients import split
 from privrep.neural.fedavg import FedAvg
 from privrep.neural.glyphs import SIDE, cached_glyphs
+from privrep.neural.images import Images
 from privrep.neural.method import Client, Method, Pixels, Task
-from privrep.neural.networks import mlp
+from privrep.neural.networks import lenet, mlp
 from privrep.neural.pmtl import Pmtl
 from privrep.neural.ppsgd import Ppsgd
+from privrep.neural.sets import SETS, read
 from privrep.neural.stand_alone import StandAlone
 from privrep.neural.training import Descent
 from privrep.privacy.mechanisms import Release
 
-EMNIST_PIXELS = Pixels(0.1736, 0.3317)
-"""What EMNIST is usually normalised by; public."""
 TEST_IMAGES = 500
-"""Of each class, one test set for all clients."""
+"""Glyphs of each class, one test set for all clients."""
+COMPARED = 64
+"""Clients whose updates are compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -77,71 +80,154 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Federation:
-    """Clients and the test set. own : (n, classes), which classes a client has."""
+    """name : of the image set. clients : what they train on. kept : what each keeps for validation. test : one set for all. own : (n, classes),
+    which classes a client has."""
 
+    name: str
     clients: Client
+    kept: Client
     test: Client
     own: np.ndarray
 
+    @property
+    def pixels(self) -> Pixels:
+        """How its images are read."""
+        return Pixels(SETS[self.name].mean, SETS[self.name].sd)
 
-def glyph_federation(
-    folder: Path, clients: int, images: int, classes: int, per_client: int, kind: str, seed: int
-) -> Federation:
-    """Glyphs dealt out to clients, the last `TEST_IMAGES` of each class kept for testing.
+    def task(self, shift: int = 0) -> Task:
+        """What clients learn: the paper's network for the set. shift : see `Task`."""
+        images = SETS[self.name]
+        network = mlp(images.dim) if images.dense is None else lenet(images.side, images.channels, images.dense)
+        return Task(network, self.own.shape[1], shift)
 
-    Parameters
-    ----------
-    folder : where rendered images are kept. images : of a client, validation included. kind, per_client : see `privrep.neural.clients.split`.
-    """
-    each = -(-clients * images // classes)
-    drawn = cached_glyphs(folder, classes, each + TEST_IMAGES, seed)
-    pixels = drawn.pixels.reshape(classes, -1, SIDE, SIDE, 1)
-    labels = np.repeat(np.arange(classes, dtype=np.uint8), each)
-    dealt = split(labels, clients, per_client, kind, np.random.default_rng(seed), images)
-    training = pixels[:, :each].reshape(-1, SIDE, SIDE, 1)
-    test = Client(
-        pixels[:, each:].reshape(-1, SIDE, SIDE, 1), np.repeat(np.arange(classes, dtype=np.uint8), TEST_IMAGES)
-    )
-    return Federation(Client(training[dealt.training], labels[dealt.training]), test, dealt.own)
+    def first(self, count: int) -> Federation:
+        """The first clients alone."""
+        clients, kept = (Client(one.images[:count], one.labels[:count]) for one in (self.clients, self.kept))
+        return replace(self, clients=clients, kept=kept, own=self.own[:count])
 
 
 @dataclass(frozen=True)
-class Result:
-    """accuracies : (n,) of the clients in the end. norms : (T, n) of displacements before the clip; none for clients that train alone."""
+class Dealing:
+    """How images are dealt out. clients, images : of them, and of each, validation included. classes : in all. per_client, kind : see
+    `privrep.neural.clients.split`. seed : of the glyphs and of who gets which."""
 
-    accuracies: np.ndarray
+    clients: int
+    images: int
+    classes: int
+    per_client: int
+    kind: str
+    seed: int
+
+
+def federation(name: str, dealing: Dealing, drawn: Path, data: Path) -> Federation:
+    """Images of a set dealt out to clients.
+
+    Parameters
+    ----------
+    name : one of `privrep.neural.sets.SETS`. drawn : where rendered glyphs are kept. data : the folder with a folder for each other set.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the set's files are not there.
+    """
+    training, test = glyphs(drawn, dealing) if name == "glyphs" else read(name, data / name)
+    rng = np.random.default_rng(dealing.seed)
+    dealt = split(training.labels, dealing.clients, dealing.per_client, dealing.kind, rng, dealing.images)
+    pixels, tests = (one.pixels.reshape(*one.pixels.shape[:3], -1) for one in (training, test))
+    clients, kept = (Client(pixels[part], training.labels[part]) for part in (dealt.training, dealt.validation))
+    return Federation(name, clients, kept, Client(tests, test.labels), dealt.own)
+
+
+def glyphs(folder: Path, dealing: Dealing) -> tuple[Images, Images]:
+    """As many glyphs as the clients need, and the last `TEST_IMAGES` of each class for testing."""
+    classes, each = dealing.classes, -(-dealing.clients * dealing.images // dealing.classes)
+    pixels = cached_glyphs(folder, classes, each + TEST_IMAGES, dealing.seed).pixels.reshape(classes, -1, SIDE, SIDE)
+    parts = pixels[:, :each], pixels[:, each:]
+    training, test = (
+        Images(part.reshape(-1, SIDE, SIDE), np.repeat(np.arange(classes, dtype=np.uint8), part.shape[1]))
+        for part in parts
+    )
+    return training, test
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What became of clients that trained together.
+
+    Attributes
+    ----------
+    accuracies : of all clients in the end. along : mean accuracy of the first `watched` clients after each share of the rounds, in `ALONG`.
+    norms : (T, n) of displacements before the clip. means : (T,) of the mean of the clipped ones.
+    parameters : numbers that are shared. in_common, effective_rank : of what `COMPARED` clients send after the first round, and after the last.
+    """
+
+    accuracies: Accuracies
+    along: tuple[float, ...]
     norms: np.ndarray
+    means: np.ndarray
+    parameters: int
+    in_common: tuple[float, float]
+    effective_rank: tuple[float, float]
 
 
-def task_of(federation: Federation) -> Task:
-    """The MLP of the paper on the images of a federation."""
-    return Task(mlp(SIDE**2), federation.own.shape[1])
+ALONG = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8)
+"""Shares of the rounds after which clients are tested on the way."""
 
 
-def train_alone(federation: Federation, recipe: Recipe, seed: int) -> Result:
-    """Every client by itself."""
-    method = recipe.alone(task_of(federation))
+def train_alone(federation: Federation, recipe: Recipe, seed: int) -> np.ndarray:
+    """Accuracy of every client by itself, (n,)."""
+    method = recipe.alone(federation.task())
     key = jax.random.key(seed)
-    found = accuracy.alone(method, EMNIST_PIXELS, federation.clients, federation.test, federation.own, key)
-    return Result(found, np.empty((0, len(found))))
+    return accuracy.alone(method, federation.pixels, federation.clients, federation.test, federation.own, key)
 
 
 def train_together(
     federation: Federation,
     name: str,
     recipe: Recipe,
-    count: int,
-    clip: float,
+    plan: rounds.Plan,
     release: Release,
     seed: int,
-    nominal: int | None = None,
-) -> Result:
-    """A federated method by its name. count : rounds. clip : zeta. seed : of starts and mini-batches, public. nominal : see `rounds.run`."""
-    method = recipe.method(name, task_of(federation))
-    training, final = jax.random.split(jax.random.key(seed))
-    norms = []
-    for last in rounds.run(method, EMNIST_PIXELS, federation.clients, count, clip, release, training, nominal):
+    shift: int = 0,
+    watched: int = 0,
+) -> Trained:
+    """A federated method by its name.
+
+    Parameters
+    ----------
+    seed : of starts and mini-batches, public. shift : see `Task`. watched : clients that are tested on the way, the first of all; 0 for no tests.
+    """
+    method, pixels = recipe.method(name, federation.task(shift)), federation.pixels
+    training, final, compared = jax.random.split(jax.random.key(seed), 3)
+    some = federation.first(COMPARED)
+
+    def tested(last: rounds.Round, whom: Federation) -> Accuracies:
+        own = jax.tree.map(lambda leaf: leaf[: len(whom.own)], last.own)
+        last = last._replace(own=own)
+        return accuracy.federated(method, pixels, last, whom.clients, whom.kept, whom.test, whom.own, final)
+
+    def compare(last: rounds.Round) -> tuple[float, float]:
+        own = jax.tree.map(lambda leaf: leaf[: len(some.own)], last.own)
+        sent = np.asarray(rounds.displacements(method, pixels, last.shared, own, some.clients, compared), np.float64)
+        return spectrum.in_common(sent), spectrum.effective_rank(sent)
+
+    stops = {max(1, round(share * plan.rounds)) for share in ALONG} if watched else set()
+    norms, means, along, likeness = [], [], [], []
+    for t, last in enumerate(rounds.run(method, pixels, federation.clients, plan, release, training), 1):
         norms.append(last.norms)
-    clients, test = federation.clients, federation.test
-    found = accuracy.federated(method, EMNIST_PIXELS, last, clients, test, federation.own, final)
-    return Result(found, np.array(norms))
+        means.append(last.mean)
+        if t in stops:
+            along.append(float(tested(last, federation.first(watched)).test.mean()))
+        if t in (1, plan.rounds):
+            likeness.append(compare(last))
+    first, ended = likeness[0], likeness[-1]
+    shared = sum(leaf.size for leaf in jax.tree.leaves(last.shared))
+    return Trained(
+        tested(last, federation),
+        tuple(along),
+        np.array(norms),
+        np.array(means),
+        shared,
+        *zip(first, ended, strict=True),
+    )

@@ -6,7 +6,7 @@ clients do the same, so that a round is a scan over them (`privrep.neural.rounds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import jax
@@ -41,10 +41,12 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Task:
-    """network : of the representation. classes : logits of a head, all of them though a client has few."""
+    """network : of the representation. classes : logits of a head, all of them though a client has few.
+    shift : heads are fitted on images that are moved by up to so many pixels and mirrored, anew in each epoch; 0 on the images as they are."""
 
     network: Network
     classes: int
+    shift: int = 0
 
     def head(self, key: jax.Array) -> Layer:
         """A head at its start."""
@@ -81,14 +83,37 @@ class Method(Protocol):
         """The client's head in the end."""
 
 
+def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
+    """Images (m, height, width, channels), each moved by up to `shift` pixels in both directions, the edge repeated, and mirrored or not."""
+    padded = jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)), mode="edge")
+    move, mirror = jax.random.split(key)
+    corners = jax.random.randint(move, (len(images), 2), 0, 2 * shift + 1)
+    moved = jax.vmap(lambda image, at: jax.lax.dynamic_slice(image, (*at, 0), images.shape[1:]))(padded, corners)
+    return jnp.where(jax.random.bernoulli(mirror, shape=(len(images), 1, 1, 1)), moved[:, :, ::-1], moved)
+
+
+def head_rows(
+    body: Body, task: Task, client: Client, key: jax.Array, rule: Descent
+) -> tuple[jax.Array, jax.Array, Descent]:
+    """Features, labels and descent of a head whose representation is fixed: features are taken once. With `Task.shift` those of all epochs,
+    each of other images, are rows of one."""
+    if not task.shift:
+        return task.network.forward(body, client.images), client.labels, rule
+    features = jax.lax.map(
+        lambda one: task.network.forward(body, jittered(client.images, one, task.shift)),
+        jax.random.split(key, rule.epochs),
+    )
+    return features.reshape(-1, features.shape[-1]), jnp.tile(client.labels, rule.epochs), replace(rule, epochs=1)
+
+
 def fitted_head(body: Body, head: Layer, task: Task, client: Client, key: jax.Array, rule: Descent) -> Layer:
-    """The head after descent on the client's images, with the representation fixed: its features are taken once."""
-    features = task.network.forward(body, client.images)
+    """The head after descent on the client's images, with the representation fixed."""
+    features, labels, rule = head_rows(body, task, client, jax.random.fold_in(key, 1), rule)
 
     def loss(head: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:
         return cross_entropy(apply(head, rows), labels)
 
-    return descend(loss, head, features, client.labels, key, rule)
+    return descend(loss, head, features, labels, key, rule)
 
 
 def moved(after: Parameters, before: Parameters) -> Parameters:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from privrep.neural.method import Client, Task, moved
+from privrep.neural.method import Client, Task, head_rows, moved
 from privrep.neural.networks import Body, Layer, apply
 from privrep.neural.training import Descent, cross_entropy, descend
 
@@ -42,12 +42,12 @@ class Ppsgd:
     def corrected(self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array, rule: Descent) -> Layer:
         """The own part after descent with the shared model fixed."""
         body, head = shared
-        features = self.task.network.forward(body, client.images)
+        features, labels, rule = head_rows(body, self.task, client, jax.random.fold_in(key, 1), rule)
 
         def loss(own: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:
             return cross_entropy(apply(added(head, own), rows), labels)
 
-        return descend(loss, own, features, client.labels, key, rule)
+        return descend(loss, own, features, labels, key, rule)
 
     def client_update(
         self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array

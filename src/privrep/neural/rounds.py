@@ -9,6 +9,7 @@ most zeta, so replacing it moves the sum by at most 2 zeta, and adding or removi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -22,14 +23,26 @@ from privrep.neural.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
 from privrep.privacy.mechanisms import Release
 
+MOST_AT_ONCE = 100
+"""Clients on an accelerator."""
+
 
 class Round(NamedTuple):
     """After a round. shared : the model that was released. own : what clients keep, one more axis in front. norms : (n,) lengths of the
-    displacements before the clip; exact, for analysis, not released."""
+    displacements before the clip; mean : length of the mean of the clipped ones, without noise; both exact, for analysis, not released."""
 
     shared: Parameters
     own: Parameters
     norms: np.ndarray
+    mean: float
+
+
+def client_chunk(clients: int, backend: str | None = None) -> int:
+    """Clients that are worked on at once: one on a CPU, where batches of small products are many times slower; on an accelerator the largest
+    number up to `MOST_AT_ONCE` that divides them all."""
+    if (backend or jax.default_backend()) == "cpu":
+        return 1
+    return next(size for size in range(min(MOST_AT_ONCE, clients), 0, -1) if clients % size == 0)
 
 
 def length(vector: jax.Array) -> jax.Array:
@@ -43,65 +56,98 @@ def _side(size: int) -> int:
     return int(np.ceil(np.sqrt(size)))
 
 
-@partial(jax.jit, static_argnames=("method", "pixels"))
+@partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
 def clipped_sum(
-    method: Method, pixels: Pixels, shared: Parameters, own: Parameters, clients: Client, key: jax.Array, bound: float
+    method: Method,
+    pixels: Pixels,
+    shared: Parameters,
+    own: Parameters,
+    clients: Client,
+    key: jax.Array,
+    bound: float,
+    chunk: int = 1,
 ) -> tuple[jax.Array, Parameters, jax.Array]:
     """sum_i clip(g_i; bound) (p,), what the clients keep, and the lengths (n,).
 
-    A client whose numbers overflowed adds nothing.
+    A client whose numbers overflowed adds nothing. chunk : clients worked on at once; it must divide their number.
     """
 
-    def one(total: jax.Array, given: tuple) -> tuple[jax.Array, tuple]:
+    def clipped(given: tuple) -> tuple[jax.Array, Parameters, jax.Array]:
         own, client, key = given
         displacement, own = method.client_update(shared, own, pixels.client(client), key)
         flat = ravel_pytree(displacement)[0]
         norm = length(flat)
         sound = jnp.isfinite(norm)
         factor = jnp.where(sound, jnp.minimum(1.0, bound / jnp.maximum(norm, 1e-30)), 0.0)
-        return total + factor * jnp.where(sound, flat, 0.0), (own, norm)
+        return factor * jnp.where(sound, flat, 0.0), own, norm
 
-    size = sum(leaf.size for leaf in jax.tree.leaves(shared))
-    keys = jax.random.split(key, len(clients.labels))
-    total, (own, norms) = jax.lax.scan(one, jnp.zeros(size), (own, clients, keys))
+    def one(total: jax.Array, given: tuple) -> tuple[jax.Array, tuple]:
+        flat, own, norm = clipped(given)
+        return total + flat, (own, norm)
+
+    def many(total: jax.Array, given: tuple) -> tuple[jax.Array, tuple]:
+        flat, own, norm = jax.vmap(clipped)(given)
+        return total + flat.sum(axis=0), (own, norm)
+
+    size, n = sum(leaf.size for leaf in jax.tree.leaves(shared)), len(clients.labels)
+    given = own, clients, jax.random.split(key, n)
+    if chunk == 1:
+        total, (own, norms) = jax.lax.scan(one, jnp.zeros(size), given)
+        return total, own, norms
+    chunks = jax.tree.map(lambda leaf: leaf.reshape(n // chunk, chunk, *leaf.shape[1:]), given)
+    total, kept = jax.lax.scan(many, jnp.zeros(size), chunks)
+    own, norms = jax.tree.map(lambda leaf: leaf.reshape(n, *leaf.shape[2:]), kept)
     return total, own, norms
 
 
+@partial(jax.jit, static_argnames=("method", "pixels"))
+def displacements(
+    method: Method, pixels: Pixels, shared: Parameters, own: Parameters, clients: Client, key: jax.Array
+) -> jax.Array:
+    """(n, p) what the clients would send next, before the clip; exact, for analysis, not released."""
+
+    def one(given: tuple) -> jax.Array:
+        own, client, key = given
+        return ravel_pytree(method.client_update(shared, own, pixels.client(client), key)[0])[0]
+
+    return jax.lax.map(one, (own, clients, jax.random.split(key, len(clients.labels))))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """rounds : T. clip : zeta, positive. nominal : clients that are stood for, by default all that there are. With more, each stands for several,
+    with the noise of many: an estimate of their accuracy, which says nothing of anybody's privacy."""
+
+    rounds: int
+    clip: float
+    nominal: int | None = None
+
+    def __post_init__(self):
+        check_bound("clip", self.clip)
+
+
 def run(
-    method: Method,
-    pixels: Pixels,
-    clients: Client,
-    rounds: int,
-    clip: float,
-    release: Release,
-    key: jax.Array,
-    nominal: int | None = None,
+    method: Method, pixels: Pixels, clients: Client, plan: Plan, release: Release, key: jax.Array
 ) -> Iterator[Round]:
     """The rounds.
 
     Parameters
     ----------
-    clients : pixels uint8 (n, m, height, width, channels) and labels (n, m). clip : zeta. key : of starts, mini-batches and their orders; public.
-    nominal : clients that are stood for, by default all that there are. With more, each stands for several, with the noise of many: an estimate of
-        their accuracy, which says nothing of anybody's privacy.
-
-    Raises
-    ------
-    ValueError
-        If the clip is not positive.
+    clients : pixels uint8 (n, m, height, width, channels) and labels (n, m). key : of starts, mini-batches and their orders; public.
     """
-    check_bound("clip", clip)
     n = len(clients.labels)
-    many = n if nominal is None else nominal
+    many = plan.nominal or n
     start, keep, orders = jax.random.split(key, 3)
     shared = method.shared(start)
     own = jax.vmap(method.own)(jax.random.split(keep, n))
     flat, unravel = ravel_pytree(shared)
-    bound = within_float32(clip, 2 * _side(flat.size))
-    for t in range(rounds):
-        total, own, norms = clipped_sum(method, pixels, shared, own, clients, jax.random.fold_in(orders, t), bound)
+    bound, chunk = within_float32(plan.clip, 2 * _side(flat.size)), client_chunk(n)
+    for t in range(plan.rounds):
+        turn = jax.random.fold_in(orders, t)
+        total, own, norms = clipped_sum(method, pixels, shared, own, clients, turn, bound, chunk)
         total = np.asarray(total, np.float64) * (many / n)
-        moved = release.vector("displacement", total, bound=clip) / many
+        mean = float(np.linalg.norm(total) / many)
+        moved = release.vector("displacement", total, bound=plan.clip) / many
         flat = flat + moved.astype(np.float32)
         shared = unravel(flat)
-        yield Round(shared, own, np.asarray(norms))
+        yield Round(shared, own, np.asarray(norms), mean)

@@ -40,8 +40,8 @@ IDENTITY = {
 """What a cell is, but for the options of its algorithm."""
 
 RESULTS = {
-    "status": "ok, or failed",
-    "reason": "why the cell failed",
+    "status": "ok, failed, or not run",
+    "reason": "why the cell failed or was not run",
     "dist2": "sine of the largest principal angle to the true subspace",
     "distF": "Frobenius distance to the true subspace, at most sqrt(rank)",
     "excess_risk": "mean over users, adversaries left out, of the expected squared error of theta_hat_j less that of theta_j, exact population value",

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from privrep.algorithms.method import Task
+from privrep.algorithms.method import NotRun, Task
 from privrep.data.problem import Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist2, dist_frobenius
@@ -47,7 +47,8 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
 
     Returns
     -------
-    row, timing, ledger. A numerical failure is a row with status `failed` and a reason, not an exception.
+    row, timing, ledger. A numerical failure is a row with status `failed` and a reason, not an exception; so is a cell that lacks its data,
+    `not run`.
 
     Raises
     ------
@@ -64,6 +65,8 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
             raise ArithmeticError(f"the excess risk is {outcome.excess_risk}")
     except (np.linalg.LinAlgError, ArithmeticError) as error:
         row |= {"status": "failed", "reason": str(error)}
+    except NotRun as missing:
+        row |= {"status": "not run", "reason": str(missing)}
     else:
         row |= {
             "status": "ok",

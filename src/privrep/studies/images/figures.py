@@ -1,0 +1,314 @@
+"""Figures of the image experiments on glyphs."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from privrep.drawing.style import COLOURS, NOTE, new_figure
+from privrep.run.settings import PlotSettings
+from privrep.studies.images.measures import (
+    EIGHTHS,
+    METHODS,
+    PRINTED,
+    SIZES,
+    TUNED,
+    Scores,
+    alone,
+    changes,
+    chosen,
+    noise_length,
+    on_the_way,
+    scores,
+    spent_epsilon,
+    table,
+)
+
+NAMES = {
+    "centaur": ("CENTAUR", "o-", 0),
+    "ppsgd": ("PPSGD", "s-", 2),
+    "pmtl": ("PMTL", "v-", 4),
+    "fedavg": ("DP-FedAvg", "^-", 3),
+    "stand_alone": ("alone", "D-", 7),
+}
+"""Method -> label, style, colour."""
+CHANGES = {
+    "long": "twice the rounds",
+    "few": "fewer classes",
+    "jitter": "moved images",
+    "replaced": "noise for replacing",
+}
+
+
+def point(found: Scores, **place: object) -> dict:
+    """A row of the drawn numbers."""
+    return place | {"accuracy": found.mean, "half": found.half}
+
+
+def missing(cells: pd.DataFrame) -> pd.Series:
+    """Reasons of the cells that were not run."""
+    return cells.loc[cells["status"] == "not run", "reason"]
+
+
+def empty() -> tuple[Figure, pd.DataFrame]:
+    """In the place of a figure whose cells were not run."""
+    figure, axis = new_figure(7.8, 1.2)
+    axis.axis("off")
+    axis.annotate("not run: see the chapter", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=10)
+    return figure, pd.DataFrame({"accuracy": []})
+
+
+def method_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Measured and printed accuracies, and those on the way."""
+    points = []
+    for users in SIZES:
+        for method in METHODS:
+            found = table(cells, method, users)
+            if len(found.values):
+                points.append(point(found, panel="table", method=method, users=users, printed=PRINTED[users][method]))
+    way, row = on_the_way(cells), cells[cells["series"] == "table"].iloc[0]
+    for part, name in enumerate(EIGHTHS, 1):
+        spent = spent_epsilon(row, part / 8)
+        points += [
+            {"panel": "way", "method": method, "epsilon": spent, "accuracy": accuracy}
+            for method, accuracy in way.loc[name].items()
+        ]
+    users = int(cells.loc[cells["series"] == "table", "users"].max())
+    points += [
+        {"panel": "way", "method": method, "epsilon": row["epsilon"], "accuracy": table(cells, method, users).mean}
+        for method in way.columns
+    ]
+    return pd.DataFrame(points)
+
+
+def draw_table(axis: Axes, points: pd.DataFrame) -> None:
+    """Measured beside printed, method by method."""
+    sizes = sorted(points["users"].unique())
+    for shift, users in zip((0.0, 0.28), sizes, strict=False):
+        part = points[points["users"] == users].set_index("method")
+        for place, method in enumerate(METHODS):
+            if method not in part.index:
+                continue
+            row, (label, style, colour) = part.loc[method], NAMES[method]
+            at = place + shift
+            axis.errorbar(
+                row["accuracy"], at, xerr=row["half"], fmt=style[0], color=COLOURS[colour], markersize=5, elinewidth=1
+            )
+            axis.plot(row["printed"], at, "|", color="0.2", markersize=12, markeredgewidth=1.4)
+    axis.set_yticks(range(len(METHODS)), [NAMES[method][0] for method in METHODS])
+    axis.invert_yaxis()
+    title = " and ".join(f"{int(users)}" for users in sizes)
+    axis.set(xlabel="test accuracy, %", title=f"n = {title}; upright: Table 1")
+
+
+def draw_way(axis: Axes, points: pd.DataFrame, level: float) -> None:
+    """Accuracy against epsilon spent."""
+    for method, part in points.groupby("method", sort=False):
+        label, style, colour = NAMES[method]
+        axis.plot(part["epsilon"], part["accuracy"], style, color=COLOURS[colour], markersize=4, label=label)
+    axis.axhline(level, color="0.45", linewidth=0.9, linestyle=":")
+    axis.annotate("alone", (points["epsilon"].min(), level), xytext=(0, 3), **NOTE)
+    axis.set(xlabel="ε spent", ylabel="test accuracy, %", title="During training")
+    axis.legend(loc="lower right")
+
+
+def draw_methods(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Table 1 and Figure 3."""
+    numbers = method_table(cells)
+    figure, axes = new_figure(8.6, 3.5, ncols=2)
+    rows = numbers[numbers["panel"] == "table"]
+    draw_table(axes[0], rows)
+    users = int(cells.loc[cells["series"] == "table", "users"].max())
+    draw_way(axes[1], numbers[numbers["panel"] == "way"], table(cells, "stand_alone", users).mean)
+    return figure, numbers
+
+
+def epsilon_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of all methods of the sweep at each epsilon, for replaced clients, and without noise."""
+    sweep = cells[cells["series"] == "sweep"]
+    points = [
+        point(scores(cells, "sweep", method, epsilon=epsilon), panel="added or removed", method=method, epsilon=epsilon)
+        for method in sweep["method"].unique()
+        for epsilon in sorted(sweep["epsilon"].unique())
+    ]
+    for method in sweep["method"].unique():
+        at = cells.loc[cells["series"] == "replaced", "epsilon"].iloc[0]
+        points.append(point(scores(cells, "replaced", method), panel="replaced", method=method, epsilon=at))
+        points.append(point(scores(cells, "quiet", method), panel="no noise", method=method))
+    level = point(alone(cells, int(sweep["rank"].iloc[0])), panel="alone", method="stand_alone")
+    return pd.DataFrame([*points, level])
+
+
+def draw_epsilon(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Figure 1."""
+    numbers = epsilon_table(cells)
+    figure, axis = new_figure(6.4, 3.9)
+    sweep = numbers[numbers["panel"] == "added or removed"]
+    end = 2 * sweep["epsilon"].max()
+    for place, (method, part) in enumerate(sweep.groupby("method", sort=False)):
+        label, style, colour = NAMES[method]
+        axis.errorbar(
+            part["epsilon"],
+            part["accuracy"],
+            part["half"],
+            fmt=style,
+            color=COLOURS[colour],
+            markersize=4.5,
+            label=label,
+            elinewidth=0.8,
+        )
+        other = numbers[(numbers["method"] == method) & (numbers["panel"] == "replaced")]
+        axis.plot(
+            other["epsilon"], other["accuracy"], style[0], color=COLOURS[colour], markerfacecolor="white", markersize=6
+        )
+        quiet = numbers[(numbers["method"] == method) & (numbers["panel"] == "no noise")]
+        axis.errorbar(
+            end * (1 + 0.08 * place),
+            quiet["accuracy"],
+            quiet["half"],
+            fmt=style[0],
+            color=COLOURS[colour],
+            markersize=4.5,
+            elinewidth=0.8,
+        )
+    level = numbers[numbers["panel"] == "alone"].iloc[0]
+    axis.axhspan(
+        level["accuracy"] - level["half"], level["accuracy"] + level["half"], color="0.5", alpha=0.2, linewidth=0
+    )
+    axis.axhline(level["accuracy"], color="0.45", linewidth=0.9, linestyle=":")
+    axis.annotate("alone", (sweep["epsilon"].min(), level["accuracy"]), xytext=(0, 5), **NOTE)
+    epsilons = sorted(sweep["epsilon"].unique())
+    axis.set_xscale("log")
+    axis.set_xticks([*epsilons, end], [*(f"{e:g}" for e in epsilons), "no noise"])
+    axis.minorticks_off()
+    axis.set(xlabel="ε", ylabel="test accuracy, %")
+    axis.legend(loc="lower right")
+    return figure, numbers
+
+
+def clip_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Test accuracy at each clip, and which was chosen; and what each change brings."""
+    rows = cells[cells["series"] == "clips"]
+    points = []
+    for epsilon in sorted(rows["epsilon"].unique()):
+        for method in rows["method"].unique():
+            best = chosen(cells, method, epsilon)
+            both = cells[cells["series"].isin(["sweep", "clips"]) & (cells["method"] == method)]
+            for (series, clip), _ in both[both["epsilon"] == epsilon].groupby(["series", "clip"]):
+                found = scores(cells, series, method, epsilon=epsilon, clip=clip)
+                points.append(
+                    point(found, panel="clips", method=method, epsilon=epsilon, clip=clip, chosen=float(clip == best))
+                )
+    for series in CHANGES:
+        for method in cells.loc[cells["series"] == series, "method"].unique():
+            points.append(point(changes(cells, series, method), panel=series, method=method))
+    return pd.DataFrame(points)
+
+
+def draw_clips(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Table 2, and Table 3 with the other changes."""
+    numbers = clip_table(cells)
+    clips = numbers[numbers["panel"] == "clips"]
+    epsilons = sorted(clips["epsilon"].unique())
+    figure, axes = new_figure(10.4, 3.6, ncols=len(epsilons) + 1, width_ratios=(*(2 for _ in epsilons), 3.6))
+    low, high = clips["accuracy"].min() - 2, clips["accuracy"].max() + 2
+    for axis, epsilon in zip(axes, epsilons, strict=False):
+        for method, part in clips[clips["epsilon"] == epsilon].groupby("method", sort=False):
+            label, style, colour = NAMES[method]
+            part = part.sort_values("clip")
+            axis.plot(
+                part["clip"], part["accuracy"], style, color=COLOURS[colour], markerfacecolor="white", markersize=5
+            )
+            best = part[part["chosen"] == 1]
+            axis.plot(best["clip"], best["accuracy"], style[0], color=COLOURS[colour], markersize=6, label=label)
+        axis.set_xscale("log")
+        ticks = sorted(clips["clip"].unique())
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+        axis.set(xlabel="clip", ylim=(low, high), title=f"ε = {epsilon:g}")
+    axes[0].set(ylabel="test accuracy, %")
+    axes[0].legend(loc="lower left")
+    last = axes[-1]
+    for place, series in enumerate(CHANGES):
+        for shift, method in enumerate(TUNED):
+            row = numbers[(numbers["panel"] == series) & (numbers["method"] == method)]
+            label, style, colour = NAMES[method]
+            last.errorbar(
+                row["accuracy"],
+                [place + 0.2 * (shift - 1)] * len(row),
+                xerr=row["half"],
+                fmt=style[0],
+                color=COLOURS[colour],
+                markersize=4.5,
+                elinewidth=0.9,
+            )
+    last.axvline(0, color="0.45", linewidth=0.9, linestyle=":")
+    last.set_yticks(range(len(CHANGES)), list(CHANGES.values()))
+    last.invert_yaxis()
+    last.set(xlabel="points gained", title="One thing changed")
+    return figure, numbers
+
+
+def update_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Lengths over the clip, noise over the mean, and directions, in the first round and the last."""
+    rows = cells[
+        (cells["series"] == "table") & (cells["users"] == cells.loc[cells["series"] == "table", "users"].min())
+    ]
+    rows = rows.assign(noise=rows.apply(noise_length, axis=1))
+    points = []
+    for method, row in rows.groupby("method", sort=False).mean(numeric_only=True).iterrows():
+        for when in ("first", "last"):
+            points.append(
+                {
+                    "method": method,
+                    "round": when,
+                    "length": row[f"{when}_norm"] / row["clip"],
+                    "noise_over_mean": row["noise"] / row[f"{when}_mean"],
+                    "directions": row[f"{when}_effective_rank"],
+                    "cut": row["clipped_share"],
+                }
+            )
+    return pd.DataFrame(points)
+
+
+def draw_updates(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Remark 3.1 on a network."""
+    numbers = update_table(cells)
+    figure, axes = new_figure(9.4, 3.2, ncols=3)
+    titles = {
+        "length": "median update over the clip",
+        "noise_over_mean": "noise over mean update",
+        "directions": "directions",
+    }
+    methods = [method for method in NAMES if method in set(numbers["method"])]
+    for axis, (column, title) in zip(axes, titles.items(), strict=True):
+        for place, method in enumerate(methods):
+            part = numbers[numbers["method"] == method].set_index("round")[column]
+            colour = COLOURS[NAMES[method][2]]
+            axis.plot([part["first"], part["last"]], [place, place], color=colour, linewidth=1)
+            axis.plot(part["first"], place, "o", color=colour, markerfacecolor="white", markersize=6)
+            axis.plot(part["last"], place, "o", color=colour, markersize=6)
+        axis.set_yticks(range(len(methods)), [""] * len(methods))
+        axis.invert_yaxis()
+        axis.set(xlabel=title, ylim=(len(methods) - 0.5, -0.5))
+    cut = numbers.drop_duplicates("method").set_index("method")["cut"]
+    axes[0].set_yticks(range(len(methods)), [f"{NAMES[method][0]} ({cut[method]:.0%} cut)" for method in methods])
+    axes[0].axvline(1, color="0.45", linewidth=0.9, linestyle=":")
+    axes[0].set_title("Open: first round, filled: last")
+    axes[0].set_xlim(0, None)
+    axes[1].set_xlim(0, None)
+    axes[2].set_xlim(0, None)
+    return figure, numbers
+
+
+def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+    """All figures of the study."""
+    drawers = {
+        "shen2023/image_methods": draw_methods,
+        "shen2023/image_epsilon": draw_epsilon,
+        "shen2023/image_clips": draw_clips,
+        "shen2023/image_updates": draw_updates,
+    }
+    absent = len(missing(cells)) > 0
+    return {name: empty() if absent else drawer(cells) for name, drawer in drawers.items()}

@@ -1,0 +1,320 @@
+"""shen2023, Section 6 and Appendix B on glyphs, a stand-in for EMNIST (claims B-T1g, B-F1g, B-T2g, B-T3g, B-F3g and B-R3.1g).
+
+Accuracies are in percent, differences in points. With one repetition an interval is over its clients, as if two methods had clients of their
+own, which is too wide for methods that share them, and holds for the start and the noise of that run; with several it is over repetitions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from dp_accounting import GaussianDpEvent, SelfComposedDpEvent
+from dp_accounting.rdp import RdpAccountant
+from scipy.special import ndtri
+
+from privrep.evidence.intervals import LEVEL, student
+from privrep.evidence.measured import Measured, bare, exact, not_run
+from privrep.privacy.accounting import gdp_epsilon, gdp_mu
+from privrep.run.settings import MeasureSettings
+
+METHODS = ("centaur", "fedavg", "pmtl", "ppsgd", "stand_alone")
+OTHERS = ("fedavg", "pmtl", "ppsgd", "stand_alone")
+TUNED = ("centaur", "fedavg", "ppsgd")
+"""Methods that run in all settings. PMTL, which is DP-FedAvg with a penalty, does at scale paper."""
+SIZES = (1000, 2000)
+"""Clients in the rows of Table 1."""
+PRINTED = {
+    1000: {"stand_alone": 93.47, "fedavg": 91.32, "pmtl": 92.32, "ppsgd": 93.44, "centaur": 94.17},
+    2000: {"stand_alone": 90.67, "fedavg": 86.85, "pmtl": 88.81, "ppsgd": 88.96, "centaur": 92.79},
+}
+"""Table 1, EMNIST."""
+EIGHTHS = tuple(f"accuracy_{part}_8" for part in range(1, 8))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A number of each repetition, and its standard error over clients; in percent."""
+
+    values: np.ndarray
+    errors: np.ndarray
+
+    def __sub__(self, other: Scores) -> Scores:
+        return Scores(self.values - other.values, np.hypot(self.errors, other.errors))
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean()) if len(self.values) else math.nan
+
+    @property
+    def half(self) -> float:
+        """Half the length of the 95 % interval."""
+        seeds = len(self.values)
+        if seeds == 1:
+            return float(-ndtri((1 - LEVEL) / 2) * self.errors[0])
+        return student(seeds) * float(self.values.std(ddof=1)) / math.sqrt(seeds) if seeds else math.nan
+
+    def measured(self, name: str, note: str = "") -> Measured:
+        """With its interval."""
+        if math.isnan(self.mean):
+            return not_run(name, "a run that it needs is not there")
+        seeds = len(self.values)
+        note = note or ("interval over the clients of one run" if seeds == 1 else "")
+        return Measured(name, self.mean, self.mean - self.half, self.mean + self.half, seeds, note)
+
+
+def scores(cells: pd.DataFrame, series: str, method: str, **where: float) -> Scores:
+    """Test accuracy of a method in a series, by repetition."""
+    rows = cells[(cells["series"] == series) & (cells["method"] == method) & (cells["status"] == "ok")]
+    for name, value in where.items():
+        rows = rows[rows[name] == value]
+    rows = rows.sort_values("seed")
+    return Scores(
+        100 * rows["accuracy"].to_numpy(float), 100 * (rows["accuracy_sd"] / np.sqrt(rows["tested"])).to_numpy(float)
+    )
+
+
+def lead(first: Scores, second: Scores) -> Scores:
+    """Their difference; nothing where they do not have the same repetitions."""
+    return first - second if len(first.values) == len(second.values) else Scores(np.empty(0), np.empty(0))
+
+
+def least(found: list[Scores]) -> Scores:
+    """The one with the least mean."""
+    known = [one for one in found if not math.isnan(one.mean)]
+    return min(known, key=lambda one: one.mean) if known else Scores(np.empty(0), np.empty(0))
+
+
+def table(cells: pd.DataFrame, method: str, users: int) -> Scores:
+    """A row of Table 1."""
+    return scores(cells, "table-alone" if method == "stand_alone" else "table", method, users=users)
+
+
+def table_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Accuracies and leads at the settings of Table 1."""
+    found = []
+    for users in SIZES:
+        at = {method: table(cells, method, users) for method in METHODS}
+        found += [one.measured(f"accuracy of {method}, n = {users}") for method, one in at.items()]
+        found += [
+            lead(at["centaur"], at[other]).measured(f"lead of centaur over {other}, n = {users}") for other in OTHERS
+        ]
+        found.append(lead(at["stand_alone"], at["fedavg"]).measured(f"lead of stand_alone over fedavg, n = {users}"))
+        rest = least([lead(at["stand_alone"], at[other]) for other in OTHERS if other != "stand_alone"])
+        best = Scores(-rest.values, rest.errors)
+        found.append(best.measured(f"best other method over stand_alone, n = {users}"))
+    return found
+
+
+def alone(cells: pd.DataFrame, rank: int) -> Scores:
+    """Clients alone in the sweeps."""
+    return scores(cells, "alone", "stand_alone", rank=rank)
+
+
+def crossing(epsilons: list[float], leads: list[float]) -> float:
+    """The largest epsilon at which a lead turns positive, by interpolation on the logarithm; NaN where it does nowhere."""
+    for i in reversed(range(len(leads) - 1)):
+        low, high = leads[i], leads[i + 1]
+        if low < 0 <= high:
+            share = -low / (high - low)
+            return float(epsilons[i] * (epsilons[i + 1] / epsilons[i]) ** share)
+    return math.nan
+
+
+def epsilon_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Leads at each epsilon, where CENTAUR meets clients alone, and how fast noise costs accuracy."""
+    sweep = cells[cells["series"] == "sweep"]
+    epsilons, rank = sorted(sweep["epsilon"].unique()), int(sweep["rank"].iloc[0])
+    by_epsilon = {(m, e): scores(cells, "sweep", m, epsilon=e) for m in TUNED for e in epsilons}
+    leads = [lead(by_epsilon["centaur", e], alone(cells, rank)) for e in epsilons]
+    found = [
+        one.measured(f"lead of centaur over stand_alone, epsilon = {e:g}")
+        for e, one in zip(epsilons, leads, strict=True)
+    ]
+    for other in ("fedavg", "ppsgd"):
+        worst = least([lead(by_epsilon["centaur", e], by_epsilon[other, e]) for e in epsilons])
+        found.append(worst.measured(f"least lead of centaur over {other}"))
+    meets = crossing(epsilons, [one.mean for one in leads])
+    found.append(bare("epsilon where centaur meets stand_alone", meets, len(leads[0].values)))
+    quiet = scores(cells, "quiet", "centaur")
+    losses = [lead(quiet, by_epsilon["centaur", e]).mean for e in epsilons[:2]]
+    name = "loss of centaur at the smallest epsilon over the next"
+    found.append(bare(name, losses[0] / losses[1], len(quiet.values)))
+    delta = sweep["delta"].iloc[0]
+    law = (gdp_mu(epsilons[1], delta) / gdp_mu(epsilons[0], delta)) ** 2
+    return [*found, exact(f"{name}, law", law, "square of the ratio of the noises")]
+
+
+def changes(cells: pd.DataFrame, series: str, method: str) -> Scores:
+    """Accuracy in a series less that in the sweep, at the epsilon of the series."""
+    at = cells.loc[cells["series"] == series, "epsilon"].iloc[0]
+    return lead(scores(cells, series, method), scores(cells, "sweep", method, epsilon=at))
+
+
+def change_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Replace-one neighbours, rounds, classes, and moved images."""
+    rows = cells[cells["series"] == "replaced"]
+    few, many = (int(cells.loc[cells["series"] == name, "rank"].iloc[0]) for name in ("few", "sweep"))
+    found = []
+    for method in TUNED:
+        lost = changes(cells, "replaced", method)
+        found += [
+            replace_values(lost, lambda v: -v).measured(f"loss of {method} by replace-one neighbours"),
+            changes(cells, "long", method).measured(f"gain of {method} by twice the rounds"),
+            changes(cells, "jitter", method).measured(f"gain of {method} by moved images"),
+        ]
+    found.append(
+        lead(scores(cells, "replaced", "centaur"), alone(cells, many)).measured(
+            "lead of centaur over stand_alone, replace-one neighbours"
+        )
+    )
+    at = rows["epsilon"].iloc[0]
+    swapped, plain = (scores(cells, "pmtl", "pmtl", neighbours=kind) for kind in ("replace-one", "add-remove"))
+    found.append(lead(plain, swapped).measured("loss of pmtl by replace-one neighbours"))
+    gained = changes(cells, "long", "centaur")
+    for other in ("fedavg", "ppsgd"):
+        more = lead(changes(cells, "long", other), gained)
+        found.append(more.measured(f"gain by twice the rounds, {other} over centaur"))
+        moved = lead(scores(cells, "jitter", "centaur"), scores(cells, "jitter", other))
+        found.append(moved.measured(f"lead of centaur over {other}, moved images"))
+    two = lead(scores(cells, "few", "centaur"), scores(cells, "few", "fedavg"))
+    five = lead(scores(cells, "sweep", "centaur", epsilon=at), scores(cells, "sweep", "fedavg", epsilon=at))
+    found.append(lead(two, five).measured("lead of centaur over fedavg, two classes less five"))
+    two = lead(scores(cells, "few", "centaur"), alone(cells, few))
+    five = lead(scores(cells, "sweep", "centaur", epsilon=at), alone(cells, many))
+    found.append(lead(two, five).measured("lead of centaur over stand_alone, two classes less five"))
+    return found
+
+
+def replace_values(found: Scores, change: Callable[[np.ndarray], np.ndarray]) -> Scores:
+    """With other values of the same errors."""
+    return replace(found, values=change(found.values))
+
+
+def tried(cells: pd.DataFrame, method: str, epsilon: float) -> pd.DataFrame:
+    """Mean validation accuracy at each clip that was tried, in rising order of the clip."""
+    rows = cells[cells["series"].isin(["sweep", "clips"]) & (cells["method"] == method) & (cells["status"] == "ok")]
+    rows = rows[rows["epsilon"] == epsilon]
+    return rows.groupby("clip")["validation"].mean()
+
+
+def chosen(cells: pd.DataFrame, method: str, epsilon: float) -> float:
+    """The clip with the best validation accuracy, the smallest of equals; NaN where none ran."""
+    found = tried(cells, method, epsilon)
+    return float(found.idxmax()) if len(found) else math.nan
+
+
+def at_chosen(cells: pd.DataFrame, method: str, epsilon: float) -> Scores:
+    """Test accuracy at that clip."""
+    clip = chosen(cells, method, epsilon)
+    found = [scores(cells, series, method, epsilon=epsilon, clip=clip) for series in ("sweep", "clips")]
+    return next((one for one in found if len(one.values)), found[0])
+
+
+def clip_measures(cells: pd.DataFrame) -> list[Measured]:
+    """The best clip of each method, and the methods at theirs. A clip is chosen from few, so that its ratio has no interval."""
+    rows = cells[cells["series"] == "clips"]
+    epsilons, rank = sorted(rows["epsilon"].unique()), int(rows["rank"].iloc[0])
+    seeds = int(rows["seed"].nunique())
+    found = []
+    for method in TUNED:
+        best = {e: chosen(cells, method, e) for e in epsilons}
+        found += [bare(f"best clip of {method}, epsilon = {e:g}", clip, seeds) for e, clip in best.items()]
+        name = f"best clip at the largest epsilon over that at the smallest, {method}"
+        found.append(bare(name, best[epsilons[-1]] / best[epsilons[0]], seeds))
+    at = cells.loc[cells["series"] == "replaced", "epsilon"].iloc[0]
+    best = {method: at_chosen(cells, method, at) for method in TUNED} | {"stand_alone": alone(cells, rank)}
+    for other in ("fedavg", "ppsgd", "stand_alone"):
+        found.append(lead(best["centaur"], best[other]).measured(f"lead of centaur over {other}, best clips"))
+    return found
+
+
+def on_the_way(cells: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy in percent (columns: methods) after each eighth of the rounds but the last (rows), at the largest n, mean over repetitions."""
+    rows = cells[(cells["series"] == "table") & (cells["users"] == cells["users"].max())]
+    return 100 * rows.groupby("method", sort=False)[list(EIGHTHS)].mean().T
+
+
+def noise_length(row: pd.Series) -> float:
+    """Length of the noise on the mean of the updates, by its expectation."""
+    return 2 * row["clip"] * row["noise_multiplier"] * math.sqrt(row["parameters"]) / row["users"]
+
+
+def update_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Lengths and likeness of clients' updates at the first row of Table 1."""
+    rows = cells[
+        (cells["series"] == "table") & (cells["users"] == cells.loc[cells["series"] == "table", "users"].min())
+    ]
+    seeds = int(rows["seed"].nunique())
+    rows = rows.assign(noise=rows.apply(noise_length, axis=1))
+    mean = rows.groupby("method").mean(numeric_only=True)
+    found = []
+    for method, row in mean.iterrows():
+        found += [
+            bare(f"share of updates cut, {method}", row["clipped_share"], seeds),
+            bare(f"update over the clip, {method}", row["last_norm"] / row["clip"], seeds),
+        ]
+    for method in ("centaur", "fedavg"):
+        for when in ("first", "last"):
+            row = mean.loc[method]
+            found += [
+                bare(f"noise over mean update, {method}, {when} round", row["noise"] / row[f"{when}_mean"], seeds),
+                bare(f"effective rank of updates, {method}, {when} round", row[f"{when}_effective_rank"], seeds),
+            ]
+    ratio = mean.loc["centaur", "last_norm"] / mean.loc["fedavg", "last_norm"]
+    return [*found, bare("representation over full model, last round", ratio, seeds)]
+
+
+def moments_multiplier(epsilon: float, delta: float, rounds: int) -> float:
+    """Noise over the clip by Renyi accounting of the rounds, which the paper's scripts have from Opacus."""
+
+    def spent(multiplier: float) -> float:
+        accountant = RdpAccountant()
+        accountant.compose(SelfComposedDpEvent(GaussianDpEvent(multiplier), rounds))
+        return accountant.get_epsilon(delta) - epsilon
+
+    low, high = 0.1, 1e4
+    while high / low > 1 + 1e-6:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if spent(middle) > 0 else (low, middle)
+    return high
+
+
+def accounting_measure(cells: pd.DataFrame) -> Measured:
+    """How much more noise the paper's accounting asks for."""
+    row = cells[cells["series"] == "table"].iloc[0]
+    rounds, epsilon, delta = int(row["rounds"]), row["epsilon"], row["delta"]
+    ratio = moments_multiplier(epsilon, delta, rounds) * gdp_mu(epsilon, delta) / math.sqrt(rounds)
+    return exact("noise of moments accounting over exact", ratio)
+
+
+def spent_epsilon(row: pd.Series, share: float) -> float:
+    """Epsilon, for adding or removing a client, after a share of the rounds."""
+    return gdp_epsilon(gdp_mu(row["epsilon"], row["delta"]) * math.sqrt(share), row["delta"])
+
+
+def least_lead_on_the_way(cells: pd.DataFrame) -> Measured:
+    """Of CENTAUR over the best other method that trains together, after each eighth of the rounds."""
+    way = on_the_way(cells)
+    leads = way["centaur"] - way.drop(columns="centaur").max(axis=1)
+    return bare("least lead of centaur on the way", leads.min(), int(cells["seed"].nunique()))
+
+
+def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
+    """All quantities; what needs a run that is not there says so."""
+    missing = cells.loc[cells["status"] == "not run", "reason"]
+    if len(missing):
+        return [not_run(name, missing.iloc[0]) for name in study.quantities]
+    found = [
+        *table_measures(cells),
+        *epsilon_measures(cells),
+        *change_measures(cells),
+        *clip_measures(cells),
+        *update_measures(cells),
+        least_lead_on_the_way(cells),
+        accounting_measure(cells),
+    ]
+    return found
