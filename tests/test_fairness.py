@@ -18,7 +18,7 @@ FEWEST = 8
 """Repetitions of an exponent that is judged."""
 FEWER = {"exponential_risk": 5, "unit_rates": 5}
 """Study -> the same, where each repetition is a mean over hundreds of draws from a law and more would cost too much."""
-CATALOGUE = {"B-T1", "B-T2", "B-T3", "B-F1", "B-F3"}
+CATALOGUE = {"B-T2", "B-F1", "B-F3"}
 """Claims of the papers that this version does not run."""
 
 

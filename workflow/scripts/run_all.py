@@ -50,6 +50,17 @@ def run_with_bar(command: list[str], logs: Path) -> int:
     return run.returncode
 
 
+def not_run(results: Path) -> list[str]:
+    """A line for each study and reason for which cells were not run: files or a package that are not on this machine."""
+    reasons = Counter(
+        (path.parent.name, row["reason"].splitlines()[0])
+        for path in sorted(results.glob("*/cells.csv"))
+        for row in read_rows(path)
+        if row["status"] == "not run"
+    )
+    return [f"Not run, {count} cells of {study}: {reason}" for (study, reason), count in reasons.items()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays")
@@ -72,6 +83,8 @@ def main() -> None:
     if status:
         sys.exit(status)
     reports = Path("reports") if run == "default" else Path("results") / run / "reports"
+    for line in not_run(Path("results") / run):
+        print(line)
     verdicts = Counter(row["verdict"] for row in read_rows(reports / "claims.csv"))
     print("Verdicts: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     print(f"Report: {reports / 'index.html'}")

@@ -142,7 +142,8 @@ def epsilon_measures(cells: pd.DataFrame) -> list[Measured]:
     quiet = scores(cells, "quiet", "centaur")
     losses = [lead(quiet, by_epsilon["centaur", e]).mean for e in epsilons[:2]]
     name = "loss of centaur at the smallest epsilon over the next"
-    found.append(bare(name, losses[0] / losses[1], len(quiet.values)))
+    ratio = losses[0] / losses[1] if losses[1] else math.nan
+    found.append(bare(name, ratio, len(quiet.values)))
     delta = sweep["delta"].iloc[0]
     law = (gdp_mu(epsilons[1], delta) / gdp_mu(epsilons[0], delta)) ** 2
     return [*found, exact(f"{name}, law", law, "square of the ratio of the noises")]

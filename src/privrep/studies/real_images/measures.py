@@ -1,0 +1,64 @@
+"""shen2023, Tables 1 and 3 on their own image sets (claims B-T1 and B-T3), and the order of the methods on digits of MNIST.
+
+A row whose files are not there is not run, and says which file to put where.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from privrep.evidence.measured import Measured, not_run
+from privrep.run.settings import MeasureSettings
+from privrep.studies.images.measures import OTHERS, Scores, lead, least, scores
+
+ROWS = {
+    "emnist-1000-5": {"stand_alone": 93.47, "fedavg": 91.32, "pmtl": 92.32, "ppsgd": 93.44, "centaur": 94.17},
+    "emnist-2000-5": {"stand_alone": 90.67, "fedavg": 86.85, "pmtl": 88.81, "ppsgd": 88.96, "centaur": 92.79},
+    "cifar10-500-5": {"stand_alone": 50.03, "fedavg": 46.17, "pmtl": 49.35, "ppsgd": 48.69, "centaur": 53.23},
+    "cifar10-1000-2": {"stand_alone": 74.06, "fedavg": 57.02, "pmtl": 67.79, "ppsgd": 71.52, "centaur": 76.23},
+    "cifar10-1000-5": {"stand_alone": 44.60, "fedavg": 37.15, "pmtl": 35.99, "ppsgd": 44.61, "centaur": 49.92},
+    "cifar100-1000-5": {"stand_alone": 39.20, "fedavg": 22.17, "pmtl": 24.17, "ppsgd": 32.97, "centaur": 44.54},
+    "cifar10-1000-2-long": {"stand_alone": 74.06, "fedavg": 63.97, "pmtl": 67.71, "ppsgd": 74.63, "centaur": 77.80},
+    "cifar10-1000-5-long": {"stand_alone": 44.60, "fedavg": 41.12, "pmtl": 45.75, "ppsgd": 48.29, "centaur": 51.05},
+}
+"""Tables 1 and 3 as printed, in percent."""
+MNIST = {"": "mnist", ", no noise": "mnist-quiet"}
+
+
+def row_scores(cells: pd.DataFrame, row: str, method: str) -> Scores:
+    """Accuracy of a method in a row; clients alone are those of Table 1 in Table 3, too."""
+    series = f"{row.removesuffix('-long')}-alone" if method == "stand_alone" else row
+    return scores(cells, series, method)
+
+
+def missing(cells: pd.DataFrame, row: str) -> str:
+    """Why a row was not run; nothing for one that was."""
+    reasons = cells.loc[(cells["series"] == row) & (cells["status"] == "not run"), "reason"]
+    return reasons.iloc[0] if len(reasons) else ""
+
+
+def row_measures(cells: pd.DataFrame, row: str) -> list[Measured]:
+    """CENTAUR over clients alone, and over the best of all others."""
+    names = f"{row}: lead of centaur over stand_alone", f"{row}: lead of centaur over the best other"
+    why = missing(cells, row)
+    if why:
+        return [not_run(name, why) for name in names]
+    ahead = {method: lead(row_scores(cells, row, "centaur"), row_scores(cells, row, method)) for method in OTHERS}
+    return [ahead["stand_alone"].measured(names[0]), least(list(ahead.values())).measured(names[1])]
+
+
+def mnist_measures(cells: pd.DataFrame) -> list[Measured]:
+    """CENTAUR over each other method on digits of MNIST."""
+    found, why = [], missing(cells, "mnist")
+    for ending, series in MNIST.items():
+        for method in OTHERS:
+            name = f"mnist: lead of centaur over {method}{ending}"
+            other = scores(cells, "mnist-alone", method) if method == "stand_alone" else scores(cells, series, method)
+            ahead = lead(scores(cells, series, "centaur"), other)
+            found.append(not_run(name, why) if why else ahead.measured(name))
+    return found
+
+
+def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
+    """All quantities."""
+    return [one for row in ROWS for one in row_measures(cells, row)] + mnist_measures(cells)
