@@ -43,7 +43,13 @@ CHANGES = {
 
 def point(found: Scores, **place: object) -> dict:
     """A row of the drawn numbers."""
-    return place | {"accuracy": found.mean, "half": found.half}
+    return place | {"accuracy": found.mean, "low": found.mean - found.half, "high": found.mean + found.half}
+
+
+def bars(points: pd.DataFrame | pd.Series) -> list:
+    """Lengths of the bars of points, to both sides."""
+    both = [points["accuracy"] - points["low"], points["high"] - points["accuracy"]]
+    return both if isinstance(points, pd.DataFrame) else [[one] for one in both]
 
 
 def missing(cells: pd.DataFrame) -> pd.Series:
@@ -90,10 +96,10 @@ def draw_table(axis: Axes, points: pd.DataFrame) -> None:
         for place, method in enumerate(METHODS):
             if method not in part.index:
                 continue
-            row, (label, style, colour) = part.loc[method], NAMES[method]
+            row, (_, style, colour) = part.loc[method], NAMES[method]
             at = place + shift
             axis.errorbar(
-                row["accuracy"], at, xerr=row["half"], fmt=style[0], color=COLOURS[colour], markersize=5, elinewidth=1
+                row["accuracy"], at, xerr=bars(row), fmt=style[0], color=COLOURS[colour], markersize=5, elinewidth=1
             )
             axis.plot(row["printed"], at, "|", color="0.2", markersize=12, markeredgewidth=1.4)
     axis.set_yticks(range(len(METHODS)), [NAMES[method][0] for method in METHODS])
@@ -132,10 +138,13 @@ def epsilon_table(cells: pd.DataFrame) -> pd.DataFrame:
         for method in sweep["method"].unique()
         for epsilon in sorted(sweep["epsilon"].unique())
     ]
-    for method in sweep["method"].unique():
+    end = 2 * sweep["epsilon"].max()
+    for place, method in enumerate(sweep["method"].unique()):
         at = cells.loc[cells["series"] == "replaced", "epsilon"].iloc[0]
         points.append(point(scores(cells, "replaced", method), panel="replaced", method=method, epsilon=at))
-        points.append(point(scores(cells, "quiet", method), panel="no noise", method=method))
+        points.append(
+            point(scores(cells, "quiet", method), panel="no noise", method=method, epsilon=end * (1 + 0.08 * place))
+        )
     level = point(alone(cells, int(sweep["rank"].iloc[0])), panel="alone", method="stand_alone")
     return pd.DataFrame([*points, level])
 
@@ -146,12 +155,12 @@ def draw_epsilon(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, axis = new_figure(6.4, 3.9)
     sweep = numbers[numbers["panel"] == "added or removed"]
     end = 2 * sweep["epsilon"].max()
-    for place, (method, part) in enumerate(sweep.groupby("method", sort=False)):
+    for method, part in sweep.groupby("method", sort=False):
         label, style, colour = NAMES[method]
         axis.errorbar(
             part["epsilon"],
             part["accuracy"],
-            part["half"],
+            bars(part),
             fmt=style,
             color=COLOURS[colour],
             markersize=4.5,
@@ -164,18 +173,16 @@ def draw_epsilon(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         )
         quiet = numbers[(numbers["method"] == method) & (numbers["panel"] == "no noise")]
         axis.errorbar(
-            end * (1 + 0.08 * place),
+            quiet["epsilon"],
             quiet["accuracy"],
-            quiet["half"],
+            bars(quiet),
             fmt=style[0],
             color=COLOURS[colour],
             markersize=4.5,
             elinewidth=0.8,
         )
     level = numbers[numbers["panel"] == "alone"].iloc[0]
-    axis.axhspan(
-        level["accuracy"] - level["half"], level["accuracy"] + level["half"], color="0.5", alpha=0.2, linewidth=0
-    )
+    axis.axhspan(level["low"], level["high"], color="0.5", alpha=0.2, linewidth=0)
     axis.axhline(level["accuracy"], color="0.45", linewidth=0.9, linestyle=":")
     axis.annotate("alone", (sweep["epsilon"].min(), level["accuracy"]), xytext=(0, 5), **NOTE)
     epsilons = sorted(sweep["epsilon"].unique())
@@ -237,7 +244,7 @@ def draw_clips(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
             last.errorbar(
                 row["accuracy"],
                 [place + 0.2 * (shift - 1)] * len(row),
-                xerr=row["half"],
+                xerr=bars(row),
                 fmt=style[0],
                 color=COLOURS[colour],
                 markersize=4.5,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.images.figures import NAMES, empty
+from privrep.studies.images.figures import NAMES, bars, empty, point
 from privrep.studies.images.measures import METHODS, scores
 from privrep.studies.real_images.measures import MNIST, ROWS, missing, row_scores
 
@@ -18,12 +20,12 @@ def row_table(cells: pd.DataFrame) -> pd.DataFrame:
     for row, printed in ROWS.items():
         for method in METHODS if not missing(cells, row) else ():
             found = row_scores(cells, row, method)
-            points.append((row, method, found.mean, found.half, printed[method]))
+            points.append(point(found, row=row, method=method, printed=printed[method]))
     for ending, series in MNIST.items():
         for method in METHODS if not missing(cells, "mnist") else ():
             found = scores(cells, "mnist-alone" if method == "stand_alone" else series, method)
-            points.append((f"mnist{ending}", method, found.mean, found.half, float("nan")))
-    return pd.DataFrame(points, columns=["row", "method", "accuracy", "half", "printed"])
+            points.append(point(found, row=f"mnist{ending}", method=method, printed=math.nan))
+    return pd.DataFrame(points)
 
 
 def draw_rows(numbers: pd.DataFrame) -> Figure:
@@ -33,11 +35,9 @@ def draw_rows(numbers: pd.DataFrame) -> Figure:
     for axis, row in zip(axes[0], rows, strict=True):
         part = numbers[numbers["row"] == row].set_index("method")
         for place, method in enumerate(METHODS):
-            point, (_, style, colour) = part.loc[method], NAMES[method]
-            axis.errorbar(
-                point["accuracy"], place, xerr=point["half"], fmt=style[0], color=COLOURS[colour], markersize=5
-            )
-            axis.plot(point["printed"], place, "|", color="0.2", markersize=12, markeredgewidth=1.4)
+            shown, (_, style, colour) = part.loc[method], NAMES[method]
+            axis.errorbar(shown["accuracy"], place, xerr=bars(shown), fmt=style[0], color=COLOURS[colour], markersize=5)
+            axis.plot(shown["printed"], place, "|", color="0.2", markersize=12, markeredgewidth=1.4)
         axis.set_yticks(range(len(METHODS)), [""] * len(METHODS))
         axis.invert_yaxis()
         axis.set(xlabel="accuracy, %", title=row)
