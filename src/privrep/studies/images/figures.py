@@ -190,7 +190,7 @@ def draw_epsilon(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.set_xticks([*epsilons, end], [*(f"{e:g}" for e in epsilons), "no noise"])
     axis.minorticks_off()
     axis.set(xlabel="ε", ylabel="test accuracy, %")
-    axis.legend(loc="lower right")
+    axis.legend(loc="center right")
     return figure, numbers
 
 
@@ -300,7 +300,7 @@ def draw_updates(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axis.invert_yaxis()
         axis.set(xlabel=title, ylim=(len(methods) - 0.5, -0.5))
     cut = numbers.drop_duplicates("method").set_index("method")["cut"]
-    axes[0].set_yticks(range(len(methods)), [f"{NAMES[method][0]} ({cut[method]:.0%} cut)" for method in methods])
+    axes[0].set_yticks(range(len(methods)), [f"{NAMES[method][0]} ({cut[method]:.1%} cut)" for method in methods])
     axes[0].axvline(1, color="0.45", linewidth=0.9, linestyle=":")
     axes[0].set_title("Open: first round, filled: last")
     axes[0].set_xlim(0, None)

@@ -137,6 +137,9 @@ def epsilon_measures(cells: pd.DataFrame) -> list[Measured]:
     for other in ("fedavg", "ppsgd"):
         worst = least([lead(by_epsilon["centaur", e], by_epsilon[other, e]) for e in epsilons])
         found.append(worst.measured(f"least lead of centaur over {other}"))
+    for method in TUNED:
+        gained = lead(by_epsilon[method, epsilons[-1]], by_epsilon[method, epsilons[0]])
+        found.append(gained.measured(f"gain of {method} from the smallest epsilon to the largest"))
     meets = crossing(epsilons, [one.mean for one in leads])
     found.append(bare("epsilon where centaur meets stand_alone", meets, len(leads[0].values)))
     quiet = scores(cells, "quiet", "centaur")

@@ -36,7 +36,7 @@ def digits_run(run: Run) -> bool:
 
 def digits(run: Run) -> dict[str, str]:
     """CENTAUR's leads on digits of MNIST with their intervals, by the names of the quantities: of this run, or of the one that is kept."""
-    cells = run.cells(STUDY) if digits_run(run) else pd.read_csv(KEPT).assign(status="ok", seed=0)
+    cells = run.cells(STUDY) if digits_run(run) else pd.read_csv(KEPT).assign(status="ok", reason="", seed=0)
     return {one.quantity: interval(one.measured, one.ci_low, one.ci_high) for one in mnist_measures(cells)}
 
 
