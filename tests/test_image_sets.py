@@ -84,10 +84,10 @@ def served(monkeypatch, tmp_path, name, content, members=()):
 def test_an_archive_is_fetched_once_and_read(tmp_path, monkeypatch):
     files = cifar_set(10, "python")[0]
     served(monkeypatch, tmp_path, "cifar10", tar_gz(files))
-    training, _ = sets.read("cifar10", tmp_path / "cifar10")
+    training, _ = sets.read("cifar10", tmp_path / "cifar10", fetch=True)
     assert len(training.labels)
     monkeypatch.setattr(sets, "fetched", lambda *_: pytest.fail("it is there"))
-    sets.read("cifar10", tmp_path / "cifar10")
+    sets.read("cifar10", tmp_path / "cifar10", fetch=True)
 
 
 def test_wanted_members_of_a_zip_come_into_the_folder(tmp_path, monkeypatch):
@@ -100,7 +100,7 @@ def test_wanted_members_of_a_zip_come_into_the_folder(tmp_path, monkeypatch):
             archive.writestr(f"gzip/{name}", content)
         archive.writestr("gzip/other", b"not wanted")
     served(monkeypatch, tmp_path, "emnist", path.read_bytes(), members)
-    training, test = sets.read("emnist", tmp_path / "emnist")
+    training, test = sets.read("emnist", tmp_path / "emnist", fetch=True)
     assert (len(training.labels), len(test.labels)) == (6, 2)
     assert not (tmp_path / "emnist" / "gzip" / "other").exists()
 
@@ -111,7 +111,7 @@ def test_a_file_with_another_checksum_is_refused(tmp_path, monkeypatch):
     wrong = replace(sets.SETS["cifar10"].remote, md5="0" * 32)
     monkeypatch.setitem(sets.SETS, "cifar10", replace(sets.SETS["cifar10"], remote=wrong))
     with pytest.raises(FileNotFoundError, match="hash"):
-        sets.read("cifar10", tmp_path / "cifar10")
+        sets.read("cifar10", tmp_path / "cifar10", fetch=True)
 
 
 def test_known_checksums_are_those_that_others_know():
@@ -142,6 +142,12 @@ def test_a_row_without_its_files_is_not_run_and_names_them(tmp_path, monkeypatch
 def test_a_failed_download_is_named_with_the_files(tmp_path, monkeypatch):
     monkeypatch.setattr(sets, "fetched", lambda name, folder: f"{name}: no network")
     with pytest.raises(FileNotFoundError, match=r"(?s)cifar-10-python.*Fetching it failed: cifar10: no network"):
+        sets.read("cifar10", tmp_path, fetch=True)
+
+
+def test_nothing_is_fetched_unasked(tmp_path, monkeypatch):
+    monkeypatch.setattr(sets, "fetched", lambda *_: pytest.fail("nobody asked"))
+    with pytest.raises(FileNotFoundError):
         sets.read("cifar10", tmp_path)
 
 

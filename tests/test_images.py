@@ -205,7 +205,7 @@ def test_without_its_packages_the_study_is_not_tested_and_still_drawn(cells):
     got = measures.measure(absent, settings("images"))
     judged = verdicts("images", got)
     assert {row["verdict"] for row in judged} == {Verdict.NOT_TESTED}
-    assert all(row["reason"] == f"{NOT_RUN}put it there" for row in judged)
+    assert all(row["reason"] == f"{NOT_RUN}put it" for row in judged)
     assert all(
         len(numbers) == 0 for _, numbers in figures.draw(absent, PlotSettings(study="images", claimed={})).values()
     )

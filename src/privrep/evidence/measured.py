@@ -52,8 +52,8 @@ NOT_RUN = "not run: "
 
 
 def not_run(quantity: str, reason: str) -> Measured:
-    """A quantity of runs that are not there. A claim on it is not tested, for that reason."""
-    return bare(quantity, math.nan, 0, NOT_RUN + " ".join(reason.split()))
+    """A quantity of runs that are not there. A claim on it is not tested, for the first line of the reason."""
+    return bare(quantity, math.nan, 0, NOT_RUN + reason.splitlines()[0])
 
 
 def check_names(found: list[Measured], study: MeasureSettings) -> None:

@@ -115,6 +115,7 @@ class Options:
     nominal : clients that the simulated ones stand for; by default these are all, and the run is private. neighbours : one of `NEIGHBOURS`.
     local_epochs, batch, head_epochs, alone_epochs : see `privrep.neural.experiment.Recipe`. shift : see `privrep.neural.method.Task`.
     watched : clients that are tested on the way, the first of all; of a stand-alone run the only ones that train. 0 : none, and all.
+    fetch : whether missing files of an image set may be fetched.
     """
 
     method: str
@@ -131,6 +132,7 @@ class Options:
     alone_epochs: int = 100
     shift: int = 0
     watched: int = 0
+    fetch: bool = False
     scores = ()
     columns: ClassVar = {
         "method": "method of the image experiments: stand_alone, fedavg, pmtl, ppsgd or centaur",
@@ -146,6 +148,7 @@ class Options:
         "head_epochs": "epochs of a client's descent on its head",
         "alone_epochs": "epochs of a client that trains alone",
         "shift": "pixels by which images are moved, and mirrored, when heads are fitted; 0: none",
+        "fetch": "whether missing files of an image set may be fetched",
         "watched": "clients that are tested on the way, or that train alone",
         "epsilon_add_remove": "epsilon_exact for neighbours that differ by adding or removing a user",
         "tested": "clients that accuracy is a mean over",
@@ -231,7 +234,7 @@ class Options:
         seed = int(task.stream("init").integers(2**31))
         dealing = experiment.Dealing(problem.users, problem.samples, self.classes, problem.rank, self.split, seed)
         try:
-            return experiment.federation(self.images, dealing, DRAWN, DATA), recipe, seed
+            return experiment.federation(self.images, dealing, DRAWN, DATA, self.fetch), recipe, seed
         except FileNotFoundError as missing:
             raise NotRun(str(missing)) from None
 

@@ -52,7 +52,9 @@ def _joined(parts: list[Images]) -> Images:
 def _none_here(folder: Path, name: str, choices: Iterable[str], origin: str) -> FileNotFoundError:
     """For a folder without a whole set; a choice is a file, or files that are needed together."""
     listed = "".join(f"\n  {choice}" for choice in choices)
-    return FileNotFoundError(f"{folder} holds no whole {name}. Any line of these would do, from {origin}:{listed}")
+    return FileNotFoundError(
+        f"{folder} holds no whole {name}, which comes from {origin}.\nAny line of these would do:{listed}"
+    )
 
 
 # CIFAR

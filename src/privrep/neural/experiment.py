@@ -119,19 +119,20 @@ class Dealing:
     seed: int
 
 
-def federation(name: str, dealing: Dealing, drawn: Path, data: Path) -> Federation:
+def federation(name: str, dealing: Dealing, drawn: Path, data: Path, fetch: bool = False) -> Federation:
     """Images of a set dealt out to clients.
 
     Parameters
     ----------
     name : one of `privrep.neural.sets.SETS`. drawn : where rendered glyphs are kept. data : the folder with a folder for each other set.
+    fetch : whether missing files of these may be fetched.
 
     Raises
     ------
     FileNotFoundError
         If the set's files are not there.
     """
-    training, test = glyphs(drawn, dealing) if name == "glyphs" else read(name, data / name)
+    training, test = glyphs(drawn, dealing) if name == "glyphs" else read(name, data / name, fetch)
     rng = np.random.default_rng(dealing.seed)
     dealt = split(training.labels, dealing.clients, dealing.per_client, dealing.kind, rng, dealing.images)
     pixels, tests = (one.pixels.reshape(*one.pixels.shape[:3], -1) for one in (training, test))

@@ -86,20 +86,20 @@ def check_set(name: str, classes: int) -> None:
         raise ValueError(f"classes is {classes}; {name} has {' or '.join(map(str, possible))}")
 
 
-def read(name: str, folder: Path) -> tuple[Images, Images]:
-    """Training and test images of a set other than the glyphs.
+def read(name: str, folder: Path, fetch: bool = False) -> tuple[Images, Images]:
+    """Training and test images of a set other than the glyphs. fetch : whether missing files may be fetched.
 
     Raises
     ------
     FileNotFoundError
-        If the files are neither there nor can be fetched; the message says which file to put where.
+        If the files are not there, and were not fetched; the message says which file to put where.
     ValueError
         If a file is damaged; the message names it.
     """
     try:
         return _read(name, folder)
     except FileNotFoundError as missing:
-        if SETS[name].remote is None:
+        if not fetch or SETS[name].remote is None:
             raise
         trouble = fetched(name, folder)
         if trouble:
@@ -137,5 +137,5 @@ def fetched(name: str, folder: Path) -> str:
         for member in remote.members:
             (folder / member).replace(folder / Path(member).name)
     except (OSError, ValueError) as error:
-        return f"{remote.url}: {error}"
+        return f"{remote.url}: {str(error).split(' (Caused by')[0]}"
     return ""

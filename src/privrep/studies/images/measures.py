@@ -60,7 +60,7 @@ class Scores:
     def measured(self, name: str, note: str = "") -> Measured:
         """With its interval."""
         if math.isnan(self.mean):
-            return not_run(name, "a run that it needs is not there")
+            return not_run(name, "this scale lacks a run that it needs")
         seeds = len(self.values)
         note = note or ("interval over the clients of one run" if seeds == 1 else "")
         return Measured(name, self.mean, self.mean - self.half, self.mean + self.half, seeds, note)
