@@ -12,7 +12,6 @@ from privrep.studies.images.measures import (
     EIGHTHS,
     METHODS,
     PRINTED,
-    SIZES,
     TUNED,
     Scores,
     alone,
@@ -68,11 +67,12 @@ def empty() -> tuple[Figure, pd.DataFrame]:
 def method_table(cells: pd.DataFrame) -> pd.DataFrame:
     """Measured and printed accuracies, and those on the way."""
     points = []
-    for users in SIZES:
-        for method in METHODS:
-            found = table(cells, method, users)
-            if len(found.values):
-                points.append(point(found, panel="table", method=method, users=users, printed=PRINTED[users][method]))
+    for users in sorted(cells.loc[cells["series"] == "table", "users"].unique()):
+        printed = PRINTED.get(users, {})
+        points += [
+            point(table(cells, method, users), panel="table", method=method, users=users, printed=printed.get(method))
+            for method in METHODS
+        ]
     way, row = on_the_way(cells), cells[cells["series"] == "table"].iloc[0]
     for part, name in enumerate(EIGHTHS, 1):
         spent = spent_epsilon(row, part / 8)
@@ -94,8 +94,6 @@ def draw_table(axis: Axes, points: pd.DataFrame) -> None:
     for shift, users in zip((0.0, 0.28), sizes, strict=False):
         part = points[points["users"] == users].set_index("method")
         for place, method in enumerate(METHODS):
-            if method not in part.index:
-                continue
             row, (_, style, colour) = part.loc[method], NAMES[method]
             at = place + shift
             axis.errorbar(

@@ -15,7 +15,6 @@ from privrep.studies.real_images.measures import ROWS, missing, mnist_measures
 STUDY = "real_images"
 KEPT = ROOT / "docs" / "real_digits.csv"
 """Cells of the digits from a run that had their files."""
-HELD = "The files are there; the paper's sizes are those of scale paper."
 
 
 def rows(run: Run) -> int:
@@ -29,22 +28,29 @@ def rows_run(run: Run) -> int:
     return sum(not missing(cells, row) for row in ROWS)
 
 
+def first_run(run: Run) -> str:
+    """The first of them; nothing where there is none."""
+    cells = run.cells(STUDY)
+    return next((row for row in ROWS if not missing(cells, row)), "")
+
+
 def digits_run(run: Run) -> bool:
     """Whether the digits of MNIST were there."""
     return not missing(run.cells(STUDY), "mnist")
 
 
-def digits(run: Run) -> dict[str, str]:
-    """CENTAUR's leads on digits of MNIST with their intervals, by the names of the quantities: of this run, or of the one that is kept."""
-    cells = run.cells(STUDY) if digits_run(run) else pd.read_csv(KEPT).assign(status="ok", reason="", seed=0)
-    return {one.quantity: interval(one.measured, one.ci_low, one.ci_high) for one in mnist_measures(cells)}
+def kept_digits(run: Run) -> dict[str, str]:
+    """CENTAUR's leads on digits of MNIST with their intervals, by the other method, from the run that is kept."""
+    cells = pd.read_csv(KEPT).assign(status="ok", reason="", seed=0)
+    found = mnist_measures(cells)
+    return {one.quantity.split("over ")[1]: interval(one.measured, one.ci_low, one.ci_high) for one in found}
 
 
 def files(run: Run) -> str:
     """Which file has to be where, for each image set."""
     cells = run.cells(STUDY).drop_duplicates("images")
     reasons = [
-        HELD if cell["status"] != "not run" else f"Not run. {html.escape(str(cell['reason']))}"
+        "there" if cell["status"] != "not run" else f"Not run. {html.escape(str(cell['reason']))}"
         for _, cell in cells.iterrows()
     ]
     wanted = [[name, reason.replace("\n", "<br>")] for name, reason in zip(cells["images"], reasons, strict=True)]
