@@ -75,7 +75,7 @@ DEFINITIONS = (
 
 COUNTED = "rounds|runs|times|users|seeds|repetitions|starts|samples|epochs|draws|iterations|candidates"
 WORDS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eighteen|twenty|forty|fifty|sixty|hundred"
-NUMBER = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?(?!\d|,\d{3}|\.\d)"
 SIGNS = r"(?<![\w\\])(?:[nmdkqTL]|epsilon|kappa|ε|κ|\\varepsilon|\\kappa)\s?=\s?|\\(?:approx|simeq) "
 WORDED = r"\b(?:condition(?: number)?|noise(?: of sd)?|sine|distance) "
 COEFFICIENT = r"\s?(?:[nmdk]\b|kappa|\\)"
