@@ -37,6 +37,7 @@ STRONG = {
         "explains every printed digit",
         "is explained digit by digit",
     ],
+    "audits": ["No check finds a fault", ", which is all"],
     "centaur_rates": [
         "Theorem 5.1 is tight",
         "Twice the users bear twice the noise",

@@ -74,6 +74,7 @@ def _known(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "beyond/audits": lambda t: pd.DataFrame({"x": range(len(t.columns))}),  # a place for each fault
     "comparison/d_exponent": _scaled_interval,  # error times epsilon and n
     "jain2021/figure2_fallbacks": _fallbacks,  # marks side by side
     "jain2021/init_collapse": _collapse,  # squares, cut at the lower edge
@@ -92,6 +93,7 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 WITHOUT_FILES = {"real_images"}
 """Studies that draw nothing where files are missing; `tests/test_images.py` looks at what they draw."""
 PLACES = {
+    ("beyond/audits", 2): 1,
     ("beyond/departures", 0): 1,
     ("beyond/ladder", 0): 1,
     ("beyond/ladder", 1): 1,
