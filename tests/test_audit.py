@@ -4,6 +4,7 @@ False alarms of the distributional tests here: FALSE_ALARM each; runs are few si
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import FALSE_ALARM, make_task
 from scipy import stats
@@ -249,3 +250,40 @@ def test_a_clip_that_lets_through_too_much_is_found(monkeypatch):
 def test_wrong_options_are_named(options, words):
     with pytest.raises(ValueError, match=words):
         load_options("audit", options)
+
+
+# The epsilons of all studies, counted by other code
+
+
+def epsilon_by_halving(mu: float, delta: float) -> float:
+    """The least epsilon of mu-GDP at this delta, from delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)."""
+
+    def spent(epsilon: float) -> float:
+        return stats.norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon + stats.norm.logcdf(-mu / 2 - epsilon / mu))
+
+    low, high = 0.0, mu**2 / 2 + mu * 40 + 1
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if spent(middle) > delta else (low, middle)
+    return high
+
+
+def test_epsilons_of_all_studies_are_those_of_their_mu(quick_run):
+    """Every private row of the run at scale quick, but those with random participation or pure releases; and no run spends more than its budget."""
+    seen = set()
+    for path in sorted((quick_run / "results" / "quick").glob("*/cells.csv")):
+        table = pd.read_csv(path)
+        if "mu" not in table or "epsilon_exact" not in table:
+            continue
+        rows = table[np.isfinite(table["mu"]) & np.isfinite(table["epsilon_exact"])]
+        rows = rows[~rows["algorithm"].str.startswith("exponential")]
+        rows = rows[rows["participation"].fillna(1) == 1] if "participation" in rows else rows
+        for mu, delta, epsilon in rows[["mu", "delta", "epsilon_exact"]].drop_duplicates().to_numpy():
+            assert epsilon_by_halving(mu, delta) == pytest.approx(epsilon, rel=1e-8), path.parent.name
+        if "calibration" in rows and len(rows):
+            # A search spends the budget of each of its runs; the budget of the image experiments is for adding or removing a user.
+            many = rows["algorithm"].str.startswith("smallest_users") | (rows["algorithm"] == "federated_images")
+            whole = rows[(rows["calibration"] == "exact") & ~many]
+            np.testing.assert_array_less(whole["epsilon_exact"], whole["epsilon"] * (1 + 1e-6))
+        seen |= {path.parent.name} if len(rows) else set()
+    assert len(seen) > 12
