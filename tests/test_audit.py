@@ -25,7 +25,7 @@ NOT_AUDITED = {
     "exponential": "pure: its law is computed in study exponential",
     "exponential_chain": "pure, approached by a chain: studied in exponential",
     "exponential_staged": "its first stage is audited under its own name, its second is pure",
-    "federated_images": "rounds of networks: tests/test_neural.py has their sensitivity and noise",
+    "federated_images": "its rounds are audited on tiny images",
     "noisy_power_method": "no users: a simulation of a theorem",
     "made_up_candidates": "no users: a simulation of a theorem",
     "exponential_neighbours": "no users of its own: an instrument of study exponential",
@@ -166,6 +166,16 @@ def test_a_game_that_is_always_right_has_a_large_limit():
     assert Game(1000, 1000).mu() > 5 and Game(500, 1000).mu() == 0
     assert attainable(0) == 0.5 and attainable(2 * stats.norm.ppf(0.9)) == pytest.approx(0.9)
     assert Game(900, 1000).mu(0.9999) < Game(900, 1000).mu()
+
+
+def test_the_rounds_of_networks_pass_and_their_wrong_doors_are_found():
+    pytest.importorskip("jax", reason="the neural part needs JAX")
+    log, ledger = audited(audit.NETWORKS)
+    assert log["caught"] == 0 and 0.5 < log["attained"] <= 1 + audit.ROUNDING
+    assert ledger.epsilon(1e-6) == pytest.approx(8, rel=1e-6)
+    for mutant in MUTANTS:
+        if mutant != "none":
+            assert audited(audit.NETWORKS, mutant)[0]["caught"] == 1, mutant
 
 
 # Looks at the noise

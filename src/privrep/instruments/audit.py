@@ -22,6 +22,7 @@ from privrep.algorithms.method import Method, Outcome, Task, check_choice, check
 from privrep.data.problem import Problem
 from privrep.instruments.canaries import Crowd, Pair, worst_pair
 from privrep.instruments.distinguishing import attainable, play
+from privrep.instruments.network_rounds import NetworkRounds
 from privrep.instruments.replay import apart, log_ratio, noises, streams, taped
 from privrep.privacy.accounting import Cost, gdp_epsilon
 from privrep.privacy.ledger import Ledger
@@ -58,6 +59,8 @@ AUDITED = {
     "unit_steps": ("unit_steps", {}),
 }
 """Mechanism -> algorithm and options; thresholds are those at which the canaries are clipped."""
+NETWORKS = "rounds of networks"
+"""Audited, too: `privrep.instruments.network_rounds`."""
 MUTANTS = {
     "none": {},
     "half the noise": {"quiet": 0.5},
@@ -81,6 +84,8 @@ SEVERAL = ("noise repeated over rounds", "a release uncharged")
 
 def mechanism(name: str, problem: Problem) -> Method:
     """The method that is audited."""
+    if name == NETWORKS:
+        return NetworkRounds()
     algorithm, options = AUDITED[name]
     return load_options(algorithm, options).build(problem)
 
@@ -194,7 +199,7 @@ class Options:
 
     Parameters
     ----------
-    mechanism : one of `AUDITED`. mutant : one of `MUTANTS`. runs : of the game. draws, changes : of the search for the canaries.
+    mechanism : one of `AUDITED`, or `NETWORKS`. mutant : one of `MUTANTS`. runs : of the game. draws, changes : of the search for the canaries.
     """
 
     mechanism: str
@@ -225,7 +230,7 @@ class Options:
     }
 
     def __post_init__(self):
-        check_choice("mechanism", self.mechanism, tuple(AUDITED))
+        check_choice("mechanism", self.mechanism, (*AUDITED, NETWORKS))
         check_choice("mutant", self.mutant, tuple(MUTANTS))
         for name in ("runs", "draws", "changes"):
             check_count(name, getattr(self, name))

@@ -1,0 +1,21 @@
+"""Rounds of DP-FedAvg with a network of three features, small enough to be run thousands of times in an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+
+from privrep.neural.fedavg import FedAvg
+from privrep.neural.method import Client, Pixels, Task
+from privrep.neural.networks import mlp
+from privrep.neural.rounds import Plan, Round, run
+from privrep.neural.training import Descent
+from privrep.privacy.mechanisms import Release
+
+
+def small_rounds(images: np.ndarray, classes: np.ndarray, plan: Plan, release: Release) -> Iterator[Round]:
+    """The rounds of clients with images (n, m, d, 1, 1) uint8 of two classes (n, m). Starts and mini-batches are the same each time."""
+    method = FedAvg(Task(mlp(images.shape[2], (3,)), 2), Descent(0.5, 4), Descent(0.1, 1))
+    yield from run(method, Pixels(0.5, 0.25), Client(images, classes), plan, release, jax.random.key(0))
