@@ -3,6 +3,8 @@
 False alarms of the distributional tests here: FALSE_ALARM each; runs are few since faults are gross.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,7 @@ from privrep.data.problem import Problem, Users
 from privrep.instruments import audit
 from privrep.instruments.audit import AUDITED, MUTANTS, SEVERAL, mechanism, noise_alarm
 from privrep.instruments.canaries import Crowd, changed, structured_pair, worst_pair
-from privrep.instruments.distinguishing import Game, attainable, play, runs_needed
+from privrep.instruments.distinguishing import LEVEL, Game, attainable, play
 from privrep.instruments.fitting import fit
 from privrep.instruments.replay import apart, log_ratio, noises, scaled, streams, taped
 from privrep.privacy.accounting import Budget
@@ -145,6 +147,12 @@ def test_guesses_of_null_scores_alarm_as_rarely_as_stated():
     rng = np.random.default_rng(3)
     alarms = sum(play(lambda first, run: rng.standard_normal(), 400, rng).mu() > 0 for _ in range(200))
     assert stats.binom.sf(alarms - 1, 200, 0.05) > FALSE_ALARM
+
+
+def runs_needed(mu: float, share: float) -> int:
+    """Runs after which the median lower limit of mu is this share of it, by the normal approximation."""
+    aim, most = attainable(share * mu), attainable(mu)
+    return math.ceil(stats.norm.ppf(LEVEL) ** 2 * most * (1 - most) / (most - aim) ** 2)
 
 
 @pytest.mark.parametrize("mu", [1.0, 1.53])

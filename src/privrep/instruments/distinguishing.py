@@ -7,7 +7,6 @@ one for mu in finite samples and without a search over thresholds.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -34,17 +33,6 @@ class Game:
 def attainable(mu: float) -> float:
     """The share of right guesses of the best adversary against mu-GDP."""
     return float(ndtr(mu / 2))
-
-
-def runs_needed(mu: float, share: float) -> int:
-    """Runs after which the median lower limit of mu is this share of it, by the normal approximation.
-
-    >>> 500 < runs_needed(1.7, 0.85) < 2000
-    True
-    """
-    aim, most = attainable(share * mu), attainable(mu)
-    z = float(ndtri(LEVEL))
-    return math.ceil(z**2 * most * (1 - most) / (most - aim) ** 2)
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:

@@ -7,8 +7,7 @@ own, which is too wide for methods that share them, and holds for the start and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -44,6 +43,9 @@ class Scores:
 
     def __sub__(self, other: Scores) -> Scores:
         return Scores(self.values - other.values, np.hypot(self.errors, other.errors))
+
+    def __neg__(self) -> Scores:
+        return Scores(-self.values, self.errors)
 
     @property
     def mean(self) -> float:
@@ -104,8 +106,7 @@ def table_measures(cells: pd.DataFrame) -> list[Measured]:
         ]
         found.append(lead(at["stand_alone"], at["fedavg"]).measured(f"lead of stand_alone over fedavg, n = {users}"))
         rest = least([lead(at["stand_alone"], at[other]) for other in OTHERS if other != "stand_alone"])
-        best = Scores(-rest.values, rest.errors)
-        found.append(best.measured(f"best other method over stand_alone, n = {users}"))
+        found.append((-rest).measured(f"best other method over stand_alone, n = {users}"))
     return found
 
 
@@ -164,9 +165,8 @@ def change_measures(cells: pd.DataFrame) -> list[Measured]:
     few, many = (int(cells.loc[cells["series"] == name, "rank"].iloc[0]) for name in ("few", "sweep"))
     found = []
     for method in TUNED:
-        lost = changes(cells, "replaced", method)
         found += [
-            replace_values(lost, lambda v: -v).measured(f"loss of {method} by replace-one neighbours"),
+            (-changes(cells, "replaced", method)).measured(f"loss of {method} by replace-one neighbours"),
             changes(cells, "long", method).measured(f"gain of {method} by twice the rounds"),
             changes(cells, "jitter", method).measured(f"gain of {method} by moved images"),
         ]
@@ -191,11 +191,6 @@ def change_measures(cells: pd.DataFrame) -> list[Measured]:
     five = lead(scores(cells, "sweep", "centaur", epsilon=at), alone(cells, many))
     found.append(lead(two, five).measured("lead of centaur over stand_alone, two classes less five"))
     return found
-
-
-def replace_values(found: Scores, change: Callable[[np.ndarray], np.ndarray]) -> Scores:
-    """With other values of the same errors."""
-    return replace(found, values=change(found.values))
 
 
 def tried(cells: pd.DataFrame, method: str, epsilon: float) -> pd.DataFrame:
