@@ -8,6 +8,7 @@ from pathlib import Path
 
 from privrep.evidence.cells import read_cells
 from privrep.evidence.measured import MEASURE_COLUMNS, check_names
+from privrep.evidence.recount import MiscountError, check_epsilons
 from privrep.run.csv_tables import write_rows
 from privrep.run.settings import ConfigError, MeasureSettings, read_settings
 
@@ -21,10 +22,13 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     study = read_settings(MeasureSettings, args.settings)
-    found = importlib.import_module(f"privrep.studies.{study.study}.measures").measure(read_cells(args.cells), study)
+    cells = read_cells(args.cells)
     try:
+        if cells is not None:
+            check_epsilons(cells)
+        found = importlib.import_module(f"privrep.studies.{study.study}.measures").measure(cells, study)
         check_names(found, study)
-    except ConfigError as error:
+    except (ConfigError, MiscountError) as error:
         sys.exit(f"measure_study.py: {error}")
     write_rows(args.output, [asdict(one) for one in found], MEASURE_COLUMNS)
 

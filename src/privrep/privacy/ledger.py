@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 
 from scipy.special import expit, ndtri
@@ -35,6 +36,11 @@ class GaussianRelease:
         """Gaussian-DP parameter of this release alone, for a user who takes part."""
         return self.sensitivity / self.noise_sd if self.noise_sd > 0 else math.inf
 
+    @property
+    def terms(self) -> str:
+        """What its cost follows from."""
+        return f"gaussian {self.sensitivity!r}/{self.noise_sd!r} rate {self.rate!r} users {self.start}:{self.stop}"
+
     def __str__(self) -> str:
         return (
             f"{self.name:<28} {self.sensitivity:>12.6g} {self.noise_sd:>12.6g} {self.mu:>10.4g} {self.rate:>6.3g}"
@@ -64,6 +70,11 @@ class PureRelease:
     def mu(self) -> float:
         """The least mu at which every epsilon-DP mechanism is mu-GDP: -2 Phi^-1(1 / (1 + e^eps)) (Dong, Roth and Su 2022)."""
         return float(-2 * ndtri(expit(-self.epsilon)))  # inf for inf
+
+    @property
+    def terms(self) -> str:
+        """What its cost follows from."""
+        return f"pure {self.epsilon!r} users {self.start}:{self.stop}"
 
     def __str__(self) -> str:
         kind = "limit eps" if self.limit else "epsilon"
@@ -105,6 +116,12 @@ class Ledger:
         if all(isinstance(entry, GaussianRelease) and entry.rate == 1 for entry in self.entries):
             return gdp_epsilon(self.mu, delta)
         return max(_composed(part, delta) for part in self._touching())
+
+    @property
+    def summary(self) -> str:
+        """All that the cost follows from, in one line: the terms of each release and how many were alike."""
+        alike = Counter(entry.terms for entry in self.entries)
+        return "; ".join(f"{count} x {terms}" for terms, count in alike.items())
 
     def __str__(self) -> str:
         header = f"{'release':<28} {'sensitivity':>12} {'noise sd':>12} {'mu':>10} {'rate':>6}  users"

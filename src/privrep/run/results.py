@@ -83,7 +83,7 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
                 "distF": dist_frobenius(outcome.subspace, users.truth.basis),
             }
     if ledger.entries:
-        row |= {"releases": len(ledger.entries), "mu": ledger.mu}
+        row |= {"releases": len(ledger.entries), "mu": ledger.mu, "ledger": ledger.summary}
         if cell.budget:
             row["epsilon_exact"] = ledger.epsilon(cell.budget.delta)
     check_columns(row)
