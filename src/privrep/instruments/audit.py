@@ -10,20 +10,34 @@ A mutant is the same mechanism behind a door that is wrong on purpose. Full part
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import product
+from math import inf
 from typing import ClassVar
 
 import numpy as np
 from scipy.stats import chi2, norm
+from scipy.stats import t as student
 
 from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count, load_options
 from privrep.data.problem import Problem
-from privrep.instruments.canaries import Crowd, Pair, worst_pair
-from privrep.instruments.distinguishing import attainable, play
+from privrep.instruments.canaries import Crowd, Pair, larger, worst_pair
+from privrep.instruments.distinguishing import Claim, play
+from privrep.instruments.mutants import MUTANTS, Mutant, clipped_by
 from privrep.instruments.network_rounds import NetworkRounds
-from privrep.instruments.replay import apart, log_ratio, noises, streams, taped
+from privrep.instruments.replay import (
+    INSIDE,
+    OUTSIDE,
+    GivenUsers,
+    Tape,
+    apart,
+    log_ratio,
+    loss,
+    noises,
+    streams,
+    taped,
+)
 from privrep.privacy.accounting import Cost, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 
@@ -51,25 +65,21 @@ AUDITED = {
     ),
     "general_centaur": ("general_centaur", LOCAL),
     "dp_fedavg": ("dp_fedavg", LOCAL),
+    "dp_fedavg, half take part": ("dp_fedavg", LOCAL | {"participation": 0.5}),
     "ppsgd": ("ppsgd", LOCAL | {"personal_step": 0.1}),
     "pmtl": ("pmtl", {"rounds": 3, "clip": 0.4}),
     "private_fedrep": ("private_fedrep", {"rounds": 3}),
     "single_model": ("single_model", {"method": "moments", "clip_feature": 1.0, "clip_label": 1.0}),
     "full_prior": ("full_prior", {}),
     "unit_steps": ("unit_steps", {}),
+    "exponential": ("exponential", {"count": 50, "clip_scale": "absolute"}),
+    "exponential_staged": ("exponential_staged", {"around": 20}),
 }
 """Mechanism -> algorithm and options; thresholds are those at which the canaries are clipped."""
 NETWORKS = "rounds of networks"
 """Audited, too: `privrep.instruments.network_rounds`."""
-MUTANTS = {
-    "none": {},
-    "half the noise": {"quiet": 0.5},
-    "half the sensitivity": {"charged": 0.5},
-    "noise repeated over rounds": {"repeats": True},
-    "noise of one seed": {},
-    "a release uncharged": {},
-}
-"""What is wrong with the door. Half the sensitivity: noise for adding or removing a user, or a clip at twice its bound."""
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps")
+"""Mechanisms with clips of their own, in which no clip of the library can be wrong."""
 HISTORIES = 2
 """Runs over whose noise the distance of a pair of users is averaged when the worst pair is sought."""
 ROUNDING = 1e-5
@@ -78,8 +88,10 @@ SURE = 1e-6
 """A noise check alarms below this p-value."""
 GAME_ALARM = 0.9999
 """Level of the lower limit at which the game alarms."""
-SEVERAL = ("noise repeated over rounds", "a release uncharged")
-"""Mutants of mechanisms with more than one release."""
+LARGER = (1.0, 10.0, 100.0)
+"""Factors on features and labels of the worst pair among which the adversary chooses once more where a clip is wrong."""
+MUTANT_SHARE = 10
+"""A mutant is played this many times less often: what is wrong with it is gross."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
@@ -90,39 +102,120 @@ def mechanism(name: str, problem: Problem) -> Method:
     return load_options(algorithm, options).build(problem)
 
 
+@dataclass(frozen=True)
+class Played:
+    """A run: what was released, the same answers in both worlds, and where the canary does not take part; and what was written down."""
+
+    tape: Tape
+    both: tuple[Tape, Tape]
+    without: Tape | None
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A mechanism with two worlds, as a mutant or as it is. multiplier : of the noise that is claimed."""
+
+    method: Method
+    worlds: tuple[GivenUsers, GivenUsers]
+    multiplier: float
+    seed: int
+    mutant: Mutant = MUTANTS["none"]
+
+    def _taped(self, world: int, run: int, own=None, forced: Tape | None = None) -> tuple[Tape, Ledger]:
+        drawn = streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
+        fault = self.mutant.door(self.multiplier)
+        with clipped_by(self.mutant.clip):
+            return taped(self.method, self.worlds[world], self.multiplier, drawn, forced, fault)
+
+    def run(self, world: int, run: int) -> Played:
+        """One run in a world, and its answers in both."""
+        tape, ledger = self._taped(world, run)
+        ledger = self.mutant.ledger(ledger)
+        if all(one.rate == 1 for one in tape.taken):
+            other = self._taped(1 - world, run, forced=tape)[0]
+            return Played(tape, (other, tape) if world else (tape, other), None, ledger)
+        first, second = (self._taped(each, run, INSIDE, tape)[0] for each in (0, 1))
+        return Played(tape, (first, second), self._taped(0, run, OUTSIDE, tape)[0], ledger)
+
+
+def attained(played: Played) -> float:
+    """How far the worlds are apart, over what the ledger says."""
+    return Claim(played.ledger).attained(apart(*played.both), loss(*played.both))
+
+
 @cache
 def worst(name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int) -> tuple[Pair, float]:
-    """The worst pair of users of a mechanism behind an honest door, and its distance over the ledger's mu."""
+    """The worst pair of users of a mechanism as it is, and its distance over the ledger's."""
     method, crowd = mechanism(name, problem), Crowd.drawn(problem, np.random.default_rng([seed, 0]))
 
     def score(pair: Pair) -> float:
-        first, second = map(crowd.with_user, pair)
-        found = []
-        for run in range(HISTORIES):
-            tape, ledger = taped(method, first, multiplier, streams(run, seed))
-            found.append(apart(tape, taped(method, second, multiplier, streams(run, seed), tape)[0]) / ledger.mu)
-        return float(np.mean(found))
+        stage = Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed)
+        return float(np.mean([attained(stage.run(0, run)) for run in range(HISTORIES)]))
 
     return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
 
 
-def noise_alarm(runs: list[list[np.ndarray]]) -> float:
-    """Smallest p-value, times the number of looks, of: the variance; the correlation of releases of one run; that of successive runs.
+def staged(
+    name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
+) -> Stage | None:
+    """The mechanism with its worst pair of users, as a mutant; nothing where the mutant makes no sense.
 
-    runs : what was added to each release of each run, in units of the claimed noise.
+    honest : the noise multiplier of the mechanism as it is.
     """
-    everything = np.concatenate([np.concatenate(run) for run in runs])
-    tail = chi2.cdf((everything**2).sum(), len(everything))
-    looks = [2 * min(tail, 1 - tail)]
-    in_turn = [pair for run in runs for pair in pairwise(run)]
-    run_by_run = list(pairwise(map(np.concatenate, runs)))
-    for pairs in (in_turn, run_by_run):
-        if pairs:
-            pairs = [(a[: len(b)], b[: len(a)]) for a, b in pairs]
-            left, right = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-            score = (left @ right) / np.sqrt((left @ left) * (right @ right)) * np.sqrt(len(left))
-            looks.append(2 * norm.sf(abs(score)))
-    return float(min(looks)) * len(looks)
+    method, wrong = mechanism(name, problem), MUTANTS[mutant]
+    crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+    pair, _ = worst(name, problem, honest, draws, changes, seed)
+
+    def stage(pair: Pair, wrong: Mutant, multiplier: float) -> Stage:
+        return Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, wrong)
+
+    tape = stage(pair, MUTANTS["none"], honest).run(0, 0).tape
+    if not wrong.makes_sense(tape, name not in NOT_BY_LIBRARY):
+        return None
+    multiplier = wrong.multiplier(honest, len(tape.taken))
+    if wrong.clip:
+        found = [larger(pair, *factors) for factors in product(LARGER, repeat=2)]
+        pair = max(found, key=lambda one: attained(stage(one, wrong, multiplier).run(0, 0)))
+    return stage(pair, wrong, multiplier)
+
+
+def two_sided(tail: float) -> float:
+    """p-value of a tail probability, either way."""
+    return 2 * min(tail, 1 - tail)
+
+
+def smallest(values: np.ndarray) -> float:
+    """The smallest of several p-values, times their number."""
+    return float(values.min()) * values.size
+
+
+def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
+    """p-values of correlations about 0 of so many pairs of standard normal numbers: Student's law."""
+    return 2 * student.sf(np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)), runs - 1)
+
+
+def noise_alarm(runs: list[list[np.ndarray]]) -> float:
+    """Smallest p-value, times the number of looks, at: mean and variance of all; variance of each number, on and off a diagonal alike; correlation of
+    each two numbers of a run, in one release or two; correlation of successive runs.
+
+    runs : what was added to each release of each run, in units of the claimed noise; at least two.
+    """
+    table = np.array([np.concatenate(run) for run in runs])
+    count, size = table.shape
+    looks = [
+        two_sided(float(norm.cdf(table.sum() / np.sqrt(table.size)))),
+        two_sided(float(chi2.cdf((table**2).sum(), table.size))),
+    ]
+    tails = chi2.cdf((table**2).sum(axis=0), count)
+    looks.append(smallest(2 * np.minimum(tails, 1 - tails)))
+    scaled = table / np.maximum(np.linalg.norm(table, axis=0), 1e-300)
+    if size > 1:
+        looks.append(smallest(correlation_p((scaled.T @ scaled)[np.triu_indices(size, 1)], count)))
+    left, right = table[:-1].ravel(), table[1:].ravel()
+    both = (left @ right) / max(np.linalg.norm(left) * np.linalg.norm(right), 1e-300)
+    looks.append(float(correlation_p(np.array(both), len(left))))
+    return min(looks) * len(looks)
 
 
 @dataclass(frozen=True)
@@ -138,59 +231,64 @@ class Audit:
         return self.audited.cost
 
     def run(self, task: Task) -> Outcome:
-        """All four checks. The task's own users are not read: the canaries and their crowd are made up."""
-        options, problem = self.options, task.users.problem
-        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        """All five checks. The task's own users are not read: the canaries and their crowd are made up."""
+        options, problem, budget = self.options, task.users.problem, task.budget
+        multiplier = budget.noise_multiplier(self.cost, self.theorem)
         seed = int(task.stream("init").integers(2**31))
-        pair, honest = worst(options.mechanism, problem, multiplier, options.draws, options.changes, seed)
-        crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
-        worlds = [crowd.with_user(one) for one in pair]
-        wrong, kept, distances = MUTANTS[options.mutant], [], []
-
-        def one_run(world: int, run: int, tape=None):
-            run = 0 if options.mutant == "noise of one seed" else run
-            return taped(self.audited, worlds[world], multiplier, streams(1 + run, seed), tape, **wrong)
+        search = (options.draws, options.changes, seed)
+        stage = staged(options.mechanism, options.mutant, problem, multiplier, *search)
+        if stage is None:
+            return Outcome(log={"noise_multiplier": multiplier})
+        kept, distances, reached = [], [], []
 
         def score(first: bool, run: int) -> float:
-            world = 0 if first else 1
-            tape, _ = one_run(world, run)
-            kept.append(noises(tape))
-            other, _ = one_run(1 - world, run, tape)
-            distances.append(apart(tape, other))
-            return log_ratio(tape, other) * (1 if first else -1)
+            played = stage.run(0 if first else 1, 1 + HISTORIES + run)
+            kept.append(noises(played.tape))
+            distances.append(apart(*played.both))
+            reached.append(attained(played))
+            return log_ratio(*played.both, played.without)
 
-        tape, ledger = one_run(0, 0)
-        releases = len(tape.taken)
-        if releases == 1 and options.mutant in SEVERAL:
-            return Outcome(log={"noise_multiplier": multiplier})
-        if options.mutant == "a release uncharged":
-            ledger = Ledger(ledger.entries[:-1])
-        for entry in ledger.entries:
+        example = stage.run(0, 0)
+        for entry in example.ledger.entries:
             task.ledger.record(entry)
-        game = play(score, options.runs, np.random.default_rng([seed, 2]))
-        attained, alarm = float(np.mean(distances)) / ledger.mu, noise_alarm(kept)
-        delta = task.budget.delta
+        runs = options.runs if options.mutant == "none" else max(20, options.runs // MUTANT_SHARE)
+        game = play(score, runs, np.random.default_rng([seed, 2]))
+        claim, alarm = Claim(example.ledger), noise_alarm(kept)
         caught = {
-            "replay": max(distances) > ledger.mu * (1 + ROUNDING),
-            "ledger": len(ledger.entries) != releases,
+            "replay": max(reached) > 1 + ROUNDING,
+            "ledger": len(example.ledger.entries) != len(example.tape.taken),
+            "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
             "noise": alarm < SURE,
-            "game": game.mu(GAME_ALARM) > ledger.mu,
+            "game": game.low(GAME_ALARM) > claim.right(),
         }
-        return Outcome(
-            log={
-                "noise_multiplier": multiplier,
-                "attained": attained,
-                "attained_honest": honest,
-                "noise_alarm": alarm,
-                "right": game.right,
-                "share_right": game.right / game.runs,
-                "share_attainable": attainable(ledger.mu),
-                "mu_low": game.mu(),
-                "epsilon_low": gdp_epsilon(game.mu(), delta) if game.mu() else 0.0,
-                "caught": float(any(caught.values())),
-            }
-            | {f"caught_{name}": float(found) for name, found in caught.items()}
-        )
+        log = {
+            "noise_multiplier": stage.multiplier,
+            "attained": float(np.mean(reached)),
+            "attained_honest": worst(options.mechanism, problem, multiplier, *search)[1],
+            "noise_alarm": alarm,
+            "share_right": game.share,
+            "share_attainable": claim.right(),
+            "epsilon_expected": self.expected(stage, budget.delta),
+            "caught": float(any(caught.values())),
+        }
+        if options.mutant == "none":
+            log["epsilon_low"] = claim.epsilon_at(game.low(), budget.delta)
+            log["epsilon_low_rates"] = game.by_rates(claim.mu**2 / 2 or claim.pure / 2, budget.delta)
+            if claim.gaussian:
+                log["epsilon_low_score"] = gdp_epsilon(game.by_score(np.array(distances)), budget.delta)
+                log["epsilon_low_order"] = gdp_epsilon(game.by_order(), budget.delta)
+        return Outcome(log=log | {f"caught_{name}": float(found) for name, found in caught.items()})
+
+    def expected(self, stage: Stage, delta: float) -> float:
+        """The epsilon of a mechanism or a mutant for users that attain all of it."""
+        if stage.mutant.unbounded:
+            return inf
+        all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)
+        entries = replace(stage, mutant=all_in).run(0, 0).ledger.entries
+        if stage.mutant.everyone:
+            entries = [replace(entry, rate=1.0) for entry in entries]
+        quieter = stage.mutant.quieter(stage.multiplier, len(stage.worlds[0].features[0]))
+        return Claim(Ledger(entries)).epsilon(delta, quieter)
 
 
 @dataclass(frozen=True)
@@ -199,7 +297,8 @@ class Options:
 
     Parameters
     ----------
-    mechanism : one of `AUDITED`, or `NETWORKS`. mutant : one of `MUTANTS`. runs : of the game. draws, changes : of the search for the canaries.
+    mechanism : one of `AUDITED`, or `NETWORKS`. mutant : one of `MUTANTS`. runs : of the game, a tenth of them for a mutant. draws, changes : of the
+    search for the canaries.
     """
 
     mechanism: str
@@ -210,21 +309,24 @@ class Options:
     scores = ()
     columns: ClassVar = {
         "mechanism": "what is audited, see privrep.instruments.audit",
-        "mutant": "what is wrong with its door, on purpose",
-        "runs": "runs of the distinguishing game",
+        "mutant": "what is wrong with it, on purpose, see privrep.instruments.mutants",
+        "runs": "runs of the distinguishing game; a tenth of them for a mutant",
         "draws": "pairs of users that the adversary draws",
         "changes": "changes of one sample that the adversary tries",
-        "attained": "distance of the canaries under one history over the ledger's mu, mean over the runs; above 1 is a fault",
-        "attained_honest": "the same behind an honest door in the runs for which the canaries were sought",
+        "attained": "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault",
+        "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
         "noise_alarm": "smallest p-value of the looks at the noise, times their number",
-        "right": "right guesses in the game",
-        "share_right": "their share",
-        "share_attainable": "the share of the best adversary against the ledger's mu",
-        "mu_low": "lower 95 % limit of mu from the game",
-        "epsilon_low": "epsilon at that mu",
-        "caught": "1 where a check found a fault; nothing where the mutant needs more than one release",
+        "share_right": "share of right guesses in the game",
+        "share_attainable": "the share of the best adversary against the ledger",
+        "epsilon_low": "lower 95 % limit of epsilon from the share of right guesses; of the mechanism as it is, like the next three",
+        "epsilon_low_score": "the same from the mean of the scores, with the noise taken at its word",
+        "epsilon_low_order": "the same from the order of scores of both worlds",
+        "epsilon_low_rates": "the same from two error rates",
+        "epsilon_expected": "epsilon of the mutant for users that attain all of it",
+        "caught": "1 where a check found a fault; nothing where the mutant makes no sense",
         "caught_replay": "1 where the replay found it",
         "caught_ledger": "1 where the number of entries did",
+        "caught_budget": "1 where the sum of the entries did",
         "caught_noise": "1 where the noise did",
         "caught_game": "1 where the game did",
     }

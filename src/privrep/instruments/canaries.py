@@ -108,6 +108,12 @@ def changed(pair: Pair, rng: np.random.Generator) -> Pair:
     return new[0], new[1]
 
 
+def larger(pair: Pair, features: float, labels: float) -> Pair:
+    """The same users with all features and labels longer by these factors."""
+    first, second = (Canary(features * one.features, labels * one.labels) for one in pair)
+    return first, second
+
+
 def worst_pair(
     score: Callable[[Pair], float], problem: Problem, draws: int, changes: int, rng: np.random.Generator
 ) -> tuple[Pair, float]:

@@ -1,46 +1,154 @@
 """A game that bounds privacy from below: an adversary guesses which of two users took part.
 
-A coin picks the world, the adversary sees the run and guesses by the likelihood ratio, at the threshold 0 that is fixed beforehand. Under mu-GDP a
-guess is right with probability at most Phi(mu/2), whatever the adversary does. The number of right guesses is binomial, so its exact lower limit gives
-one for mu in finite samples and without a search over thresholds.
+A coin picks the world, the adversary sees the run and guesses by the likelihood ratio, at the threshold 0 that is fixed beforehand. The best
+adversary is right with probability (1 + delta(0)) / 2, which is Phi(mu/2) for mu-GDP and 1 / (1 + e^-epsilon) for one epsilon-DP release. The number
+of right guesses is binomial, so its exact lower limit gives one for epsilon in finite samples and without a search over thresholds: the epsilon of
+the same releases with so much more noise that the best adversary would be right that often.
+
+Beside it, from the same runs, three limits that are weaker or assume more: a z-test, the order of scores of both worlds, and two error rates.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
+
+from privrep.privacy.accounting import composed_advantage, composed_epsilon, gdp_epsilon
+from privrep.privacy.ledger import GaussianRelease, Ledger
 
 LEVEL = 0.95
 
 
+def lower(hits: int, runs: int, level: float = LEVEL) -> float:
+    """Exact one-sided lower limit of a probability."""
+    return float(binomtest(hits, runs, alternative="greater").proportion_ci(level).low)
+
+
 @dataclass(frozen=True)
 class Game:
-    """right : guesses of `runs` that were right."""
+    """first : (r,) whether the first world was played. scores : (r,) log-likelihoods of the first world over the second. right : (r,) of guesses."""
 
-    right: int
-    runs: int
+    first: np.ndarray
+    scores: np.ndarray
+    right: np.ndarray
 
-    def mu(self, level: float = LEVEL) -> float:
-        """One-sided lower limit of mu; 0 where guessing does as well."""
-        found = binomtest(self.right, self.runs, alternative="greater").proportion_ci(level)
-        return max(0.0, float(2 * ndtri(found.low)))
+    @property
+    def share(self) -> float:
+        """Of right guesses."""
+        return float(self.right.mean())
 
+    def low(self, level: float = LEVEL) -> float:
+        """Lower limit of the probability of a right guess."""
+        return lower(int(self.right.sum()), len(self.right), level)
 
-def attainable(mu: float) -> float:
-    """The share of right guesses of the best adversary against mu-GDP."""
-    return float(ndtr(mu / 2))
+    def by_score(self, distances: np.ndarray) -> float:
+        """Lower limit of mu by a z-test: log-likelihood ratios of Gaussian releases, over the worlds' distance d in a run, have mean +-d/2 and sd 1.
+
+        Takes the noise at its word, which the game does not.
+        """
+        signed = np.where(self.first, 1, -1) * np.divide(
+            self.scores, distances, out=np.zeros(len(distances)), where=distances > 0
+        )
+        return max(0.0, 2 * float(signed.mean() - norm.ppf(LEVEL) / math.sqrt(len(signed))))
+
+    def by_order(self) -> float:
+        """Lower limit of mu from pairs of runs, one of each world: the first scores higher with probability at most Phi(mu / sqrt 2), the area under
+        the curve of the best test."""
+        ones, others = self.scores[self.first], self.scores[~self.first]
+        pairs = min(len(ones), len(others))
+        hits = int((ones[:pairs] > others[:pairs]).sum())
+        return max(0.0, float(math.sqrt(2) * ndtri(lower(hits, pairs)))) if pairs else 0.0
+
+    def by_rates(self, threshold: float, delta: float) -> float:
+        """Lower limit of epsilon from both error rates at a threshold fixed beforehand, each by its own exact limit: P(found) is at most
+        e^epsilon P(false alarm) + delta."""
+        ones, others = self.scores[self.first] > threshold, self.scores[~self.first] > threshold
+        if not len(ones) or not len(others):
+            return 0.0
+        level = (1 + LEVEL) / 2
+        found, quiet = lower(int(ones.sum()), len(ones), level), lower(int((~others).sum()), len(others), level)
+        return max(0.0, math.log((found - delta) / (1 - quiet))) if found > delta and quiet < 1 else 0.0
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:
     """Play so many times. score : the world, as a coin, and the number of a run -> log-likelihood of the first world over the second."""
-    worlds = rng.random(runs) < 0.5
+    first = rng.random(runs) < 0.5
     ties = rng.random(runs) < 0.5
-    right = 0
-    for run, first in enumerate(worlds):
-        found = score(bool(first), run)
-        right += bool((found > 0) == first) if found else bool(ties[run])
-    return Game(right, runs)
+    scores = np.array([score(bool(world), run) for run, world in enumerate(first)])
+    return Game(first, scores, np.where(scores == 0, ties, (scores > 0) == first))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a ledger says of the releases on one user."""
+
+    ledger: Ledger
+
+    @property
+    def _parts(self) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+        gaussian = tuple((one.mu, one.rate) for one in self.ledger.entries if isinstance(one, GaussianRelease))
+        return gaussian, tuple(one.epsilon for one in self.ledger.entries if not isinstance(one, GaussianRelease))
+
+    @property
+    def mu(self) -> float:
+        """Of its Gaussian releases, for a user who takes part in all."""
+        return math.sqrt(sum(mu**2 for mu, _ in self._parts[0]))
+
+    @property
+    def pure(self) -> float:
+        """Sum of the epsilons of its other releases."""
+        return sum(self._parts[1])
+
+    def attained(self, distance: float, loss: float) -> float:
+        """How far a pair of users was told apart, over what the ledger says; the larger of both kinds of releases."""
+        return max(found / limit for found, limit in ((distance, self.mu), (loss, self.pure)) if limit)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether it has Gaussian releases alone, in which every user takes part."""
+        gaussian, pure = self._parts
+        return not pure and all(rate == 1 for _, rate in gaussian)
+
+    def _scaled(self, quieter: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+        gaussian, pure = self._parts
+        return tuple((quieter * mu, rate) for mu, rate in gaussian), tuple(quieter * one for one in pure)
+
+    def right(self, quieter: float = 1.0) -> float:
+        """The share of right guesses of the best adversary. quieter : how many times less noise there is."""
+        gaussian, pure = self._scaled(quieter)
+        if self.gaussian:
+            return float(ndtr(quieter * self.mu / 2))
+        if not gaussian and len(pure) == 1:
+            return 1 / (1 + math.exp(-pure[0]))
+        return (1 + composed_advantage(gaussian, pure)) / 2
+
+    def epsilon(self, delta: float, quieter: float = 1.0) -> float:
+        """Epsilon at so much less noise; far beyond the claim an upper bound, without a gain from participation."""
+        gaussian, pure = self._scaled(quieter)
+        if self.gaussian or quieter > QUIETER[1]:
+            return gdp_epsilon(quieter * self.mu, delta) + sum(pure) if gaussian else sum(pure)
+        return composed_epsilon(gaussian, delta, pure) if gaussian else sum(pure)
+
+    def epsilon_at(self, share: float, delta: float) -> float:
+        """Epsilon of the same releases with as much noise as leaves the best adversary right this often; 0 for a share of at most a half."""
+        if share <= 0.5:
+            return 0.0
+        if self.gaussian:
+            return gdp_epsilon(2 * float(ndtri(share)), delta)
+        least, most = QUIETER
+        if share <= self.right(least):
+            return 0.0
+        if share >= self.right(most):
+            return math.inf
+        factor = brentq(lambda quieter: self.right(quieter) - share, least, most, xtol=1e-2, rtol=1e-2)
+        return self.epsilon(delta, factor)
+
+
+QUIETER = (0.05, 3.0)
+"""Range in which noise is scaled."""

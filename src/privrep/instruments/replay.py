@@ -6,16 +6,20 @@ the users apart, in units of its noise, and the likelihood ratio of the whole ru
 
     mu^2 = sum_t ||s_t - s'_t||^2,    log p / p' = sum_t <s_t - s'_t, o_t - (s_t + s'_t) / 2>
 
-with s, s' the statistics and o the answers, each in units of the claimed noise. Public randomness is the same in both; where users take part at
-random, who does is public here, too, which makes the adversary stronger than the accounting.
+with s, s' the statistics and o the answers, each in units of the claimed noise. A choice by the exponential mechanism adds the difference of its
+log-probabilities. Where users take part at random, everybody's coins are public but the canary's, whose release has the mixture
+
+    (1 - p) N(s without it, 1) + p N(s with it, 1).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import log_softmax, ndtri
 
 from privrep.algorithms.method import Method
 from privrep.data.problem import Block, Problem
@@ -49,12 +53,54 @@ def scaled(array: np.ndarray, sd: float, beside: float = 1.0, symmetric: bool = 
 
 @dataclass(frozen=True)
 class Taken:
-    """A Gaussian release. exact, noisy : (c,) in units of the claimed noise. answer : what the method was told."""
+    """A Gaussian release. role : stream of its noise. exact, noisy : (c,) in units of the claimed noise. answer : what the method was told.
+    rate : of participation. parts : statistics that were released together."""
 
     name: str
+    role: str
     exact: np.ndarray
     noisy: np.ndarray
     answer: object
+    rate: float = 1.0
+    parts: int = 1
+
+    @property
+    def noise(self) -> np.ndarray:
+        """What was added, standard normal."""
+        return self.noisy - self.exact
+
+    def log_density(self, without: Taken | None) -> float:
+        """Of the answer, up to a constant. without : the release where the canary did not take part."""
+        inside = -0.5 * float(self.noise @ self.noise)
+        if without is None or self.rate == 1:
+            return inside
+        outside = -0.5 * float(without.noise @ without.noise)
+        return float(np.logaddexp(math.log(self.rate) + inside, math.log1p(-self.rate) + outside))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A choice by the exponential mechanism. logs : (c,) log-probabilities as claimed. answer : the number chosen. position : in (0, 1), uniform."""
+
+    name: str
+    role: str
+    logs: np.ndarray
+    answer: tuple[int]
+    position: float
+    rate = 1.0
+    parts = 1
+
+    @property
+    def noise(self) -> np.ndarray:
+        """Standard normal: where the choice falls among all, the likeliest first."""
+        order = np.argsort(-self.logs, kind="stable")
+        chances = np.exp(self.logs[order])
+        place = int(np.flatnonzero(order == self.answer[0])[0])
+        return ndtri(np.clip([chances[:place].sum() + self.position * chances[place]], 1e-12, 1 - 1e-12))
+
+    def log_density(self, without: Chosen | None) -> float:
+        """Logarithm of the probability of the answer."""
+        return float(self.logs[self.answer[0]])
 
 
 @dataclass
@@ -62,7 +108,7 @@ class Tape:
     """Releases in their order. forced : a tape whose answers are given again."""
 
     forced: Tape | None = None
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[Taken | Chosen] = field(default_factory=list)
 
     def answer(self, release: Callable[[], object]) -> object:
         """The answer to the next release: that of the forced tape, or a new one."""
@@ -70,52 +116,74 @@ class Tape:
 
 
 @dataclass(frozen=True)
-class TapedRelease(Release):
-    """A door whose releases are kept on tape.
+class Fault:
+    """What is wrong with a door, on purpose.
 
-    The other attributes make a door that is wrong on purpose, for audits of the audit. quiet : actual noise over what is charged.
-    charged : sensitivity that is charged, and that noise is drawn for, over the true one. repeats : every release has the noise of the first.
+    Attributes
+    ----------
+    quiet : actual noise over what is charged. charged : sensitivity that is charged, and that noise is drawn for, over the true one.
+    joint : squared sensitivity that is charged for two statistics together, in place of the true one. repeats : every release has the noise of the first.
+    mean_clip : sums are clipped as a whole, to what all users together may add.
     """
 
-    tape: Tape = field(default_factory=Tape)
     quiet: float = 1.0
     charged: float = 1.0
+    joint: float | None = None
     repeats: bool = False
+    mean_clip: bool = False
+
+
+SOUND = Fault()
+
+
+@dataclass(frozen=True)
+class TapedRelease(Release):
+    """A door whose releases are kept on tape. fault : what is wrong with it, nothing by default."""
+
+    tape: Tape = field(default_factory=Tape)
+    fault: Fault = SOUND
 
     @property
     def noise(self) -> np.random.Generator:
         """The generator of the noise; a fresh one for each release where noise repeats."""
-        return np.random.default_rng(self.streams["noise"].bit_generator.seed_seq) if self.repeats else super().noise
+        if self.fault.repeats:
+            return np.random.default_rng(self.streams[self.role].bit_generator.seed_seq)
+        return super().noise
 
-    def _kept(self, name: str, arrays: tuple, laws: tuple, release: Callable[[], tuple]) -> tuple:
+    def _kept(self, name: str, arrays: tuple, laws: tuple, release: Callable[[], tuple], rate: float = 1.0) -> tuple:
         """laws : keywords of `scaled` for each array."""
         answer = self.tape.answer(lambda: self._noisier(arrays, release()))
         exact, noisy = (
             np.concatenate([scaled(one, **law) for one, law in zip(found, laws, strict=True)])
             for found in (arrays, answer)
         )
-        self.tape.taken.append(Taken(name, exact, noisy, answer))
+        self.tape.taken.append(Taken(name, self.role, exact, noisy, answer, rate, len(arrays)))
         return answer
 
     def _noisier(self, arrays: tuple, released: tuple) -> tuple:
-        return tuple(exact + self.quiet * (noisy - exact) for exact, noisy in zip(arrays, released, strict=True))
+        return tuple(exact + self.fault.quiet * (noisy - exact) for exact, noisy in zip(arrays, released, strict=True))
+
+    def _sum(self, total: np.ndarray, bound: float) -> np.ndarray:
+        """The sum as it is released: where the mean is clipped in place of the users, not longer than all of them may make it."""
+        most = bound * len(self.users)
+        return total * min(1.0, most / max(float(np.linalg.norm(total)), most)) if self.fault.mean_clip else total
 
     def vector(self, name: str, total: np.ndarray, *, bound: float, rate: float = 1.0) -> np.ndarray:
-        bound *= self.charged
+        total, bound = self._sum(total, bound), bound * self.fault.charged
         law = {"sd": 2 * bound * self.noise_multiplier}
         (answer,) = self._kept(
-            name, (total,), (law,), lambda: (Release.vector(self, name, total, bound=bound, rate=rate),)
+            name, (total,), (law,), lambda: (Release.vector(self, name, total, bound=bound, rate=rate),), rate
         )
         return answer
 
     def symmetric(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
-        bound *= self.charged
+        total, bound = self._sum(total, bound), bound * self.fault.charged
         law = {"sd": 2 * bound * self.noise_multiplier, "symmetric": True}
         (answer,) = self._kept(name, (total,), (law,), lambda: (Release.symmetric(self, name, total, bound=bound),))
         return answer
 
     def isotropic(self, name: str, total: np.ndarray, *, sensitivity: float) -> np.ndarray:
-        sensitivity *= self.charged
+        total, sensitivity = self._sum(total, sensitivity), sensitivity * self.fault.charged
         law = {"sd": sensitivity * self.noise_multiplier, "symmetric": True, "beside": 0.5**0.5}
         (answer,) = self._kept(
             name, (total,), (law,), lambda: (Release.isotropic(self, name, total, sensitivity=sensitivity),)
@@ -132,48 +200,108 @@ class TapedRelease(Release):
         joint: float,
         averaged: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        bounds = tuple(self.charged * bound for bound in bounds)
+        second, first = (self._sum(part, bound) for part, bound in zip((second, first), bounds, strict=True))
+        bounds = tuple(self.fault.charged * bound for bound in bounds)
         sds = [2 * bound * self.noise_multiplier for bound in bounds]
         laws = {"sd": sds[0], "symmetric": True, "beside": 0.5**0.5 if averaged else 1.0}, {"sd": sds[1]}
 
         def release() -> tuple:
-            return Release.moments(self, name, second, first, bounds=bounds, joint=joint, averaged=averaged)
+            charged = self.fault.joint or joint
+            return Release.moments(self, name, second, first, bounds=bounds, joint=charged, averaged=averaged)
 
         return self._kept(name, (second, first), laws, release)
 
+    def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
+        width *= self.fault.charged
 
-NOISE = ("noise", "init_noise")
-"""Streams that are secret; all others are public."""
+        def release() -> tuple[int]:
+            Release.temperature(self, name, width=width)
+            actual = replace(self, noise_multiplier=self.noise_multiplier * self.fault.quiet, ledger=Ledger())
+            return (Release.choice(actual, name, scores, width=width),)
+
+        answer = self.tape.answer(release)
+        logs = log_softmax(-scores / (2 * width * self.noise_multiplier))
+        self.tape.taken.append(Chosen(name, self.role, logs, answer, float(self.streams["position"].random())))
+        return answer[0]
 
 
-def streams(run: int, seed: int) -> Streams:
-    """Named streams: noise of a run, and public ones of the seed alone."""
-    return Streams(lambda role: np.random.default_rng([seed, 1 + run if role in NOISE else 0, *role.encode()]))
+SECRET = ("noise", "init_noise", "position")
+"""Streams of a run; all others are public."""
+
+
+@dataclass(frozen=True)
+class Attendance:
+    """Coins of who takes part: public ones, but the first user's own. Below the rate they take part.
+
+    own : the first user's next coin. everyone : all take part, whatever the coins.
+    """
+
+    public: np.random.Generator
+    own: Callable[[], float]
+    everyone: bool = False
+
+    def random(self, users: int) -> np.ndarray:
+        """Coins in [0, 1] of all users."""
+        coins = np.zeros(users) if self.everyone else self.public.random(users)
+        coins[0] = self.own()
+        return coins
+
+
+INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
+"""Coins of a user who always takes part, and of one who never does."""
+
+
+def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
+    """Named streams: noise of a run, and public ones of the seed alone. own : coins of the first user; drawn in secret by default."""
+
+    def start(role: str):
+        drawn = np.random.default_rng([seed, 1 + run if role in SECRET else 0, *role.encode()])
+        if role != "participants":
+            return drawn
+        secret = np.random.default_rng([seed, 1 + run, *b"coins"])
+        return Attendance(drawn, own or (INSIDE if everyone else secret.random), everyone)
+
+    return Streams(start)
 
 
 def taped(
-    method: Method, users: GivenUsers, multiplier: float, streams: Streams, forced: Tape | None = None, **wrong: object
+    method: Method,
+    users: GivenUsers,
+    multiplier: float,
+    streams: Streams,
+    forced: Tape | None = None,
+    fault: Fault = SOUND,
 ) -> tuple[Tape, Ledger]:
-    """What a whole fit releases, and its ledger. forced : a tape whose answers are given again. wrong : of `TapedRelease`."""
+    """What a whole fit releases, and its ledger. forced : a tape whose answers are given again."""
     tape, ledger = Tape(forced), Ledger()
-    door = TapedRelease(multiplier, ledger, range(users.problem.users), streams, tape=tape, **wrong)
+    door = TapedRelease(multiplier, ledger, range(users.problem.users), streams, tape=tape, fault=fault)
     for _ in method.fit(users, door):
         pass
     return tape, ledger
 
 
 def apart(one: Tape, other: Tape) -> float:
-    """mu of two worlds under one history: the square root of all squared distances, each in units of its noise."""
+    """mu of two worlds under one history, from Gaussian releases: the square root of all squared distances, each in units of its noise."""
     pairs = zip(one.taken, other.taken, strict=True)
-    return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs)))
+    return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, Taken))))
 
 
-def log_ratio(one: Tape, other: Tape) -> float:
-    """Logarithm of the likelihood of the answers in the first world over that in the second."""
+def loss(one: Tape, other: Tape) -> float:
+    """The largest privacy loss of two worlds under one history, from choices."""
     pairs = zip(one.taken, other.taken, strict=True)
-    return float(sum((a.exact - b.exact) @ (a.noisy - (a.exact + b.exact) / 2) for a, b in pairs))
+    return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, Chosen)))
+
+
+def log_ratio(one: Tape, other: Tape, without: Tape | None = None) -> float:
+    """Logarithm of the likelihood of the answers in the first world over that in the second.
+
+    without : the same answers where the first user, who takes part at random, never does.
+    """
+    outside = without.taken if without else [None] * len(one.taken)
+    pairs = zip(one.taken, other.taken, outside, strict=True)
+    return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))
 
 
 def noises(tape: Tape) -> list[np.ndarray]:
     """What was added to each release, in units of the claimed noise: standard normal numbers."""
-    return [one.noisy - one.exact for one in tape.taken]
+    return [one.noise for one in tape.taken]

@@ -70,6 +70,29 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     return (math.sqrt(log_term + epsilon) - math.sqrt(log_term)) ** 2
 
 
+def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]):
+    """The accountant of releases that touch one user, as in `composed_epsilon`."""
+    # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should pay.
+    from dp_accounting import (
+        GaussianDpEvent,
+        NeighboringRelation,
+        PoissonSampledDpEvent,
+        RandomizedResponseDpEvent,
+    )
+    from dp_accounting.pld import PLDAccountant
+
+    # Under REPLACE_ONE this accountant takes noise over half the replace-one sensitivity, and doubles it itself.
+    accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)
+    for (mu, rate), count in Counter(gaussian).items():
+        event = GaussianDpEvent(2 / mu)
+        accountant.compose(event if rate == 1 else PoissonSampledDpEvent(rate, event), count)
+    for epsilon in pure:
+        # With probability p one of two answers is given at random, so the odds of the truth are (2 - p) / p. One at a time: the
+        # accountant (0.6.0) leaves out the count of this event.
+        accountant.compose(RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2))
+    return accountant
+
+
 @cache
 def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pure: tuple[float, ...] = ()) -> float:
     """Epsilon of releases that touch one user, by composing privacy loss distributions.
@@ -82,28 +105,16 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
 
     The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3. It takes about a second.
     """
-    # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should pay.
-    from dp_accounting import (
-        GaussianDpEvent,
-        NeighboringRelation,
-        PoissonSampledDpEvent,
-        RandomizedResponseDpEvent,
-    )
-    from dp_accounting.pld import PLDAccountant
-
     check_delta(delta)
     if any(math.isinf(mu) for mu, _ in gaussian) or any(map(math.isinf, pure)):
         return math.inf
-    # Under REPLACE_ONE this accountant takes noise over half the replace-one sensitivity, and doubles it itself.
-    accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)
-    for (mu, rate), count in Counter(gaussian).items():
-        event = GaussianDpEvent(2 / mu)
-        accountant.compose(event if rate == 1 else PoissonSampledDpEvent(rate, event), count)
-    for epsilon in pure:
-        # With probability p one of two answers is given at random, so the odds of the truth are (2 - p) / p. One at a time: the
-        # accountant (0.6.0) leaves out the count of this event.
-        accountant.compose(RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2))
-    return float(accountant.get_epsilon(delta))
+    return float(_composed(gaussian, pure).get_epsilon(delta))
+
+
+@cache
+def composed_advantage(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...] = ()) -> float:
+    """The best adversary's advantage, the share of right guesses less that of wrong ones, for releases as in `composed_epsilon`: delta at epsilon 0."""
+    return float(_composed(gaussian, pure).get_delta(0.0))
 
 
 def check_epsilon(epsilon: float) -> None:

@@ -3,41 +3,53 @@
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
 from privrep.studies.audits.measures import honest, wrong
 
+GAME, OTHER, MISSED = 2, 1, 0
+"""How a mutant was found."""
+
 
 def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row for each mechanism: what was attained, and for each fault whether it was found."""
+    """A row for each mechanism: what was attained, and for each mutant how it was found."""
     rows = honest(cells)[["mechanism", "attained", "epsilon_low", "epsilon"]].reset_index(drop=True)
     rows["place"] = rows.index
-    found = wrong(cells).pivot_table(index="mechanism", columns="mutant", values="caught", sort=False)
+    bad = wrong(cells)
+    bad = bad.assign(found=bad["caught"].astype(int) + bad["caught_game"].astype(int))
+    found = bad.pivot_table(index="mechanism", columns="mutant", values="found", sort=False)
     return rows.merge(found, left_on="mechanism", right_index=True, how="left", sort=False).reset_index(drop=True)
+
+
+def mark(axis: Axes, place: int, row: int, found: float) -> None:
+    """One mutant of one mechanism."""
+    if found != found:
+        return
+    colour = COLOURS[3] if found == MISSED else COLOURS[2]
+    shape = "X" if found == MISSED else "o"
+    axis.plot(place, row, shape, color=colour, markerfacecolor=colour if found != OTHER else "none", markersize=5.5)
 
 
 def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     numbers = audit_table(cells)
     mechanisms, faults = list(numbers["mechanism"]), list(numbers.columns[5:])
-    figure, axes = new_figure(10.2, 0.27 * len(mechanisms) + 1.6, ncols=3, width_ratios=(3, 3, 2.4))
+    figure, axes = new_figure(10.6, 0.27 * len(mechanisms) + 2.3, ncols=3, width_ratios=(2.2, 2.2, 4))
     for axis, column, limit in ((axes[0], "attained", 1.0), (axes[1], "epsilon_low", numbers["epsilon"].iloc[0])):
         axis.plot(numbers[column], numbers["place"], "o", color=COLOURS[0], markersize=5)
         axis.axvline(limit, color="0.45", linewidth=0.9, linestyle=":")
-        axis.set_xlim(0, 1.08 * limit)
+        axis.set_xlim(0, 1.1 * limit)
     for place, fault in enumerate(faults):
-        for row, caught in enumerate(numbers[fault]):
-            if caught == caught:
-                mark, colour = ("o", COLOURS[2]) if caught else ("X", COLOURS[3])
-                axes[2].plot(place, row, mark, color=colour, markersize=6)
-    axes[2].set_xticks(range(len(faults)), faults, rotation=35, ha="right")
+        for row, found in enumerate(numbers[fault]):
+            mark(axes[2], place, row, found)
+    axes[2].set_xticks(range(len(faults)), faults, rotation=40, ha="right", fontsize="small")
     axes[2].set_xlim(-0.6, len(faults) - 0.4)
     for axis in axes:
         axis.set_yticks(range(len(mechanisms)), mechanisms if axis is axes[0] else [""] * len(mechanisms))
         axis.set_ylim(len(mechanisms) - 0.5, -0.5)
-    axes[0].set(xlabel="distance over the ledger's μ")
+    axes[0].set(xlabel="distance over the ledger's")
     axes[1].set(xlabel="lower limit of ε")
-    axes[2].set(title="Round: found, cross: not")
     return {"beyond/audits": (figure, numbers)}

@@ -2,37 +2,86 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
-from privrep.evidence.measured import Measured, bare, exact
+from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.run.settings import MeasureSettings
 
-CHECKS = ("replay", "ledger", "noise", "game")
+CHECKS = ("replay", "ledger", "budget", "noise", "game")
+AUDITS = ("moments", "rounds", "others")
+SEARCHES = ("quarters", "pairs", "samples")
+ALARMS = 0.05
 
 
 def honest(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mechanisms behind the door of the library."""
-    return cells[cells["mutant"] == "none"]
+    """Mechanisms as they are, in their order."""
+    return cells[cells["series"].isin(AUDITS) & (cells["mutant"] == "none")]
 
 
 def wrong(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mechanisms behind doors that are wrong on purpose, where the fault applies."""
-    return cells[(cells["mutant"] != "none") & cells["caught"].notna()]
+    """Mechanisms that are wrong on purpose, where the fault makes sense."""
+    return cells[cells["mutant"].notna() & (cells["mutant"] != "none") & cells["caught"].notna()]
+
+
+def searches(cells: pd.DataFrame) -> pd.DataFrame:
+    """Searches for the users that move one release most."""
+    return cells[cells["series"].isin(SEARCHES)]
+
+
+def single(good: pd.DataFrame) -> pd.DataFrame:
+    """Mechanisms with one release, by the Gaussian mechanism."""
+    return good[(good["releases"] == 1) & good["ledger"].str.contains("gaussian")]
+
+
+def counts(bad: pd.DataFrame) -> list[Measured]:
+    """How many mutants were found, and by what."""
+    by_check = bad[[f"caught_{name}" for name in CHECKS]]
+    return [
+        exact("mutants not found", (bad["caught"] == 0).sum()),
+        exact("mutants found in all", bad["caught"].sum()),
+        *(exact(f"mutants found by the {name}", by_check[f"caught_{name}"].sum()) for name in CHECKS),
+        exact("mutants found by one check alone", (by_check.sum(axis=1) == 1).sum()),
+    ]
+
+
+def games(cells: pd.DataFrame) -> list[Measured]:
+    """False alarms of the game, on scores whose truth is known."""
+    blind, calibrated = cells[cells["kind"] == "blind"], cells[cells["kind"] == "calibrated"]
+    both = pd.concat([blind, calibrated])
+    repeats, alarms = both["repeats"].sum(), both["false_alarms"].sum()
+    excess = (alarms - ALARMS * repeats) / math.sqrt(repeats * ALARMS * (1 - ALARMS))
+    return [
+        share("false alarms of blind games", blind["false_alarms"].sum(), blind["repeats"].sum()),
+        share("false alarms of calibrated games", calibrated["false_alarms"].sum(), calibrated["repeats"].sum()),
+        exact("false alarms beyond one in twenty", excess),
+        share("calibrated games near the truth", calibrated["near"].sum(), calibrated["repeats"].sum()),
+    ]
 
 
 def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
     """All quantities."""
-    good, bad = honest(cells), wrong(cells)
+    good, once = honest(cells), searches(cells)["attained"]
     found = [
-        exact("honest doors with a fault", good["caught"].sum()),
-        exact("wrong doors not found", (bad["caught"] == 0).sum()),
-        exact("wrong doors found in all", bad["caught"].sum()),
-        exact("wrong doors found by the game alone", bad["caught_game"].sum()),
+        exact("mechanisms with a fault", good["caught"].sum()),
+        exact("limits of epsilon above the claim", (good["epsilon_low"] > good["epsilon"]).sum()),
         bare("least attained", good["attained"].min(), 1),
+        exact("largest sensitivity found", once.max()),
+        bare("least sensitivity found", once.min(), 1),
+        exact(
+            "least share of epsilon, one Gaussian release",
+            (single(good)["epsilon_low"] / single(good)["epsilon"]).min(),
+        ),
+        *counts(wrong(cells)),
+        *games(cells),
     ]
     for _, row in good.iterrows():
         found += [
             bare(f"attained, {row['mechanism']}", row["attained"], 1),
             bare(f"lower limit of epsilon, {row['mechanism']}", row["epsilon_low"], 1),
         ]
+    for series, what in (("strict", "at 1"), ("subspace", "from the last subspace"), ("one-run", "from one run")):
+        for _, row in cells[cells["series"] == series].iterrows():
+            found.append(bare(f"lower limit of epsilon {what}, {row['mechanism']}", row["epsilon_low"], 1))
     return found

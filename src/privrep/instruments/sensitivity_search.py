@@ -1,0 +1,103 @@
+"""Two users who move one release as far as its sensitivity says: search from structured extremes on, for few samples each.
+
+The stated sensitivity is what the ledger writes; a distance beyond 1 of it is a fault. The releases are run as whole mechanisms of one release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count, load_options
+from privrep.data.problem import Problem
+from privrep.instruments.audit import CLIPS, Stage, attained
+from privrep.instruments.canaries import Crowd, Pair, worst_pair
+from privrep.privacy.accounting import Cost
+
+ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
+RELEASES = {
+    "pair of Algorithm 2": ("altmin", CLIPS | {"init": "random", "split": "all-samples-reused"}),
+    "pair of Algorithm 2, users clipped": (
+        "altmin",
+        CLIPS | {"init": "random", "split": "all-samples-reused", "clip_unit": "user"},
+    ),
+    "moments of one model": ("single_model", {"method": "moments", "clip_feature": 1.0, "clip_label": 1.0}),
+    "matrix of Algorithm 3": ("spectral_init", {"init_label_clip": 1.0, "clip_scale": "absolute"}),
+    "full prior": ("full_prior", {}),
+    "gradient of CENTAUR": (
+        "centaur",
+        {"rounds": 1, "clip": 0.4, "batch_samples": 1, "clip_scale": "absolute", "init": "random"},
+    ),
+    "displacement of CENTAUR": ("general_centaur", ONCE),
+    "displacement of DP-FedAvg": ("dp_fedavg", ONCE),
+    "displacement of PPSGD": ("ppsgd", ONCE | {"personal_step": 0.1}),
+    "displacement of PMTL": ("pmtl", {"rounds": 1, "clip": 0.4}),
+}
+"""Release -> a mechanism that makes it once."""
+
+
+def mechanism(name: str, problem: Problem) -> Method:
+    """The method whose one release is searched."""
+    algorithm, options = RELEASES[name]
+    return load_options(algorithm, options).build(problem)
+
+
+@dataclass(frozen=True)
+class SensitivitySearch:
+    """The search."""
+
+    options: Options
+    searched: Method
+    theorem = None
+
+    @property
+    def cost(self) -> Cost:
+        return self.searched.cost
+
+    def run(self, task: Task) -> Outcome:
+        """The task's own users are not read."""
+        options, problem = self.options, task.users.problem
+        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        seed = int(task.stream("init").integers(2**31))
+        crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+
+        def score(pair: Pair) -> float:
+            stage = Stage(self.searched, tuple(map(crowd.with_user, pair)), multiplier, seed)
+            return attained(stage.run(0, 0))
+
+        pair, found = worst_pair(score, problem, options.draws, options.changes, np.random.default_rng([seed, 1]))
+        stage = Stage(self.searched, tuple(map(crowd.with_user, pair)), multiplier, seed)
+        task.ledger.entries.extend(stage.run(0, 0).ledger.entries)
+        return Outcome(log={"noise_multiplier": multiplier, "attained": found})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a search.
+
+    Parameters
+    ----------
+    release : one of `RELEASES`. draws, changes : pairs that are drawn, and changes of one sample that are tried on the best.
+    """
+
+    release: str
+    draws: int = 400
+    changes: int = 800
+    scores = ()
+    columns: ClassVar = {
+        "release": "what is searched, see privrep.instruments.sensitivity_search",
+        "draws": "pairs of users that the adversary draws",
+        "changes": "changes of one sample that the adversary tries",
+        "attained": "largest distance found over the stated sensitivity; above 1 is a fault",
+    }
+
+    def __post_init__(self):
+        check_choice("release", self.release, tuple(RELEASES))
+        for name in ("draws", "changes"):
+            check_count(name, getattr(self, name))
+
+    def build(self, problem: Problem) -> SensitivitySearch:
+        """The search for a problem."""
+        return SensitivitySearch(self, mechanism(self.release, problem))
