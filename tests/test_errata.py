@@ -172,6 +172,10 @@ AS_PRINTED = {
     "E62": (centaur, "covariance_deviations", lambda n, q, rng: np.array([(np.log(n) / q) ** 0.5])),
     # A variable of norm 1: its square exponential is 2 at s = 1.
     "E63": (centaur, "gaussian_square_exponential", lambda s: 2 ** (1 / s**2)),
+    # Heads of any length.
+    "E38": (statements, "predicts", lambda basis, numbers: True),
+    # The constant is one.
+    "E58": (power_method, "gradient_clip", lambda size: 1.0),
     # The risk does not exceed its expectation.
     "E60": (risk, "fit_heads", lambda *args: 0.5 * FIT(*args) / np.abs(FIT(*args)).max()),
 }

@@ -100,6 +100,7 @@ say(chapters.fold("All entries, with what they changed", deviations.deviations_t
 
 # %%
 say(chapters.fold("All errata", papers.errata_table(run.errata)))
+say(chapters.fold("Looked at and set aside", papers.candidates_table(run.errata)))
 
 # %% [markdown]
 # ## Provenance

@@ -1,11 +1,11 @@
-"""Run the demonstration of every erratum and write reports/errata.csv."""
+"""Run the demonstration of every erratum and write reports/errata.csv, with what was set aside."""
 
 import argparse
 from pathlib import Path
 
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import ERRATA_COLUMNS
-from privrep.evidence.catalogue import read_errata
+from privrep.evidence.catalogue import SET_ASIDE, read_candidates, read_errata
 from privrep.run.csv_tables import write_rows
 
 
@@ -18,6 +18,9 @@ def main() -> None:
     for text in read_errata(args.texts):
         finding = DEMONSTRATIONS[text["id"]]()
         rows.append(text | {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"})
+    for text in read_candidates(args.texts):
+        known = {name: text[name] for name in ("id", "paper", "place")}
+        rows.append(known | {"printed": text["suspected"], "correct": text["why"], "confirmed": SET_ASIDE})
     write_rows(args.output, rows, ERRATA_COLUMNS)
 
 

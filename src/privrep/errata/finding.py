@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ERRATA_COLUMNS = ("id", "paper", "place", "severity", "printed", "correct", "demonstration", "measured", "confirmed")
+ERRATA_COLUMNS = (
+    "id",
+    "paper",
+    "place",
+    "severity",
+    "changes",
+    "printed",
+    "correct",
+    "demonstration",
+    "measured",
+    "confirmed",
+)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,15 @@ from privrep.data.rng import stream
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import slope
-from privrep.laws.prescribed_powers import Size, assumed_samples, fresh_samples, moment_clip, moment_norm, power
+from privrep.laws.prescribed_powers import (
+    Size,
+    assumed_samples,
+    fresh_samples,
+    gradient_clip,
+    moment_clip,
+    moment_norm,
+    power,
+)
 
 
 def clipped(features: tuple[float, float], basis: np.ndarray, bound: float) -> np.ndarray:
@@ -117,4 +125,26 @@ def e52() -> Finding:
     return Finding(
         f"exponent of k where d/n decides: {needed:.2f} for fresh samples, {assumed:.2f} assumed; where it does not: {spell(both)}",
         decides(needed, printed=assumed, correct=6, within=0.01),
+    )
+
+
+def mean_gain(users: Users, summed: int, divided_by: int) -> float:
+    """Mean over users of tr(U*^T M_i U*) / k with so many samples summed, divided by a number, over 2 lam_k + tr."""
+    truth, rank = users.truth.basis, users.problem.rank
+    found = parts(
+        users,
+        lambda block: (
+            np.einsum("qb,qbk->b", block.labels[:summed].astype(float) ** 2, (block.features[:summed] @ truth) ** 2),
+        ),
+    )[0]
+    return float(np.concatenate(found).mean()) / (divided_by * rank * (2 + rank))
+
+
+def e58() -> Finding:
+    users = Users(Problem(users=20_000, samples=16, dim=10, rank=2, head_law="sphere"))
+    right, printed = mean_gain(users, 4, 4), mean_gain(users, 4, 16)
+    growth = gradient_clip(Size(d=80)) / gradient_clip(Size(d=20))
+    return Finding(
+        f"{right:.3f} by the mean over what is summed, {printed:.3f} as printed; zeta_g grows {growth:.3g} times",
+        decides(right, printed=printed, correct=1, within=0.05) and decides(growth, printed=1, correct=2, within=0.01),
     )

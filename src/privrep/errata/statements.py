@@ -114,3 +114,20 @@ def e37() -> Finding:
 def e36() -> Finding:
     m, k = 10, 2
     return Finding(f"m mod 4 = {m % 4}; m/4 = {m / 4:g} against k + 2 = {k + 2}", m % 4 != 0 and m / 4 < k + 2)
+
+
+def predicts(basis: np.ndarray, numbers: int) -> bool:
+    """Whether U v is defined for a head of so many numbers."""
+    try:
+        basis @ np.ones(numbers)
+    except ValueError:
+        return False
+    return True
+
+
+def e38() -> Finding:
+    d, k = 6, 2
+    basis = orthonormalise(stream(0, "erratum", {"erratum": 38}).standard_normal((d, k)))
+    defined = {numbers: predicts(basis, numbers) for numbers in (k, d)}
+    words = [f"{numbers} numbers: {'defined' if yes else 'not defined'}" for numbers, yes in defined.items()]
+    return Finding("; ".join(words), defined[k] and not defined[d])

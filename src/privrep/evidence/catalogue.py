@@ -11,6 +11,8 @@ from privrep.run.config import read_yaml
 from privrep.run.settings import Model, SomeNames, checked
 
 Text = Annotated[str, Field(min_length=4)]
+SET_ASIDE = "set aside"
+"""In errata.csv in place of yes and no, for a candidate without a demonstration."""
 
 
 class Erratum(Model):
@@ -20,15 +22,27 @@ class Erratum(Model):
     paper: str
     place: str
     severity: Literal["P", "R", "G", "C", "T", "L"]
+    changes: Literal["nothing", "a constant", "a rate", "the guarantee"]
     printed: str
     correct: str
     demonstration: str
+
+
+class Candidate(Model):
+    """What was suspected to be an error in print, and is none or cannot be decided."""
+
+    id: Annotated[str, Field(pattern=r"^[EC][0-9]+$")]
+    paper: str
+    place: str
+    suspected: Text
+    why: Text
 
 
 class ErrataFile(Model):
     """config/errata.yaml."""
 
     errata: Annotated[tuple[Erratum, ...], Field(strict=False, min_length=1)]
+    candidates: Annotated[tuple[Candidate, ...], Field(strict=False)] = ()
 
 
 class Deviation(Model):
@@ -64,6 +78,11 @@ class DeviationsFile(Model):
 def read_errata(path: Path) -> list[dict]:
     """The errata, as they are written in config/errata.yaml."""
     return _read_checked(ErrataFile, path)["errata"]
+
+
+def read_candidates(path: Path) -> list[dict]:
+    """What was set aside, as it is written in config/errata.yaml."""
+    return _read_checked(ErrataFile, path)["candidates"]
 
 
 def read_deviations(path: Path) -> list[dict]:

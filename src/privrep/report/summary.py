@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
+from privrep.evidence.catalogue import SET_ASIDE
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
 from privrep.report.badges import MOODS, badge, by_mood, claim_anchor
 from privrep.report.html_pieces import table
@@ -121,7 +122,7 @@ def facts(run: Run) -> dict[str, object]:
         "left_out": left_out(run.claims),
         "agreement": agreement(run.claims),
         "waiting": int((run.claims["verdict"] == Verdict.NOT_TESTED).sum()),
-        "errata": len(run.errata),
+        "errata": int((run.errata["confirmed"] != SET_ASIDE).sum()),
         "confirmed": int((run.errata["confirmed"] == "yes").sum()),
         "revisions": sum(entry["kind"].startswith("revised") for entry in run.deviations),
         "deviations": len(run.deviations),
