@@ -78,9 +78,9 @@ AUDITED = {
 """Mechanism -> algorithm and options; thresholds are those at which the canaries are clipped."""
 NETWORKS = "rounds of networks"
 """Audited, too: `privrep.instruments.network_rounds`."""
-NOT_BY_LIBRARY = (NETWORKS, "unit_steps")
-"""Mechanisms with clips of their own, in which no clip of the library can be wrong."""
-HISTORIES = 2
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
+"""Mechanisms that do not rest on the clips of the library: the first three have their own, the shares of the last are cut once more."""
+HISTORIES = 4
 """Runs over whose noise the distance of a pair of users is averaged when the worst pair is sought."""
 ROUNDING = 1e-5
 """Of float32 data."""
@@ -145,12 +145,14 @@ def attained(played: Played) -> float:
 
 
 @cache
-def worst(name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int) -> tuple[Pair, float]:
-    """The worst pair of users of a mechanism as it is, and its distance over the ledger's."""
+def worst(
+    name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
+) -> tuple[Pair, float]:
+    """The worst pair of users of a mechanism, and its distance over the ledger's."""
     method, crowd = mechanism(name, problem), Crowd.drawn(problem, np.random.default_rng([seed, 0]))
 
     def score(pair: Pair) -> float:
-        stage = Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed)
+        stage = Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, MUTANTS[mutant])
         return float(np.mean([attained(stage.run(0, run)) for run in range(HISTORIES)]))
 
     return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
@@ -171,9 +173,11 @@ def staged(
         return Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, wrong)
 
     tape = stage(pair, MUTANTS["none"], honest).run(0, 0).tape
-    if not wrong.makes_sense(tape, name not in NOT_BY_LIBRARY):
+    if not wrong.makes_sense(tape, honest, name not in NOT_BY_LIBRARY):
         return None
     multiplier = wrong.multiplier(honest, len(tape.taken))
+    if wrong.searched:
+        pair, _ = worst(name, problem, multiplier, draws, changes, seed, mutant)
     if wrong.clip:
         found = [larger(pair, *factors) for factors in product(LARGER, repeat=2)]
         pair = max(found, key=lambda one: attained(stage(one, wrong, multiplier).run(0, 0)))

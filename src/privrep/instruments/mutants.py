@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -72,7 +73,7 @@ def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
 
 
 HONEST = (clip_factor, clip_scalar)
-Needs = Literal["", "several", "composed", "start", "moments", "participation", "clip"]
+Needs = Literal["", "several", "one stream", "not 1", "composed", "start", "moments", "participation", "clip"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Mutant:
     ----------
     fault : of the door. clip : of the algorithm. uncharged : which release the ledger lacks. one_seed : all runs have the same noise. too_few : the noise
     is for so many releases too few. everyone : all take part, though participation is charged. variance : the noise multiplier is taken for a variance.
-    unbounded : what it tells has no limit.
+    unbounded : what it tells has no limit. searched : its worst users are others, and sought anew.
     needs : what a mechanism must have for the mutant to make sense.
     """
 
@@ -95,15 +96,22 @@ class Mutant:
     everyone: bool = False
     variance: bool = False
     unbounded: bool = False
+    searched: bool = False
     needs: Needs = ""
 
-    def makes_sense(self, tape: Tape, clips: bool) -> bool:
-        """Whether a mechanism with this honest tape can have the fault. clips : whether it clips by the functions of the library."""
+    def makes_sense(self, tape: Tape, multiplier: float, clips: bool) -> bool:
+        """Whether a mechanism with this honest tape and noise multiplier can have the fault.
+
+        clips : whether it clips by the functions of the library.
+        """
         releases = tape.taken
+        streams = Counter(one.role for one in releases for _ in range(one.parts))
         sampled = any(one.rate < 1 for one in releases)
         has = {
             "": True,
             "several": len(releases) > 1,
+            "one stream": max(streams.values()) > 1,
+            "not 1": abs(multiplier - 1) > 0.05,
             "composed": len(releases) > 1 and not sampled,
             "start": {one.role for one in releases} == {"noise", "init_noise"},
             "moments": any(one.parts > 1 for one in releases),
@@ -135,10 +143,10 @@ MUTANTS = {
     "none": Mutant(),
     "half the noise": Mutant(Fault(quiet=0.5)),
     "half the sensitivity": Mutant(Fault(charged=0.5)),
-    "variance for sd": Mutant(variance=True),
+    "variance for sd": Mutant(variance=True, needs="not 1"),
     "a user charged as a sample": Mutant(Fault(charged=1 / 16)),
-    "one of two statistics uncharged": Mutant(Fault(joint=1 / 2), needs="moments"),
-    "noise repeated over rounds": Mutant(Fault(repeats=True), unbounded=True, needs="several"),
+    "one of two statistics uncharged": Mutant(Fault(joint=1 / 2), searched=True, needs="moments"),
+    "noise repeated over rounds": Mutant(Fault(repeats=True), unbounded=True, needs="one stream"),
     "noise of one seed": Mutant(one_seed=True, unbounded=True),
     "a release uncharged": Mutant(uncharged="last", needs="several"),
     "start uncharged": Mutant(uncharged="first", needs="start"),
