@@ -416,7 +416,16 @@ def score(outcome: Outcome, task: Task) -> float:
 
 SEARCHES = {"smallest_users", "smallest_users_centaur", "smallest_users_private_fedrep", "smallest_users_unit_steps"}
 """Many fits of another algorithm: no budget of its own, tested in a file of its own."""
-WITHOUT_USERS = {"noisy_power_method", "made_up_candidates", "exponential_neighbours", "federated_images", "audit"}
+WITHOUT_USERS = {
+    "audit",
+    "audited_games",
+    "exponential_neighbours",
+    "federated_images",
+    "made_up_candidates",
+    "noisy_power_method",
+    "sensitivity_search",
+    "weaker_games",
+}
 """Simulations of what a theorem is about, without drawn users: tested in files of their own."""
 LAWS = {"exponential_law"}
 """What a mechanism draws from, and no draw: tested in a file of its own."""

@@ -232,7 +232,7 @@ def test_the_rounds_of_networks_pass_and_their_wrong_doors_are_found():
     assert ledger.epsilon(1e-6) == pytest.approx(8, rel=1e-6)
     found = {mutant: audited(audit.NETWORKS, mutant)[0].get("caught") for mutant in MUTANTS if mutant != "none"}
     assert sum(one is None for one in found.values()) == 6
-    assert [name for name, one in found.items() if one == 0] == ["variance for sd"]  # of a multiplier near 1
+    assert set(found.values()) == {None, 1}
 
 
 # Looks at the noise
@@ -386,7 +386,7 @@ def test_wrong_clips_are_in_the_code_for_the_time_of_the_audit_alone():
 
 def test_what_is_said_not_to_rest_on_the_clips_of_the_library_does_not():
     """A mechanism is excused where users far beyond any bound tell no more under a wrong clip, and only there."""
-    drawn = [structured_pair(PROBLEM, np.random.default_rng(one)) for one in range(12)]
+    drawn = [structured_pair(PROBLEM, np.random.default_rng(one)) for one in range(60)]
     long = [larger(pair, factor, factor) for pair in drawn for factor in audit.LARGER]
     crowd = Crowd.drawn(PROBLEM, np.random.default_rng(0))
     for name in EVERY:

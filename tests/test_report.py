@@ -132,7 +132,14 @@ def write_run(folder: Path, **changes: float) -> Path:
         pd.DataFrame(rows.values()).to_csv(folder / "results" / study / "measures.csv", index=False)
     made_up_cells("figure2", NUMBER).to_csv(folder / "results/figure2/cells.csv", index=False)
     judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)
-    erratum = {"id": "E9", "paper": "jain2021", "place": "Section 6", "severity": "T", "printed": "sigma_F^2"}
+    erratum = {
+        "id": "E9",
+        "paper": "jain2021",
+        "place": "Section 6",
+        "severity": "T",
+        "changes": "nothing",
+        "printed": "sigma_F^2",
+    }
     erratum |= {"correct": "2 sigma_F^2", "demonstration": "Arithmetic.", "measured": "2", "confirmed": "yes"}
     pd.DataFrame([erratum]).to_csv(folder / "errata.csv", index=False)
     record = {

@@ -90,8 +90,8 @@ GAME_ALARM = 0.9999
 """Level of the lower limit at which the game alarms."""
 LARGER = (1.0, 10.0, 100.0)
 """Factors on features and labels of the worst pair among which the adversary chooses once more where a clip is wrong."""
-MUTANT_SHARE = 10
-"""A mutant is played this many times less often: what is wrong with it is gross."""
+MUTANT_SHARE, FEWEST_RUNS = 10, 100
+"""A mutant is played so many times less often, but not less often than that: what is wrong with it is gross."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
@@ -144,16 +144,28 @@ def attained(played: Played) -> float:
     return Claim(played.ledger).attained(apart(*played.both), loss(*played.both))
 
 
+def beyond(played: Played) -> float:
+    """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault."""
+    entries, releases = played.ledger.entries, zip(*(tape.taken for tape in played.both), strict=True)
+    ratios = [attained(played)]
+    if len(entries) == len(played.tape.taken):
+        for entry, (one, other) in zip(entries, releases, strict=True):
+            pair = Tape(taken=[one]), Tape(taken=[other])
+            ratios.append(Claim(Ledger([entry])).attained(apart(*pair), loss(*pair)))
+    return max(ratios)
+
+
 @cache
 def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
-    """The worst pair of users of a mechanism, and its distance over the ledger's."""
+    """The worst pair of users of a mechanism, and its distance over the ledger's; of a mutant, over that of its worst release."""
+    reached = attained if mutant == "none" else beyond
     method, crowd = mechanism(name, problem), Crowd.drawn(problem, np.random.default_rng([seed, 0]))
 
     def score(pair: Pair) -> float:
         stage = Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, MUTANTS[mutant])
-        return float(np.mean([attained(stage.run(0, run)) for run in range(HISTORIES)]))
+        return float(np.mean([reached(stage.run(0, run)) for run in range(HISTORIES)]))
 
     return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
 
@@ -249,17 +261,18 @@ class Audit:
             played = stage.run(0 if first else 1, 1 + HISTORIES + run)
             kept.append(noises(played.tape))
             distances.append(apart(*played.both))
-            reached.append(attained(played))
+            reached.append((attained(played), beyond(played)))
             return log_ratio(*played.both, played.without)
 
         example = stage.run(0, 0)
         for entry in example.ledger.entries:
             task.ledger.record(entry)
-        runs = options.runs if options.mutant == "none" else max(20, options.runs // MUTANT_SHARE)
+        runs = options.runs if options.mutant == "none" else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
         game = play(score, runs, np.random.default_rng([seed, 2]))
         claim, alarm = Claim(example.ledger), noise_alarm(kept)
+        told, most = np.array(reached).T
         caught = {
-            "replay": max(reached) > 1 + ROUNDING,
+            "replay": most.max() > 1 + ROUNDING,
             "ledger": len(example.ledger.entries) != len(example.tape.taken),
             "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
             "noise": alarm < SURE,
@@ -267,7 +280,7 @@ class Audit:
         }
         log = {
             "noise_multiplier": stage.multiplier,
-            "attained": float(np.mean(reached)),
+            "attained": float(told.mean()),
             "attained_honest": worst(options.mechanism, problem, multiplier, *search)[1],
             "noise_alarm": alarm,
             "share_right": game.share,
@@ -301,7 +314,7 @@ class Options:
 
     Parameters
     ----------
-    mechanism : one of `AUDITED`, or `NETWORKS`. mutant : one of `MUTANTS`. runs : of the game, a tenth of them for a mutant. draws, changes : of the
+    mechanism : one of `AUDITED`, or `NETWORKS`. mutant : one of `MUTANTS`. runs : of the game; for a mutant a tenth of them, and at least `FEWEST_RUNS`. draws, changes : of the
     search for the canaries.
     """
 
@@ -314,7 +327,7 @@ class Options:
     columns: ClassVar = {
         "mechanism": "what is audited, see privrep.instruments.audit",
         "mutant": "what is wrong with it, on purpose, see privrep.instruments.mutants",
-        "runs": "runs of the distinguishing game; a tenth of them for a mutant",
+        "runs": "runs of the distinguishing game; for a mutant a tenth of them, and at least 100",
         "draws": "pairs of users that the adversary draws",
         "changes": "changes of one sample that the adversary tries",
         "attained": "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault",
