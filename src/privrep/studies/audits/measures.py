@@ -10,7 +10,7 @@ from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.run.settings import MeasureSettings
 
 CHECKS = ("replay", "ledger", "budget", "noise", "game")
-AUDITS = ("moments", "rounds", "others")
+AUDITS = ("moments", "rounds", "choices", "others")
 SEARCHES = ("quarters", "pairs", "samples")
 ALARMS = 0.05
 
