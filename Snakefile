@@ -27,6 +27,8 @@ rule all:
         f"{REPORTS}/claims.csv",
         f"{REPORTS}/errata.csv",
         f"{REPORTS}/provenance.json",
+        kept_tables(),
+        figure_files(*STUDIES),
 
 
 for paper, studies in STUDIES_OF_PAPER.items():

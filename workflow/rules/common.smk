@@ -14,25 +14,35 @@ from privrep.evidence import quantities
 from privrep.run.config import (
     ConfigError,
     check_config,
+    layers,
     read_study,
     read_yaml,
     run_name,
 )
+from privrep.run import seals
 from privrep.run.resolved import spelled, write_if_changed, write_resolved
+from privrep.run.unlock import survey
 from privrep.algorithms.method import ROOMS
 
 try:
     for path in workflow.configfiles:
         read_yaml(path)  # Snakemake lets a key stand twice
     CONFIG = check_config(config)
-    STUDIES = {name: read_study(CONFIG, name) for name in CONFIG.studies}
+    OVERLAYS = [Path(path) for path in workflow.configfiles]
+    STUDIES = {
+        name: read_study(CONFIG, name, overlays=OVERLAYS) for name in CONFIG.studies
+    }
     for study in STUDIES.values():
         quantities.check_fits(study)
     CLAIMS = quantities.checked_claims()
     RUN = run_name(CONFIG)
     for name, study in STUDIES.items():
         write_resolved(
-            Path("results", RUN, name), study, CONFIG, quantities.measured(study)
+            Path("results", RUN, name),
+            study,
+            CONFIG,
+            quantities.measured(study),
+            layers(CONFIG, name, OVERLAYS),
         )
     write_if_changed(
         Path("results", RUN, "claims.json"),
@@ -45,6 +55,11 @@ try:
     )
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
+
+if workflow.cores is not None and workflow.cores < 1:
+    raise WorkflowError(
+        f"-j is {workflow.cores}; it must be the number of jobs at once, at least 1"
+    )
 
 RESULTS = f"results/{RUN}"
 # The default run owns figures/ and reports/; any other writes beside its results.
@@ -110,6 +125,63 @@ def figure_files(*studies):
         for figure in figures
         for kind in ("svg", "pdf", "csv")
     ]
+
+
+# Outputs are sealed when their job is done (privrep.run.seals).
+SEALS = f"{RESULTS}/seals"
+SEAL = " && mkdir -p $(dirname {params.seal}) && sha256sum {output} > {params.seal}"
+
+
+def promised():
+    """All that a run makes: tables, figures and reports, and the shards that it makes them from."""
+    shards = [
+        f"{RESULTS}/{study}/shards/{shard}.{kind}"
+        for study in SIMULATED
+        for shard in range(STUDIES[study].shards)
+        for kind in ("csv", "timings.csv")
+    ]
+    return [*shards, *kept_tables(), *figure_files(*STUDIES), *reports()]
+
+
+def kept_tables():
+    """Tables of all studies."""
+    cells = [
+        f"{RESULTS}/{study}/{name}.csv"
+        for study in SIMULATED
+        for name in ("cells", "timings")
+    ]
+    return [*cells, *(f"{RESULTS}/{study}/measures.csv" for study in STUDIES)]
+
+
+def reports():
+    """What a run ends with."""
+    names = ("index.html", "claims.csv", "errata.csv", "provenance.json")
+    return [f"{REPORTS}/{name}" for name in names]
+
+
+def check_alone():
+    """Stop where another run is alive in this folder; say which."""
+    if any(Path(".snakemake/locks").glob("*")):
+        runs, _ = survey(Path.cwd())
+        if runs:
+            raise WorkflowError(
+                f"a run is alive in {Path.cwd()} (process {runs[0]}); wait for it, or end it and try again"
+            )
+
+
+def check_seals():
+    """Remove what is not as its job left it; say so. Nothing is removed where nothing would be made."""
+    if "--touch" in sys.argv or "-t" in sys.argv:
+        seals.renew(promised(), Path(SEALS))
+    elif not {"-n", "--dry-run", "--dryrun", "--unlock"} & set(sys.argv):
+        for line in seals.remove_broken(promised(), Path(SEALS)):
+            print(line, file=sys.stderr)
+
+
+if workflow.is_main_process:
+    if "--unlock" not in sys.argv:
+        check_alone()
+    check_seals()
 
 
 def job_benchmarks():

@@ -23,9 +23,11 @@ for study in STUDIES:
         threads: 1
         resources:
             mem_mb=TABLE_MB,
+        params:
+            seal=f"{SEALS}/measure_{study}.sha256",
         shell:
             "python workflow/scripts/measure_study.py --settings {input.settings} --cells {input.cells}"
-            " --output {output} > {log} 2>&1"
+            " --output {output} > {log} 2>&1" + SEAL
 
     rule:
         name:
@@ -46,10 +48,11 @@ for study in STUDIES:
         resources:
             mem_mb=TABLE_MB,
         params:
+            seal=f"{SEALS}/plot_{study}.sha256",
             figures=Path(FIGURES),
         shell:
             "python workflow/scripts/plot_study.py --settings {input.settings} --cells {input.cells}"
-            " --figures {params.figures} > {log} 2>&1"
+            " --figures {params.figures} > {log} 2>&1" + SEAL
 
 
 rule check_errata:
@@ -67,8 +70,11 @@ rule check_errata:
     threads: 1
     resources:
         mem_mb=TABLE_MB,
+    params:
+        seal=f"{SEALS}/check_errata.sha256",
     shell:
         "python workflow/scripts/check_errata.py --texts {input.texts} --output {output} > {log} 2>&1"
+        + SEAL
 
 
 rule judge_claims:
@@ -88,10 +94,11 @@ rule judge_claims:
     resources:
         mem_mb=TABLE_MB,
     params:
+        seal=f"{SEALS}/judge_claims.sha256",
         scale=CONFIG.scale,
         figures=Path(FIGURES),
         options=RUN_OPTIONS,
     shell:
         "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
         " --scale {params.scale} --figures {params.figures} --options={params.options:q}"
-        " --output {output} > {log} 2>&1"
+        " --output {output} > {log} 2>&1" + SEAL

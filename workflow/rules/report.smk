@@ -20,11 +20,12 @@ rule write_provenance:
     resources:
         mem_mb=TABLE_MB,
     params:
+        seal=f"{SEALS}/write_provenance.sha256",
         config=json.dumps({**config, "studies": list(STUDIES)}),
         jobs=job_benchmarks(),
     shell:
         "python workflow/scripts/write_provenance.py --config {params.config:q} --timings {input.timings}"
-        " --jobs {params.jobs} --output {output} > {log} 2>&1"
+        " --jobs {params.jobs} --output {output} > {log} 2>&1" + SEAL
 
 
 rule render_report:
@@ -56,10 +57,11 @@ rule render_report:
     resources:
         mem_mb=TABLE_MB,
     params:
+        seal=f"{SEALS}/render_report.sha256",
         results=Path(RESULTS),
         figures=Path(FIGURES),
     shell:
         "python workflow/scripts/render_report.py --notebook {input.notebook} --template {input.template}"
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
         " --studies {input.studies} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
-        " --output {output} > {log} 2>&1"
+        " --output {output} > {log} 2>&1" + SEAL

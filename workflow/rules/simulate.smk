@@ -1,6 +1,14 @@
 # From a study's settings to one table of results.
 
 
+# Somebody else can end a worker, for want of memory above all, and it has no time to say so.
+KILLED = (
+    " || {{ code=$?; [ $code -le 128 ] || echo 'Shard {wildcards.shard} of {wildcards.study} was killed from outside, perhaps for want of"
+    " memory: it asked for {resources.mem_mb} MB. Run the same command again, with fewer jobs (-j) if memory is short; the shard goes on"
+    " after the last cell that it finished.' >> {log}; exit $code; }}"
+)
+
+
 rule run_shard:
     input:
         settings=f"{RESULTS}/{{study}}/shards.json",
@@ -17,9 +25,13 @@ rule run_shard:
     threads: 1
     resources:
         mem_mb=SHARD_MB,
+    params:
+        seal=f"{SEALS}/run_shard/{{study}}-{{shard}}.sha256",
     shell:
         "python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} > {log} 2>&1"
+        + KILLED
+        + SEAL
 
 
 rule merge_cells:
@@ -40,6 +52,9 @@ rule merge_cells:
     threads: 1
     resources:
         mem_mb=TABLE_MB,
+    params:
+        seal=f"{SEALS}/merge_cells/{{study}}.sha256",
     shell:
         "python workflow/scripts/merge_cells.py --settings {input.settings} --cells {input.cells}"
         " --timings {input.timings} --output {output.cells} --output-timings {output.timings} > {log} 2>&1"
+        + SEAL

@@ -7,8 +7,10 @@ from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import ERRATA_COLUMNS
 from privrep.evidence.catalogue import SET_ASIDE, read_candidates, read_errata
 from privrep.run.csv_tables import write_rows
+from privrep.run.plainly import plainly
 
 
+@plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", required=True, type=Path, help="config/errata.yaml")

@@ -10,9 +10,11 @@ from privrep.evidence.cells import read_cells
 from privrep.evidence.measured import MEASURE_COLUMNS, check_names
 from privrep.evidence.recount import MiscountError, check_epsilons
 from privrep.run.csv_tables import write_rows
+from privrep.run.plainly import plainly
 from privrep.run.settings import ConfigError, MeasureSettings, read_settings
 
 
+@plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from privrep.drawing.style import save
 from privrep.evidence.cells import read_cells
+from privrep.run.plainly import plainly
 from privrep.run.settings import PlotSettings, read_settings
 
 
+@plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--settings", required=True, type=Path, help="plot.json of the study, see privrep.run.resolved")

@@ -12,8 +12,10 @@ from nbclient.exceptions import CellExecutionError
 from privrep.report.page import render, write
 from privrep.report.run_tables import PARAMETERS
 from privrep.run.config import ROOT
+from privrep.run.plainly import plainly
 
 
+@plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--notebook", required=True, type=Path, help="jupytext source")

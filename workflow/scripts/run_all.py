@@ -1,6 +1,7 @@
 """What `make all` runs: unlock after a kill, run Snakemake, say where the report is.
 
-On a terminal a bar shows the jobs done, the time left and the cell under way; elsewhere Snakemake's own lines are shown.
+On a terminal a bar shows the jobs done, the time left and the cell under way, elsewhere a line now and then. What Snakemake says is shown
+where it fails, and is kept below .snakemake/log.
 """
 
 import argparse
@@ -10,13 +11,18 @@ import sys
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
 from pathlib import Path
 
 from tqdm import tqdm
 
-from privrep.run.config import ConfigError, read_config, run_name
+from privrep.run.config import read_config, run_name
 from privrep.run.csv_tables import read_rows
+from privrep.run.plainly import at_least_one, plainly
+from privrep.run.seals import MADE_AGAIN
 from privrep.run.unlock import RunAlive, unlock
+
+LINE_EVERY_SECONDS = 10.0
 
 
 def current_cell(logs: Path, since: float) -> str:
@@ -27,27 +33,60 @@ def current_cell(logs: Path, since: float) -> str:
     return lines[-1] if lines else ""
 
 
-def run_with_bar(command: list[str], logs: Path) -> int:
-    """Run Snakemake behind a bar; its last lines are shown if it fails."""
-    start, last, over = time.time(), deque(maxlen=60), threading.Event()
+def steps(command: list[str], last: deque[str]) -> Iterator[tuple[int, int]]:
+    """Run Snakemake; jobs done and in all, whenever one is done. last : its last lines. Its exit status is the value of the iterator."""
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in run.stdout:
+        last.append(line)
+        step = re.match(r"(\d+) of (\d+) steps", line)
+        if step:
+            yield int(step[1]), int(step[2])
+        elif line.endswith(MADE_AGAIN):
+            print(line, end="", flush=True)
+    return run.wait()
+
+
+def with_bar(progress: Iterator[tuple[int, int]], logs: Path) -> int:
+    """Show a bar on a terminal."""
+    start, over = time.time(), threading.Event()
 
     def refresh() -> None:
         while not over.wait(1.0):
             bar.set_postfix_str(current_cell(logs, start)[:80])
 
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     with tqdm(unit="job", dynamic_ncols=True) as bar:
         threading.Thread(target=refresh, daemon=True).start()
-        for line in run.stdout:
-            last.append(line)
-            step = re.match(r"(\d+) of (\d+) steps", line)
-            if step:
-                bar.total = int(step[2])
-                bar.update(int(step[1]) - bar.n)
-        over.set()
-    if run.wait():
-        print("".join(last), file=sys.stderr)
-    return run.returncode
+        try:
+            while True:
+                done, bar.total = next(progress)
+                bar.update(done - bar.n)
+        except StopIteration as end:
+            return end.value
+        finally:
+            over.set()
+
+
+def with_lines(progress: Iterator[tuple[int, int]], logs: Path) -> int:
+    """Show a line now and then where there is no terminal."""
+    start = shown = time.time()
+    try:
+        while True:
+            done, total = next(progress)
+            if done == total or time.time() - shown >= LINE_EVERY_SECONDS:
+                shown = time.time()
+                print(f"{done} of {total} jobs, {shown - start:.0f} s; {current_cell(logs, start)[:100]}", flush=True)
+    except StopIteration as end:
+        return end.value
+
+
+def explained(last: deque[str]) -> str:
+    """The end of what Snakemake said; of a folder that another run has locked, whose run that is."""
+    if any("LockException" in line for line in last):
+        try:
+            unlock(Path.cwd())
+        except RunAlive as error:
+            return f"run_all.py: {error}\n"
+    return "".join(last)
 
 
 def not_run(results: Path) -> list[str]:
@@ -61,12 +100,14 @@ def not_run(results: Path) -> list[str]:
     return [f"Not run, {count} cells of {study}: {reason}" for (study, reason), count in reasons.items()]
 
 
+@plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays")
     parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")
-    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--jobs", type=at_least_one, default=8, help="jobs at once")
     args = parser.parse_args()
+    print("Reading the configuration, and planning what is to be done", flush=True)
     command = ["snakemake", f"-j{args.jobs}", "all"]
     if args.configfile:
         command += ["--configfile", *map(str, args.configfile)]
@@ -76,11 +117,13 @@ def main() -> None:
         run = run_name(read_config(args.configfile, args.master_seed))
         if unlock(Path.cwd()):
             print("Unlocked the folder after a run that was killed; finished work is kept.")
-    except (ConfigError, RunAlive) as error:
+    except RunAlive as error:
         sys.exit(f"run_all.py: {error}")
     logs = Path("logs") / run / "run_shard"
-    status = run_with_bar(command, logs) if sys.stderr.isatty() else subprocess.run(command).returncode
+    last: deque[str] = deque(maxlen=60)
+    status = (with_bar if sys.stderr.isatty() else with_lines)(steps(command, last), logs)
     if status:
+        sys.stderr.write(explained(last))
         sys.exit(status)
     reports = Path("reports") if run == "default" else Path("results") / run / "reports"
     for line in not_run(Path("results") / run):

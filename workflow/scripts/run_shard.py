@@ -3,23 +3,29 @@
     python workflow/scripts/run_shard.py --study figure2 --shard 3 --output cells.csv --timings timings.csv
     python workflow/scripts/run_shard.py --study figure2 --cell 0123456789ab
 
-The second form prints the row and the ledger of the cell.
+The second form prints the row and the ledger of a cell of the default scale, or of a run of any scale that was made here.
 """
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import privrep
 from privrep.data.problem import Users
 from privrep.run.columns import study_columns
 from privrep.run.config import read_config, read_study
 from privrep.run.csv_tables import write_rows
 from privrep.run.grids import expand, shard
+from privrep.run.journal import Journal, fingerprint
+from privrep.run.plainly import plainly
 from privrep.run.progress import track
 from privrep.run.results import TIMING_COLUMNS, run_cell
-from privrep.run.settings import ConfigError, RunSettings, ShardSettings, read_settings
+from privrep.run.settings import RunSettings, ShardSettings, read_settings
+
+CODE = Path(privrep.__file__).parent
 
 
 def settings(args: argparse.Namespace) -> ShardSettings:
@@ -27,9 +33,30 @@ def settings(args: argparse.Namespace) -> ShardSettings:
     if args.settings:
         return read_settings(ShardSettings, args.settings)
     config = read_config(args.configfile, args.master_seed)
-    return ShardSettings(
-        study=read_study(config, args.study), **{key: getattr(config, key) for key in RunSettings.model_fields}
-    )
+    study = read_study(config, args.study, overlays=args.configfile)
+    return ShardSettings(study=study, **{key: getattr(config, key) for key in RunSettings.model_fields})
+
+
+def runs_here(args: argparse.Namespace) -> Iterator[ShardSettings]:
+    """What is asked for, and then, where nothing is said, what earlier runs of any scale resolved."""
+    yield settings(args)
+    if not (args.settings or args.configfile or args.master_seed is not None):
+        for path in sorted(Path("results").glob(f"*/{args.study}/shards.json")):
+            yield read_settings(ShardSettings, path)
+
+
+def show(args: argparse.Namespace) -> None:
+    """Run one cell and print its row and its ledger."""
+    for chosen in runs_here(args):
+        for cell in expand(chosen.study):
+            if cell.key == args.cell:
+                row, _, ledger = run_cell(
+                    cell, Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
+                )
+                print("\n".join(f"{name:<18} {value}" for name, value in row.items()))
+                print(f"\nLedger\n{ledger}")
+                return
+    sys.exit(f"run_shard.py: study {args.study} has no cell {args.cell}; keys stand in its cells.csv")
 
 
 def assert_one_thread() -> None:
@@ -40,6 +67,7 @@ def assert_one_thread() -> None:
         raise RuntimeError(f"BLAS runs on {max(threads)} threads; it must run on one")
 
 
+@plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", required=True)
@@ -55,35 +83,29 @@ def main() -> None:
     parser.add_argument("--timings", type=Path, help="run times of the shard")
     args = parser.parse_args()
     assert_one_thread()
-    try:
-        chosen = settings(args)
-    except ConfigError as error:
-        sys.exit(f"run_shard.py: {error}")
-
-    def users(problem) -> Users:
-        return Users(problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
-
     if args.cell:
-        cells = [cell for cell in expand(chosen.study) if cell.key == args.cell]
-        if not cells:
-            sys.exit(f"run_shard.py: study {args.study} has no cell {args.cell}; keys stand in its cells.csv")
-        row, _, ledger = run_cell(cells[0], users(cells[0].problem))
-        print("\n".join(f"{name:<18} {value}" for name, value in row.items()))
-        print(f"\nLedger\n{ledger}")
+        show(args)
         return
 
     if not (args.output and args.timings):
         parser.error("--shard needs --output and --timings")
-    groups = shard(chosen.study, args.shard)
-    rows, timings, data = [], [], None
-    for cell in track([cell for group in groups for cell in group], f"{args.study} shard {args.shard}"):
+    chosen = settings(args)
+    if not 0 <= args.shard < chosen.study.shards:
+        parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {chosen.study.shards - 1}")
+    cells = [cell for group in shard(chosen.study, args.shard) for cell in group]
+    journal = Journal(args.output.with_suffix(".journal"), fingerprint(chosen.model_dump_json().encode(), CODE))
+    data = None
+    for cell in track(
+        [cell for cell in cells if (cell.series, cell.key) not in journal.done], f"{args.study} shard {args.shard}"
+    ):
         if data is None or data.problem != cell.problem:
-            data = users(cell.problem)
+            data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
         row, timing, _ = run_cell(cell, data)
-        rows.append(row)
-        timings.append(timing)
+        journal.add(row, timing)
+    rows, timings = zip(*(journal.done[cell.series, cell.key] for cell in cells), strict=True) if cells else ((), ())
     write_rows(args.timings, timings, TIMING_COLUMNS)
     write_rows(args.output, rows, study_columns(chosen.study))
+    journal.remove()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pandas as pd
 from privrep.report.documents import Documented, results_page, with_findings
 from privrep.report.run_tables import read_text
 from privrep.run.config import chapters
+from privrep.run.plainly import plainly
 
 COPIES = {
     "claims.csv": "reports/claims.csv",
@@ -33,6 +34,7 @@ def picture(page: Path, target: Path) -> None:
     )
 
 
+@plainly
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     for name, source in COPIES.items():

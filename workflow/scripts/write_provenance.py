@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from privrep.run.plainly import plainly
 from privrep.run.provenance import provenance
 
 
@@ -28,6 +29,7 @@ def wall_seconds(paths: list[Path]) -> float:
     return max(ends.values()) - min(end - total([path], "s", "\t") for path, end in ends.items())
 
 
+@plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, type=json.loads, help="resolved configuration as JSON")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -109,7 +110,7 @@ class Options(ScoreOptions):
         check_choice("first", self.first, FIRST)
         for name in ("runs", "rounds"):
             check_count(name, getattr(self, name))
-        if not isinstance(self.around, int) or self.around < 0:
+        if not isinstance(self.around, Integral) or self.around < 0:
             raise ValueError(f"around is {self.around!r}; it must be an integer of at least 0")
         for name in ("init_noise", "init_label_clip", "clip"):
             check_bound(name, getattr(self, name))

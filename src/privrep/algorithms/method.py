@@ -7,10 +7,13 @@ instrument of analysis (`privrep.instruments`) is given the whole task, truth in
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -146,9 +149,19 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
 
 
+def check_type(name: str, value: object, type_: str) -> None:
+    """Raise ValueError if an option is a text where its annotation has none, or a number or a list where it has a text alone."""
+    if isinstance(value, str) and "str" not in type_:
+        number = re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
+        hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
+        raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint}")
+    if isinstance(value, list | dict):
+        raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
+
+
 def check_count(name: str, value: int) -> None:
     """Raise ValueError unless an option is an integer of at least 1."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
 
 
@@ -176,7 +189,10 @@ def load_options(name: str, options: dict) -> MethodOptions:
     known = [f.name for f in fields(kind)]
     unknown = sorted(set(options) - set(known))
     if unknown:
-        raise ValueError(f"{unknown[0]} is no option of {name}; it has {', '.join(known)}")
+        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0)
+        raise ValueError(f"{unknown[0]} is no option of {name}; the nearest is {near[0]}; it has {', '.join(known)}")
+    for option in fields(kind):
+        check_type(option.name, options.get(option.name), str(option.type))
     try:
         return kind(**options)
     except TypeError as error:
@@ -212,4 +228,7 @@ def _module(name: str):
         except ModuleNotFoundError as error:
             if error.name != path:
                 raise
-    raise ValueError(f"algorithm is {name!r}; there is no file src/privrep/algorithms/{name}.py")
+    near = difflib.get_close_matches(str(name), methods(), n=1, cutoff=0)
+    raise ValueError(
+        f"algorithm is {name!r}; there is no file src/privrep/algorithms/{name}.py, the nearest is {near[0]}"
+    )

@@ -99,6 +99,9 @@ class Problem:
     adversaries: int = 0
 
     def __post_init__(self):
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):  # a cell's key is made of plain numbers
+                object.__setattr__(self, name, value.item())
         for name in ("users", "samples", "dim", "rank"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:

@@ -7,11 +7,33 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from privrep.run.csv_tables import REMEDY, read_rows
+from privrep.run.plainly import Unreadable
+
+NUMBERS = {"users", "samples", "dim", "rank", "seed", "epsilon", "delta", "noise_multiplier", "mu", "epsilon_exact"}
+NUMBERS |= {"excess_risk", "mse", "dist2", "distF", "releases", "redraw", "label_noise_sd"}
+"""Columns in which a text is a fault of the file."""
+
 
 def read_cells(path: Path | None) -> pd.DataFrame | None:
     """The results table of a study; nothing for a study of arithmetic. The copy lays its many columns side by side, so that a study
-    can add its own without a warning."""
-    return pd.read_csv(path).copy() if path else None
+    can add its own without a warning.
+
+    Raises
+    ------
+    Unreadable
+        If the table is not as it was written: no text, a row that is cut, or a text where its column has numbers.
+    """
+    if path is None:
+        return None
+    rows = read_rows(path)
+    cells = pd.read_csv(path).copy()
+    for name in sorted(NUMBERS & set(cells)):
+        wrong = pd.to_numeric(cells[name], errors="coerce").isna() & cells[name].notna()
+        if wrong.any():
+            number = int(wrong.to_numpy().argmax())
+            raise Unreadable(f"{path}: row {number + 1}, column {name}: {rows[number][name]!r} is no number; {REMEDY}")
+    return cells
 
 
 def picked(rows: pd.DataFrame, pick: np.ndarray | None) -> pd.DataFrame:

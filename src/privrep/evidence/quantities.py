@@ -53,7 +53,10 @@ def measured(study: Study) -> list[str]:
 
 def check_fits(study: Study) -> None:
     """Raise ConfigError unless every fit names columns of the study's table, or those that the study adds to it."""
-    known = [*study_columns(study), *study.columns]
+    try:
+        known = [*study_columns(study), *study.columns]
+    except ValueError as error:  # an algorithm that does not exist
+        raise ConfigError(f"config/studies/{study.study}.yaml: {error}") from None
     for name, fit in study.fits.items():
         for key in ("axis", "response", "prediction"):
             column = getattr(fit, key)

@@ -82,8 +82,8 @@ def composed(parts: tuple[tuple[int, float, float], ...], pure: tuple[tuple[int,
         kept = 1 / (1 + math.exp(-epsilon))
         laws.append((count, on_grid(np.array([epsilon, -epsilon]), np.array([kept, 1 - kept]))))
     reach = sum(count * (len(law) // 2) for count, law in laws)
-    # Sums of many losses stay far inside the sum of their ranges; what the transform wraps around lies beyond 60.
-    reach = min(reach, int(60 / WIDTH))
+    # Sums of many losses stay far inside the sum of their ranges; what the transform wraps around lies 60 beyond what choices alone can reach.
+    reach = min(reach, int((60 + sum(count * epsilon for count, epsilon in pure)) / WIDTH))
     size = 1 << (2 * reach + 1).bit_length()
     product = np.ones(size // 2 + 1, complex)
     for count, law in laws:

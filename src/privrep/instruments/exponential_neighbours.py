@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -133,7 +134,7 @@ class Options(ScoreOptions):
     def __post_init__(self):
         super().__post_init__()
         check_choice("others", self.others, tuple(OTHERS))
-        if not isinstance(self.chain_steps, int) or self.chain_steps < 0:
+        if not isinstance(self.chain_steps, Integral) or self.chain_steps < 0:
             raise ValueError(f"chain_steps is {self.chain_steps!r}; it must be an integer of at least 0")
 
     def build(self, problem: Problem) -> ExponentialNeighbours:

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 
 import scipy
 from scipy.special import log_ndtr
@@ -131,7 +132,7 @@ def check_delta(delta: float) -> None:
 
 def check_redraw(redraw: int) -> None:
     """Raise ValueError unless a repetition has a number."""
-    if not isinstance(redraw, int) or redraw < 0:
+    if not isinstance(redraw, Integral) or redraw < 0:
         raise ValueError(f"redraw is {redraw!r}; it must be an integer of at least 0")
 
 

@@ -7,11 +7,12 @@ the settings that the run resolved for it, never these files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
+from privrep.run.places import Layer, place
 from privrep.run.settings import ConfigError, Paper, RunConfig, Study, checked, misnamed
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,7 +41,9 @@ def read_yaml(path: Path) -> dict:
     if not path.exists():
         raise ConfigError(f"{path}: there is no such file")
     try:
-        content = yaml.load(path.read_text(), _Loader)
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is no UTF-8 text; is this a configuration?") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: this is not valid YAML: {' '.join(str(error).split())}") from None
     except ConfigError as error:
@@ -103,8 +106,19 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
     return checked_config
 
 
-def read_study(config: RunConfig, name: str, root: Path = ROOT) -> Study:
+def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Path = ROOT) -> list[Layer]:
+    """The files in which settings of a study stand, each before those that go over it."""
+    own = root / "config" / "studies" / f"{name}.yaml"
+    over = [root / "config" / "config.yaml", *(Path(path).absolute() for path in overlays)]
+    return [Layer(own), Layer(own, ("scales", config.scale)), *(Layer(path, ("overrides", name)) for path in over)]
+
+
+def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequence[Path] = ()) -> Study:
     """The settings of one study, with what differs at the scale and in `config.overrides` merged in.
+
+    Parameters
+    ----------
+    overlays : files from which `config` was merged, which a message then names.
 
     Raises
     ------
@@ -122,7 +136,10 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT) -> Study:
         raise ConfigError(f"{source}: no file of config/papers has {name!r} among its chapters")
     for part in (content.get("scales", {}).get(config.scale, {}), config.overrides.get(name, {})):
         content = merge(content, part)
-    return checked(Study, content | {"paper": papers[0]}, source)
+    files = layers(config, name, overlays, root)
+    return checked(
+        Study, content | {"paper": papers[0]}, source, lambda keys: place(files, keys, root=root) if keys else ""
+    )
 
 
 def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) -> None:

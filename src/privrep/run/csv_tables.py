@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from pathlib import Path
 
 import numpy as np
+
+from privrep.run.plainly import Unreadable
 
 
 def _spell(value: object) -> str:
@@ -17,6 +20,11 @@ def _spell(value: object) -> str:
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     return repr(float(value))
+
+
+def spelled(row: dict) -> dict[str, str]:
+    """A row as it is written: what is read back from a table and written again gives the same bytes."""
+    return {name: _spell(value) for name, value in row.items()}
 
 
 def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
@@ -33,14 +41,36 @@ def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(temporary, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([_spell(row.get(name)) for name in columns] for row in rows)
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([_spell(row.get(name)) for name in columns] for row in rows)
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Rows of a CSV as text, unchanged."""
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
+    """Rows of a CSV as text, unchanged.
+
+    Raises
+    ------
+    Unreadable
+        If it is not text, has no heading, or a row that is not complete; the message names the row.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8", errors="strict")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{path}: byte {error.start} is no text; {REMEDY}") from None
+    rows = list(csv.reader(io.StringIO(lines, newline="")))
+    if not rows or not lines.endswith("\n"):
+        raise Unreadable(f"{path}: the file ends within row {max(len(rows) - 1, 0)}; {REMEDY}")
+    for number, row in enumerate(rows[1:], 1):
+        if len(row) != len(rows[0]):
+            raise Unreadable(f"{path}: row {number} has {len(row)} of {len(rows[0])} columns; {REMEDY}")
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+
+
+REMEDY = "remove the file and run again, which makes it anew"

@@ -7,7 +7,7 @@ cell keeps its key and its random streams when the grid around it changes.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 
@@ -15,6 +15,8 @@ from privrep.algorithms.method import MethodOptions, load_options
 from privrep.data.problem import Problem
 from privrep.data.rng import digest
 from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.run.config import ROOT
+from privrep.run.places import Layer, place
 from privrep.run.settings import ConfigError, Simulation
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
@@ -118,8 +120,20 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
         yield cell
 
 
-def expand(study: Simulation) -> list[Cell]:
+def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> str:
+    """File and line of what an error is about: an option, an axis or a size, which begins its sentence; or else of the series."""
+    word, grid = error.split(" ", 1)[0], study.series[name].grid
+    inside = (("series", name, "options"), ("grids", grid), ("series", name, "problem"), ("problem",))
+    choices = [*((*keys, word) for keys in inside), ("series", name)]
+    return place(files, *choices, root=ROOT) or f"config/studies/{study.study}.yaml"
+
+
+def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[Cell]:
     """All cells of a study, in the order of its file, each checked to be feasible; none for a study of arithmetic.
+
+    Parameters
+    ----------
+    files : where the settings stand (`privrep.run.config.layers`), for messages.
 
     Raises
     ------
@@ -128,13 +142,12 @@ def expand(study: Simulation) -> list[Cell]:
     """
     cells: list[Cell] = []
     for name in study.series:
-        where = f"config/studies/{study.study}.yaml: series.{name}"
         try:
             series = list(_series_cells(study, name))
+            if len({cell.key for cell in series}) < len(series):
+                raise ValueError("its grid holds the same cell twice")
         except ValueError as error:
-            raise ConfigError(f"{where}: {error}") from None
-        if len({cell.key for cell in series}) < len(series):
-            raise ConfigError(f"{where}: its grid holds the same cell twice")
+            raise ConfigError(f"{_where(study, name, str(error), files)}: series.{name}: {error}") from None
         cells += series
     return cells
 

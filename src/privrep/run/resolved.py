@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from privrep.run.config import read_study
 from privrep.run.grids import expand
+from privrep.run.places import Layer
 from privrep.run.settings import Analysis, Model, RunConfig, RunSettings, Simulation, Study
 
 
-def write_resolved(folder: Path, study: Study, config: RunConfig, quantities: list[str]) -> None:
+def write_resolved(
+    folder: Path, study: Study, config: RunConfig, quantities: list[str], files: Sequence[Layer] = ()
+) -> None:
     """Bring results/<run>/<study>/<purpose>.json up to date; see `write_if_changed`.
+
+    Parameters
+    ----------
+    files : where the settings stand, for messages.
 
     Raises
     ------
@@ -25,7 +33,7 @@ def write_resolved(folder: Path, study: Study, config: RunConfig, quantities: li
     for purpose, settings in resolved(study, config, quantities).items():
         path, text = folder / f"{purpose}.json", spelled(settings)
         if purpose == "shards" and (not path.exists() or path.read_text() != text):
-            expand(study)
+            expand(study, files)
         write_if_changed(path, text)
 
 

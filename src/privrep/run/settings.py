@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -167,7 +167,7 @@ class Simulation(Model):
     def _series_are_complete(self) -> Simulation:
         if self.series:
             for key in Simulation.model_fields:
-                if key not in self.model_fields_set:
+                if key not in self.model_fields_set or getattr(self, key) is None:
                     raise ValueError(f"the key {key!r} is missing")
         for name, series in self.series.items():
             if series.grid not in self.grids:
@@ -369,8 +369,12 @@ def _place(location: tuple[int | str, ...], content: object) -> list[str]:
     return keys
 
 
-def checked(model: type[M], content: object, source: str) -> M:
+def checked(model: type[M], content: object, source: str, where: Callable[[list[str]], str] = lambda keys: "") -> M:
     """The entry, or its first error in one sentence.
+
+    Parameters
+    ----------
+    where : keys of an entry -> file and line where it stands, in place of the source; empty if that is not known.
 
     Raises
     ------
@@ -383,7 +387,7 @@ def checked(model: type[M], content: object, source: str) -> M:
         error = found.errors()[0]
     place = _place(error["loc"][:-1] if error["type"] == "missing" else error["loc"], content)
     key = f"{'.'.join(place)}: " if place else ""
-    raise ConfigError(f"{source}: {key}{_complaint(error)}")
+    raise ConfigError(f"{where(place) or source}: {key}{_complaint(error)}")
 
 
 def read_settings(model: type[M], path: Path) -> M:

@@ -1,0 +1,57 @@
+"""What a command says when it cannot go on: one line, no traceback, nothing half done."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+
+from privrep.run.settings import ConfigError
+
+REMEDIES = {
+    errno.ENOSPC: "the disk is full; make room and run the same command again, what is finished is kept",
+    errno.EDQUOT: "the quota of the disk is used up; make room and run the same command again, what is finished is kept",
+    errno.EROFS: "the folder can only be read; work in one that can be written",
+    errno.EACCES: "this may not be written or read; see its permissions and those of its folder",
+    errno.EPERM: "this may not be written or read; see its permissions and those of its folder",
+    errno.EFBIG: "a file may not grow so large here; see `ulimit -f`",
+}
+
+
+class Unreadable(ValueError):
+    """A file that is not what a job wrote; the message names it, and the place in it."""
+
+
+def said(error: Exception) -> str:
+    """An error in one sentence."""
+    if isinstance(error, OSError) and error.errno in REMEDIES:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{REMEDIES[error.errno]}"
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename}: there is no such file"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; run fewer jobs at once (-j), or with a smaller memory_budget_mb"
+    return str(error)
+
+
+def plainly(main: Callable[[], None]) -> Callable[[], None]:
+    """A command whose expected failures end in one line and exit status 1. A fault of the code keeps its traceback."""
+
+    @wraps(main)
+    def command() -> None:
+        try:
+            main()
+        except (ConfigError, Unreadable, OSError, MemoryError) as error:
+            sys.exit(f"{Path(sys.argv[0]).name}: {said(error)}")
+
+    return command
+
+
+def at_least_one(text: str) -> int:
+    """For argparse: an integer of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be an integer of at least 1")
+    return int(text)

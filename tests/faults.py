@@ -1,0 +1,309 @@
+"""Faults that a user can meet, and what is said of them: cases of `test_faults`, and the table docs/faults.md.
+
+python tests/faults.py     writes the table
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "faults.md"
+
+
+@dataclass(frozen=True)
+class Misconfigured:
+    """A text in a configuration file, what is put in its place, and what the message says."""
+
+    what: str
+    path: str
+    old: str
+    new: str
+    says: str
+
+
+FIGURE2, QUICK, CONFIG = "config/studies/figure2.yaml", "config/scales/quick.yaml", "config/config.yaml"
+INIT = "config/studies/init_rates.yaml"
+MISCONFIGURED = [
+    Misconfigured(
+        "a number in a form that YAML reads as text",
+        FIGURE2,
+        "clip_label: 1.0e-4",
+        "clip_label: 1e-4",
+        "clip_label is '1e-4', a text; it must be a number; YAML reads 1e-4 as text, write 1.0e-4",
+    ),
+    Misconfigured(
+        "the same for delta",
+        FIGURE2,
+        "delta: 1.0e-6",
+        "delta: 1e-6",
+        "delta: '1e-6' is a str, it must be a number; YAML reads 1e-6 as text, write 1.0e-6",
+    ),
+    Misconfigured(
+        "a misspelt key", FIGURE2, "  rank: 2 ", "  rnak: 2 ", "'rnak' is not a known key; the nearest is 'rank'"
+    ),
+    Misconfigured("a missing key", FIGURE2, "  rank: 2 ", "  # ", "the key 'rank' is missing"),
+    Misconfigured(
+        "a key that stands twice",
+        FIGURE2,
+        "delta: 1.0e-6\n",
+        "delta: 1.0e-6\ndelta: 1.0e-5\n",
+        "the key 'delta' stands twice",
+    ),
+    Misconfigured(
+        "a second problem",
+        FIGURE2,
+        "delta: 1.0e-6\n",
+        "delta: 1.0e-6\nproblem: {users: 7, samples: 10, dim: 5, rank: 2}\n",
+        "the key 'problem' stands twice",
+    ),
+    Misconfigured("no users", FIGURE2, "users: 50000", "users: 0", "problem.users: 0 must be at least 1"),
+    Misconfigured("a negative size", FIGURE2, "users: 50000", "users: -5", "problem.users: -5 must be at least 1"),
+    Misconfigured(
+        "a size that is no integer",
+        FIGURE2,
+        "users: 50000",
+        "users: 50000.5",
+        "problem.users: 50000.5 is a float, it must be an integer",
+    ),
+    Misconfigured(
+        "a size that is a text",
+        FIGURE2,
+        "users: 50000",
+        "users: many",
+        "problem.users: 'many' is a str, it must be an integer",
+    ),
+    Misconfigured(
+        "a rank beyond the dimension",
+        FIGURE2,
+        "  rank: 2 ",
+        "  rank: 51 ",
+        "rank is 51; it must not exceed dim, which is 50",
+    ),
+    Misconfigured("delta of 1", FIGURE2, "delta: 1.0e-6", "delta: 1.0", "delta: 1.0 must be less than 1"),
+    Misconfigured("no shards", FIGURE2, "shards: 16", "shards: 0", "shards: 0 must be at least 1"),
+    Misconfigured(
+        "an algorithm that does not exist",
+        INIT,
+        "algorithm: spectral_init",
+        "algorithm: spectral_inti",
+        "algorithm is 'spectral_inti'; there is no file src/privrep/algorithms/spectral_inti.py, the nearest is spectral_init",
+    ),
+    Misconfigured(
+        "an option that does not exist",
+        INIT,
+        "options: {init_label_clip:",
+        "options: {init_lable_clip:",
+        "init_lable_clip is no option of spectral_init; the nearest is init_label_clip",
+    ),
+    Misconfigured(
+        "a list where one value stands",
+        FIGURE2,
+        "clip_label: 1.0e-4",
+        "clip_label: [1.0e-4]",
+        "must be a number or a text",
+    ),
+    Misconfigured("a grid that does not exist", INIT, "grid: n,", "grid: nn,", "'nn' is no grid; the nearest is 'n'"),
+    Misconfigured(
+        "a study that does not exist, in a scale",
+        QUICK,
+        "scale: quick\n",
+        "scale: quick\noverrides: {init_rate: {shards: 1}}\n",
+        "overrides: 'init_rate' is no file of config/studies; the nearest is 'init_rates'",
+    ),
+    Misconfigured(
+        "a grid that does not exist, in a scale",
+        QUICK,
+        "scale: quick\n",
+        "scale: quick\noverrides: {figure2: {grids: {decidng: {seed: 1}}}}\n",
+        "'decidng' is not in grids of config/studies/figure2.yaml; the nearest is 'deciding'",
+    ),
+    Misconfigured(
+        "a value in a scale",
+        QUICK,
+        "scale: quick\n",
+        "scale: quick\noverrides:\n  figure2:\n    problem: {users: x}\n",
+        "config/scales/quick.yaml, line 5: problem.users: 'x' is a str",
+    ),
+    Misconfigured(
+        "a scale that does not exist",
+        QUICK,
+        "scale: quick\n",
+        "scale: quik\n",
+        "scale: 'quik' must be one of default, tiny, quick, paper",
+    ),
+    Misconfigured(
+        "a master seed that is a text",
+        CONFIG,
+        "master_seed: 20211206",
+        "master_seed: zero",
+        "master_seed: 'zero' is a str, it must be an integer",
+    ),
+    Misconfigured(
+        "a negative master seed",
+        CONFIG,
+        "master_seed: 20211206",
+        "master_seed: -1",
+        "master_seed: -1 must be at least 0",
+    ),
+    Misconfigured(
+        "an unknown setting of the run",
+        CONFIG,
+        "master_seed: 20211206",
+        "master_sede: 0",
+        "'master_sede' is not a known key; the nearest is 'master_seed'",
+    ),
+    Misconfigured("no YAML", FIGURE2, "delta: 1.0e-6", "delta: [1.0e-6", "this is not valid YAML"),
+    Misconfigured(
+        "a rule of judging that does not exist", INIT, "rule: rate", "rule: rtae", "rule: 'rtae' must be one of"
+    ),
+    Misconfigured(
+        "a claim on a quantity that is not measured",
+        INIT,
+        "measured: exponent privacy n dist2",
+        "measured: exponent privacy nn dist2",
+        "'exponent privacy nn dist2' is not measured by study init_rates; the nearest is 'exponent privacy n dist2'",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Misused:
+    """Words of a command, and what it says in one line. table : rows of a small table that it is given, if it needs one."""
+
+    what: str
+    words: tuple[str, ...]
+    says: str
+
+
+RUN, SHARD, MEASURE, MERGE = (
+    f"workflow/scripts/{name}.py" for name in ("run_all", "run_shard", "measure_study", "merge_cells")
+)
+FILES = ("--output", "cells.csv", "--timings", "timings.csv")
+MISUSED = [
+    Misused("no jobs at once", (RUN, "--jobs", "0"), "'0' must be an integer of at least 1"),
+    Misused("a negative number of jobs", (RUN, "--jobs=-1"), "'-1' must be an integer of at least 1"),
+    Misused("a number of jobs that is a text", (RUN, "--jobs", "many"), "'many' must be an integer of at least 1"),
+    Misused("an unknown flag", (RUN, "--jbos", "2"), "unrecognized arguments: --jbos 2"),
+    Misused(
+        "a missing configuration file",
+        (RUN, "--configfile", "config/scales/quik.yaml"),
+        "config/scales/quik.yaml: there is no such file",
+    ),
+    Misused("a picture for a configuration file", (RUN, "--configfile", "picture.png"), "byte 0 is no UTF-8 text"),
+    Misused(
+        "a shard that does not exist",
+        (SHARD, "--study", "figure2", "--shard", "99", *FILES),
+        "--shard is 99; study figure2 has shards 0 to 15",
+    ),
+    Misused(
+        "a negative shard",
+        (SHARD, "--study", "figure2", "--shard=-1", *FILES),
+        "--shard is -1; study figure2 has shards 0 to 15",
+    ),
+    Misused(
+        "a study that does not exist",
+        (SHARD, "--study", "figur2", "--shard", "0", *FILES),
+        "figur2.yaml: there is no such file",
+    ),
+    Misused(
+        "a cell that does not exist",
+        (SHARD, "--study", "figure2", "--cell", "0123456789ab"),
+        "study figure2 has no cell 0123456789ab; keys stand in its cells.csv",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """A file of a finished run, and what happens to it from outside."""
+
+    what: str
+    path: str
+    how: str
+
+
+RESULTS = "results/tiny"
+DAMAGED = [
+    Damaged("a shard is cut in half", f"{RESULTS}/figure2/shards/1.csv", "halved"),
+    Damaged("a shard is cut inside its last row", f"{RESULTS}/init_rates/shards/0.csv", "cut"),
+    Damaged(
+        "a shard is gone, and the table made of it is cut",
+        f"{RESULTS}/figure2/shards/0.csv|{RESULTS}/figure2/cells.csv",
+        "removed",
+    ),
+    Damaged("a table of cells is cut", f"{RESULTS}/init_rates/cells.csv", "cut"),
+    Damaged("a number in a table is another", f"{RESULTS}/figure2/cells.csv", "edited"),
+    Damaged("a table of measures is empty", f"{RESULTS}/figure2/measures.csv", "emptied"),
+    Damaged("a table of measures is gone", f"{RESULTS}/init_rates/measures.csv", "removed"),
+    Damaged("a figure is gone", f"{RESULTS}/figures/jain2021/figure2.svg", "removed"),
+    Damaged("a figure is cut", f"{RESULTS}/figures/jain2021/figure2.pdf", "halved"),
+    Damaged("the numbers of a figure are gone", f"{RESULTS}/figures/jain2021/figure2.csv", "removed"),
+    Damaged("the verdicts are cut", f"{RESULTS}/reports/claims.csv", "halved"),
+    Damaged("the report is gone", f"{RESULTS}/reports/index.html", "removed"),
+    Damaged("the report is cut", f"{RESULTS}/reports/index.html", "halved"),
+    Damaged("the seals are gone", f"{RESULTS}/seals/plot_figure2.sha256", "removed"),
+]
+
+KILLED = [
+    (
+        "a worker is killed from outside",
+        "ends red, says which shard, its memory and how to go on; the next run goes on after its last cell, with the same bytes",
+    ),
+    ("Snakemake is killed", "the next run unlocks the folder and goes on, with the same bytes"),
+    ("Snakemake and its workers are killed", "the same"),
+    ("a journal is cut, or of other settings or code", "what is whole and of the same origin is kept; the same bytes"),
+    ("a second run is started", "ends red, says which process is alive"),
+    ("the clock jumps back, or a day ahead", "the same bytes"),
+    (
+        "a file may grow no further, as on a full disk",
+        "ends red in one line, leaves nothing half written; then the same bytes",
+    ),
+    ("a disk of 2 MB is full", "the same"),
+    ("a folder can only be read", "ends red in one line"),
+    (
+        "a table that a job is given has a text for a number, a row that is cut, or bytes that are no text",
+        "ends red, names file, row and column",
+    ),
+]
+
+
+def document() -> str:
+    """docs/faults.md."""
+    lines = [
+        "# Faults",
+        "",
+        "Written by `python tests/faults.py` from the cases of `tests/test_faults.py`, which tries each of them. None ends green and wrong.",
+        "",
+        "## In the configuration: stopped before any job",
+        "",
+        "| fault | file | message |",
+        "|---|---|---|",
+        *(f"| {case.what} | {case.path} | {case.says} |" for case in MISCONFIGURED),
+        "",
+        "## In a command: one line, exit status not 0",
+        "",
+        "| fault | message |",
+        "|---|---|",
+        *(f"| {case.what} | {case.says} |" for case in MISUSED),
+        "",
+        "## In what a run made: the next run says so, and makes it again with the same bytes",
+        "",
+        "| fault | file |",
+        "|---|---|",
+        *(f"| {case.what} | {case.path.replace('|', ' and ')} |" for case in DAMAGED),
+        "",
+        "## Around a run",
+        "",
+        "| fault | what happens |",
+        "|---|---|",
+        *(f"| {what} | {happens} |" for what, happens in KILLED),
+        "",
+        "What Snakemake reads before this project is asked shows Snakemake's own words: `snakemake --configfile` with a file that does not exist, or with a",
+        "target after it, ends red with a traceback. `make` and `workflow/scripts/run_all.py` say it in one line.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document())

@@ -1,0 +1,456 @@
+"""Nothing wrong ends green: damaged files, typos, a full disk, killed runs. The cases stand in `faults`, and in docs/faults.md.
+
+A run ends with the bytes of a run without the fault, or red with one clear message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from faults import DAMAGED, DOCUMENT, MISCONFIGURED, MISUSED, RESULTS, document
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_workflow import at_tiny
+from workflow_helpers import ROOT, copy_project, environment, snakemake
+
+from privrep.evidence import quantities
+from privrep.evidence.cells import read_cells
+from privrep.run.config import ConfigError, layers, read_config, read_study
+from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.grids import expand
+from privrep.run.journal import Journal
+from privrep.run.plainly import Unreadable, said
+from privrep.run.seals import broken, renew, sealed
+
+CELLS = f"{RESULTS}/figure2/cells.csv"
+STUDIES = ("figure2", "init_rates")
+
+
+def test_the_table_of_faults_is_up_to_date():
+    """`python tests/faults.py` writes it."""
+    assert DOCUMENT.read_text() == document()
+
+
+# The configuration
+
+
+def configured(root: Path, overlays: list[Path]) -> None:
+    """What a run checks before any job, of the studies that the cases change."""
+    config = read_config(overlays, root=root)
+    for name in STUDIES:
+        study = read_study(config, name, root, overlays)
+        quantities.check_fits(study)
+        expand(study, layers(config, name, overlays, root))
+    quantities.checked_claims(root)
+
+
+@pytest.fixture(scope="module")
+def settings_folder(tmp_path_factory):
+    """A copy of config/."""
+    folder = tmp_path_factory.mktemp("settings")
+    shutil.copytree(ROOT / "config", folder / "config")
+    return folder
+
+
+@pytest.mark.parametrize("case", MISCONFIGURED, ids=lambda case: case.what)
+def test_a_fault_in_the_configuration_is_named(case, settings_folder, monkeypatch):
+    """In one line, with file and value, before any job. Without the fault nothing is said."""
+    path = settings_folder / case.path
+    text = path.read_text()
+    assert case.old in text
+    overlays = [settings_folder / "config/scales/quick.yaml"]
+    monkeypatch.setattr("privrep.run.config.ROOT", settings_folder)
+    path.write_text(text.replace(case.old, case.new, 1))
+    try:
+        with pytest.raises(ConfigError) as caught:
+            configured(settings_folder, overlays)
+        assert case.says in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert Path(case.path).name in str(caught.value) or case.path == "config/scales/quick.yaml"
+    finally:
+        path.write_text(text)
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 100_000), st.floats(), st.text(max_size=5), st.just([]), st.just({})
+)
+
+
+def entries(content: object, keys: tuple = ()) -> list[tuple]:
+    """The keys of all single values in a mapping."""
+    if isinstance(content, dict):
+        return [place for key, value in content.items() for place in entries(value, (*keys, key))]
+    return [keys]
+
+
+SMALL = {
+    "study": "figure2",
+    "delta": 1.0e-6,
+    "shards": 2,
+    "cells_per_draw": 8,
+    "cost_cpu_seconds": 1.0,
+    "problem": {"users": 60, "samples": 8, "dim": 6, "rank": 2, "label_noise_sd": 0.1},
+    "grids": {"one": {"epsilon": [1.0], "seed": 1}},
+    "series": {
+        "a": {
+            "algorithm": "altmin",
+            "grid": "one",
+            "options": {
+                "init": "random",
+                "split": "halves-then-all",
+                "clip_feature": 1.0,
+                "clip_label": 1.0,
+                "epochs": 1,
+            },
+        }
+    },
+}
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(entries(SMALL)), VALUES)
+def test_a_changed_setting_is_refused_or_runs_as_it_says(place, value):
+    """Any value in the place of any other: one message, or cells that have it."""
+    from privrep.run.settings import Simulation, checked
+
+    changed = json.loads(json.dumps(SMALL))
+    inside = changed
+    for key in place[:-1]:
+        inside = inside[key]
+    inside[place[-1]] = value
+    try:
+        study = checked(Simulation, changed, "config/studies/figure2.yaml")
+        cells = expand(study)
+    except ConfigError as error:
+        assert "\n" not in str(error) and len(str(error)) < 700
+        return
+    assert cells or place[0] == "series"
+    for cell in cells:
+        if place[0] == "problem":
+            assert getattr(cell.problem, place[1]) == value
+        if place[:3] == ("series", "a", "options"):
+            assert getattr(cell.chosen, place[3]) == value
+        if place[0] == "delta":
+            assert cell.budget.delta == value
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(["grids", "series", "problem", "shards", "delta"]), st.integers(0, 6), st.sampled_from("xyz"))
+def test_a_misspelt_key_is_refused(key, at, letter):
+    """At the top of a study, in its problem, or in a series."""
+    from privrep.run.settings import Simulation, checked
+
+    wrong = key[:at] + letter + key[at:]
+    changed = {wrong if name == key else name: value for name, value in SMALL.items()}
+    with pytest.raises(ConfigError, match=f"'{wrong}' is not a known key; the nearest is '"):
+        checked(Simulation, changed, "config/studies/figure2.yaml")
+
+
+# Commands
+
+
+@pytest.mark.parametrize("case", MISUSED, ids=lambda case: case.what)
+def test_a_fault_in_a_command_is_named(case, tmp_path):
+    """Exit status not 0, one line beside the usage, no traceback, and nothing left behind."""
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n")
+    script, *words = case.words
+    done = subprocess.run(
+        [sys.executable, str(ROOT / script), *words], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode
+    lines = done.stderr.strip().splitlines()
+    assert case.says in lines[-1]
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]
+
+
+def table(path: Path) -> Path:
+    """A table of three rows."""
+    rows = [{"series": "a", "key": str(i), "users": 5, "excess_risk": 0.25} for i in range(3)]
+    write_rows(path, rows, ("series", "key", "users", "excess_risk"))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text.replace(b"a,1,5,", b"a,1,abc,"), "row 2, column users: 'abc' is no number"),
+        (lambda text: text[:-3], "the file ends within row 3"),
+        (lambda text: text.replace(b"a,1,5,0.25\n", b"a,1\n"), "row 2 has 2 of 4 columns"),
+        (lambda text: text.replace(b"a,1,5", b"a,\xff,5"), "is no text"),
+        (lambda text: b"", "the file ends within row 0"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_named(change, says, tmp_path):
+    """With file, row and column, and what to do."""
+    path = table(tmp_path / "cells.csv")
+    assert len(read_cells(path)) == 3 == len(read_rows(path))
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(Unreadable) as caught:
+        read_cells(path)
+    assert str(caught.value).startswith(f"{path}: ") and says in str(caught.value)
+    assert "remove the file and run again" in str(caught.value)
+
+
+# Journals and seals
+
+
+def test_a_journal_keeps_what_is_whole(tmp_path):
+    """Of the same origin, up to a line that is cut; numbers keep every bit."""
+    path = tmp_path / "0.journal"
+    journal = Journal(path, "origin")
+    rows = [{"series": "a", "key": str(i), "risk": 0.1 + i / 3, "status": "ok"} for i in range(3)]
+    for row in rows:
+        journal.add(row, {"series": "a", "key": row["key"], "cpu_seconds": 1.5})
+    again = Journal(path, "origin")
+    assert [float(row["risk"]) for row, _ in again.done.values()] == [row["risk"] for row in rows]
+    for cut in (3, 40):
+        text = path.read_text()
+        path.write_text(text[:-cut])
+        assert list(Journal(path, "origin").done) == [("a", "0"), ("a", "1")]
+        path.write_text(text)
+    assert not Journal(path, "another").done
+    assert not Journal(path, "origin").done, "what is of another origin is gone"
+    journal = Journal(path, "origin")
+    journal.remove()
+    assert not path.exists()
+
+
+def test_seals_tell_what_is_not_as_it_was_left(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["a.csv", "b.csv", "c.csv", "d.csv"]
+    for name in names:
+        Path(name).write_text(name)
+    renew(names, Path("seals"))
+    assert set(map(str, sealed(Path("seals")))) == set(names) and not broken(names, Path("seals"))
+    Path("a.csv").write_text("A.csv")
+    Path("b.csv").unlink()
+    Path("e.csv").write_text("new")
+    assert set(map(str, broken([*names, "e.csv"], Path("seals")))) == {"a.csv", "e.csv"}
+
+
+# Files that grow no further
+
+
+def limited(size: int):
+    """For a child process: files may not grow beyond so many bytes, as on a full disk."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
+
+
+def one_shard(folder: Path, where: Path, **how) -> subprocess.CompletedProcess:
+    """A shard of the study figure2 at scale tiny, into a folder."""
+    command = [sys.executable, "workflow/scripts/run_shard.py", "--study", "figure2", "--shard", "1"]
+    command += ["--configfile", "config/scales/tiny.yaml", "--output", str(where / "1.csv")]
+    command += ["--timings", str(where / "1.timings.csv")]
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120, **how
+    )
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_half_written(tmp_path):
+    """Then, with room, the shard goes on, to the same bytes."""
+    folder, where = copy_project(tmp_path / "copy"), tmp_path / "out"
+    where.mkdir()
+    whole = one_shard(folder, where)
+    expected = (where / "1.csv").read_bytes()
+    (where / "1.csv").unlink()
+    assert not whole.returncode and not (where / "1.journal").exists()
+    done = one_shard(folder, where, preexec_fn=limited(4000))
+    assert done.returncode and "Traceback" not in done.stderr
+    assert "a file may not grow so large here" in done.stderr.strip().splitlines()[-1]
+    assert {path.name for path in where.iterdir()} <= {"1.journal", "1.timings.csv"}
+    assert not one_shard(folder, where).returncode
+    assert (where / "1.csv").read_bytes() == expected
+
+
+def mounted(options: str, path: Path) -> bool:
+    """Whether a small disk could be mounted here, which needs the right to."""
+    path.mkdir()
+    return not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)], capture_output=True
+    ).returncode
+
+
+@pytest.mark.parametrize(("options", "says"), [("size=8k", "the disk is full"), ("ro", "the folder can only be read")])
+def test_a_small_disk_and_one_that_can_only_be_read(options, says, tmp_path):
+    """Real ones, where this machine lets tests mount them."""
+    folder, where = copy_project(tmp_path / "copy"), tmp_path / "disk"
+    if not mounted(options, where):
+        pytest.skip("mounting is not allowed here; a limit on files stands in above")
+    try:
+        done = one_shard(folder, where)
+        left = {path.name for path in where.iterdir()}
+    finally:
+        subprocess.run(["umount", str(where)], check=True)
+    assert done.returncode and "Traceback" not in done.stderr
+    assert says in done.stderr.strip().splitlines()[-1]
+    assert left <= {"1.journal", "1.timings.csv"}
+
+
+def test_words_for_errors_of_the_system():
+    assert said(FileNotFoundError(2, "No such file", "a.csv")) == "a.csv: there is no such file"
+    assert "not enough memory" in said(MemoryError())
+    assert said(ConfigError("x")) == "x"
+
+
+# Whole runs
+
+
+def run_all(folder: Path, **how) -> subprocess.CompletedProcess:
+    """What `make tiny` runs."""
+    command = [sys.executable, "workflow/scripts/run_all.py", "--jobs", "2", "--configfile", "config/scales/tiny.yaml"]
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=300, **how
+    )
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    """Tables, figures and verdicts of a run: what does not hold times."""
+    paths = [*(folder / RESULTS).glob("*/*.csv"), *(folder / RESULTS / "figures").rglob("*.*")]
+    paths.append(folder / RESULTS / "reports" / "claims.csv")
+    return {str(path): path.read_bytes() for path in paths if path.name != "timings.csv"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run of two small studies, and its bytes."""
+    folder = copy_project(tmp_path_factory.mktemp("faults") / "copy")
+    scale = folder / "config/scales/tiny.yaml"
+    scale.write_text("scale: tiny\nstudies: [figure2, init_rates]\n")
+    done = run_all(folder)
+    assert not done.returncode, done.stderr
+    assert done.stdout.startswith("Reading the configuration")
+    assert len(done.stdout.splitlines()) < 40
+    return folder, kept(folder)
+
+
+def damage(path: Path, how: str) -> None:
+    """Do to a file what happened to it."""
+    content = path.read_bytes()
+    if how == "removed":
+        path.unlink()
+    elif how == "edited":
+        path.write_bytes(content.replace(b"0.1", b"0.2", 1))
+        assert path.read_bytes() != content
+    else:
+        path.write_bytes({"halved": content[: len(content) // 2], "cut": content[:-7], "emptied": b""}[how])
+
+
+@pytest.mark.parametrize("case", DAMAGED, ids=lambda case: case.what)
+def test_what_is_damaged_is_made_again(case, finished):
+    """The run says so, ends green, and everything has the bytes that it had."""
+    folder, expected = finished
+    for path in case.path.split("|"):
+        damage(folder / path, case.how)
+    done = run_all(folder)
+    assert not done.returncode, done.stderr
+    assert kept(folder) == expected
+    if case.how != "removed":
+        assert f"{case.path} is not as its job left it: it is removed, and made again" in done.stdout
+
+
+def test_a_clock_that_jumps_changes_no_byte(finished):
+    """Files from tomorrow and from last year."""
+    folder, expected = finished
+    for offset in (86_400, -365 * 86_400):
+        for path in (folder / RESULTS / "figure2").rglob("*.csv"):
+            os.utime(path, (time.time() + offset,) * 2)
+        done = run_all(folder)
+        assert not done.returncode, done.stderr
+        assert kept(folder) == expected
+
+
+def started(folder: Path, shards: int = 3) -> subprocess.Popen:
+    """A run under way in a copy, in a session of its own, once a shard writes its journal."""
+    at_tiny(folder, "shards: 3", f"shards: {shards}")
+    command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
+    with open(folder / "said", "w") as said_:
+        run = subprocess.Popen(
+            command, cwd=folder, env=environment(folder), stdout=said_, stderr=said_, start_new_session=True
+        )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and run.poll() is None:
+        if any(
+            len(journal.read_bytes().splitlines()) > 2 for journal in folder.glob(f"{RESULTS}/figure2/shards/*.journal")
+        ):
+            return run
+        time.sleep(0.01)
+    raise AssertionError(f"no journal was seen:\n{(folder / 'said').read_text()}")
+
+
+def workers(folder: Path) -> list[int]:
+    """Process ids of the shards under way."""
+    found = subprocess.run(
+        ["pgrep", "-f", "run_shard.py --study figure2"], capture_output=True, text=True
+    ).stdout.split()
+    return [int(pid) for pid in found if os.path.realpath(f"/proc/{pid}/cwd") == str(folder.resolve())]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory) -> bytes:
+    """cells.csv of a run that nothing happens to, on one shard."""
+    folder = copy_project(tmp_path_factory.mktemp("reference") / "copy")
+    at_tiny(folder, "shards: 3", "shards: 1")
+    snakemake(folder, CELLS, "-j1")
+    return (folder / CELLS).read_bytes()
+
+
+@pytest.mark.parametrize("whom", ["worker", "snakemake", "both"])
+def test_what_was_finished_before_a_kill_is_kept(whom, reference, tmp_path):
+    """A shard goes on after its last cell; a worker that is killed is named, with what to do; the bytes are the same."""
+    folder = copy_project(tmp_path / "copy")
+    run = started(folder, shards=1)
+    if whom in ("snakemake", "both"):
+        os.kill(run.pid, signal.SIGKILL)
+    if whom in ("worker", "both"):
+        for pid in workers(folder):
+            os.kill(pid, signal.SIGKILL)
+    run.wait(timeout=60)
+    assert run.returncode
+    if whom == "worker":
+        text = (folder / "said").read_text()
+        assert "Shard 0 of figure2 was killed from outside" in text and "it asked for" in text and " MB" in text
+    journal = folder / RESULTS / "figure2/shards/0.journal"
+    done = len(journal.read_bytes().splitlines()) - 1 if journal.exists() else 0
+    subprocess.run(
+        [sys.executable, "-c", "import pathlib, privrep.run.unlock as u; u.unlock(pathlib.Path.cwd())"],
+        cwd=folder,
+        env=environment(folder),
+        check=True,
+    )
+    snakemake(folder, CELLS, "-j1")
+    assert (folder / CELLS).read_bytes() == reference
+    log = (folder / "logs/tiny/run_shard/figure2-0.log").read_text()
+    cells = len(reference.splitlines()) - 1
+    assert whom != "worker" or (done > 0 and f"{cells - done} of {cells - done} done" in log)
+    assert not journal.exists()
+
+
+def test_a_second_run_is_told_whose_run_is_alive(tmp_path):
+    """By `make` and by Snakemake itself; nobody is told to unlock."""
+    folder = copy_project(tmp_path / "copy")
+    run = started(folder)
+    try:
+        second = run_all(folder)
+        third = snakemake(folder, CELLS, "-j1", check=False)
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    for done in (second, third):
+        assert done.returncode
+        assert f"a run is alive in {folder} (process {run.pid})" in done.stdout + done.stderr
+        assert "--unlock" not in done.stdout + done.stderr
