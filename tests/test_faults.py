@@ -20,7 +20,7 @@ from faults import DAMAGED, DOCUMENT, MISCONFIGURED, MISUSED, RESULTS, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_workflow import at_tiny
-from workflow_helpers import ROOT, copy_project, environment, snakemake
+from workflow_helpers import ROOT, copy_project, environment, snakemake, unlock_folder
 
 from privrep.evidence import quantities
 from privrep.evidence.cells import read_cells
@@ -426,12 +426,8 @@ def test_what_was_finished_before_a_kill_is_kept(whom, reference, tmp_path):
         assert "Shard 0 of figure2 was killed from outside" in text and "it asked for" in text and " MB" in text
     journal = folder / RESULTS / "figure2/shards/0.journal"
     done = len(journal.read_bytes().splitlines()) - 1 if journal.exists() else 0
-    subprocess.run(
-        [sys.executable, "-c", "import pathlib, privrep.run.unlock as u; u.unlock(pathlib.Path.cwd())"],
-        cwd=folder,
-        env=environment(folder),
-        check=True,
-    )
+    unlocked = unlock_folder(folder)
+    assert not unlocked.returncode, unlocked.stderr
     snakemake(folder, CELLS, "-j1")
     assert (folder / CELLS).read_bytes() == reference
     log = (folder / "logs/tiny/run_shard/figure2-0.log").read_text()
@@ -444,6 +440,8 @@ def test_a_second_run_is_told_whose_run_is_alive(tmp_path):
     """By `make` and by Snakemake itself; nobody is told to unlock."""
     folder = copy_project(tmp_path / "copy")
     run = started(folder)
+    for pid in workers(folder):
+        os.kill(pid, signal.SIGSTOP)  # or it would be over too soon
     try:
         second = run_all(folder)
         third = snakemake(folder, CELLS, "-j1", check=False)

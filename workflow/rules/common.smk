@@ -56,9 +56,13 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
-if workflow.cores is not None and workflow.cores < 1:
+try:
+    CORES = workflow.cores
+except WorkflowError:  # nothing is to be run
+    CORES = 1
+if CORES < 1:
     raise WorkflowError(
-        f"-j is {workflow.cores}; it must be the number of jobs at once, at least 1"
+        f"-j is {CORES}; it must be the number of jobs at once, at least 1"
     )
 
 RESULTS = f"results/{RUN}"
