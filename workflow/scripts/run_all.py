@@ -33,11 +33,18 @@ def current_cell(logs: Path, since: float) -> str:
     return lines[-1] if lines else ""
 
 
-def steps(command: list[str], last: deque[str]) -> Iterator[tuple[int, int]]:
-    """Run Snakemake; jobs done and in all, whenever one is done. last : its last lines. Its exit status is the value of the iterator."""
+def steps(command: list[str], last: deque[str], failed: list[str]) -> Iterator[tuple[int, int]]:
+    """Run Snakemake; jobs done and in all, whenever one is done. Its exit status is the value of the iterator.
+
+    last : its last lines. failed : all that it says of jobs that failed, their logs included.
+    """
+    inside = False
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in run.stdout:
         last.append(line)
+        inside = (inside or line.startswith("Error in rule")) and not line.startswith(("Select jobs", "["))
+        if inside and not line.startswith(("    input:", "    message:", "    jobid:", "        ")):
+            failed.append(line)
         step = re.match(r"(\d+) of (\d+) steps", line)
         if step:
             yield int(step[1]), int(step[2])
@@ -79,14 +86,14 @@ def with_lines(progress: Iterator[tuple[int, int]], logs: Path) -> int:
         return end.value
 
 
-def explained(last: deque[str]) -> str:
-    """The end of what Snakemake said; of a folder that another run has locked, whose run that is."""
+def explained(last: deque[str], failed: list[str]) -> str:
+    """What Snakemake said of jobs that failed, and its end; of a folder that another run has locked, whose run that is."""
     if any("LockException" in line for line in last):
         try:
             unlock(Path.cwd())
         except RunAlive as error:
             return f"run_all.py: {error}\n"
-    return "".join(last)
+    return "".join(failed or last)
 
 
 def not_run(results: Path) -> list[str]:
@@ -120,10 +127,10 @@ def main() -> None:
     except RunAlive as error:
         sys.exit(f"run_all.py: {error}")
     logs = Path("logs") / run / "run_shard"
-    last: deque[str] = deque(maxlen=60)
-    status = (with_bar if sys.stderr.isatty() else with_lines)(steps(command, last), logs)
+    last, failed = deque(maxlen=60), []
+    status = (with_bar if sys.stderr.isatty() else with_lines)(steps(command, last, failed), logs)
     if status:
-        sys.stderr.write(explained(last))
+        sys.stderr.write(explained(last, failed))
         sys.exit(status)
     reports = Path("reports") if run == "default" else Path("results") / run / "reports"
     for line in not_run(Path("results") / run):

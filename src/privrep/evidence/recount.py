@@ -20,6 +20,8 @@ TERM = re.compile(
 )
 WIDTH = 2e-4
 """Of the grid of privacy losses."""
+FURTHEST = 60.0
+"""Largest privacy loss on the grid."""
 CLOSE, NEAR = 1e-6, 0.005
 """How far the two counts of an epsilon may be apart: for Gaussian releases with all users, and for others, whose accountant rounds up."""
 
@@ -74,6 +76,11 @@ def on_grid(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.bincount(places + reach, weights, 2 * reach + 1)
 
 
+def choice_delta(choice: float, epsilon: float) -> float:
+    """Of randomised response that tells the truth with odds e^choice."""
+    return max(0.0, -math.expm1(epsilon - choice)) / (1 + math.exp(-choice))
+
+
 @cache
 def composed(parts: tuple[tuple[int, float, float], ...], pure: tuple[tuple[int, float], ...], delta: float) -> float:
     """Epsilon of releases (count, mu, rate) and of pure ones (count, epsilon) that touch one user."""
@@ -82,8 +89,8 @@ def composed(parts: tuple[tuple[int, float, float], ...], pure: tuple[tuple[int,
         kept = 1 / (1 + math.exp(-epsilon))
         laws.append((count, on_grid(np.array([epsilon, -epsilon]), np.array([kept, 1 - kept]))))
     reach = sum(count * (len(law) // 2) for count, law in laws)
-    # Sums of many losses stay far inside the sum of their ranges; what the transform wraps around lies 60 beyond what choices alone can reach.
-    reach = min(reach, int((60 + sum(count * epsilon for count, epsilon in pure)) / WIDTH))
+    # Sums of many losses stay far inside the sum of their ranges; what the transform wraps around lies beyond `FURTHEST`.
+    reach = min(reach, int(FURTHEST / WIDTH))
     size = 1 << (2 * reach + 1).bit_length()
     product = np.ones(size // 2 + 1, complex)
     for count, law in laws:
@@ -113,6 +120,9 @@ def epsilon_of(ledger: str, delta: float) -> tuple[float, float]:
         if all(one.get("rate") == 1 for one in touching):
             mu = math.sqrt(sum(one["count"] * (one["sensitivity"] / one["sd"]) ** 2 for one in touching))
             found.append(halved(lambda epsilon, mu=mu: gaussian_delta(mu, epsilon), delta, 40 * mu + mu**2))
+        elif len(touching) == touching[0]["count"] == 1 and "epsilon" in touching[0]:
+            choice = touching[0]["epsilon"]
+            found.append(halved(lambda epsilon, choice=choice: choice_delta(choice, epsilon), delta, choice))
         else:
             gaussian = [
                 (int(one["count"]), one["sensitivity"] / one["sd"], one["rate"]) for one in touching if "sd" in one
