@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import textwrap
 
-from workflow_helpers import ROOT
+import numpy as np
+import pytest
+from workflow_helpers import ROOT, environment
 
 from privrep.algorithms.method import methods
 from privrep.report.documents import Documented, results_page, with_findings
 from privrep.run.columns import dictionary
 from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.shell import fit
 
 
 def test_the_documents_are_those_of_the_tables(tmp_path):
@@ -86,3 +91,40 @@ def test_the_dictionary_of_columns_is_up_to_date():
     text = dictionary()
     assert (ROOT / "docs" / "columns.md").read_text() == text
     assert [name for name in methods() if f"## `{name}`" not in text] == []
+
+
+def test_the_example_of_the_readme_runs(capsys):
+    """At most six lines from a Python shell; it prints a risk, a distance and the epsilon that was asked for."""
+    code = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[1])
+    assert len(code.strip().splitlines()) <= 6
+    exec(code, {})
+    risk, distance, epsilon = map(float, capsys.readouterr().out.split())
+    assert 0 < risk < 0.1 and 0 < distance < 0.3 and abs(epsilon - 2) < 1e-6
+
+
+def test_the_commands_of_the_readme_hold_after_quick(quick_run):
+    """One figure is there already; one cell is found by its key, with its ledger."""
+    readme = (ROOT / "README.md").read_text()
+    figure = "snakemake -j1 --configfile config/scales/quick.yaml -- results/quick/figures/jain2021/figure2.svg"
+    cell = "python workflow/scripts/run_shard.py --study figure2 --cell KEY"
+    assert figure in readme and cell in readme
+    key = read_rows(quick_run / "results/quick/figure2/cells.csv")[-1]["key"]
+    for command, says in ((figure, "Nothing to be done"), (cell.replace("KEY", key), "Ledger")):
+        done = subprocess.run(
+            command.split(), cwd=quick_run, env=environment(quick_run), capture_output=True, text=True, timeout=120
+        )
+        assert not done.returncode, done.stderr
+        assert says in done.stdout + done.stderr
+
+
+def test_a_shell_takes_numbers_of_numpy_and_refuses_what_is_unknown():
+    sizes = {"users": np.int64(60), "samples": 8, "dim": np.int32(6), "rank": 2}
+    row, ledger = fit(
+        "centaur", **sizes, epsilon=np.float64(2.0), init="random", rounds=np.int64(3), clip=0.5, batch_samples=2
+    )
+    plain, _ = fit(
+        "centaur", users=60, samples=8, dim=6, rank=2, epsilon=2.0, init="random", rounds=3, clip=0.5, batch_samples=2
+    )
+    assert row["key"] == plain["key"] and row["excess_risk"] == plain["excess_risk"] and len(ledger.entries) == 3
+    with pytest.raises(ValueError, match="ruonds is no option of centaur; the nearest is rounds"):
+        fit("centaur", **sizes, epsilon=2.0, ruonds=3)
