@@ -21,7 +21,7 @@ from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from privrep.report import badges, chapters, page, pictures, summary
 from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
-from privrep.report.claims_table import claims_filter, claims_table
+from privrep.report.claims_table import brief_table, by_scale, claims_filter, claims_table
 from privrep.report.rehearsal import made_up_cells, made_up_rows
 from privrep.run import config
 from privrep.run.config import read_yaml, study_names
@@ -527,6 +527,18 @@ def test_accusations_are_one_line_each():
     assert "a rate, an assumption or a number" in table and "Use d<sup>3</sup>" in table
     assert table.index("B-T5.2") < table.index("A-F2")
     assert summary.accusations(claim_rows().query("verdict == 'HOLDS'")) == ""
+
+
+def test_rows_that_a_scale_does_not_test_are_one_line():
+    """In short tables; a row that is open for another reason stands."""
+    rows = claim_rows()
+    small = rows.assign(verdict="NOT-TESTED", reason="needs scale default, this is quick; 0.1 is at most 1")
+    assert "<tr" not in brief_table(small) and "rows are not tested at this scale" in brief_table(small)
+    assert "not tested at this scale" not in brief_table(rows)
+    both = pd.concat([rows, small.iloc[:1]])
+    assert "One row is not tested at this scale." in brief_table(both)
+    assert [len(part) for part in by_scale(both)] == [len(rows), 1]
+    assert [len(part) for part in by_scale(both, whole=True)] == [len(rows) + 1, 0]
 
 
 def test_accusations_are_counted_by_severity():

@@ -77,8 +77,12 @@ for study in (study for paper in read_papers().values() for study in paper.chapt
 # A command draws the figure of its claim again, with all that it needs.
 
 # %%
-table = claims_table.claims_filter(run.claims) + claims_table.claims_table(run.claims, run.shown())
+rows, small = claims_table.by_scale(run.claims, whole=True)
+table = claims_table.claims_filter(rows) + claims_table.claims_table(rows, run.shown())
 say(chapters.fold("Every quantity with its interval, verdict and reason", table))
+if len(small):
+    title = f"{len(small)} rows that this scale does not test"
+    say(chapters.fold(title, claims_table.claims_table(small, run.shown())))
 
 # %% [markdown]
 # ## Confirmation

@@ -12,12 +12,34 @@ from privrep.evidence.verdicts import Verdict
 from privrep.report.badges import badge, by_mood, claim_anchor
 from privrep.report.html_pieces import command_line, scrolling
 from privrep.report.pictures import anchor
-from privrep.report.spelling import interval, number, typeset
+from privrep.report.spelling import interval, number, plural, sentence, typeset
 
 SHOWN_SHIFT = 0.005
 """A finite grid's share in an exponent is shown from here on."""
 LONG_REASON = 24
 """Reasons of more characters get a line of their own."""
+TOO_SMALL = r"^needs scale |did not run at this scale$"
+"""Reasons of rows for which a run is too small, see `privrep.evidence.claims`."""
+
+
+def by_scale(claims: pd.DataFrame, whole: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows that this run decides or leaves open for another reason, and those for which its scale is too small.
+
+    whole : rows of one claim stay together; with the first where one of them does.
+    """
+    small = (claims["verdict"] == Verdict.NOT_TESTED) & claims["reason"].str.contains(TOO_SMALL)
+    if whole:
+        small &= ~claims["id"].isin(claims.loc[~small, "id"])
+    return claims[~small], claims[small]
+
+
+def brief_table(claims: pd.DataFrame) -> str:
+    """Claims in short; those for which the scale is too small in one line."""
+    rows, small = by_scale(claims)
+    line = (
+        f"<p>{sentence(plural(len(small), 'row is', 'rows are'))} not tested at this scale.</p>" if len(small) else ""
+    )
+    return (claims_table(rows, brief=True) if len(rows) else "") + line
 
 
 def claims_table(claims: pd.DataFrame, figures: Iterable[str] = (), brief: bool = False) -> str:

@@ -17,7 +17,7 @@ from privrep.evidence.catalogue import read_deviations
 from privrep.evidence.cells import read_cells
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.captions import Caption, read_captions
-from privrep.report.claims_table import claims_table
+from privrep.report.claims_table import brief_table
 from privrep.report.pictures import figure_html
 from privrep.report.spelling import interval
 from privrep.run.config import read_config, read_study
@@ -243,4 +243,4 @@ class Run:
 
     def section_claims(self, *claims: str) -> str:
         """The verdicts of some claims, in short."""
-        return claims_table(self.claims[self.claims["id"].isin(claims)], brief=True)
+        return brief_table(self.claims[self.claims["id"].isin(claims)])
