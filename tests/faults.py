@@ -228,7 +228,7 @@ DAMAGED = [
     Damaged("a shard is cut in half", f"{RESULTS}/figure2/shards/1.csv", "halved"),
     Damaged("a shard is cut inside its last row", f"{RESULTS}/init_rates/shards/0.csv", "cut"),
     Damaged(
-        "a shard is gone, and the table made of it is cut",
+        "a shard and the table made of it are gone",
         f"{RESULTS}/figure2/shards/0.csv|{RESULTS}/figure2/cells.csv",
         "removed",
     ),
@@ -287,7 +287,7 @@ def document() -> str:
         "|---|---|",
         *(f"| {case.what} | {case.says} |" for case in MISUSED),
         "",
-        "## In what a run made: the next run says so, and makes it again with the same bytes",
+        "## In what a run made: the next run says so, and makes again what is needed, with the same bytes",
         "",
         "| fault | file |",
         "|---|---|",

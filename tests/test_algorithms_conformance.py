@@ -649,7 +649,7 @@ def test_the_promise_scales_with_the_budget(case):
     [
         ("no_such_file", {}, "^algorithm is 'no_such_file'; there is no file"),
         ("moment_step", {}, "^algorithm is 'moment_step'; that file is a step"),
-        ("own_data", {"lambda": 1.0}, "^lambda is no option of own_data; it has penalty"),
+        ("own_data", {"lambda": 1.0}, "^lambda is no option of own_data; the nearest is penalty; it has penalty"),
         ("altmin", {"init": "random"}, "^options of altmin: .*missing"),
         ("reference_model", {"kind": "best"}, "^kind is 'best'"),
     ],

@@ -47,7 +47,7 @@ def test_another_seed_keeps_the_arithmetic_and_moves_the_simulation(tmp_path):
     reference = read_rows(REFERENCE)
     lines = compare_runs.differences(reference, run_seed(tmp_path / "copy", 7))
     simulated = {
-        f"{row['id']} {row['quantity']}:" for row in reference if float(row["within"]) == compare_runs.SIMULATED
+        f"{row['id']} {row['quantity']}:" for row in reference if float(row["within"]) >= compare_runs.SIMULATED
     }
     assert len(lines) > 10
     assert all(any(line.startswith(name) for name in simulated) for line in lines)

@@ -7,7 +7,8 @@ import importlib.util
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.run.csv_tables import write_rows
+from privrep.run.csv_tables import REMEDY, write_rows
+from privrep.run.plainly import Unreadable
 
 
 def script(name: str):
@@ -35,22 +36,27 @@ def shards(folder, *parts: list[tuple[str, str]]):
 
 def test_rows_have_the_order_of_the_study(tmp_path):
     """However the cells were cut. One key in two series is two cells."""
-    rows = merge_cells.merge(shards(tmp_path, [ORDER[2]], [ORDER[1], ORDER[0]]), ORDER)
+    parts = [[ORDER[2]], [ORDER[1], ORDER[0]]]
+    rows = merge_cells.merge(shards(tmp_path, *parts), parts, ORDER)
     assert [(row["series"], row["key"]) for row in rows] == ORDER
     assert [row["value"] for row in rows] == ["1", "1", "0"]
 
 
-@pytest.mark.parametrize("parts", [[ORDER, [ORDER[1]]], [[*ORDER, ORDER[0]]]], ids=["two shards", "one shard"])
-def test_a_cell_that_appears_twice_is_refused(parts, tmp_path):
-    """Which of the two rows counts would depend on the order of the shards."""
-    with pytest.raises(SystemExit, match="appears twice"):
-        merge_cells.merge(shards(tmp_path, *parts), ORDER)
-
-
-def test_a_missing_cell_is_refused(tmp_path):
-    """The message counts the missing ones and names the first."""
-    with pytest.raises(SystemExit, match=r"2 cells are missing, the first is \('a', '2'\)"):
-        merge_cells.merge(shards(tmp_path, ORDER[:1]), ORDER)
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ([[*ORDER, ORDER[0]]], "it has 4 rows and 3 of its 3 cells"),
+        ([ORDER[:1]], "it has 1 rows and 1 of its 3 cells"),
+        ([[]], "it has 0 rows and 0 of its 3 cells"),
+        ([[*ORDER[:2], ("c", "1")]], "it has 3 rows and 2 of its 3 cells"),
+    ],
+)
+def test_a_shard_with_other_cells_is_refused(parts, says, tmp_path):
+    """One twice, some missing, one of another shard: the file is named, with what to do."""
+    paths = shards(tmp_path, *parts)
+    with pytest.raises(Unreadable) as caught:
+        merge_cells.merge(paths, [ORDER], ORDER)
+    assert str(caught.value) == f"{paths[0]}: {says}; {REMEDY}"
 
 
 @pytest.mark.parametrize("threads", [2, 8])

@@ -133,7 +133,8 @@ def figure_files(*studies):
 
 # Outputs are sealed when their job is done (privrep.run.seals).
 SEALS = f"{RESULTS}/seals"
-SEAL = " && mkdir -p $(dirname {params.seal}) && sha256sum {output} > {params.seal}"
+for folder in ("run_shard", "merge_cells"):
+    Path(SEALS, folder).mkdir(parents=True, exist_ok=True)
 
 
 def promised():

@@ -27,7 +27,8 @@ for study in STUDIES:
             seal=f"{SEALS}/measure_{study}.sha256",
         shell:
             "python workflow/scripts/measure_study.py --settings {input.settings} --cells {input.cells}"
-            " --output {output} > {log} 2>&1" + SEAL
+            " --output {output} > {log} 2>&1"
+            " && sha256sum {output} > {params.seal}"
 
     rule:
         name:
@@ -52,7 +53,8 @@ for study in STUDIES:
             figures=Path(FIGURES),
         shell:
             "python workflow/scripts/plot_study.py --settings {input.settings} --cells {input.cells}"
-            " --figures {params.figures} > {log} 2>&1" + SEAL
+            " --figures {params.figures} > {log} 2>&1"
+            " && sha256sum {output} > {params.seal}"
 
 
 rule check_errata:
@@ -74,7 +76,7 @@ rule check_errata:
         seal=f"{SEALS}/check_errata.sha256",
     shell:
         "python workflow/scripts/check_errata.py --texts {input.texts} --output {output} > {log} 2>&1"
-        + SEAL
+        " && sha256sum {output} > {params.seal}"
 
 
 rule judge_claims:
@@ -101,4 +103,5 @@ rule judge_claims:
     shell:
         "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
         " --scale {params.scale} --figures {params.figures} --options={params.options:q}"
-        " --output {output} > {log} 2>&1" + SEAL
+        " --output {output} > {log} 2>&1"
+        " && sha256sum {output} > {params.seal}"

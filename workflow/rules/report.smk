@@ -25,7 +25,8 @@ rule write_provenance:
         jobs=job_benchmarks(),
     shell:
         "python workflow/scripts/write_provenance.py --config {params.config:q} --timings {input.timings}"
-        " --jobs {params.jobs} --output {output} > {log} 2>&1" + SEAL
+        " --jobs {params.jobs} --output {output} > {log} 2>&1"
+        " && sha256sum {output} > {params.seal}"
 
 
 rule render_report:
@@ -64,4 +65,5 @@ rule render_report:
         "python workflow/scripts/render_report.py --notebook {input.notebook} --template {input.template}"
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
         " --studies {input.studies} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
-        " --output {output} > {log} 2>&1" + SEAL
+        " --output {output} > {log} 2>&1"
+        " && sha256sum {output} > {params.seal}"

@@ -3,9 +3,9 @@
 
 # Somebody else can end a worker, for want of memory above all, and it has no time to say so.
 KILLED = (
-    " || {{ code=$?; [ $code -le 128 ] || echo 'Shard {wildcards.shard} of {wildcards.study} was killed from outside, perhaps for want of"
-    " memory: it asked for {resources.mem_mb} MB. Run the same command again, with fewer jobs (-j) if memory is short; the shard goes on"
-    " after the last cell that it finished.' >> {log}; exit $code; }}"
+    "Shard {wildcards.shard} of {wildcards.study} was killed from outside, perhaps for want of memory: it asked for "
+    f"{SHARD_MB} MB. Run the same command again, with fewer jobs (-j) if memory is short; "
+    "the shard goes on after the last cell that it finished."
 )
 
 
@@ -27,11 +27,12 @@ rule run_shard:
         mem_mb=SHARD_MB,
     params:
         seal=f"{SEALS}/run_shard/{{study}}-{{shard}}.sha256",
+        killed=lambda wildcards: KILLED.format(wildcards=wildcards),
     shell:
         "python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} > {log} 2>&1"
-        + KILLED
-        + SEAL
+        " || {{ code=$?; [ $code -le 128 ] || echo '{params.killed}' >> {log}; exit $code; }}"
+        " && sha256sum {output} > {params.seal}"
 
 
 rule merge_cells:
@@ -57,4 +58,4 @@ rule merge_cells:
     shell:
         "python workflow/scripts/merge_cells.py --settings {input.settings} --cells {input.cells}"
         " --timings {input.timings} --output {output.cells} --output-timings {output.timings} > {log} 2>&1"
-        + SEAL
+        " && sha256sum {output} > {params.seal}"

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-MADE_AGAIN = ": it is removed, and made again\n"
+MADE_AGAIN = ": it is removed, and made again where it is needed\n"
 """The end of a line that says so."""
 
 
