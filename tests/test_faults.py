@@ -367,6 +367,20 @@ def test_what_is_damaged_is_made_again(first, finished):
             ), case.what
 
 
+@pytest.mark.parametrize("words", [("-n",), ("--dag",), ("--summary",), ("--lint",)])
+def test_a_look_at_the_plan_removes_nothing(words, finished):
+    """What is damaged stays as it is until a run can make it again."""
+    folder, expected = finished
+    path = folder / RESULTS / "figures/jain2021/figure2.svg"
+    whole = path.read_bytes()
+    damage(path, "halved")
+    half = path.read_bytes()
+    snakemake(folder, *words)
+    assert path.read_bytes() == half
+    path.write_bytes(whole)
+    assert kept(folder) == expected
+
+
 def test_a_clock_that_jumps_changes_no_byte(finished):
     """Files from tomorrow and from last year."""
     folder, expected = finished

@@ -174,11 +174,22 @@ def check_alone():
             )
 
 
+# Calls of Snakemake that make nothing.
+IDLE = {
+    *("-n", "--dry-run", "--dryrun", "--unlock", "--lint", "--report"),
+    *("--dag", "--rulegraph", "--filegraph", "--d3dag", "--summary", "-S"),
+    *("--detailed-summary", "-D", "--list-rules", "-l", "--list-target-rules"),
+    *("--lt", "--archive", "--cleanup-metadata", "--cm", "--print-compilation"),
+    *("--delete-all-output", "--delete-temp-output"),
+}
+
+
 def check_seals():
     """Remove what is not as its job left it; say so. Nothing is removed where nothing would be made."""
-    if "--touch" in sys.argv or "-t" in sys.argv:
+    words = {word.split("=")[0] for word in sys.argv[1:]}
+    if words & {"--touch", "-t"}:
         seals.renew(promised(), Path(SEALS))
-    elif not {"-n", "--dry-run", "--dryrun", "--unlock"} & set(sys.argv):
+    elif not words & IDLE:
         for line in seals.remove_broken(promised(), Path(SEALS)):
             print(line, file=sys.stderr)
 
