@@ -169,7 +169,7 @@ MISCONFIGURED = [
 
 @dataclass(frozen=True)
 class Misused:
-    """Words of a command, and what it says in one line. table : rows of a small table that it is given, if it needs one."""
+    """Words of a command, and what it says in one line."""
 
     what: str
     words: tuple[str, ...]
