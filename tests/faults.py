@@ -164,6 +164,13 @@ MISCONFIGURED = [
         "measured: exponent privacy nn dist2",
         "'exponent privacy nn dist2' is not measured by study init_rates; the nearest is 'exponent privacy n dist2'",
     ),
+    Misconfigured(
+        "an erratum that touches a claim that does not exist",
+        "config/errata.yaml",
+        "claims: [A-T5.1, A-T5.2]",
+        "claims: [A-T5.1, A-T5.3]",
+        "errata.E1.claims: 'A-T5.3' is no claim; the nearest is 'A-T5.2'",
+    ),
 ]
 
 

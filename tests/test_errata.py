@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 from privrep.algorithms.candidate_selection import Selection
 from privrep.errata import (
@@ -23,17 +27,98 @@ from privrep.errata import (
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import decides
 from privrep.errata.tools import subspace_risk
-from privrep.evidence.catalogue import read_errata
+from privrep.evidence.catalogue import check_errata, read_errata
+from privrep.evidence.quantities import checked_claims
 from privrep.laws.prescribed_powers import assumed_samples, utility_cap
-from privrep.run.config import ROOT
+from privrep.run.config import ROOT, read_yaml
+from privrep.run.csv_tables import read_rows
+from privrep.run.settings import ConfigError
 
 TEXTS = read_errata(ROOT / "config" / "errata.yaml")
+CLAIMS = checked_claims()
+IDS = [claim.id for claims in CLAIMS.values() for claim in claims]
 
 
 def test_texts_and_demonstrations_have_the_same_ids():
     ids = [text["id"] for text in TEXTS]
     assert ids == list(DEMONSTRATIONS)
     assert ids == sorted(ids, key=lambda name: int(name[1:]))
+
+
+def test_errata_touch_claims_that_exist():
+    """In the order of the table of all verdicts."""
+    check_errata(IDS)
+    for text in TEXTS:
+        assert text["claims"] == sorted(text["claims"], key=IDS.index), text["id"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "words"),
+    [
+        ("[A-T5.1, A-T5.3]", "errata.E1.claims: 'A-T5.3' is no claim; the nearest is 'A-T5.2'"),
+        ("[A-T5.1, A-T5.1]", "'A-T5.1' appears twice"),
+        ("A-T5.1", "errata.0.claims: 'A-T5.1' is a str, it must be a list"),
+        (None, "errata.0: the key 'claims' is missing"),
+    ],
+)
+def test_a_bad_list_of_claims_is_named(tmp_path, claims, words):
+    (tmp_path / "config").mkdir()
+    path = tmp_path / "config" / "errata.yaml"
+    text = (ROOT / "config" / "errata.yaml").read_text()
+    line = "    claims: [A-T5.1, A-T5.2]\n"
+    assert line in text
+    path.write_text(text.replace(line, f"    claims: {claims}\n" if claims else "", 1))
+    with pytest.raises(ConfigError, match=r"^config/errata\.yaml: ") as caught:
+        check_errata(IDS, tmp_path)
+    assert words in str(caught.value)
+
+
+NUMBER = r"(?:[A-Z]\.)?\d+(?:\.\d+)*(?: \(i\))?"
+STATEMENT = re.compile(rf"(Theorem|Lemma|Corollary|Remark)s? ({NUMBER}(?:(?:, | and ){NUMBER})*)")
+
+
+def statements_at(place: str) -> set[str]:
+    """Theorem 1.1 and Theorem 4.2 of "Theorems 1.1 and 4.2, eq. (24)"."""
+    return {
+        f"{kind} {number}" for kind, numbers in STATEMENT.findall(place) for number in re.split(", | and ", numbers)
+    }
+
+
+NOT_TOUCHED = {
+    "A-L4.6": {"E16": "the lemma is right; what is drawn from it is A-L4.6-F", "E18": "eq. (7) is for Lemma B.1"},
+    "A-L4.4": {"E16": "the lemma is right; what is drawn from Lemma 4.6 for it is A-L4.6-F"},
+    "A-L4.4-start": dict.fromkeys(("E7", "E20", "E24", "E29"), "noise, users and rounds are not the start"),
+    "A-T4.2": dict.fromkeys(("E32", "E33"), "the comparison says what Theorem 5.2 needs"),
+    "B-T5.1": {"E12": "its exponents have no E0"},
+    "B-T5.1 rate": dict.fromkeys(("E40", "E42", "E47"), "one round without noise has no T_g, cap or clip"),
+    "B-T5.1 noise": {"E46": "the cap of (18) has no batch size"},
+}
+"""Claims of a statement that an erratum names without touching them."""
+
+
+def test_errata_touch_the_claims_at_their_places():
+    """An erratum that names a theorem touches the claims that begin with it, or the reason stands above."""
+    apart = {
+        (claim.id, text["id"])
+        for text in TEXTS
+        for claim in CLAIMS[text["paper"]]
+        if (found := STATEMENT.match(claim.place))
+        and statements_at(found[0]) & statements_at(text["place"])
+        and claim.id not in text["claims"]
+    }
+    assert apart == {(claim, erratum) for claim, reasons in NOT_TOUCHED.items() for erratum in reasons}
+
+
+def test_the_table_has_the_claims(tmp_path):
+    """Joined; nothing where nothing is touched, or where there is no demonstration."""
+    content = read_yaml(ROOT / "config" / "errata.yaml")
+    content["errata"] = [text for text in content["errata"] if text["id"] in ("E3", "E5")]
+    few, table = tmp_path / "errata.yaml", tmp_path / "errata.csv"
+    few.write_text(yaml.safe_dump(content))
+    script = str(ROOT / "workflow/scripts/check_errata.py")
+    subprocess.run([sys.executable, script, "--texts", str(few), "--output", str(table)], check=True, timeout=240)
+    rows = {row["id"]: row["claims"] for row in read_rows(table)}
+    assert [rows[name] for name in ("E3", "E5", "C1")] == ["A-T4.2; A-Eq22/24", "", ""]
 
 
 @pytest.mark.parametrize("erratum", DEMONSTRATIONS)

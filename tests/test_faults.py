@@ -22,6 +22,7 @@ from test_workflow import at_tiny
 from workflow_helpers import ROOT, copy_project, environment, snakemake, unlock_folder
 
 from privrep.evidence import quantities
+from privrep.evidence.catalogue import check_errata
 from privrep.evidence.cells import read_cells
 from privrep.run.config import ConfigError, layers, read_config, read_study
 from privrep.run.csv_tables import read_rows, write_rows
@@ -49,7 +50,8 @@ def configured(root: Path, overlays: list[Path]) -> None:
         study = read_study(config, name, root, overlays)
         quantities.check_fits(study)
         expand(study, layers(config, name, overlays, root))
-    quantities.checked_claims(root)
+    claims = quantities.checked_claims(root)
+    check_errata([claim.id for paper in claims.values() for claim in paper], root)
 
 
 @pytest.fixture(scope="module")

@@ -138,6 +138,7 @@ def write_run(folder: Path, **changes: float) -> Path:
         "place": "Section 6",
         "severity": "T",
         "changes": "nothing",
+        "claims": "A-F2; A-zCDP",
         "printed": "sigma_F^2",
     }
     erratum |= {"correct": "2 sigma_F^2", "demonstration": "Arithmetic.", "measured": "2", "confirmed": "yes"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from privrep.evidence import quantities
+from privrep.evidence import catalogue, quantities
 from privrep.run.config import (
     ConfigError,
     check_config,
@@ -35,6 +35,7 @@ try:
     for study in STUDIES.values():
         quantities.check_fits(study)
     CLAIMS = quantities.checked_claims()
+    catalogue.check_errata([claim.id for claims in CLAIMS.values() for claim in claims])
     RUN = run_name(CONFIG)
     for name, study in STUDIES.items():
         write_resolved(

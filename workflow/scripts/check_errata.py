@@ -19,7 +19,8 @@ def main() -> None:
     rows = []
     for text in read_errata(args.texts):
         finding = DEMONSTRATIONS[text["id"]]()
-        rows.append(text | {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"})
+        found = {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"}
+        rows.append(text | {"claims": "; ".join(text["claims"])} | found)
     for text in read_candidates(args.texts):
         known = {name: text[name] for name in ("id", "paper", "place")}
         rows.append(known | {"printed": text["suspected"], "correct": text["why"], "confirmed": SET_ASIDE})

@@ -11,6 +11,7 @@ ERRATA_COLUMNS = (
     "place",
     "severity",
     "changes",
+    "claims",
     "printed",
     "correct",
     "demonstration",

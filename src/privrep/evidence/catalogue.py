@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from privrep.run.config import read_yaml
-from privrep.run.settings import Model, SomeNames, checked
+from privrep.run.config import ROOT, read_yaml
+from privrep.run.settings import ConfigError, Model, SomeNames, checked, misnamed
 
 Text = Annotated[str, Field(min_length=4)]
 SET_ASIDE = "set aside"
@@ -16,16 +17,25 @@ SET_ASIDE = "set aside"
 
 
 class Erratum(Model):
-    """An error in print."""
+    """An error in print. claims : those that it touches, none where it touches none."""
 
     id: Annotated[str, Field(pattern=r"^E[0-9]+$")]
     paper: str
     place: str
     severity: Literal["P", "R", "G", "C", "T", "L"]
     changes: Literal["nothing", "a constant", "a rate", "the guarantee"]
+    claims: Annotated[tuple[str, ...], Field(strict=False)]
     printed: str
     correct: str
     demonstration: str
+
+    @field_validator("claims")
+    @classmethod
+    def _claims_stand_once(cls, claims: tuple[str, ...]) -> tuple[str, ...]:
+        for name in claims:
+            if claims.count(name) > 1:
+                raise ValueError(f"{name!r} appears twice")
+        return claims
 
 
 class Candidate(Model):
@@ -78,6 +88,20 @@ class DeviationsFile(Model):
 def read_errata(path: Path) -> list[dict]:
     """The errata, as they are written in config/errata.yaml."""
     return _read_checked(ErrataFile, path)["errata"]
+
+
+def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
+    """Raise ConfigError unless config/errata.yaml fits its model and every erratum names claims that exist.
+
+    Parameters
+    ----------
+    claims : ids of all claims.
+    """
+    source = "config/errata.yaml"
+    for erratum in checked(ErrataFile, read_yaml(root / source), source).errata:
+        for name in erratum.claims:
+            if name not in claims:
+                raise ConfigError(f"{source}: errata.{erratum.id}.claims: {misnamed(name, 'no claim', claims)}")
 
 
 def read_candidates(path: Path) -> list[dict]:
