@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 import subprocess
 import sys
@@ -18,10 +19,10 @@ from made_up_runs import CLAIMS, MadeUp, all_open
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
-from privrep.report import badges, chapters, page, pictures, summary
+from privrep.report import badges, bars, chapters, grids, page, pictures, summary
 from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
-from privrep.report.claims_table import brief_table, by_scale, claims_filter, claims_table
+from privrep.report.claims_table import all_rows, brief_table, by_scale
 from privrep.report.rehearsal import made_up_cells, made_up_rows
 from privrep.run import config
 from privrep.run.config import read_yaml, study_names
@@ -45,6 +46,8 @@ SVG = """<?xml version="1.0"?>
 
 # Made-up tables
 
+NBSP = "\u00a0"
+CLAIMS_BY_ID = {claim.id: claim for claim in CLAIMS}
 NO_ERRATA = pd.DataFrame({"confirmed": []})
 
 
@@ -171,14 +174,14 @@ def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py")
     """Run the script on the tables of a folder."""
     places = {
         "notebook": notebook,
-        "template": ROOT / "workflow/notebooks/page.html",
+        "template": ROOT / "workflow/page",
         "claims": folder / "claims.csv",
         "errata": folder / "errata.csv",
         "provenance": folder / "provenance.json",
         "deviations": ROOT / "config/deviations.yaml",
         "results": folder / "results",
         "figures": folder / "figures",
-        "output": folder / "index.html",
+        "output": folder / "reports/index.html",
     }
     words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py")]
     words += [word for name, place in places.items() for word in (f"--{name}", str(place))]
@@ -228,19 +231,22 @@ def rendered(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def content(rendered) -> str:
-    return (rendered / "index.html").read_text(encoding="utf-8")
+    return (rendered / "reports/index.html").read_text(encoding="utf-8")
 
 
 # The page
 
 
-def test_page_needs_no_network(content):
-    """Every address is inside the page, and leads somewhere."""
+def test_page_needs_no_network(content, rendered):
+    """Every address is inside the page and leads somewhere, but for the pictures' files beside it."""
     found = Page(content)
     assert not found.stack
     ids = found.values("id")
     assert len(ids) == len(set(ids))
-    for target in found.values("href", "src", "xlink:href", "action", "srcset", "poster"):
+    files = {target for target in found.values("href") if target.startswith("../figures/")}
+    assert files == {f"{pictures.FOLDER}/{figure}.{kind}" for figure in FIGURES for kind in ("svg", "pdf")}
+    assert all((rendered / "reports" / target).exists() for target in files if target.endswith("svg"))
+    for target in set(found.values("href", "src", "xlink:href", "action", "srcset", "poster")) - files:
         assert target.startswith(("#", "data:")), target
         assert not target.startswith("#") or target[1:] in ids, target
     assert not re.search(r"url\((?!#|data:)|@import", content)
@@ -254,6 +260,7 @@ def test_page_is_accessible(content):
     assert [attrs["scope"] for tag, attrs in found.elements if tag == "th"]
     assert all("scope" in attrs for tag, attrs in found.elements if tag == "th")
     drawn = [attrs for tag, attrs in found.elements if tag == "svg"]
+    drawn = [attrs for attrs in drawn if "aria-hidden" not in attrs]
     assert len(drawn) == len(FIGURES)
     assert all(attrs["role"] == "img" and attrs["aria-labelledby"] in found.values("id") for attrs in drawn)
     assert all(name in found.values("id") for name in found.values("aria-labelledby"))
@@ -288,19 +295,47 @@ def test_the_opening_comes_first(content):
 
 
 def test_detail_is_closed(content):
-    """A reader opens it; the contents alone are open, where there is no room beside the text."""
+    """A reader opens it; the contents, too, so that a small screen begins with the summary."""
     details = [attrs for tag, attrs in Page(content).elements if tag == "details"]
-    assert len(details) > 8 and [attrs for attrs in details if "open" in attrs] == details[:1]
-    assert re.search(r'<nav aria-label="Contents"><details open>', content)
+    assert len(details) > 8 and not [attrs for attrs in details if "open" in attrs]
+    assert content.index("<nav") < content.index("<details><summary>Contents") < content.index("</nav>")
 
 
 def test_numbers_lead_to_their_claims(content):
-    """A number in the text is a link to the row that judges it, which stands in the folded table of all verdicts; the page opens it."""
+    """A number in the text is a link to the first row of the claim that judges it."""
     found = Page(content)
     targets = [attrs["href"] for tag, attrs in found.elements if tag == "a" and attrs.get("class") == "q"]
+    rows = content[content.index('class="claims every"') :]
     assert len(targets) > 20
-    assert {target.removeprefix("#") for target in targets} <= found.folded
-    assert 'addEventListener("hashchange", reveal)' in content
+    assert all(f'<span id="{target.removeprefix("#")}"></span>' in rows for target in targets)
+
+
+def test_every_row_has_a_name_and_what_stands_behind_it(content, rendered):
+    """In the table and, in the same order, as data for the script; a link to it opens its details."""
+    claims = pd.read_csv(rendered / "claims.csv", dtype=str, keep_default_na=False)
+    bodies = re.findall(r'<tbody role="rowgroup" id="(row-[^"]+)">(.*?)</tbody>', content, flags=re.DOTALL)
+    assert len(bodies) == len(claims) == len({name for name, _ in bodies})
+    fields, *data = json.loads(re.search(r'id="rows">(.*?)</script>', content, flags=re.DOTALL)[1])
+    assert fields == list(claims.columns) and sorted(data) == sorted(claims.to_numpy().tolist())
+    for (_, body), cells in zip(bodies, data, strict=True):
+        row = dict(zip(fields, cells, strict=True))
+        assert badges.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
+        assert wording.typeset(row["reason"]) in body and row["command"] in html.unescape(body)
+        study, grid = (body.split("<dt>Study</dt>") + [""])[1], row["study"] == "figure2"
+        assert row["study"] in study and ("repetition" in study) == grid
+    small = [wording.typeset(row) in bodies[0][1] for row in claims["reason"] if row.startswith("needs scale")]
+    assert small and not any(small)
+
+
+def test_errata_and_claims_lead_to_each_other(content):
+    """Printed, right, demonstration, measured and what it changes; the claims that an erratum touches name it."""
+    erratum = re.search(r'<details class="erratum" id="erratum-E9">.*?</details>', content, flags=re.DOTALL)[0]
+    for word in ("Printed", "Right", "Demonstration", "Measured", "What it changes"):
+        assert f"<dt>{word}</dt>" in erratum
+    assert "a typo or an index slip: one erratum" in content.lower()
+    assert {'href="#claim-A-F2"', 'href="#claim-A-zCDP"'} <= set(re.findall('href="[^"]*"', erratum))
+    rows = CLAIMS_BY_ID["A-F2"].quantities
+    assert content.count('href="#erratum-E9"') >= len(rows)
 
 
 def test_every_study_has_its_place(content):
@@ -333,14 +368,14 @@ def test_page_marks_a_small_run(content):
 def test_page_is_the_same_again(rendered, content):
     """Equal inputs give equal bytes."""
     assert render(rendered).returncode == 0
-    assert (rendered / "index.html").read_text(encoding="utf-8") == content
+    assert (rendered / "reports/index.html").read_text(encoding="utf-8") == content
 
 
 def test_numbers_in_prose_follow_the_tables(tmp_path, content):
     """Another table gives other numbers and other words."""
     changed = write_run(tmp_path, deciding_reading_at_5=1.1862, i=0.01, own=3.21)
     assert render(changed).returncode == 0
-    other = (changed / "index.html").read_text(encoding="utf-8")
+    other = (changed / "reports/index.html").read_text(encoding="utf-8")
     assert "the gap can be seen" in content and "the curves meet by eye" not in content
     assert "the gap can be seen" not in other and "the curves meet by eye" in other
     assert "A single model does better than own data" in other
@@ -355,11 +390,11 @@ def test_failing_notebook_stops_with_its_traceback(rendered, tmp_path):
     notebook = tmp_path / "broken.py"
     header = "# ---\n# jupyter:\n#   kernelspec:\n#     display_name: Python 3\n#     name: python3\n# ---\n"
     notebook.write_text(header + "# %%\ndef broken():\n    raise LookupError('no such table')\n\n\nbroken()\n")
-    before = (rendered / "index.html").stat().st_mtime_ns
+    before = (rendered / "reports/index.html").stat().st_mtime_ns
     done = render(rendered, notebook)
     assert done.returncode
     assert "LookupError" in done.stderr and "no such table" in done.stderr and "\x1b" not in done.stderr
-    assert (rendered / "index.html").stat().st_mtime_ns == before
+    assert (rendered / "reports/index.html").stat().st_mtime_ns == before
 
 
 # Building blocks
@@ -436,15 +471,68 @@ def test_large_tables_are_named_instead_of_embedded():
     assert "data:" not in large and "paper/figure.csv" in large
 
 
-def test_claims_table_of_one_paper():
-    """Rows of another paper are left out, and the brief form has no commands."""
+def test_claims_in_short_and_whole():
+    """The short form has no statements and no commands; the whole one has both, with a link to a figure that there is."""
     rows = claim_rows()
-    table = claims_table(rows[rows["paper"] == "shen2023"])
-    assert "B-T5.2" in table and "A-F2" not in table
-    assert "snakemake" not in claims_table(rows, brief=True)
-    assert "3 papers" not in claims_filter(rows) and 'data-key="paper"' in claims_filter(rows)
-    assert "Error &lt;falls&gt; with ε." in claims_table(rows)
-    assert claims_table(rows, ["jain2021/figure2"]).count('href="#fig-') == 1
+    brief, whole = brief_table(rows), all_rows(rows, ["jain2021/figure2"], {"A-F2": ["E9"]}, lambda row: "n = 77")
+    assert "B-T5.2" in brief and "snakemake" not in brief and "Error &lt;falls" not in brief
+    assert "Error &lt;falls&gt; with ε." in whole and "snakemake" in whole
+    assert whole.count('href="#fig-') == whole.count('href="#erratum-E9"') == (rows["id"] == "A-F2").sum()
+    assert whole.count("n = 77") == (rows["study"] != "").sum()
+    assert "Use d<sup>3</sup>" in whole and "Severity R: a rate" in whole
+
+
+def judged_row(**values) -> dict:
+    return dict.fromkeys(CLAIM_COLUMNS, "") | {"rule": "rate", "claimed": "1.5", "tolerance": "0.15"} | values
+
+
+def test_bars_show_interval_claim_and_tolerance():
+    """On one scale, an exponent as corrected; the claimed side of a limit has no end."""
+    row = judged_row(measured="1.4", corrected="1.5", ci_low="1.3", ci_high="1.6")
+    assert bars.bar_of(row) == bars.Bar(1.5, pytest.approx(1.4), pytest.approx(1.7), 1.5, 1.35, 1.65)
+    limit = bars.bar_of(judged_row(rule="at_most", claimed="<= 2", tolerance="", measured="1"))
+    assert (limit.low, limit.high, limit.start, limit.end) == (-math.inf, 2, 1, 1)
+    assert bars.bar_of(judged_row(rule="at_least", claimed=">= 2", measured="1")).high == math.inf
+    for missing in ({"measured": ""}, {"measured": "nan"}, {"measured": "inf"}, {"rule": "all_hold", "measured": "3"}):
+        assert bars.bar_of(judged_row(**missing)) is None and bars.bar(judged_row(**missing), "good") == ""
+
+
+@pytest.mark.parametrize("measured", [0.5, 1.0, 2.0, 4.0])
+def test_bars_keep_the_order_of_the_numbers(measured):
+    """Left of the claimed number what is less, right what is more; on a linear and on a logarithmic scale."""
+    for factor in (1, 1e3):
+        row = judged_row(rule="at_most", claimed="<= 1.0", tolerance="", measured=str(measured ** math.log(2 * factor)))
+        drawn = bars.bar(row, "bad")
+        claim, dot = (float(re.search(pattern, drawn)[1]) for pattern in (r'claim-mark" d="M([\d.]+)', r'cx="([\d.]+)'))
+        assert (dot > claim) - (dot < claim) == (measured > 1) - (measured < 1)
+        assert min(dot, claim) >= 0 and max(dot, claim) <= bars.WIDTH
+
+
+def test_grids_are_spelled():
+    """Sizes of a series; arithmetic has none."""
+    cells = pd.DataFrame(
+        {"series": ["a", "a", "b"], "users": [10, 20, 99], "epsilon": [1.23456] * 3, "seed": [0, 1, 0]}
+    )
+    assert grids.grid_line(cells, "a") == f"n{NBSP}={NBSP}10 and 20; ε{NBSP}={NBSP}1.23; two repetitions"
+    assert "99" in grids.grid_line(cells)
+    assert grids.grid_line(None) == "arithmetic, nothing is drawn"
+
+
+def test_pictures_take_the_colours_of_the_page():
+    """No colour of a file is left as it was, and a style stands once."""
+    drawn = SVG.replace(
+        "<text>", '<path style="fill: #ffffff; stroke: #0173b2"/><path style="fill: #ffffff; stroke: #0173b2"/><text>'
+    )
+    picture = pictures.inline_svg(drawn, "one", "one-caption")
+    assert picture.count("var(--paper)") == 1 and "#ffffff" not in picture
+    assert picture.count('class="s0"') == 2 and "white var(--lift)" in picture
+
+
+def test_pictures_keep_the_digits_of_their_labels():
+    """Coordinates lose digits, text does not."""
+    drawn = SVG.replace('x="3"', 'x="3.14159"').replace("costs $5", "costs 0.00012")
+    picture = pictures.inline_svg(drawn, "one", "one-caption")
+    assert 'x="3.14"' in picture and "costs 0.00012" in picture
 
 
 class Judged(MadeUp):
@@ -539,7 +627,6 @@ def test_rows_that_a_scale_does_not_test_are_one_line():
     both = pd.concat([rows, small.iloc[:1]])
     assert "One row is not tested at this scale." in brief_table(both)
     assert [len(part) for part in by_scale(both)] == [len(rows), 1]
-    assert [len(part) for part in by_scale(both, whole=True)] == [len(rows) + 1, 0]
 
 
 def test_accusations_are_counted_by_severity():

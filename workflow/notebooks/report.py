@@ -74,15 +74,10 @@ for study in (study for paper in read_papers().values() for study in paper.chapt
 # %% [markdown]
 # ## All verdicts
 #
-# A command draws the figure of its claim again, with all that it needs.
+# One row for each quantity. The line under a row says why its verdict is what it is, and opens.
 
 # %%
-rows, small = claims_table.by_scale(run.claims, whole=True)
-table = claims_table.claims_filter(rows) + claims_table.claims_table(rows, run.shown())
-say(chapters.fold("Every quantity with its interval, verdict and reason", table))
-if len(small):
-    title = f"{len(small)} rows that this scale does not test"
-    say(chapters.fold(title, claims_table.claims_table(small, run.shown())))
+show(claims_table.all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of))
 
 # %% [markdown]
 # ## Confirmation
@@ -103,7 +98,7 @@ say(chapters.fold("All entries, with what they changed", deviations.deviations_t
 # What is printed, what is right, and a demonstration that would come out differently if the printed version were right.
 
 # %%
-say(chapters.fold("All errata", papers.errata_table(run.errata)))
+say(papers.errata_list(run.errata))
 say(chapters.fold("Looked at and set aside", papers.candidates_table(run.errata)))
 
 # %% [markdown]

@@ -264,6 +264,7 @@ TEXTS = sorted(
     for pattern in ("report/texts/*.md", "studies/*/chapter.md")
     for path in Path("src/privrep").glob(pattern)
 )
+PAGE_FILES = sorted(str(path) for path in Path("workflow/page").iterdir())
 PAGE_CODE = code_of(
     "render_report",
     "workflow/notebooks/report.py",

@@ -40,7 +40,7 @@ rule render_report:
         cells=expand(f"{RESULTS}/{{study}}/cells.csv", study=SIMULATED),
         figures=figure_files(*STUDIES),
         notebook="workflow/notebooks/report.py",
-        template="workflow/notebooks/page.html",
+        page=PAGE_FILES,
         deviations="config/deviations.yaml",
         # There once a confirmation was run
         confirmation=sorted(str(path) for path in Path("docs").glob("c*.csv")),
@@ -62,7 +62,7 @@ rule render_report:
         results=Path(RESULTS),
         figures=Path(FIGURES),
     shell:
-        "python workflow/scripts/render_report.py --notebook {input.notebook} --template {input.template}"
+        "python workflow/scripts/render_report.py --notebook {input.notebook} --template workflow/page"
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
         " --studies {input.studies} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
         " --output {output} > {log} 2>&1"

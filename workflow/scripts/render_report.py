@@ -19,7 +19,9 @@ from privrep.run.plainly import plainly
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--notebook", required=True, type=Path, help="jupytext source")
-    parser.add_argument("--template", required=True, type=Path, help="page around the notebook")
+    parser.add_argument(
+        "--template", required=True, type=Path, help="folder with page.html around the notebook, its styles and scripts"
+    )
     parser.add_argument("--claims", required=True, type=Path)
     parser.add_argument("--errata", required=True, type=Path)
     parser.add_argument("--provenance", required=True, type=Path)

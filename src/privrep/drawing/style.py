@@ -5,9 +5,11 @@ The only module that sets up matplotlib; no simulation imports it.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from functools import partial
+from html import escape
 from pathlib import Path
 
 import matplotlib
@@ -19,6 +21,8 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from privrep.drawing.points import drawn_points
 
 matplotlib.use("Agg")
 sns.set_theme(
@@ -68,6 +72,9 @@ COLOURS = sns.color_palette("colorblind").as_hex()
 NOTE = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
 """Keywords of an annotation."""
 
+POINTS = "points"
+"""Id of the metadata with the numbers that an SVG shows."""
+
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -100,10 +107,18 @@ def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
     return figure, figure.subplots(**subplots)
 
 
+def with_points(svg: str, figure: Figure) -> str:
+    """An SVG file that says, as metadata, which numbers it shows where."""
+    told = json.dumps(drawn_points(figure), separators=(",", ":"), ensure_ascii=False)
+    head, end = svg.rsplit("</svg>", 1)
+    return f'{head}<metadata id="{POINTS}">{escape(told, quote=False)}</metadata>\n</svg>{end}'
+
+
 def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
     """Write `path`.svg, .pdf and the plotted numbers as `path`.csv, each in one move.
 
-    The layout is made once and kept, so that both pictures show the same; making it costs as much as drawing.
+    The SVG holds where it shows which numbers (`privrep.drawing.points`). The layout is made once and kept, so that both pictures show the same; making it
+    costs as much as drawing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.get_layout_engine().execute(figure)
@@ -116,6 +131,8 @@ def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
     for kind, write in pictures.items():
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{kind}")
         write(temporary)
+        if kind == "svg":
+            temporary.write_text(with_points(temporary.read_text(encoding="utf-8"), figure), encoding="utf-8")
         os.replace(temporary, path.with_suffix(f".{kind}"))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.csv")
     numbers.to_csv(temporary, index=False, lineterminator="\n")

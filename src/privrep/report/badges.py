@@ -48,3 +48,8 @@ def verdict_guide() -> str:
 def claim_anchor(claim: str) -> str:
     """Name of a claim within the page."""
     return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
+
+
+def erratum_anchor(erratum: str) -> str:
+    """Name of an erratum within the page."""
+    return f"erratum-{erratum}"

@@ -1,85 +1,111 @@
-"""The table of claims with their quantities, and the buttons that filter it."""
+"""Rows of claims: what is printed or claimed beside what was measured. In short for a chapter, and all of them with their details."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Callable, Mapping
 from math import isfinite
 
 import pandas as pd
 
-from privrep.evidence.verdicts import Verdict
-from privrep.report.badges import badge, by_mood, claim_anchor
+from privrep.evidence.verdicts import SEVERITIES, Verdict
+from privrep.report.badges import badge, claim_anchor, erratum_anchor
+from privrep.report.bars import bar
 from privrep.report.html_pieces import command_line, scrolling
 from privrep.report.pictures import anchor
 from privrep.report.spelling import interval, number, plural, sentence, typeset
 
 SHOWN_SHIFT = 0.005
 """A finite grid's share in an exponent is shown from here on."""
-LONG_REASON = 24
-"""Reasons of more characters get a line of their own."""
 TOO_SMALL = r"^needs scale |did not run at this scale$"
 """Reasons of rows for which a run is too small, see `privrep.evidence.claims`."""
+COLUMNS = ("Claim", "Quantity", "Printed or claimed", "Measured [95\u00a0% interval]", "On one scale", "Verdict")
+RULES = {
+    "rate": "The 95\u00a0% interval of the exponent, less what the finite grid adds, lies within {tolerance} of {claimed}.",
+    "at_most": "The 95\u00a0% interval lies at or below {limit}.",
+    "at_least": "The 95\u00a0% interval lies at or above {limit}.",
+    "equals": "The 95\u00a0% interval lies within {tolerance} of {claimed}.",
+    "digits": "Rounded as printed, the number is {claimed}.",
+    "all_hold": "All other quantities of the claim hold.",
+}
+"""What the verdict of agreement asks, by rule."""
 
 
-def by_scale(claims: pd.DataFrame, whole: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows that this run decides or leaves open for another reason, and those for which its scale is too small.
-
-    whole : rows of one claim stay together; with the first where one of them does.
-    """
+def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows that this run decides or leaves open for another reason, and those for which its scale is too small."""
     small = (claims["verdict"] == Verdict.NOT_TESTED) & claims["reason"].str.contains(TOO_SMALL)
-    if whole:
-        small &= ~claims["id"].isin(claims.loc[~small, "id"])
     return claims[~small], claims[small]
 
 
+# In short
+
+
 def brief_table(claims: pd.DataFrame) -> str:
-    """Claims in short; those for which the scale is too small in one line."""
+    """Claims in short, one group of rows for each; those for which the scale is too small in one line."""
     rows, small = by_scale(claims)
     line = (
         f"<p>{sentence(plural(len(small), 'row is', 'rows are'))} not tested at this scale.</p>" if len(small) else ""
     )
-    return (claims_table(rows, brief=True) if len(rows) else "") + line
+    return (_grouped(rows) if len(rows) else "") + line
 
 
-def claims_table(claims: pd.DataFrame, figures: Iterable[str] = (), brief: bool = False) -> str:
-    """Claims with their quantities, verdicts, reasons and commands, one group of rows per claim.
+def _grouped(claims: pd.DataFrame) -> str:
+    several = claims["id"].nunique() > 1
+    groups = []
+    for _, rows in claims.groupby(["paper", "id"], sort=False):
+        body = "".join(f"<tr{_row_attributes(row)}>{_cells(row)}</tr>" for row in rows.to_dict("records"))
+        groups.append(f'<tbody role="rowgroup">{_claim_head(rows.iloc[0]) if several else ""}{body}</tbody>')
+    return scrolling(
+        f'<table role="table" class="claims brief">{_head(COLUMNS[1:])}{"".join(groups)}</table>', "Verdicts"
+    )
 
-    Parameters
-    ----------
-    claims : rows of claims.csv, as text.
-    figures : ids of the figures in the page, for links.
-    brief : leave out statements, reasons and commands.
-    """
-    columns = ["Quantity", "Claimed", "Predicted", "Measured [95\u00a0% interval]", "Verdict", "Reason"]
-    columns = columns[:-1] if brief else columns
-    groups, several = [], claims["id"].nunique() > 1
-    for (paper, claim), rows in claims.groupby(["paper", "id"], sort=False):
-        first = rows.iloc[0]
-        head = _claim_head(first, paper, claim, set(figures), len(columns), brief) if several or not brief else ""
-        body = "".join(_quantity_row(row, brief) for row in rows.to_dict("records"))
-        name = "" if brief else f' id="{claim_anchor(claim)}"'
-        groups.append(f'<tbody role="rowgroup"{name} data-paper="{html.escape(paper)}">{head}{body}</tbody>')
+
+def _claim_head(row: pd.Series) -> str:
+    link = f'<a href="#{claim_anchor(row["id"])}" class="id">{html.escape(row["id"])}</a>'
+    return (
+        f'<tr role="row" class="claim"><th role="rowheader" scope="rowgroup" colspan="{len(COLUMNS) - 1}"><div>'
+        f'{link} <span class="place">{typeset(row["place"])}</span></div></th></tr>'
+    )
+
+
+def _head(columns: tuple[str, ...]) -> str:
     # Roles stand beside the elements, since the page lays the rows out as blocks on a phone.
     header = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in columns)
-    head = f'<thead role="rowgroup"><tr role="row">{header}</tr></thead>'
-    kind = "claims brief" if brief else "claims"
-    return scrolling(f'<table role="table" class="{kind}">{head}{"".join(groups)}</table>', "Verdicts")
+    return f'<thead role="rowgroup"><tr role="row">{header}</tr></thead>'
 
 
-def _claim_head(row: pd.Series, paper: str, claim: str, figures: set[str], width: int, brief: bool) -> str:
-    link = f' · <a href="#{anchor(row["figure"])}">figure</a>' if row["figure"] in figures else ""
-    again = f'<span class="again">Draw again: {command_line(row["command"])}</span>' if row["command"] else ""
-    opening = f'<tr role="row" class="claim"><th role="rowheader" scope="rowgroup" colspan="{width}"><div>'
-    if brief:
-        link = f'<a href="#{claim_anchor(claim)}" class="id">{html.escape(claim)}</a>'
-        return f'{opening}{link} <span class="place">{typeset(row["place"])}</span></div></th></tr>'
-    return (
-        f"{opening}"
-        f'<span class="id">{html.escape(claim)}</span> '
-        f'<span class="place">{html.escape(paper)}, {typeset(row["place"])}{link}</span>'
-        f"<p>{typeset(row['statement'])}</p>{again}</div></th></tr>"
+def _row_attributes(row: dict) -> str:
+    return f' role="row"{" class=whole" if row["rule"] == "all_hold" else ""}'
+
+
+def _cells(row: dict) -> str:
+    """Quantity, claimed, measured, bar and verdict."""
+    filled = {"claimed": _claimed(row), "measured": _measured(row), "": bar(row, Verdict(row["verdict"]).mood)}
+    cells = "".join(
+        f'<td role="cell"{f" data-label={name}" if name else ""}>{text}</td>' for name, text in filled.items()
     )
+    quantity = f'<th role="rowheader" scope="row">{typeset(row["quantity"])}{_origin(row)}</th>'
+    return f'{quantity}{cells}<td role="cell">{badge(row["verdict"])}</td>'
+
+
+def _claimed(row: dict) -> str:
+    tolerance = f' <span class="interval">± {typeset(row["tolerance"])}</span>' if row["tolerance"] else ""
+    predicted = number(row["predicted"]) if row["rule"] == "rate" and row["predicted"] else typeset(row["predicted"])
+    law = f' <span class="interval">law {predicted}</span>' if predicted else ""
+    return typeset(row["claimed"]) + tolerance + law
+
+
+def _measured(row: dict) -> str:
+    measured = interval(row["measured"], row["ci_low"], row["ci_high"])
+    if row["rule"] == "rate" and row["corrected"] and isfinite(float(row["corrected"])):
+        shift = float(row["corrected"]) - float(row["measured"])
+        if abs(shift) > SHOWN_SHIFT:
+            measured += f', <span class="corrected">corrected {number(row["corrected"])}</span>'
+    if row["rule"] == "all_hold":
+        measured = "" if row["verdict"] == Verdict.NOT_TESTED else f"{measured} hold"
+    return measured
 
 
 def _origin(row: dict) -> str:
@@ -89,62 +115,83 @@ def _origin(row: dict) -> str:
     return f' <span class="interval">({", ".join(labels)})</span>' if labels else ""
 
 
-def _reason(row: dict) -> str:
-    """Why the verdict is what it is; without the grid's correction where that differs; what is printed and what to do where it is negative."""
-    parts = [typeset(row["reason"])]
-    if row["raw_verdict"] not in ("", row["verdict"]):
-        parts.append(f"Without the correction for the grid: {row['raw_verdict']}.")
+# All of them
+
+
+def all_rows(
+    claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable[[dict], str]
+) -> str:
+    """Every row with what stands behind it, and the same rows as data for the page's script. Rows that the scale does not test come last.
+
+    Parameters
+    ----------
+    claims : rows of claims.csv, as text. figures : ids of the figures in the page. errata : id of a claim -> ids of the errata that touch it.
+    grid : what a row's study ran, in words.
+    """
+    claims = pd.concat(by_scale(claims))
+    names: set[str] = set()
+    seen: set[str] = set()
+    bodies = []
+    for row in claims.to_dict("records"):
+        name = _row_name(row, names)
+        names.add(name)
+        first = "" if row["id"] in seen else f'<span id="{claim_anchor(row["id"])}"></span>'
+        seen.add(row["id"])
+        claim = (
+            f'{first}<a class="id" href="#{name}">{html.escape(row["id"])}</a> <span class="place">{_place(row)}</span>'
+        )
+        details = _details(row, row["figure"] if row["figure"] in figures else "", errata.get(row["id"], []), grid(row))
+        bodies.append(
+            f'<tbody role="rowgroup" id="{name}"><tr{_row_attributes(row)}><td role="cell">{claim}</td>{_cells(row)}</tr>'
+            f'<tr role="row" class="more"><td role="cell" colspan="{len(COLUMNS)}">{details}</td></tr></tbody>'
+        )
+    table = f'<table role="table" class="claims every">{_head(COLUMNS)}{"".join(bodies)}</table>'
+    return f'<div id="find" hidden></div>{scrolling(table, "All verdicts")}{_data(claims)}'
+
+
+def _row_name(row: dict, taken: set[str]) -> str:
+    """Name of a row within the page: of its claim and quantity."""
+    words = re.sub(r"[^\w.]+", "-", row["quantity"]).strip("-").lower()
+    name = base = f"row-{claim_anchor(row['id']).removeprefix('claim-')}-{words}"
+    count = 1
+    while name in taken:
+        count += 1
+        name = f"{base}-{count}"
+    return name
+
+
+def _place(row: dict) -> str:
+    return f"{html.escape(row['paper'])}, {typeset(row['place'])}"
+
+
+def _details(row: dict, figure: str, errata: list[str], grid: str) -> str:
+    """The reason, and behind it what is stated, printed and asked, and how to make the number again."""
+    entries = {"Statement": typeset(row["statement"])}
     if row["printed"]:
-        parts.append(
-            f"<b>Printed:</b> {typeset(row['printed'])}. <b>Severity {row['severity']}.</b> {typeset(row['advice'])}"
+        entries["Printed"] = (
+            f"{typeset(row['printed'])}. Severity {row['severity']}: {SEVERITIES.get(row['severity'], '')}."
         )
-    return " ".join(parts)
+        entries["What to do"] = typeset(row["advice"])
+    if row["rule"]:
+        limit = row["claimed"].split(" ")[-1] + (f", up to {row['tolerance']}" if row["tolerance"] else "")
+        rule = RULES[row["rule"]].format(tolerance=row["tolerance"], claimed=row["claimed"], limit=limit)
+        entries["Rule"] = typeset(rule)
+    if row["raw_verdict"] not in ("", row["verdict"]):
+        entries["Without the correction for the grid"] = badge(row["raw_verdict"])
+    if errata:
+        entries["Errata"] = ", ".join(f'<a href="#{erratum_anchor(name)}">{name}</a>' for name in errata)
+    if figure:
+        entries["Figure"] = f'<a href="#{anchor(figure)}">{html.escape(figure)}</a>'
+    if row["command"]:
+        entries["Draw again"] = command_line(row["command"])
+    if row["study"]:
+        entries["Study"] = f"<code>config/studies/{row['study']}.yaml</code>{f': {grid}' if grid else ''}"
+    listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in entries.items())
+    return f"<details><summary>{typeset(row['reason']) or 'Details'}</summary><dl>{listed}</dl></details>"
 
 
-def _quantity_row(row: dict, brief: bool) -> str:
-    tolerance = f' <span class="interval">± {typeset(row["tolerance"])}</span>' if row["tolerance"] else ""
-    measured = interval(row["measured"], row["ci_low"], row["ci_high"])
-    predicted = typeset(row["predicted"])
-    if row["rule"] == "rate" and row["corrected"] and isfinite(float(row["corrected"])):
-        predicted = number(row["predicted"]) if row["predicted"] else ""
-        shift = float(row["corrected"]) - float(row["measured"])
-        measured += (
-            f', <span class="corrected">corrected {number(row["corrected"])}</span>' if abs(shift) > SHOWN_SHIFT else ""
-        )
-    if row["rule"] == "all_hold":
-        measured = "" if row["verdict"] == Verdict.NOT_TESTED else f"{measured} hold"
-    reason = _reason(row)
-    own_line = not brief and len(reason) > LONG_REASON
-    cells = {
-        "claimed": typeset(row["claimed"]) + tolerance,
-        "predicted": predicted,
-        "measured": measured,
-    }
-    filled = "".join(f'<td role="cell" data-label="{name}">{text}</td>' for name, text in cells.items())
-    filled += f'<td role="cell">{badge(row["verdict"])}</td>'
-    if not brief:
-        filled += f'<td role="cell" class="reason">{"" if own_line else reason}</td>'
-    kind = ' class="whole"' if row["rule"] == "all_hold" else ""
-    line = (
-        f'<tr role="row" data-verdict="{row["verdict"]}"{kind}>'
-        f'<th role="rowheader" scope="row">{typeset(row["quantity"])}{_origin(row)}</th>{filled}</tr>'
-    )
-    if own_line:
-        cell = f'<td role="cell" colspan="6" class="reason">{reason}</td>'
-        line += f'<tr role="row" class="more" data-verdict="{row["verdict"]}">{cell}</tr>'
-    return line
-
-
-def claims_filter(claims: pd.DataFrame) -> str:
-    """Buttons that show the rows of one verdict or paper; hidden unless the page's script runs."""
-
-    def buttons(key: str, values: Iterable[str]) -> str:
-        return "".join(
-            f'<button type="button" aria-pressed="false" data-key="{key}" data-value="{value}">{value} {count}</button>'
-            for value, count in values
-        )
-
-    verdicts = [(word, (claims["verdict"] == word).sum()) for word in by_mood(claims["verdict"].unique())]
-    papers = [(paper, (claims["paper"] == paper).sum()) for paper in claims["paper"].unique()]
-    groups = buttons("verdict", verdicts) + (buttons("paper", papers) if len(papers) > 1 else "")
-    return f'<div class="filter" role="group" aria-label="Show only" hidden>{groups}</div>'
+def _data(claims: pd.DataFrame) -> str:
+    """The rows as JSON, in the order of the table."""
+    told = json.dumps([list(claims.columns), *claims.to_numpy().tolist()], separators=(",", ":"), ensure_ascii=False)
+    told = told.replace("</", r"<\/").replace("$", r"\u0024")
+    return f'<script type="application/json" id="rows">{told}</script>'

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import re
 from collections.abc import Iterable
+from urllib.parse import quote
 
 EMBEDDED_BYTES = 200_000
 """Tables up to this size are put into the page for download."""
+READABLE = ",.;:/()=+*^[]|@!?-_~"
+"""Signs that an address of text keeps."""
 
 
 def table(
@@ -34,7 +36,7 @@ def table(
 def scrolling(content: str, label: str = "") -> str:
     """A container that scrolls sideways by itself, by keyboard too."""
     name = re.sub(r"<[^>]+>", "", label) or "Table"
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(name)}">{content}</div>'
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="{html.escape(name)}">{content}</div>'
 
 
 def command_line(command: str) -> str:
@@ -43,13 +45,17 @@ def command_line(command: str) -> str:
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """Content as a link target of its own."""
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+    """Text as a link target of its own."""
+    return f"data:{kind};charset=utf-8,{quote(content, safe=READABLE)}"
 
 
-def download(content: bytes, name: str, text: str = "numbers as CSV") -> str:
-    """A link that saves a table; the name of the file when the table is too large for the page."""
+def download(content: bytes, name: str, text: str = "numbers as CSV", label: str = "") -> str:
+    """A link that saves a table; the name of the file when the table is too large for the page.
+
+    label : what a screen reader says, where the text alone says too little.
+    """
     if len(content) > EMBEDDED_BYTES:
         return f"{text}: <code>{html.escape(name)}</code>"
     file = name.rsplit("/", 1)[-1]
-    return f'<a download="{html.escape(file)}" href="{data_uri(content, "text/csv")}">{text}</a>'
+    spoken = f' aria-label="{label}"' if label else ""
+    return f'<a download="{html.escape(file)}" href="{data_uri(content, "text/csv")}"{spoken}>{text}</a>'

@@ -1,6 +1,6 @@
 """From the report's notebook to one page: execute, convert, and wrap.
 
-The page needs no network and no script: formulas become MathML, pictures and tables are inside.
+The page needs no network: formulas become MathML, pictures and tables are inside. What its scripts add is search, and numbers at a pointer.
 """
 
 from __future__ import annotations
@@ -115,11 +115,16 @@ def contents(content: str) -> str:
     return "".join(f"<li>{link}{inner}</li>" for link, inner in nested)
 
 
-def wrap(content: str, template: str) -> str:
-    """Content in the page template, with its title and table of contents."""
+def wrap(content: str, folder: Path) -> str:
+    """Content in the page of a folder, with its title and table of contents, all styles and all scripts."""
     title = re.search(r"<h1[^>]*>(.*?)</h1>", content, flags=re.DOTALL)
     name = re.sub(r"<[^>]+>", "", title[1]).strip() if title else "Report"
-    return Template(template).substitute(title=name, contents=contents(content), content=content)
+    style, script = (
+        "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*.{kind}")))
+        for kind in ("css", "js")
+    )
+    template = Template((folder / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=name, contents=contents(content), content=content, style=style, script=script)
 
 
 def write(path: Path, text: str) -> None:
@@ -131,6 +136,6 @@ def write(path: Path, text: str) -> None:
 
 
 def render(notebook: Path, template: Path, folder: Path, environment: dict[str, str]) -> str:
-    """The page of a notebook."""
+    """The page of a notebook, run in `folder`; `template` is the folder with page.html, styles and scripts."""
     content = with_formulas(with_anchors(body(execute(notebook, folder, environment))))
-    return wrap(content, template.read_text(encoding="utf-8"))
+    return wrap(content, template)

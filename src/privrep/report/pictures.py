@@ -1,12 +1,25 @@
-"""Figures in the page: SVG files made safe to stand side by side, with caption and numbers."""
+"""Figures in the page: SVG files made small and safe to stand side by side, with caption, numbers and links."""
 
 from __future__ import annotations
 
 import html
+import io
+import json
 import re
 
-from privrep.report.html_pieces import download
-from privrep.report.spelling import typeset
+import pandas as pd
+
+from privrep.report.html_pieces import download, scrolling
+from privrep.report.spelling import GREEK, plural, typeset
+
+POINTS = re.compile(r'<metadata id="points">(.*?)</metadata>', flags=re.DOTALL)
+"""Where an SVG file says which numbers it shows (`privrep.drawing.style.with_points`)."""
+FOLDER = "../figures"
+"""Address of the figures from the page, in every run."""
+LISTED_ROWS = 150
+"""A table of plotted numbers has so many rows at most in the page; the CSV has all."""
+ROOM = 640
+"""On a narrow page a picture shrinks to three quarters of its width, and no further than to so many pixels."""
 
 
 def anchor(figure: str) -> str:
@@ -20,36 +33,139 @@ def _width(svg: str) -> float:
 
 
 def inline_svg(svg: str, prefix: str, described_by: str) -> str:
-    """An SVG file as part of a page: no prolog, ids that no other figure has, style rules that stay inside.
+    """An SVG file as part of a page: no prolog, ids that no other figure has, style rules that stay inside, colours of the page.
 
     Its size becomes a largest width, so that it shrinks on a narrow page.
     """
-    svg = re.sub(r"\n\s*\n", "\n", svg[svg.index("<svg") :])  # Markdown ends a block of HTML at an empty line
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\s*<metadata.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    width = _width(svg)
+    svg = _smaller(svg)
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r'((?:xlink:)?href)="#([^"]+)"', rf'\1="#{prefix}-\2"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     svg = svg.replace("*{stroke-linejoin", f"#{prefix}-svg *{{stroke-linejoin")
-    width = _width(svg)
+    svg = _with_classes(svg, f"{prefix}-svg")
     opening, rest = svg.split(">", 1)
     opening = re.sub(r'\s(?:width|height)="[^"]*"', "", opening)
-    style = f"max-width:{width:.0f}px;min-width:{min(640, 0.75 * width):.0f}px"
+    style = f"max-width:{width:.0f}px;min-width:{_least_width(width):.0f}px"
     return f'{opening} id="{prefix}-svg" role="img" aria-labelledby="{described_by}" style="{style}">{rest}'
 
 
+def _least_width(width: float) -> float:
+    return min(ROOM, 0.75 * width)
+
+
+def _smaller(svg: str) -> str:
+    """The same picture in fewer bytes: ids that nothing refers to, blanks, digits beyond a hundredth of a point."""
+    used = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', svg))
+    names = {name for pair in used for name in pair if name}
+    short = {name: f"i{number}" for number, name in enumerate(sorted(names))}
+    svg = re.sub(r'\s+id="([^"]+)"', lambda match: f' id="{short[match[1]]}"' if match[1] in short else "", svg)
+    svg = re.sub(r'(href="#)([^"]+)"', lambda match: f'{match[1]}{short[match[2]]}"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", lambda match: f"url(#{short[match[1]]})", svg)
+    svg = re.sub(r"\s*\n\s*", " ", svg)
+    svg = re.sub(r"> <", "><", svg)
+    svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"\.(\d\d)\d+", r".\1", tag[0]), svg)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", svg)
+    return re.sub(r'" *(/?>)', r'"\1', svg)
+
+
+def _with_classes(svg: str, name: str) -> str:
+    """Styles that return as classes, and all colours as those of the page."""
+    classes: dict[str, str] = {}
+
+    def named(match: re.Match) -> str:
+        return f'class="{classes.setdefault(match[1], f"s{len(classes)}")}"'
+
+    svg = re.sub(r'(?<=\s)style="([^"]*)"', named, svg)
+    rules = "".join(f"#{name} .{short}{{{in_colours_of_the_page(style)}}}" for style, short in classes.items())
+    return svg.replace("</style>", f"{rules}</style>", 1) if "</style>" in svg else svg
+
+
+def in_colours_of_the_page(style: str) -> str:
+    """Greys between the page's ink and paper, other colours as bright as its paper needs.
+
+    >>> in_colours_of_the_page("fill: #ffffff; stroke: #595959")
+    'fill:var(--paper);stroke:color-mix(in srgb,var(--ink) 65%,var(--paper))'
+    >>> in_colours_of_the_page("fill: #0173b2")
+    'fill:color-mix(in srgb,#0173b2,white var(--lift))'
+    """
+
+    def colour(match: re.Match) -> str:
+        red, green, blue = (match[0][place : place + 2] for place in (1, 3, 5))
+        if not red == green == blue:
+            return f"color-mix(in srgb,{match[0]},white var(--lift))"
+        ink = round(100 * (1 - int(red, 16) / 255))
+        return {0: "var(--paper)", 100: "var(--ink)"}.get(ink, f"color-mix(in srgb,var(--ink) {ink}%,var(--paper))")
+
+    return re.sub(r"([:;,]) ", r"\1", re.sub(r"#[0-9a-f]{6}\b", colour, style))
+
+
+def points(svg: str) -> str:
+    """What the page's script needs to say a point's numbers, as JSON; empty where the file says nothing."""
+    found = POINTS.search(svg)
+    if not found:
+        return ""
+    told = json.loads(html.unescape(found[1]))
+    for panel in told["panels"]:
+        panel |= {name: _letters(panel[name]) for name in ("title", "x", "y")}
+        for series in panel["series"]:
+            series["name"] = _letters(series["name"])
+    if not told["panels"]:
+        return ""
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False).replace("</", r"<\/").replace("$", r"\u0024")
+
+
+def _letters(label: str) -> str:
+    return re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], label)
+
+
+def plotted_table(numbers: bytes, label: str) -> str:
+    """The plotted numbers as a table to four digits, in detail that opens."""
+    read = pd.read_csv(io.BytesIO(numbers), dtype=str, keep_default_na=False)
+    rows = read.head(LISTED_ROWS)
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{_cell(text)}</td>' for text in row)}</tr>" for row in rows.to_numpy())
+    cut = f"<p>The CSV has {len(read) - len(rows)} rows more.</p>" if len(read) > len(rows) else ""
+    content = f'<table class="dense"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    # Markdown would read dollar signs and rows of dashes
+    shown = scrolling(content, f"Numbers of {label}").replace("$", "&#36;")
+    title = f"Numbers as a table, {plural(len(read), 'row')}"
+    return f"<details><summary>{title}</summary>{shown}{cut}</details>"
+
+
+def _cell(text: str) -> str:
+    try:
+        value = float(text)
+    except ValueError:
+        return html.escape(text)
+    return f"{value:.4g}" if value != int(value) else f"{value:.0f}" if abs(value) < 1e7 else f"{value:.4g}"
+
+
 def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str = "", remark: str = "") -> str:
-    """A figure with its caption and the numbers behind it.
+    """A figure with its caption, the numbers behind it, and links to its files.
 
     Parameters
     ----------
     label : name that stands before the caption. remark : sentence after it, about this run.
     """
     name = anchor(figure)
+    title = html.escape(label or figure)
     text = f'<span id="{name}-caption">{f"<b>{label}.</b> " if label else ""}{typeset(caption)}</span>'
     text += f" {remark}" if remark else ""
+    width = _width(svg)
     picture = inline_svg(svg, name, f"{name}-caption")
-    card = f'class="card" style="max-width:calc({_width(svg):.0f}px + 2rem)" tabindex="0" role="region"'
+    told = points(svg)
+    data = f'<script type="application/json">{told}</script>' if told else ""
+    card = f'<div class="card" tabindex="0" role="group" aria-label="{title}">{picture}</div>'
+    plot = f'<div class="plot">{card}<p class="says" role="status"></p>{data}</div>'
+    wider = '<p class="wider">Wider than the screen: it scrolls sideways.</p>'
+    files = "".join(
+        f'<a href="{FOLDER}/{figure}.{kind}" aria-label="{title} as {kind.upper()}">{kind.upper()}</a> '
+        for kind in ("svg", "pdf")
+    )
+    links = f'<p class="files">{files}{download(numbers, f"{figure}.csv", "CSV", f"{title} as CSV")}</p>'
     return (
-        f'<figure id="{name}"><div {card} aria-label="{html.escape(label or figure)}">{picture}</div>'
-        f"<figcaption>{text} {download(numbers, f'{figure}.csv')}.</figcaption></figure>"
+        f'<figure id="{name}" style="--least:{_least_width(width):.0f}px;--most:{width:.0f}px">{wider}{plot}'
+        f"<figcaption>{text}</figcaption>{links}{plotted_table(numbers, title)}</figure>"
     )

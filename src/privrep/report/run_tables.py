@@ -18,6 +18,7 @@ from privrep.evidence.cells import read_cells
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claims_table import brief_table
+from privrep.report.grids import grid_line
 from privrep.report.pictures import figure_html
 from privrep.report.spelling import interval
 from privrep.run.config import read_config, read_study
@@ -105,6 +106,12 @@ class Measures:
 
 
 @cache
+def _cells_of(path: Path) -> pd.DataFrame:
+    """A results table, read once for all that ask."""
+    return read_cells(path)
+
+
+@cache
 def listed(study: str) -> tuple[str, ...]:
     """Names of all that a study measures at the default scale."""
     return tuple(measured(read_study(read_config(), study)))
@@ -117,6 +124,19 @@ def deciding() -> dict[tuple[str, str], str]:
     for claim in (claim for claims in checked_claims().values() for claim in claims):
         for quantity in claim.quantities:
             found.setdefault((claim.study, quantity.measured), claim.id)
+    return found
+
+
+@cache
+def fitted_series() -> dict[tuple[str, str], str]:
+    """Claim and quantity -> the series of its study to which the exponent is fitted; other quantities are not there."""
+    found = {}
+    for claim in (claim for claims in checked_claims().values() for claim in claims):
+        fits = read_study(read_config(), claim.study).fits if claim.study else {}
+        for quantity in claim.quantities:
+            fit = quantity.measured.removeprefix("exponent ")
+            if fit in fits:
+                found[claim.id, quantity.quantity] = fits[fit].series
     return found
 
 
@@ -210,7 +230,7 @@ class Run:
             If it is not part of this run.
         """
         self._check_has(study)
-        return read_cells(self.results / study / "cells.csv")
+        return _cells_of(self.results / study / "cells.csv")
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""
@@ -232,6 +252,14 @@ class Run:
         cells = self.cells(study) if (self.results / study / "cells.csv").exists() else None
         caption = self.captions[study][figure]
         return figure_html(figure, svg.read_text(), numbers, caption.filled(study, cells), caption.label, remark)
+
+    def grid_of(self, row: dict) -> str:
+        """What was run for a row of the claims: the cells of the series that its exponent is fitted to, or all of its study."""
+        study = row["study"]
+        if not study or not self.has(study):
+            return ""
+        series = fitted_series().get((row["id"], row["quantity"]), "")
+        return grid_line(self.cells(study) if (self.results / study / "cells.csv").exists() else None, series)
 
     def claim_of(self, study: str, quantity: str) -> str:
         """Id of the first claim that a measured quantity decides; empty where it decides none."""

@@ -1,0 +1,223 @@
+"""Where a figure shows which numbers: read from what matplotlib drew, so that no study has to say it again.
+
+Markers, lines that are labelled and bars are read, with the intervals drawn at them. Positions are in points from the upper left corner, as in
+the SVG.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedFormatter
+
+SVG_DPI = 72
+MOST_ON_A_LINE = 40
+"""A line without markers is a curve; it is shown at so many places at most."""
+MOST_IN_A_FIGURE = 1500
+"""Of a figure with more points every second, third, ... is kept."""
+DIGITS = 4
+CAPS = ("_", "|")
+"""Markers with which matplotlib ends an interval."""
+NEAR = 0.75
+"""An interval belongs to a point when they are no farther apart than this, in pixels."""
+
+
+def drawn_points(figure: Figure) -> dict:
+    """The panels of a figure with their series of points.
+
+    Returns
+    -------
+    width, height : of the figure. panels : title, x and y as labels; series, each with its name and points; a point is
+    [left, top, x, y, low, high], where low and high are left out where no interval is drawn.
+    """
+    panels = []
+    for axis in figure.axes:
+        series: dict[str, list] = {}
+        for name, points in _series(axis, _legend(figure, axis)):
+            series.setdefault(name, []).extend(points)
+        told = [{"name": name, "points": sorted(points, key=_from_left)} for name, points in series.items() if points]
+        if told and axis.axison:
+            labels = {name: plain(text) for name, text in zip("xy", _labels(figure, axis), strict=True)}
+            title = next((text for place in ("left", "center", "right") if (text := axis.get_title(place))), "")
+            panels.append({"title": plain(title.split("\n")[0]), **labels, "series": told})
+    width, height = (float(inches) * SVG_DPI for inches in figure.get_size_inches())
+    total = sum(len(entry["points"]) for panel in panels for entry in panel["series"])
+    for entry in (entry for panel in panels for entry in panel["series"]):
+        entry["points"] = entry["points"][:: math.ceil(total / MOST_IN_A_FIGURE) or 1]
+    return {"width": round(width, 1), "height": round(height, 1), "panels": panels}
+
+
+def _from_left(point: list) -> tuple[float, float]:
+    return point[0], point[1]
+
+
+def plain(label: str) -> str:
+    r"""A label without the marks of mathematical text.
+
+    >>> plain(r"label noise $\sigma_F$")
+    'label noise sigma_F'
+    """
+    return re.sub(r"[$\\{}]", "", label).replace("\n", " ").strip()
+
+
+def _labels(figure: Figure, axis: Axes) -> tuple[str, str]:
+    """Labels of both axes; where panels share one, it stands at another panel of the row or column, or at the figure."""
+    position = axis.get_subplotspec()
+
+    def shared(name: str) -> str:
+        own = getattr(axis, f"get_{name}label")()
+        if own or position is None:
+            return own
+        span = "rowspan" if name == "y" else "colspan"
+        for other in figure.axes:
+            place = other.get_subplotspec()
+            label = getattr(other, f"get_{name}label")()
+            if label and place is not None and getattr(place, span) == getattr(position, span):
+                return label
+        return getattr(figure, f"get_sup{name}label")()
+
+    return shared("x"), shared("y")
+
+
+def _legend(figure: Figure, axis: Axes) -> dict[tuple[str, str], str]:
+    """Colour and marker -> label in a legend of the panel or of the figure."""
+    legends = [axis.get_legend(), *figure.legends, *(other.get_legend() for other in figure.axes)]
+    found: dict[tuple[str, str], str] = {}
+    for legend in (legend for legend in legends if legend is not None):
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            if isinstance(handle, Line2D):
+                found.setdefault((to_hex(handle.get_color()), str(handle.get_marker())), text.get_text())
+    return found
+
+
+def _series(axis: Axes, legend: dict[tuple[str, str], str]) -> Iterator[tuple[str, list]]:
+    """Name and points of each line, cloud of markers and group of bars."""
+    bars = _intervals(axis)
+    names = {
+        container.lines[0]: str(container.get_label())
+        for container in axis.containers
+        if isinstance(container, ErrorbarContainer) and container.lines[0] is not None
+    }
+    for line in axis.get_lines():
+        marker, label = str(line.get_marker()), names.get(line, str(line.get_label()))
+        marked = marker not in ("None", "none", " ", "") and not (marker in CAPS and label.startswith("_"))
+        if not line.get_visible() or line.get_transform() != axis.transData or (not marked and label.startswith("_")):
+            continue
+        where = np.column_stack([np.asarray(line.get_xdata(orig=False), float), line.get_ydata(orig=False)])
+        if not marked:
+            where = where[:: max(1, len(where) // MOST_ON_A_LINE)]
+        if label.startswith("_"):
+            label = legend.get((to_hex(line.get_color()), marker), "")
+        yield plain(label), _points(axis, where, bars if marked else (), to_hex(line.get_color()))
+    for collection in axis.collections:
+        label = str(collection.get_label())
+        label = "" if label.startswith("_") else label
+        if isinstance(collection, PathCollection) and collection.get_offset_transform() == axis.transData:
+            where = np.ma.filled(np.ma.asarray(collection.get_offsets(), float), np.nan)
+            yield plain(label), _points(axis, where, bars)
+    for container in (one for one in axis.containers if isinstance(one, BarContainer)):
+        label = str(container.get_label())
+        boxes = [patch.get_bbox() for patch in container.patches]
+        lying = container.orientation == "horizontal"
+        ends = [(box.x1, (box.y0 + box.y1) / 2) if lying else ((box.x0 + box.x1) / 2, box.y1) for box in boxes]
+        where = np.array(ends, float).reshape(-1, 2)
+        yield "" if label.startswith("_") else plain(label), _points(axis, where, bars)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An interval as drawn: its ends in data and in pixels, and the colour of its band where it is part of one."""
+
+    data: np.ndarray
+    pixels: np.ndarray
+    band: str = ""
+
+
+def _intervals(axis: Axes) -> list[Bar]:
+    """Upright and level pieces of line, and bands, as intervals are drawn."""
+    found = []
+    for collection in axis.collections:
+        if collection.get_transform() != axis.transData:
+            continue
+        if isinstance(collection, LineCollection):
+            pieces, band = collection.get_segments(), ""
+        elif isinstance(collection, FillBetweenPolyCollection):
+            pieces, band = _across(collection), to_hex(collection.get_facecolor()[0])
+        else:
+            continue
+        for piece in map(np.asarray, pieces):
+            if len(piece) == 2 and np.isfinite(piece).all() and (piece[0] == piece[1]).any():
+                found.append(Bar(piece, axis.transData.transform(piece), band))
+    return found
+
+
+def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float]]]:
+    """The upright pieces of a band at each place where it was given."""
+    corners = np.concatenate([np.empty((0, 2)), *(path.vertices for path in band.get_paths())])
+    for x in np.unique(corners[:, 0]):
+        here = corners[corners[:, 0] == x, 1]
+        yield [(x, here.min()), (x, here.max())]
+
+
+def _points(axis: Axes, where: np.ndarray, bars: Iterable[Bar], colour: str = "") -> list[list]:
+    """Position, numbers and interval of each place that lies in the panel."""
+    found = []
+    bars = [bar for bar in bars if bar.band in ("", colour)]
+    with np.errstate(all="ignore"):
+        pixels = axis.transData.transform(where)
+    for pixel, (x, y) in zip(pixels, where, strict=True):
+        if np.isfinite(pixel).all() and _inside(axis, pixel):
+            numbers = [_value(axis.xaxis, x), _value(axis.yaxis, y)]
+            found.append([*_place(axis, pixel), *numbers, *_interval(pixel, bars)])
+    return found
+
+
+def _inside(axis: Axes, pixel: np.ndarray) -> bool:
+    box = axis.bbox
+    return box.x0 - 1 <= pixel[0] <= box.x1 + 1 and box.y0 - 1 <= pixel[1] <= box.y1 + 1
+
+
+def _place(axis: Axes, pixel: np.ndarray) -> list[float]:
+    """Pixels as points from the upper left corner."""
+    scale = SVG_DPI / axis.figure.dpi
+    height = float(axis.figure.get_size_inches()[1]) * SVG_DPI
+    return [round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)]
+
+
+def _interval(pixel: np.ndarray, bars: list[Bar]) -> list[float]:
+    """Ends of the shortest interval through a point; none where no interval is drawn."""
+    through = []
+    for bar in bars:
+        start, end = bar.pixels
+        along = int(bar.data[0][0] == bar.data[1][0])  # 1 for an upright one
+        low, high = sorted((start[along], end[along]))
+        if abs(start[1 - along] - pixel[1 - along]) <= NEAR and low - NEAR <= pixel[along] <= high + NEAR:
+            through.append((high - low, sorted(_short(one[along]) for one in bar.data)))
+    return min(through)[1] if through else []
+
+
+def _value(axis: Axis, value: float) -> float | str:
+    """A number, or the word that stands at the axis there."""
+    formatter = axis.get_major_formatter()
+    if isinstance(formatter, FixedFormatter) or type(formatter).__name__ == "StrCategoryFormatter":
+        for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False):
+            text = plain(label.get_text())
+            if abs(place - value) <= 0.5 and re.search(r"[^\W\d_]{2}", text):
+                return text
+    return _short(value)
+
+
+def _short(value: float) -> float:
+    """A number to `DIGITS` digits."""
+    return float(f"{value:.{DIGITS}g}")
