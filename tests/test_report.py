@@ -7,42 +7,22 @@ import html
 import json
 import math
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_up_page import FIGURES, STUDIES, SVG, render, write_run
 from made_up_runs import CLAIMS, MadeUp, all_open
 
-from privrep.evidence.claims import CLAIM_COLUMNS, judge
-from privrep.evidence.quantities import checked_claims
+from privrep.evidence.claims import CLAIM_COLUMNS
 from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from privrep.report import badges, bars, chapters, grids, page, pictures, summary
 from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
 from privrep.report.claims_table import all_rows, brief_table, by_scale
-from privrep.report.rehearsal import made_up_cells, made_up_rows
 from privrep.run import config
-from privrep.run.config import read_yaml, study_names
-
-ROOT = Path(__file__).resolve().parents[1]
-STUDIES = ("accounting", "figure2")
-"""Those of the made-up run."""
-NUMBER = 0.5
-"""What all of its quantities are."""
-SVG = """<?xml version="1.0"?>
-<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
-<svg xmlns:xlink="http://www.w3.org/1999/xlink" width="90pt" height="60pt" viewBox="0 0 90 60"
- xmlns="http://www.w3.org/2000/svg" version="1.1">
- <metadata><about href="https://example.org/"/></metadata>
- <defs><style type="text/css">*{stroke-linejoin: round; stroke-linecap: butt}</style>
- <clipPath id="p1"><rect width="90" height="60"/></clipPath><path id="mark" d="M 0 0 L 1 1"/></defs>
- <g id="axes_1" clip-path="url(#p1)"><use xlink:href="#mark" x="3"/><text>costs $5 and $6</text></g>
-</svg>
-"""
-
+from privrep.run.config import study_names
 
 # Made-up tables
 
@@ -106,87 +86,6 @@ def claim_rows() -> pd.DataFrame:
         ),
     ]
     return pd.DataFrame(rows)
-
-
-def captions_of(study: str) -> dict:
-    return read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"]
-
-
-FIGURES = [figure for study in STUDIES for figure in captions_of(study)]
-
-
-def judged_at(scale: str, measures: dict[str, dict]) -> pd.DataFrame:
-    """claims.csv of a run of some of the studies."""
-    rows = [
-        row for paper, claims in checked_claims().items() for row in judge(claims, paper, measures, scale, "figures")
-    ]
-    return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
-
-
-def write_run(folder: Path, **changes: float) -> Path:
-    """A run of two studies in a folder: tables of one number throughout, and pictures. Keywords, with _ for blanks, give quantities of figure2
-    another number."""
-    changes = {name.replace("_", " "): str(value) for name, value in changes.items()}
-    measures = {study: {row["quantity"]: row for row in made_up_rows(study, NUMBER)} for study in STUDIES}
-    for name, value in changes.items():
-        measures["figure2"][name] |= dict.fromkeys(("measured", "ci_low", "ci_high"), value)
-    for study, rows in measures.items():
-        (folder / "results" / study).mkdir(parents=True)
-        pd.DataFrame(rows.values()).to_csv(folder / "results" / study / "measures.csv", index=False)
-    made_up_cells("figure2", NUMBER).to_csv(folder / "results/figure2/cells.csv", index=False)
-    judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)
-    erratum = {
-        "id": "E9",
-        "paper": "jain2021",
-        "place": "Section 6",
-        "severity": "T",
-        "changes": "nothing",
-        "claims": "A-F2; A-zCDP",
-        "printed": "sigma_F^2",
-    }
-    erratum |= {"correct": "2 sigma_F^2", "demonstration": "Arithmetic.", "measured": "2", "confirmed": "yes"}
-    pd.DataFrame([erratum]).to_csv(folder / "errata.csv", index=False)
-    record = {
-        "commit": "0123456789abcdef",
-        "dirty": True,
-        "config": {"scale": "quick", "master_seed": 7, "studies": list(STUDIES)},
-        "config_sha256": "f" * 64,
-        "python": "3.11",
-        "packages": {"numpy": "2.4"},
-        "platform": "Linux",
-        "cpu": "abacus",
-        "blas": {},
-        "finished": "2021-12-06T00:00:00+00:00",
-        "jobs": 11,
-        "job_seconds": 754.0,
-        "share_of_job_time_inside_cells": 0.5,
-    }
-    (folder / "provenance.json").write_text(json.dumps(record))
-    for figure in FIGURES:
-        path = folder / "figures" / f"{figure}.svg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(SVG)
-        path.with_suffix(".csv").write_text("epsilon,mse\n1,0.5\n")
-    return folder
-
-
-def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py") -> subprocess.CompletedProcess:
-    """Run the script on the tables of a folder."""
-    places = {
-        "notebook": notebook,
-        "template": ROOT / "workflow/page",
-        "claims": folder / "claims.csv",
-        "errata": folder / "errata.csv",
-        "provenance": folder / "provenance.json",
-        "deviations": ROOT / "config/deviations.yaml",
-        "results": folder / "results",
-        "figures": folder / "figures",
-        "output": folder / "reports/index.html",
-    }
-    words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py")]
-    words += [word for name, place in places.items() for word in (f"--{name}", str(place))]
-    words += ["--studies", *(str(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))]
-    return subprocess.run(words, capture_output=True, text=True, timeout=240)
 
 
 class Page(HTMLParser):
@@ -321,7 +220,7 @@ def test_every_row_has_a_name_and_what_stands_behind_it(content, rendered):
         row = dict(zip(fields, cells, strict=True))
         assert badges.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
         assert wording.typeset(row["reason"]) in body and row["command"] in html.unescape(body)
-        study, grid = (body.split("<dt>Study</dt>") + [""])[1], row["study"] == "figure2"
+        study, grid = body.partition("<dt>Study</dt>")[2], row["study"] == "figure2"
         assert row["study"] in study and ("repetition" in study) == grid
     small = [wording.typeset(row) in bodies[0][1] for row in claims["reason"] if row.startswith("needs scale")]
     assert small and not any(small)

@@ -22,11 +22,14 @@ if (navigator.clipboard) for (const code of document.querySelectorAll("code.comm
   });
   code.after(button);
 }
-// A formula that is wider than the page scrolls, by keyboard too.
+// Text with a formula that is wider than the page scrolls, by keyboard too.
 const wide = new ResizeObserver((seen) => {
-  for (const {target} of seen) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+  for (const {target} of seen) {
+    const scrolls = target.scrollWidth > target.clientWidth && getComputedStyle(target).overflowX === "auto";
+    if (scrolls) target.tabIndex = 0; else target.removeAttribute("tabindex");
+  }
 });
-for (const formula of document.querySelectorAll("math[display=block]")) wide.observe(formula);
+for (const text of document.querySelectorAll("math[display=block], main :is(p, ul, ol):has(math)")) wide.observe(text);
 let closed = [];
 addEventListener("beforeprint", () => {
   closed = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.closest("figure"));

@@ -103,6 +103,7 @@ def _legend(figure: Figure, axis: Axes) -> dict[tuple[str, str], str]:
 
 def _series(axis: Axes, legend: dict[tuple[str, str], str]) -> Iterator[tuple[str, list]]:
     """Name and points of each line, cloud of markers and group of bars."""
+    axis.get_xlim()  # matplotlib scales a panel when it is asked
     bars = _intervals(axis)
     names = {
         container.lines[0]: str(container.get_label())

@@ -1,0 +1,396 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""The page in a real browser: search, facets, address, order, figures, keyboard, dark, narrow, print, no script, no network, and axe.
+
+Skipped where there is no Chromium; `.ci/run` installs Debian's.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from made_up_page import DRAWN, render, write_run
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from privrep.report.pictures import anchor
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed: apt-get install chromium")
+
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
+FIGURE = f"#{anchor(DRAWN)}"
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = write_run(tmp_path_factory.mktemp("run"))
+    done = render(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def claims(folder) -> pd.DataFrame:
+    return pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, folder) -> Iterator[Callable[..., Page]]:
+    """Opens the page at an address, in a window with given properties. Errors of its scripts, and whatever it asks of a network, fail the test."""
+    contexts, errors, asked = [], [], []
+
+    def opened(address: str = "", **properties) -> Page:
+        context = browser.new_context(**{"viewport": WIDE, **properties})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{(folder / 'reports/index.html').as_uri()}{address}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not errors
+    assert all(url.startswith(("file:", "data:", "blob:")) and "." not in Path(url).suffix[5:] for url in asked), asked
+    assert {url.split("#")[0].rsplit("/", 1)[-1] for url in asked if url.startswith("file:")} == {"index.html"}
+
+
+def shown(page: Page) -> list[str]:
+    """Names of the rows in sight, in their order."""
+    return page.evaluate("[...document.querySelectorAll('.every tbody:not([hidden])')].map((body) => body.id)")
+
+
+def search(page: Page, query: str) -> int:
+    page.fill("#query", query)
+    return len(shown(page))
+
+
+def hit(page: Page, selector: str) -> bool:
+    return page.locator(selector).first.is_visible()
+
+
+# Search, facets, address, order, download
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", lambda rows: rows["id"] != ""),
+        ("paper:shen2023", lambda rows: rows["paper"] == "shen2023"),
+        ("verdict:holds paper:jain2021", lambda rows: (rows["verdict"] == "HOLDS") & (rows["paper"] == "jain2021")),
+        ("kind:rate kind:digits", lambda rows: rows["rule"].isin(["rate", "digits"])),
+        ("claim:A-L4.4-start", lambda rows: rows["id"].str.contains("A-L4.4-start")),
+        ("place:theorem", lambda rows: rows["place"].str.lower().str.contains("theorem")),
+        ('"lemma 4.4"', lambda rows: rows.apply(lambda row: "lemma 4.4" in " ".join(row).lower(), axis=1)),
+        (
+            "d^1.5",
+            lambda rows: rows.apply(lambda row: bool(re.search(r"(?<![\w.])d\^1\.5(?!\d)", " ".join(row))), axis=1),
+        ),
+        ("whose:nobody", lambda rows: rows["id"] == ""),
+    ],
+)
+def test_search_finds_the_rows_of_words_and_tokens(visit, claims, query, expected):
+    """Tokens of one key are alternatives, all else holds together; the number of rows is said."""
+    page = visit()
+    wanted = int(expected(claims).sum())
+    assert search(page, query) == wanted
+    assert page.locator(".shown p").inner_text() == f"Showing {wanted} of {len(claims)} rows"
+
+
+def test_letters_find_their_names(visit):
+    """A Greek letter is its name, and a letter alone is a word."""
+    page = visit()
+    assert search(page, "ε") == search(page, "epsilon") > 0
+    assert 0 < search(page, "exponent d") < search(page, "exponent")
+
+
+def test_facets_count_and_narrow(visit, claims):
+    """Each says how many rows it would leave; pressing it puts its token into the search, pressing again takes it out."""
+    page = visit()
+    facet = page.get_by_role("group", name="Show only this paper")
+    counts = claims["paper"].value_counts()
+    assert {text.split()[0]: int(text.split()[1]) for text in facet.locator("button").all_inner_texts()} == dict(counts)
+    button = facet.get_by_role("button", name="jain2021")
+    button.click()
+    assert len(shown(page)) == counts["jain2021"] and page.input_value("#query") == "paper:jain2021"
+    assert button.get_attribute("aria-pressed") == "true"
+    verdicts = page.get_by_role("group", name="Show only this verdict")
+    left = claims[claims["paper"] == "jain2021"]["verdict"].value_counts()
+    for text in verdicts.locator("button").all_inner_texts():
+        assert int(text.split()[1]) == left.get(text.split()[0], 0)
+    button.click()
+    assert len(shown(page)) == len(claims) and page.input_value("#query") == ""
+
+
+def test_the_address_holds_the_state(visit):
+    """Search and order come back from the address, also when it changes under an open page."""
+    page = visit()
+    search(page, "paper:shen2023 exponent")
+    heading = page.get_by_role("button", name="Measured [95")
+    heading.click()
+    heading.click()
+    order, address = shown(page), "#" + page.url.split("#")[1]
+    assert "sort=measured" in address and "order=desc" in address
+    again = visit(address)
+    assert shown(again) == order and again.input_value("#query") == "paper:shen2023 exponent"
+    again.evaluate("location.hash = '#?q=kind%3Adigits'")
+    again.wait_for_function("document.querySelector('#query').value === 'kind:digits'")
+    assert 0 < len(shown(again)) < len(order)
+
+
+def test_a_link_to_a_row_shows_it(visit):
+    """Its details open; a search that hides it ends."""
+    page = visit()
+    name = shown(page)[5]
+    search(page, "whose:nobody")
+    page.evaluate(f"location.hash = '#{name}'")
+    page.wait_for_function(f"!document.getElementById('{name}').hidden")
+    assert page.locator(f"[id='{name}'] details").get_attribute("open") is not None
+    assert page.locator(f"[id='{name}'] dl").is_visible()
+    claim = visit("#claim-A-zCDP")
+    assert claim.locator(".every tbody:has(#claim-A-zCDP) dl").is_visible()
+
+
+def test_headings_sort(visit, claims):
+    """By numbers up, then down, rows without one last; the heading says so."""
+    page = visit("#?q=kind:at_most")
+    heading = page.locator(".every thead th", has=page.get_by_role("button", name="Printed or claimed"))
+
+    def claimed() -> list[float]:
+        texts = page.locator(".every tbody:not([hidden]) td[data-label=claimed]").all_inner_texts()
+        return [float(re.sub(r"10−(\d+)", r"1e-\1", text).split()[1]) for text in texts]
+
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    found = claimed()
+    plain = pd.to_numeric(claims[claims["rule"] == "at_most"]["claimed"].str.removeprefix("<= "))
+    assert len(found) == len(plain) and plain.max() > 1 and found == sorted(found) != found[::-1]
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert claimed() == sorted(found, reverse=True)
+
+
+def test_rows_in_sight_are_downloaded(visit, claims):
+    """As a CSV with all columns of claims.csv."""
+    page = visit("#?q=paper:shen2023 kind:at_least")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    saved = pd.read_csv(download.value.path(), dtype=str, keep_default_na=False)
+    wanted = claims[(claims["paper"] == "shen2023") & (claims["rule"] == "at_least")]
+    assert list(saved.columns) == list(claims.columns)
+    assert sorted(map(tuple, saved.to_numpy())) == sorted(map(tuple, wanted.to_numpy()))
+
+
+def test_find_from_anywhere(visit):
+    """The field above the contents leads to the table."""
+    page = visit()
+    page.fill("#jump-to", "claim:A-zCDP")
+    page.press("#jump-to", "Enter")
+    page.wait_for_function("document.querySelector('#query').value === 'claim:A-zCDP'")
+    assert page.locator("#query").evaluate("(one) => one.getBoundingClientRect().top < innerHeight")
+
+
+# Figures
+
+
+def numbers(page: Page) -> str:
+    return page.locator(f"{FIGURE} .says").inner_text()
+
+
+def at_point(page: Page, number: int) -> tuple[float, float]:
+    """Where a point lies on the screen."""
+    told = json.loads(page.locator(f"{FIGURE} script").inner_text())
+    left, top = told["panels"][0]["series"][0]["points"][number][:2]
+    box = page.locator(f"{FIGURE} svg").bounding_box()
+    scale = box["width"] / told["width"]
+    return box["x"] + left * scale, box["y"] + top * scale
+
+
+def test_a_pointer_reads_the_nearest_point(visit):
+    """Name, both numbers and the interval; nothing far from all of them."""
+    page = visit(FIGURE)
+    x, y = at_point(page, 1)
+    page.mouse.move(x + 4, y + 4)
+    assert numbers(page) == "left: private σ_F\nε = 10\nerror = 0.05 [0.04, 0.06]"
+    page.mouse.move(5, 5)
+    assert numbers(page) == ""
+
+
+def test_a_finger_reads_it_too(visit):
+    page = visit(FIGURE, has_touch=True, viewport={"width": 900, "height": 800})
+    page.touchscreen.tap(*at_point(page, 2))
+    assert "ε = 100" in numbers(page) and "[0.004, 0.006]" in numbers(page)
+
+
+def test_arrow_keys_read_a_figure(visit):
+    """Along a line, to the next line, to another panel; Escape ends it."""
+    page = visit(FIGURE)
+    page.locator(f"{FIGURE} .card").focus()
+    for keys, text in [
+        (("ArrowRight",), "ε = 1\n"),
+        (("ArrowRight",), "ε = 10\n"),
+        (("End",), "ε = 100\n"),
+        (("ArrowDown",), "other"),
+        (("ArrowDown",), "right\nn = "),
+        (("Home",), "n = 2\n"),
+    ]:
+        for key in keys:
+            page.keyboard.press(key)
+        assert text in numbers(page)
+    page.keyboard.press("Escape")
+    assert numbers(page) == ""
+
+
+def test_figures_enlarge_and_return(visit):
+    """In a dialog that Escape closes; the numbers work there as well."""
+    page = visit(FIGURE)
+    small = page.locator(f"{FIGURE} svg").bounding_box()["width"]
+    page.locator(f"{FIGURE} button", has_text="Enlarge").click()
+    large = page.locator("dialog svg")
+    assert large.bounding_box()["width"] > small
+    page.locator("dialog .card").focus()
+    page.keyboard.press("ArrowRight")
+    assert "ε = 1" in page.locator("dialog .says").inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    assert page.locator("dialog").get_attribute("open") is None and page.locator(f"{FIGURE} svg").count() == 1
+
+
+def test_files_of_a_figure(visit, folder):
+    """Its numbers as a table and as CSV, within the page; links to its pictures."""
+    page = visit(FIGURE)
+    page.locator(f"{FIGURE} summary").click()
+    cells = page.locator(f"{FIGURE} table td").all_inner_texts()
+    with page.expect_download() as download:
+        page.locator(f"{FIGURE} a", has_text="CSV").click()
+    saved = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
+    assert [float(cell) for cell in cells] == saved.to_numpy().ravel().tolist() == [1, 0.5, 10, 0.05]
+    for kind in ("SVG", "PDF"):
+        link = page.locator(f"{FIGURE} .files a", has_text=kind).get_attribute("href")
+        assert (folder / "reports" / link).exists()
+
+
+# Keyboard, light and dark, narrow, print, no script
+
+
+def test_keyboard_alone_reaches_all(visit):
+    """From the first key to the text, the search, its facets, a heading and the details of a row."""
+    page = visit()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the text"
+    page.locator("#query").focus()
+    page.keyboard.type("kind:rate")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.facet') !== null")
+    page.get_by_role("button", name="Verdict").focus()
+    page.keyboard.press("Enter")
+    assert "sort=verdict" in page.url
+    row = page.locator(".every tbody:not([hidden]) summary").first
+    row.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".every tbody:not([hidden]) dl").first.is_visible()
+
+
+def brightness(page: Page, selector: str, name: str) -> float:
+    """From 0, black, to 255, white: of a colour as the browser paints it."""
+    return page.evaluate(
+        """([selector, name]) => {
+            const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d");
+            canvas.fillStyle = getComputedStyle(document.querySelector(selector))[name];
+            canvas.fillRect(0, 0, 1, 1);
+            return canvas.getImageData(0, 0, 1, 1).data.slice(0, 3).reduce((sum, one) => sum + one) / 3;
+        }""",
+        [selector, name],
+    )
+
+
+def test_dark_figures_are_no_white_sheets(visit):
+    """Paper, card and page are dark, ink is light; and the other way round."""
+    for scheme, dark in (("dark", True), ("light", False)):
+        page = visit(FIGURE, color_scheme=scheme)
+        paper = [
+            brightness(page, "body", "backgroundColor"),
+            brightness(page, ".card", "backgroundColor"),
+            brightness(page, f"{FIGURE} svg path", "fill"),
+        ]
+        ink = [brightness(page, f"{FIGURE} svg text", "fill"), brightness(page, "main p", "color")]
+        far = (max(paper) < 60 and min(ink) > 150) if dark else (min(paper) > 240 and max(ink) < 110)
+        assert far, (scheme, paper, ink)
+
+
+def test_narrow_screens_begin_with_the_summary(visit):
+    """The contents are closed, the title is on the first screen, and nothing is wider than the screen but what scrolls by itself and says so."""
+    page = visit(viewport=NARROW)
+    assert page.locator("h1").bounding_box()["y"] < NARROW["height"] / 2
+    assert not page.locator("nav ul").first.is_visible()
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= NARROW["width"]
+    assert page.locator(f"{FIGURE} .wider").bounding_box()["height"] > 10
+    wide = visit()
+    assert wide.locator(f"{FIGURE} .wider").bounding_box()["height"] == 0
+    assert wide.locator("nav ul").first.is_visible()
+
+
+def test_print_opens_details_and_keeps_headings(visit):
+    page = visit()
+    assert not hit(page, ".every dl")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert hit(page, ".every dl") and not hit(page, "nav") and not hit(page, "#find")
+    assert page.locator(".every thead").evaluate("(one) => getComputedStyle(one).display") == "table-header-group"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert not hit(page, ".every dl")
+
+
+def test_all_is_there_without_a_script(visit, claims):
+    """All rows, their details, errata and figures; what needs a script does not show."""
+    page = visit(java_script_enabled=False)
+    assert page.locator(".every tbody").count() == len(claims)
+    assert not hit(page, "#find") and not hit(page, "#jump")
+    row = page.locator(".every tbody").first
+    row.locator("summary").click()
+    assert row.locator("dl").is_visible()
+    page.locator("#erratum-E9 summary").click()
+    assert page.locator("#erratum-E9 dl").is_visible()
+    page.locator(f"{FIGURE} summary").click()
+    assert page.locator(f"{FIGURE} table").is_visible()
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {},
+        {"color_scheme": "dark"},
+        {"viewport": NARROW},
+        {"java_script_enabled": True, "viewport": NARROW, "color_scheme": "dark"},
+    ],
+    ids=["wide", "dark", "narrow", "narrow and dark"],
+)
+def test_axe_finds_nothing_serious(visit, properties):
+    """With a search under way, a row, an erratum and the numbers of a figure open."""
+    page = visit("#?q=paper:jain2021", **properties)
+    page.evaluate(
+        f"for (const one of document.querySelectorAll('.every tbody:not([hidden]) details, .erratum, {FIGURE} details')) one.open = true"
+    )
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in SERIOUS]
