@@ -57,7 +57,7 @@ def typeset(text: str) -> str:
     text = re.sub(power, lambda match: SQUARE.get(match[1], f"<sup>{match[1].replace('-', '−')}</sup>"), text)
     text = re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], text)
     text = re.sub(r"(‖)_([2F])\b", r"\1<sub>\2</sub>", text)
-    text = re.sub(r"(?<![\w-])([A-Za-zα-ω])_([A-Za-z0-9]+)(?![A-Za-z0-9_-])", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"(?<![\w-])([A-Za-zα-ω])_([A-Za-zα-ω0-9]+)(?![A-Za-zα-ω0-9_-])", r"\1<sub>\2</sub>", text)
     text = re.sub(r"(?<![\w.-])1(?:\.0)?e-0?(\d+)\b", r"10<sup>−\1</sup>", text)
     text = re.sub(r"(?<=\S) ([=≤≥]) (?=\S)", "\u00a0\\1\u00a0", text)
     return re.sub(r"(?<![\w)-])-(?=\d)", "−", text)
