@@ -10,10 +10,12 @@ spelling    : numbers, names and counts as text.
 sizes       : sizes of what was run, from the cells.
 captions    : labels and captions of figures, sizes filled in.
 pictures    : figures as HTML.
+bars        : one judged number as a small picture.
+grids       : what a study ran, in a line.
 html_pieces : tables, commands and downloads as HTML.
 badges      : verdicts as labels.
-claims_table, errata_table, deviations, run_record, papers, confirmation : parts of the page that are tables.
+claims_table, deviations, run_record, papers, confirmation : parts of the page that are tables; the errata stand in papers.
 summary     : counts of the claims.
-page        : executes the notebook in workflow/notebooks and wraps it as one page.
+page        : executes the notebook in workflow/notebooks and wraps it in workflow/page: its frame, styles and scripts.
 documents   : the findings in the README, and docs/results.md.
 """
