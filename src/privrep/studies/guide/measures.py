@@ -11,8 +11,7 @@ import pandas as pd
 from privrep.algorithms.clip_units import gradient_threshold, label_threshold, moment_threshold, user_units
 from privrep.data.problem import Problem
 from privrep.data.splits import count, split_samples
-from privrep.evidence.cells import picked
-from privrep.evidence.intervals import bootstrap_interval, series_measures
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_intervals, bootstrap_measures
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.laws import whole_methods
 from privrep.laws.whole_methods import Moments, PowerStart, Prediction, Rounds, SpectralStart
@@ -136,35 +135,42 @@ def settings_of(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.loc[cells["series"] == "unit", KEYS].drop_duplicates().sort_values(KEYS, ignore_index=True)
 
 
-def risks(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Median risk over that of predicting zero, by measured setting (rows, as in `settings_of`) and method (columns). A run that failed counts
-    as worse than all others."""
-    rows = picked(cells[cells["series"].isin(RUN)], pick)
-    share_of_zero = (rows["excess_risk"] / rows["rank"]).fillna(np.inf)
-    found = settings_of(cells)
-    for name in RUN:
-        keys = KEYS if name in PRIVATE else SIZES  # own data knows no epsilon
-        here = rows["series"] == name
-        medians = share_of_zero[here].groupby([rows.loc[here, key] for key in keys]).median()
-        found = found.join(medians.rename(name), on=keys)
-    return found[list(RUN)].assign(zero=1.0)
+def repetitions(cells: pd.DataFrame) -> np.ndarray:
+    """Risk over that of predicting zero by repetition, measured setting (as in `settings_of`) and method. A run that failed counts as worse than all
+    others."""
+    rows = cells[cells["series"].isin(RUN)]
+    rows = rows.assign(share=(rows["excess_risk"] / rows["rank"]).fillna(np.inf))
+    where = settings_of(cells)
+    found = np.ones((cells["seed"].nunique(), len(where), len(METHODS)))
+    for place, name in enumerate(RUN):
+        keys = KEYS if name in PRIVATE else SIZES  # own data know no epsilon
+        table = rows[rows["series"] == name].pivot_table("share", keys, "seed", aggfunc="first")
+        found[:, :, place] = where[keys].join(table, on=keys)[sorted(table)].to_numpy().T
+    return found
+
+
+def medians(values: np.ndarray, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Median risk over the picked repetitions, by measured setting (rows) and method (columns)."""
+    return pd.DataFrame(np.median(values if pick is None else values[pick], axis=0), columns=list(METHODS))
+
+
+def risks(cells: pd.DataFrame) -> pd.DataFrame:
+    """Median risk over that of predicting zero, by measured setting (rows, as in `settings_of`) and method (columns)."""
+    return medians(repetitions(cells))
 
 
 def intervals(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Ends of the 95 % intervals of `risks`."""
-    seeds = np.sort(cells["seed"].unique())
-    middle = risks(cells)
-    # One repetition after the other: a draw is then a median along an axis.
-    values = np.array([risks(cells[cells["seed"] == seed]).to_numpy() for seed in seeds])
-    ends = [
-        bootstrap_interval(
-            lambda pick, i=i, j=j: float(np.median(values[pick, i, j])), len(seeds), f"{name} {list(row)}", 200
-        )
-        for i, row in enumerate(settings_of(cells)[KEYS].to_numpy())
-        for j, name in enumerate(middle)
-    ]
-    low, high = (np.reshape(end, middle.shape) for end in zip(*ends, strict=True))
-    return tuple(pd.DataFrame(end, middle.index, middle.columns) for end in (low, high))
+    values = repetitions(cells)
+    shape = values.shape[1:]
+
+    def statistic(pick: np.ndarray) -> dict[tuple[int, ...], float]:
+        found = np.median(values[pick], axis=0)
+        return {place: float(found[place]) for place in np.ndindex(shape)}
+
+    ends = bootstrap_intervals(statistic, len(values), "risks of the guide", BOOTSTRAP)
+    both = np.array([ends[place] for place in np.ndindex(shape)]).reshape(*shape, 2)
+    return tuple(pd.DataFrame(both[:, :, end], columns=list(METHODS)) for end in (0, 1))
 
 
 def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
@@ -178,9 +184,8 @@ def others(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
     return values.mask(named).min(axis=1).to_numpy()
 
 
-def over_others(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def over_others(found: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
     """The largest risk of the method that the laws name over the least of the others, over the settings."""
-    expected, found = predictions(settings_of(cells))[0], risks(cells, pick)
     ratios = {}
     for words, names in CHOICES.items():
         named = expected[names].idxmin(axis=1)
@@ -189,9 +194,8 @@ def over_others(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return ratios
 
 
-def good_choices(cells: pd.DataFrame) -> list[Measured]:
+def good_choices(found: pd.DataFrame, expected: pd.DataFrame) -> list[Measured]:
     """In how many settings the method that the laws name is within `CLOSE` of the least measured risk."""
-    expected, found = predictions(settings_of(cells))[0], risks(cells)
     measured = []
     for words, names in CHOICES.items():
         hits = chosen(found[names], expected[names].idxmin(axis=1)) <= CLOSE * found[names].min(axis=1)
@@ -200,10 +204,8 @@ def good_choices(cells: pd.DataFrame) -> list[Measured]:
     return measured
 
 
-def factors(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
     """Of each method that is run: median and largest factor between predicted and measured risk, in either direction, where the law is known."""
-    expected, known = predictions(settings_of(cells))
-    found = risks(cells, pick)
     apart = np.exp(np.abs(np.log(found[list(RUN)] / expected[list(RUN)]))).where(known[list(RUN)])
     typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
     return typical | {f"largest factor between law and risk, {name}": float(apart[name].max()) for name in RUN}
@@ -226,13 +228,18 @@ def example(cells: pd.DataFrame) -> list[Measured]:
 
 def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """How good the named methods are, how near the laws, and what the guide says on its grid."""
-    where = settings_of(cells)
-    known, best = predictions(where)[1], risks(cells).idxmin(axis=1)
-    named = guide()[0].idxmin(axis=1)
+    where, values = settings_of(cells), repetitions(cells)
+    expected, known = predictions(where)
+    found = medians(values)
+    best, named = found.idxmin(axis=1), guide()[0].idxmin(axis=1)
+
+    def over_settings(pick: np.ndarray) -> dict[str, float]:
+        drawn = medians(values, pick)
+        return over_others(drawn, expected) | factors(drawn, expected, known)
+
     return [
-        *good_choices(cells),
-        *series_measures(cells, "unit", over_others),
-        *series_measures(cells, "unit", factors, "no setting in which the law is known"),
+        *good_choices(found, expected),
+        *bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP),
         *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
         *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
