@@ -163,6 +163,14 @@ def test_risks_fall_with_users_and_budget(name):
         assert (later <= 1.01 * sooner).all()
 
 
+def test_users_are_alone_where_users_or_budget_are_too_few():
+    """Where the laws name own data they do so for fewer users and less budget, too; with the most of both never."""
+    risk = measures.guide()[0]
+    alone = (risk.idxmin(axis=1) == "own").to_numpy().reshape([len(values) for values in AXES.values()])
+    assert alone.any() and not alone[-1, ..., -1].any()
+    assert (alone[1:] <= alone[:-1]).all() and (alone[..., 1:] <= alone[..., :-1]).all()
+
+
 def test_a_law_knows_where_its_assumptions_fail():
     """With few users for the start, with a head that has no sample to spare, and with noise beyond the signal of the step."""
     table = pd.DataFrame(
@@ -281,9 +289,11 @@ def test_the_named_method_is_held_against_the_others(cells):
     flat = pd.DataFrame(2.0, risk.index, list(METHODS)).assign(centaur=1.0)
     found = measures.over_others(risk, flat)
     assert found["largest risk of the method named over the least of the others, of all"] == pytest.approx(3)
-    shares = {one.quantity: one.measured for one in measures.good_choices(risk, flat)}
+    shares = {one.quantity: one.measured for one in measures.choices(risk, flat, flat == 2)}
     assert shares["share of settings in which the method named is as good as the best of all"] == 0
     assert shares["share of settings in which the method named is as good as the best of all but unit steps"] == 1
+    assert shares["wrong choices of all"] == len(risk) and shares["wrong choices of all but unit steps"] == 0
+    assert shares["wrong choices of all where the law of the method named is known"] == 0  # known are all but CENTAUR
 
 
 def test_factors_count_in_both_directions(cells):

@@ -63,7 +63,7 @@ def example_table(run: Run) -> str:
         for name in METHODS
     ]
     where = ", ".join(f"{SYMBOLS[key]} = {EXAMPLE[key]:,g}" for key in KEYS)
-    return table(["Method", "Predicted", "Measured"], rows, f"Risk over that of predicting zero at {where}", "dense")
+    return table(["Method", "Predicted", "Measured"], rows, f"Risk at {where}", "dense")
 
 
 def guide_table(run: Run) -> str:
@@ -74,7 +74,7 @@ def guide_table(run: Run) -> str:
     rows = []
     for place, setting in where.iterrows():
         best = expected.loc[place].idxmin()
-        sizes = [number(setting[key], 6) for key in KEYS]
+        sizes = [f"{setting[key]:,g}" for key in KEYS]
         pairs = [
             f"{_predicted(expected.loc[place, name], known.loc[place, name])} / "
             + _emphasised(number(found.loc[place, name], 2), found.loc[place, name] <= CLOSE * found.loc[place].min())
@@ -86,8 +86,13 @@ def guide_table(run: Run) -> str:
     return table(header, rows, caption, "dense", row_header=False)
 
 
-def guide_widget(run: Run) -> str:
-    """A place for the tool, which a script fills and shows, with its sliders and data. Without a script it stays hidden."""
+def guide_widget(run: Run, key: str = "") -> str:
+    """A place for the tool, which a script fills and shows, with its sliders and data. Without a script it stays hidden.
+
+    Parameters
+    ----------
+    key : what the marks mean, in words.
+    """
     sliders = "".join(
         f'<label><span>{LABELS[key]}</span><input type="range" name="{key}" min="0" max="{len(AXES[key]) - 1}" step="1" '
         f'value="{AXES[key].index(EXAMPLE[key])}"><output></output></label>'
@@ -95,7 +100,7 @@ def guide_widget(run: Run) -> str:
     )
     return (
         f'<div class="guide-tool" id="which-method" hidden><div class="guide-sliders">{sliders}</div>'
-        '<div class="guide-plot"></div><p class="guide-answer" role="status" aria-live="polite"></p>'
+        f'<div class="guide-plot"></div><p class="guide-key">{key}</p><p class="guide-answer" role="status" aria-live="polite"></p>'
         f'<script type="application/json" id="guide-data">{json.dumps(guide_data(run), separators=(",", ":"))}</script></div>'
     )
 

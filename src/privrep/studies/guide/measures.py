@@ -194,13 +194,20 @@ def over_others(found: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]
     return ratios
 
 
-def good_choices(found: pd.DataFrame, expected: pd.DataFrame) -> list[Measured]:
-    """In how many settings the method that the laws name is within `CLOSE` of the least measured risk."""
+def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> list[Measured]:
+    """In how many settings the method that the laws name is within `CLOSE` of the least measured risk, and how many of the others its law knows."""
     measured = []
     for words, names in CHOICES.items():
-        hits = chosen(found[names], expected[names].idxmin(axis=1)) <= CLOSE * found[names].min(axis=1)
+        named = expected[names].idxmin(axis=1)
+        hits = (chosen(found[names], named) <= CLOSE * found[names].min(axis=1)).to_numpy()
         quantity = f"share of settings in which the method named is as good as the best of {words}"
-        measured.append(share(quantity, hits.sum(), len(hits), "over settings"))
+        wrong = f"wrong choices of {words}"
+        sure = chosen(known[names], named).astype(bool)
+        measured += [
+            share(quantity, hits.sum(), len(hits), "over settings"),
+            bare(wrong, int((~hits).sum()), len(hits)),
+            bare(f"{wrong} where the law of the method named is known", int((~hits & sure).sum()), len(hits)),
+        ]
     return measured
 
 
@@ -238,7 +245,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         return over_others(drawn, expected) | factors(drawn, expected, known)
 
     return [
-        *good_choices(found, expected),
+        *choices(found, expected, known),
         *bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP),
         *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
         *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
