@@ -8,9 +8,9 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
   const lowest = -7, highest = 1;  // decades
   const power = (exponent) => "10" + [...String(exponent)].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻").join("");
   const spelled = (value) => {
-    if (value >= 1e-3 && value < 1e4) return String(Number(value.toPrecision(2)));
-    const [digits, exponent] = value.toExponential(1).split("e");
-    return Number(digits) + " × " + power(Number(exponent));
+    if (value >= 1e-3 && value < 1e4) return String(Number(value.toPrecision(3)));
+    const [digits, exponent] = value.toExponential(2).split("e");
+    return Number(digits) + "\u00a0×\u00a0" + power(Number(exponent));
   };
 
   // Predicted risk of each method at a place on the axes, and what was measured there or a step away.
