@@ -99,6 +99,11 @@ STRONG = {
         "these are the second-hand bound's",
     ],
     "figure2": ["The published shape comes out", "criteria are met"],
+    "guide": [
+        "Choose by the laws before any data are touched",
+        "That is near enough to plan with",
+        "The laws rank the published methods, too.",
+    ],
     "heterogeneity": [
         "share a representation.",
         "vanish at the optimum, those of a model do not",

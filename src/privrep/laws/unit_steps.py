@@ -61,8 +61,8 @@ class Sizes:
         """(d - k) k e^2 + s^2."""
         return self.dist2(error2) + noise2
 
-    def length(self, error2: float, noise2: float) -> float:
-        """Root mean square of |g| |w|.
+    def length2(self, error2: float, noise2: float) -> float:
+        """Mean square of |g| |w|.
 
         g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2), that of a
         Wishart matrix times a vector. A head w strays from v by the residual over m - k - 1 in each coordinate; |v|^2 is k.
@@ -70,7 +70,11 @@ class Sizes:
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
         strayed = self.residual(error2, noise2) / max(left - 1, 1)
-        return math.sqrt(gradient2 * self.rank * (1 + strayed))
+        return gradient2 * self.rank * (1 + strayed)
+
+    def length(self, error2: float, noise2: float) -> float:
+        """Root mean square of |g| |w|."""
+        return math.sqrt(self.length2(error2, noise2))
 
     def gain(self, error2: float, noise2: float) -> float:
         """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m - k) times the error at v."""

@@ -1,0 +1,315 @@
+"""What each complete method is expected to leave, as a share of the risk of predicting zero, from public sizes and the privacy budget alone.
+
+The laws are the project's own, end to end: starts F1, F2 and F11, steps F3 to F5, rounds F8 to F10, heads F6, the recursion of unit steps. They
+hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was fitted to what the methods were measured to do.
+The outside, S, is what a subspace leaves of E ||theta||^2 over k: the mean square sine, distF^2 / k; 1 - k/d for a subspace at random.
+
+A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts. So a noise multiplier is
+sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from privrep.laws import jain2021, shen2023
+from privrep.laws import unit_steps as unit
+from privrep.laws.clipped_step import FARTHEST, POINTS, user_step
+from privrep.laws.shared import Values
+
+STARTED = 0.5
+"""A start whose S is beyond this is mostly noise: which of its directions are near the truth is then a matter of luck."""
+NEAR = 0.1
+"""A law of leading order is left where S ends beyond this."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """n (a number or an array), m, d, k, and sigma, the sd of the label noise."""
+
+    users: Values
+    samples: int
+    dim: int
+    rank: int
+    noise: float
+
+    @property
+    def random(self) -> float:
+        """S of a subspace at random."""
+        return 1 - self.rank / self.dim
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """risk : mean excess risk over k, that of predicting zero; infinite where it has no mean. known : whether the law's own assumptions hold there."""
+
+    risk: np.ndarray
+    known: np.ndarray
+
+
+@dataclass(frozen=True)
+class SpectralStart:
+    """Algorithm 3 of jain2021 on all pairs of so many samples. label_clip : zeta. share : of mu^2."""
+
+    samples: int
+    label_clip: float
+    share: float
+
+
+@dataclass(frozen=True)
+class PowerStart:
+    """One run of the private power method. samples : per user and iteration. clip : zeta_0. share : of mu^2."""
+
+    iterations: int
+    samples: int
+    clip: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of clipped gradient steps. batch : samples for each of head and gradient; 0 where both take all m. step : eta, clip : zeta_g."""
+
+    rounds: int
+    batch: int
+    step: float
+    clip: float
+
+
+@dataclass(frozen=True)
+class Moments:
+    """One step of Algorithm 2 with users clipped as a whole. heads, samples : of a user, for the head and for the step. factors, units : of the clips,
+    as in `privrep.laws.clipped_step.user_step`. cost : mu^2 of the release at multiplier 1."""
+
+    heads: int
+    samples: int
+    factors: tuple[float, float]
+    units: tuple[float, float]
+    cost: float
+
+
+# Heads
+
+
+def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Values, Values]:
+    """E tr (X^T X + penalty I)^-1 and E tr (X^T X + penalty I)^-2 over the number of coordinates p, X of q Gaussian samples.
+
+    The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is exact for l = 0 and q > p + 1.
+    The second is its derivative. With more coordinates than samples, p - q of the eigenvalues are l.
+    """
+    p, q, penalty = coordinates, samples, np.asarray(penalty, dtype=float)
+    if p > q:
+        first, second = inverse_traces(q, p, penalty)
+        return (p - q) / p / penalty + q / p * first, (p - q) / p / penalty**2 + q / p * second
+    spare = penalty + max(q - 1, p) - p
+    root = np.sqrt(spare**2 + 4 * p * penalty)
+    first = 2 / (spare + root)
+    return first, (p * first**2 + first) / root
+
+
+def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, noise2: Values) -> Values:
+    """Mean square error of a coordinate in a ridge regression: coordinates of mean square `power`, labels with noise of variance `noise2`."""
+    first, second = inverse_traces(coordinates, samples, penalty)
+    return power * penalty**2 * second + noise2 * (first - penalty * second)
+
+
+def own_data(sizes: Sizes, penalty: float) -> Prediction:
+    """Each user alone: ridge regression on m samples in d dimensions. Left out: at m = d, or beside it, what few samples add to the limit law."""
+    m, d, k = sizes.samples, sizes.dim, sizes.rank
+    risk = d / k * ridge_error(d, m, penalty, k / d, sizes.noise**2)
+    return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
+
+
+def predicting_zero() -> Prediction:
+    """1, by definition."""
+    return Prediction(np.asarray(1.0), np.asarray(True))
+
+
+def personal(sizes: Sizes, outside: Values) -> Values:
+    """F6 over k: least-squares heads on all samples; infinite for m <= k + 1."""
+    m, k = sizes.samples, sizes.rank
+    if m <= k + 1:
+        return np.full(np.shape(outside), math.inf)
+    return jain2021.personal_risk(k * outside, k, m, sizes.noise) / k
+
+
+# Unit steps
+
+
+def unit_recursion(sizes: Sizes, mu: Values) -> tuple[np.ndarray, np.ndarray]:
+    """S after the start and at the end of the recursion of unit steps: `privrep.laws.unit_steps.schedule`, for many n and mu at once."""
+    n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
+    all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
+    noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
+    left = 1 - unit.SCALE - unit.COVARIANCE * (all_.covariance_noise(mu) <= 1)
+    mu = np.sqrt(left) * mu
+    share = np.clip((unit.START_SIGNAL / all_.start_signal(mu, noise2)) ** 2, *unit.START_SHARES)
+    private = unit.START_NOISE / all_.start_signal(np.sqrt(share) * mu, noise2) ** 2
+    few = sizes.rank / (all_.kept(noise2) * n)
+    start = np.minimum(1.0, private + few) * unit.START_ERROR / sizes.dim
+    growths = np.reshape(unit.GROWTHS, (-1, *[1] * n.ndim))
+    best = best_risk = None
+    for rounds in unit.ROUNDS:
+        error2 = np.broadcast_to(start, (len(growths), *n.shape))
+        total = (growths ** np.arange(rounds).reshape(-1, *[1] * growths.ndim)).sum(axis=0)
+        for number in range(rounds):
+            mu2 = unit.STEPS * growths**number / total * (1 - share) * mu**2
+            step_noise2 = 4 / (n**2 * mu2) * all_.length2(error2, noise2) / all_.freedom**2
+            eta = error2 / (error2 + step_noise2)
+            error2 = np.maximum(error2 * (1 - unit.CONTRACTION * eta), unit.SMALLEST)
+        error2 = error2.min(axis=0)
+        risk = all_.risk(error2, noise2)
+        if best is None:
+            best, best_risk = error2, risk
+        taken = risk < unit.WORTH * best_risk
+        best, best_risk = np.where(taken, error2, best), np.where(taken, risk, best_risk)
+    return outside * start, outside * best
+
+
+def unit_steps(sizes: Sizes, mu: Values) -> Prediction:
+    """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty. Left out: what the moments of the heads cost, and
+    that the server knows the error by a noisy measurement."""
+    k = sizes.rank
+    start, outside = unit_recursion(sizes, mu)
+    residual = k * outside + sizes.noise**2
+    heads = ridge_error(k, sizes.samples, residual, 1 - outside, residual)
+    return Prediction(outside + heads, (start <= STARTED) & (outside <= NEAR))
+
+
+# Starts of the published methods
+
+
+@lru_cache
+def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, float]:
+    """Of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1: E z_1, E z_1^2 and E z_r^2 for r > 1 (F1, F2 where the clip cuts; label noise neglected)."""
+    along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST
+    weights = np.exp(-(along**2) / 2)
+    weights /= weights.sum()
+    rest = 2 * gammaincinv((dim - 1) / 2, (np.arange(POINTS) + 0.5) / POINTS)
+    squares = along[:, None] ** 2 + rest
+    labels = np.minimum(math.sqrt(rank) * along, label_clip)
+    signal = weights @ (along * labels * (1 / np.sqrt(squares)).mean(axis=1))
+    first = weights @ (labels**2 * along**2 * (1 / squares).mean(axis=1))
+    return float(signal), float(first), float((weights @ labels**2 - first) / (dim - 1))
+
+
+def spectral_outside(sizes: Sizes, mu: Values, start: SpectralStart) -> Values:
+    """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace at random."""
+    n, d, k = sizes.users, sizes.dim, sizes.rank
+    signal, first, other = pair_moments(d, k, start.label_clip)
+    private = (2 * start.label_clip**2 / (n * mu * math.sqrt(start.share))) ** 2
+    sampling = other * (first + (k - 1) * other) / k / (n * (start.samples // 2))
+    return np.minimum(sizes.random, (d - k) * (private + sampling) / (signal**2 / k) ** 2)
+
+
+def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Sizes) -> Values:
+    """S of directions with these squares in and out of the subspace after noise of this variance on every coordinate: that of a subspace at random
+    where noise is all."""
+    d, k = sizes.dim, sizes.rank
+    return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
+
+
+def power_outside(sizes: Sizes, mu: Values, start: PowerStart) -> Values:
+    """S after the power method from a subspace at random: F11 iterated. Left out: that the clip cuts less far from the truth."""
+    product = shen2023.clipped_product(sizes.dim, sizes.rank, start.samples, start.clip)
+    multiplier = math.sqrt(start.iterations / start.share) / mu
+    noise2 = ((2 * multiplier * start.clip) / sizes.users) ** 2 + product.spread**2 / sizes.users
+    outside = np.full(np.shape(noise2), sizes.random)
+    for _ in range(start.iterations):
+        outside = mixed(product.along**2 * (1 - outside), product.across**2 * outside, noise2, sizes)
+    return outside
+
+
+# Rounds
+
+
+def gradient_norm(sizes: Sizes, outside: Values, batch: int) -> Values:
+    """Root mean square of ||G_j||, from q samples each for head and gradient (`shen2023.representation_update`), or all m for both (0).
+
+    On the same samples the residual of a head has m - k degrees of freedom, see `privrep.laws.unit_steps.Sizes.length`. Heads have at least one to
+    spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
+    """
+    m, d, k, sigma = sizes.samples, sizes.dim, sizes.rank, sizes.noise
+    if batch:
+        return shen2023.representation_update(np.sqrt(outside), d, k, max(batch, k + 2), sigma)
+    left = max(m - k, 2)
+    gradient2 = left * ((d - k) * sigma**2 + (d + m - 2 * k + 1) * k * outside) / m**2
+    return np.sqrt(gradient2 * k * (1 - outside + (k * outside + sigma**2) / (left - 1)))
+
+
+def rounds_outside(sizes: Sizes, mu2: Values, rounds: Rounds, outside: Values) -> Values:
+    """S after the rounds: F8 and F9 iterated, over the whole range of angles, with the clip of F10.
+
+    The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it, and sampling with it. Heads and
+    gradients on the same samples have (m - k) / m of it. Left out: users whose norms are far from the typical one.
+
+    Parameters
+    ----------
+    mu2 : mu^2 of all rounds together.
+    """
+    n, m, d, k = sizes.users, sizes.samples, sizes.dim, sizes.rank
+    step = rounds.step if rounds.batch else rounds.step * (m - k) / m
+    private = (rounds.step * 2 * rounds.clip / n) ** 2 * rounds.rounds / mu2
+    for _ in range(rounds.rounds):
+        norm = gradient_norm(sizes, outside, rounds.batch)
+        kept = np.minimum(1, rounds.clip / norm)
+        noise2 = private + (rounds.step * kept * norm) ** 2 / (n * d * k)
+        inside2 = (1 - outside) * (1 + step * kept * outside) ** 2
+        length2 = 1 + (step * kept) ** 2 * (1 - outside) * outside
+        outside = mixed(inside2, length2 - inside2, noise2, sizes)
+    return outside
+
+
+def by_rounds(sizes: Sizes, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
+    """Rounds from a start with this S, which took the share of mu^2; then least-squares heads on all samples."""
+    left = (1 - share) * np.square(mu)
+    outside = rounds_outside(sizes, left, rounds, start)
+    least = (rounds.batch or sizes.samples) > sizes.rank + 1
+    return Prediction(personal(sizes, outside), (start <= STARTED) & (outside <= NEAR) & least)
+
+
+def centaur(sizes: Sizes, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
+    """CENTAUR: the power method, then rounds with fresh samples for head and gradient."""
+    return by_rounds(sizes, mu, power_outside(sizes, mu, start), start.share, rounds)
+
+
+def private_fedrep(sizes: Sizes, mu: Values, start: SpectralStart, rounds: Rounds) -> Prediction:
+    """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient."""
+    return by_rounds(sizes, mu, spectral_outside(sizes, mu, start), start.share, rounds)
+
+
+# Alternating minimisation
+
+
+def moments_outside(sizes: Sizes, mu2: Values, step: Moments, start: Values) -> tuple[Values, Values]:
+    """S after one step from a start with this S, and x (F3).
+
+    Privacy is F3 over its whole range, with clips that cut all users. Heads fitted in a poor start point elsewhere than the true ones: with c^2 = 1 - S
+    and variance nu of the fit, the signal in b is sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5)
+    add in squares, the former from the start's error. Left out: what the clip does to sampling.
+    """
+    d, k, sigma = sizes.dim, sizes.rank, sizes.noise
+    spare = max(step.heads - k - 1, 1)
+    known = 1 - start
+    aligned = np.sqrt(known / (known + (k * start + sigma**2) / spare))
+    cut = user_step(sizes.users, step.samples, np.sqrt(step.cost / mu2), step.factors, step.units)
+    ratio = cut.ratio(d, k)
+    labels = 1 + (cut.first / aligned) ** 2 / (k * cut.second**2)
+    private = jain2021.step_privacy_resolved(ratio, d, k) ** 2 / k * labels
+    drawn = sizes.users * step.samples
+    sampling = jain2021.contraction(drawn, d, k, spare + k + 1) ** 2 * start
+    floor = jain2021.step_floor(drawn, d, k, spare + k + 1, sigma) ** 2 / k
+    return np.minimum(sizes.random, private + sampling + floor), ratio
+
+
+def altmin(sizes: Sizes, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
+    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 on whole users, least-squares heads on all samples."""
+    first = spectral_outside(sizes, mu, start)
+    outside, ratio = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
+    within = (ratio < 1) & (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)
+    return Prediction(personal(sizes, outside), within)

@@ -1,0 +1,255 @@
+"""Which method for given users (claim O-GUIDE): what the laws of whole methods expect on a public grid, held against runs at a fixed design."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from privrep.algorithms.clip_units import gradient_threshold, label_threshold, moment_threshold, user_units
+from privrep.data.problem import Problem
+from privrep.data.splits import count, split_samples
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_intervals, bootstrap_measures
+from privrep.evidence.measured import Measured, bare, exact, share
+from privrep.laws import whole_methods
+from privrep.laws.whole_methods import Moments, PowerStart, Prediction, Rounds, SpectralStart
+from privrep.privacy.accounting import gdp_mu
+from privrep.privacy.mechanisms import USER_MOMENTS_COST
+from privrep.run.settings import Analysis
+
+PRIVATE = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
+RUN = PRIVATE | {"own": "own data"}
+METHODS = RUN | {"zero": "predicting zero"}
+"""Series and what they are called; the last one is not run."""
+AXES = {
+    "users": (1500, 3000, 5000, 10_000, 20_000, 50_000, 100_000),
+    "samples": (6, 10, 20, 40),
+    "dim": (10, 20, 30, 50, 100),
+    "rank": (1, 2, 3, 5),
+    "epsilon": (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0),
+}
+"""The grid of the guide."""
+KEYS = list(AXES)
+SIZES = KEYS[:4]
+EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
+"""A measured point that is shown by itself."""
+LABEL_NOISE, DELTA = 0.01, 1e-6
+OPTIONS = {
+    "centaur": {"rounds": 24, "clip": 0.125, "init_samples": 4, "init_clip": 0.5, "init_share": 0.1},
+    "fedrep": {"rounds": 12, "clip": 0.125, "step": 1.0, "init_share": 0.1},
+    "altmin": {"clip_feature": 0.125, "clip_label": 0.125, "init_label_clip": 0.125, "init_share": 0.1},
+    "own": {"penalty": 0.001},
+}
+"""What the laws are told of the methods: options of the study's series, and below defaults of the algorithms."""
+BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
+"""At which the method to use is drawn."""
+ITERATIONS, STEP, FEDREP_LABEL_CLIP, SPLIT = 14, 0.25, 0.5, "halves-then-all"
+"""Of CENTAUR's start and rounds, of private FedRep's start, and of alternating minimisation."""
+CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS if name != "unit"]}
+"""Methods among which one is named. The second choice is the harder one: its best method changes from setting to setting."""
+CLOSE = 1.1
+"""Methods whose risks differ by less than this factor are as good as each other."""
+
+
+def law(name: str, samples: int, dim: int, rank: int, users: np.ndarray, mu: np.ndarray) -> Prediction:
+    """The law of a method at its thresholds in absolute terms."""
+    sizes = whole_methods.Sizes(users, samples, dim, rank, LABEL_NOISE)
+    # Thresholds in units of the data do not depend on the number of users.
+    problem = Problem(1, samples, dim, rank, LABEL_NOISE, "sphere")
+    chosen = OPTIONS.get(name, {})
+    if name == "zero":
+        return whole_methods.predicting_zero()
+    if name == "own":
+        return whole_methods.own_data(sizes, chosen["penalty"])
+    if name == "unit":
+        return whole_methods.unit_steps(sizes, mu)
+    if name == "centaur":
+        zeta = moment_threshold("practical", chosen["init_clip"], problem)
+        start = PowerStart(ITERATIONS, chosen["init_samples"], zeta, chosen["init_share"])
+        clip = gradient_threshold("practical", chosen["clip"], problem)
+        return whole_methods.centaur(sizes, mu, start, Rounds(chosen["rounds"], samples // 2, STEP, clip))
+    if name == "fedrep":
+        zeta = label_threshold("data", FEDREP_LABEL_CLIP, problem)
+        clip = gradient_threshold("practical", chosen["clip"], problem)
+        rounds = Rounds(chosen["rounds"], 0, chosen["step"], clip)
+        start = SpectralStart(samples, zeta, chosen["init_share"])
+        return whole_methods.private_fedrep(sizes, mu, start, rounds)
+    split = split_samples(SPLIT, samples)
+    start = SpectralStart(samples, label_threshold("data", chosen["init_label_clip"], problem), chosen["init_share"])
+    step = Moments(
+        heads=count(split.heads),
+        samples=count(split.subspace),
+        factors=(chosen["clip_feature"], chosen["clip_label"]),
+        units=user_units("data", problem, count(split.subspace)),
+        cost=USER_MOMENTS_COST.mu_squared,
+    )
+    return whole_methods.altmin(sizes, mu, start, step)
+
+
+def runs(name: str, samples: int, rank: int) -> bool:
+    """Whether a method can be run: half of the samples must give a head, or all of them one with something left over."""
+    least = {"centaur": 2 * rank, "altmin": 2 * rank, "fedrep": rank + 1}
+    return samples >= least.get(name, 0)
+
+
+def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Risk over that of predicting zero, and whether the law is known there, by setting (rows) and method (columns). A method that cannot be run
+    has an infinite risk."""
+    risks = pd.DataFrame(np.inf, settings.index, list(METHODS))
+    known = pd.DataFrame(False, settings.index, list(METHODS))
+    mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
+    for (samples, dim, rank), rows in settings.groupby(["samples", "dim", "rank"]):
+        for name in METHODS:
+            if runs(name, samples, rank):
+                found = law(name, samples, dim, rank, rows["users"].to_numpy(float), mu[rows.index].to_numpy())
+                risks.loc[rows.index, name], known.loc[rows.index, name] = found.risk, found.known
+    return risks, known
+
+
+def grid() -> pd.DataFrame:
+    """All settings of the guide, the last axis running fastest."""
+    return pd.DataFrame(list(itertools.product(*AXES.values())), columns=KEYS)
+
+
+@cache
+def guide() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`predictions` on the grid."""
+    return predictions(grid())
+
+
+def places(settings: pd.DataFrame) -> np.ndarray:
+    """The place of each setting on the axes."""
+    return np.column_stack([settings[name].map(AXES[name].index) for name in KEYS])
+
+
+def near(settings: pd.DataFrame, measured: pd.DataFrame) -> np.ndarray:
+    """Whether there is a measured setting that is at most one step away on each axis."""
+    apart = np.abs(places(settings)[:, None] - places(measured)[None]).max(axis=2)
+    return (apart <= 1).any(axis=1)
+
+
+def settings_of(cells: pd.DataFrame) -> pd.DataFrame:
+    """The measured settings."""
+    return cells.loc[cells["series"] == "unit", KEYS].drop_duplicates().sort_values(KEYS, ignore_index=True)
+
+
+def repetitions(cells: pd.DataFrame) -> np.ndarray:
+    """Risk over that of predicting zero by repetition, measured setting (as in `settings_of`) and method. A run that failed counts as worse than all
+    others."""
+    rows = cells[cells["series"].isin(RUN)]
+    rows = rows.assign(share=(rows["excess_risk"] / rows["rank"]).fillna(np.inf))
+    where = settings_of(cells)
+    found = np.ones((cells["seed"].nunique(), len(where), len(METHODS)))
+    for place, name in enumerate(RUN):
+        keys = KEYS if name in PRIVATE else SIZES  # own data know no epsilon
+        table = rows[rows["series"] == name].pivot_table("share", keys, "seed", aggfunc="first")
+        found[:, :, place] = where[keys].join(table, on=keys)[sorted(table)].to_numpy().T
+    return found
+
+
+def medians(values: np.ndarray, pick: np.ndarray | None = None) -> pd.DataFrame:
+    """Median risk over the picked repetitions, by measured setting (rows) and method (columns)."""
+    return pd.DataFrame(np.median(values if pick is None else values[pick], axis=0), columns=list(METHODS))
+
+
+def risks(cells: pd.DataFrame) -> pd.DataFrame:
+    """Median risk over that of predicting zero, by measured setting (rows, as in `settings_of`) and method (columns)."""
+    return medians(repetitions(cells))
+
+
+def intervals(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ends of the 95 % intervals of `risks`."""
+    values = repetitions(cells)
+    shape = values.shape[1:]
+
+    def statistic(pick: np.ndarray) -> dict[tuple[int, ...], float]:
+        found = np.median(values[pick], axis=0)
+        return {place: float(found[place]) for place in np.ndindex(shape)}
+
+    ends = bootstrap_intervals(statistic, len(values), "risks of the guide", BOOTSTRAP)
+    both = np.array([ends[place] for place in np.ndindex(shape)]).reshape(*shape, 2)
+    return tuple(pd.DataFrame(both[:, :, end], columns=list(METHODS)) for end in (0, 1))
+
+
+def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
+    """The value of the named method in each row."""
+    return values.to_numpy()[np.arange(len(values)), values.columns.get_indexer(names)]
+
+
+def others(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
+    """The least value of all methods but the named one in each row."""
+    named = np.asarray(values.columns)[None, :] == names.to_numpy()[:, None]
+    return values.mask(named).min(axis=1).to_numpy()
+
+
+def over_others(found: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
+    """The largest risk of the method that the laws name over the least of the others, over the settings."""
+    ratios = {}
+    for words, names in CHOICES.items():
+        named = expected[names].idxmin(axis=1)
+        ratio = chosen(found[names], named) / others(found[names], named)
+        ratios[f"largest risk of the method named over the least of the others, of {words}"] = float(ratio.max())
+    return ratios
+
+
+def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> list[Measured]:
+    """In how many settings the method that the laws name is within `CLOSE` of the least measured risk, and how many of the others its law knows."""
+    measured = []
+    for words, names in CHOICES.items():
+        named = expected[names].idxmin(axis=1)
+        hits = (chosen(found[names], named) <= CLOSE * found[names].min(axis=1)).to_numpy()
+        quantity = f"share of settings in which the method named is as good as the best of {words}"
+        wrong = f"wrong choices of {words}"
+        sure = chosen(known[names], named).astype(bool)
+        measured += [
+            share(quantity, hits.sum(), len(hits), "over settings"),
+            bare(wrong, int((~hits).sum()), len(hits)),
+            bare(f"{wrong} where the law of the method named is known", int((~hits & sure).sum()), len(hits)),
+        ]
+    return measured
+
+
+def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
+    """Of each method that is run: median and largest factor between predicted and measured risk, in either direction, where the law is known."""
+    apart = np.exp(np.abs(np.log(found[list(RUN)] / expected[list(RUN)]))).where(known[list(RUN)])
+    typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
+    return typical | {f"largest factor between law and risk, {name}": float(apart[name].max()) for name in RUN}
+
+
+def example(cells: pd.DataFrame) -> list[Measured]:
+    """What is predicted and measured at `EXAMPLE`."""
+    where = settings_of(cells)
+    here = (where == pd.Series(EXAMPLE)).all(axis=1)
+    if not here.any():
+        return []
+    place, seeds = int(here.idxmax()), int(cells["seed"].nunique())
+    expected = predictions(where[here])[0].iloc[0]
+    values, low, high = (table.loc[place] for table in (risks(cells), *intervals(cells)))
+    return [
+        *(exact(f"predicted risk of {name} in the example", expected[name]) for name in METHODS),
+        *(Measured(f"risk of {name} in the example", values[name], low[name], high[name], seeds) for name in RUN),
+    ]
+
+
+def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+    """How good the named methods are, how near the laws, and what the guide says on its grid."""
+    where, values = settings_of(cells), repetitions(cells)
+    expected, known = predictions(where)
+    found = medians(values)
+    best, named = found.idxmin(axis=1), guide()[0].idxmin(axis=1)
+
+    def over_settings(pick: np.ndarray) -> dict[str, float]:
+        drawn = medians(values, pick)
+        return over_others(drawn, expected) | factors(drawn, expected, known)
+
+    return [
+        *choices(found, expected, known),
+        *bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP),
+        *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
+        *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
+        *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
+        exact("share of the grid near a measured setting", near(grid(), where).mean()),
+        *example(cells),
+    ]

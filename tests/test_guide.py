@@ -1,0 +1,376 @@
+"""The guide: laws of whole methods against those they are made of, hand numbers and simulations; its design, table and tool."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from workflow_helpers import ROOT
+
+from privrep.algorithms.method import load_options
+from privrep.data.problem import Problem
+from privrep.laws import jain2021, shen2023, unit_steps, whole_methods
+from privrep.laws.whole_methods import Moments, PowerStart, Rounds, Sizes, SpectralStart
+from privrep.privacy.accounting import gdp_mu
+from privrep.report.page import from_markdown, with_formulas
+from privrep.report.rehearsal import made_up_cells
+from privrep.run.config import read_config, read_study
+from privrep.studies.guide import facts, measures
+from privrep.studies.guide.measures import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
+
+SIZES = Sizes(20_000, 10, 30, 3, 0.01)
+MU = gdp_mu(1.0, 1e-6)
+STUDY = read_study(read_config(), "guide")
+
+
+@pytest.fixture(scope="module")
+def cells() -> pd.DataFrame:
+    """The planned cells, with a risk of its own for each method, seed and setting."""
+    rows = made_up_cells("guide", 1.0)
+    order = {name: place for place, name in enumerate(RUN)}
+    risk = 1e-3 * 3.0 ** rows["series"].map(order) * (1 + rows["seed"] / 10) * (rows["dim"] + rows["users"] / 1e4)
+    return rows.assign(excess_risk=risk * rows["rank"])
+
+
+@pytest.fixture(scope="module")
+def run(cells) -> SimpleNamespace:
+    return SimpleNamespace(cells=lambda study: cells)
+
+
+# Laws
+
+
+@pytest.mark.parametrize(
+    ("users", "samples", "dim", "rank", "mu"),
+    [(20_000, 10, 30, 3, MU), (3000, 6, 10, 1, 0.03), (5000, 40, 100, 5, 1.5), (1500, 10, 50, 2, 0.06)],
+)
+def test_the_recursion_of_unit_steps_is_the_schedule(users, samples, dim, rank, mu):
+    """For many sizes at once, what `laws.unit_steps.schedule` finds for one."""
+    sizes = unit_steps.Sizes(users, samples, dim, rank)
+    left = 1 - unit_steps.SCALE - sizes.covariance_share(mu)
+    path = unit_steps.schedule(sizes, math.sqrt(left) * mu, 1e-4).path
+    both = Sizes(np.array([users, 2 * users]), samples, dim, rank, 0.01)
+    start, end = whole_methods.unit_recursion(both, np.array([mu, mu]))
+    assert start[0] == pytest.approx((dim - rank) * path[0], rel=1e-9)
+    assert end[0] == pytest.approx((dim - rank) * path[-1], rel=1e-9)
+    assert end[1] < end[0]
+
+
+def test_unit_steps_end_with_the_risk_of_least_squares():
+    """Where the error is small, ridge heads and `Sizes.risk` are alike."""
+    sizes = unit_steps.Sizes(20_000, 10, 30, 3)
+    end = whole_methods.unit_recursion(SIZES, MU)[1] / 27
+    assert whole_methods.unit_steps(SIZES, MU).risk == pytest.approx(sizes.risk(end, 1e-4) / 3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "penalty"), [(3, 10, 1.0), (3, 6, 0.1), (10, 10, 0.5), (30, 10, 0.2), (20, 40, 1e-9)]
+)
+def test_traces_of_inverses(p, q, penalty):
+    """Against simulated Gaussian samples; in the last case against 1 / (q - p - 1), too."""
+    draws = np.random.default_rng(0).standard_normal((4000, q, p))
+    values = np.linalg.eigvalsh(draws.transpose(0, 2, 1) @ draws).clip(0) + penalty
+    first, second = whole_methods.inverse_traces(p, q, penalty)
+    assert first == pytest.approx((1 / values).mean(), rel=0.1)
+    assert second == pytest.approx((1 / values**2).mean(), rel=0.25)
+    if penalty < 1e-6:
+        assert first == pytest.approx(1 / (q - p - 1), rel=1e-6)
+
+
+def test_own_data_by_hand():
+    """(1 - m/d) below as many samples as dimensions, sigma^2 d / (m - d - 1) over k above."""
+    few, many = Sizes(1, 10, 100, 2, 0.01), Sizes(1, 40, 20, 2, 0.01)
+    assert whole_methods.own_data(few, 1e-3).risk == pytest.approx(0.9, rel=1e-3)
+    assert whole_methods.own_data(many, 1e-9).risk == pytest.approx(1e-4 * 20 / 19 / 2, rel=1e-6)
+    assert not whole_methods.own_data(Sizes(1, 20, 20, 2, 0.01), 1e-3).known
+
+
+def test_own_data_without_use_of_the_labels():
+    """A huge penalty predicts zero."""
+    assert whole_methods.own_data(Sizes(1, 10, 30, 2, 0.01), 1e9).risk == pytest.approx(1, rel=1e-6)
+    assert whole_methods.predicting_zero().risk == 1
+
+
+def test_pairs_that_nothing_clips_have_the_law_of_the_start():
+    """F1: signal c_d sqrt(k), so that S is (d - k) (2 Delta zeta^2 / (n c_d^2))^2, here with a label clip that no label reaches."""
+    signal, first, other = whole_methods.pair_moments(30, 3, 1e3)
+    assert signal == pytest.approx(math.sqrt(3) * float(jain2021.signal_scale(30)), rel=1e-3)
+    assert first + 29 * other == pytest.approx(3, rel=1e-3)
+    start = SpectralStart(10, 20.0, 0.25)
+    many = Sizes(1e9, 10, 30, 3, 0.0)
+    expected = 27 * float(jain2021.init_noise(1e9, 30, 2 / 1e-3, 20.0)) ** 2
+    sampled = other * (first + 2 * other) / 3 / 5e9 * 27 * (3 / signal**2) ** 2
+    assert whole_methods.spectral_outside(many, 1e-3, start) == pytest.approx(expected + sampled, rel=0.01)
+
+
+def test_noise_alone_gives_a_random_subspace():
+    """Every start, round and step, at a budget of next to nothing."""
+    nothing, rounds = 1e-9, Rounds(12, 0, 1.0, 1.0)
+    for outside in (
+        whole_methods.spectral_outside(SIZES, nothing, SpectralStart(10, 0.5, 0.1)),
+        whole_methods.power_outside(SIZES, nothing, PowerStart(14, 4, 10.0, 0.1)),
+        whole_methods.rounds_outside(SIZES, nothing**2, rounds, np.asarray(0.01)),
+        whole_methods.moments_outside(SIZES, nothing**2, Moments(5, 5, (0.1, 0.1), (50.0, 50.0), 1.5), 0.5)[0],
+    ):
+        assert outside == pytest.approx(0.9, rel=1e-6)
+
+
+def test_many_rounds_end_in_the_steady_state():
+    """F9: S of CENTAUR is (d - k) (noise times gain)^2, where nothing is clipped and users are many."""
+    many, mu2, clip = Sizes(1e8, 40, 30, 3, 0.0), 1e-2, 1e3
+    found = whole_methods.rounds_outside(many, mu2, Rounds(200, 20, 0.25, clip), np.asarray(0.2))
+    noise = shen2023.centaur_noise(1e8, math.sqrt(200 / mu2), clip)
+    assert found == pytest.approx(27 * (float(noise) * float(shen2023.centaur_gain(1.0))) ** 2, rel=0.02)
+
+
+def test_a_round_without_noise_contracts():
+    """F8: the sine by 1 - eta near the truth; half as far with a clip at half of the typical norm."""
+    many, square = Sizes(1e15, 40, 30, 3, 0.0), np.asarray(1e-8)
+    norm = float(whole_methods.gradient_norm(many, square, 20))
+    for clip, left in ((1e3, 0.75), (norm / 2, 0.875)):
+        found = whole_methods.rounds_outside(many, 1e12, Rounds(1, 20, 0.25, clip), square)
+        assert math.sqrt(found / square) == pytest.approx(left, rel=1e-3)
+    shared = whole_methods.rounds_outside(many, 1e12, Rounds(1, 0, 0.25, 1e3), square)
+    assert math.sqrt(shared / square) == pytest.approx(1 - 0.25 * 37 / 40, rel=1e-3)
+
+
+def test_a_step_of_moments_is_that_of_the_clipped_law():
+    """F3 from a start at the truth, over its whole range, and random beyond x = 1."""
+    step = Moments(20, 20, (0.1, 0.1), (3 * math.sqrt(20 * 30 * 51), 3 * math.sqrt(20 * 51)), 1.5)
+    sizes = Sizes(1e6, 40, 30, 3, 0.0)
+    for mu2 in (1e-2, 1e-3):
+        found, ratio = whole_methods.moments_outside(sizes, mu2, step, 0.0)
+        law = whole_methods.user_step(1e6, 20, math.sqrt(1.5 / mu2), step.factors, step.units)
+        assert ratio == law.ratio(30, 3) < 1
+        assert 3 * found == pytest.approx(law.frobenius(30, 3) ** 2, rel=1e-6)
+    assert whole_methods.moments_outside(sizes, 1e-9, step, 0.0)[0] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_risks_fall_with_users_and_budget(name):
+    """On the whole grid, but for a hundredth where a clip or a schedule changes over."""
+    risk = measures.guide()[0][name].to_numpy().reshape([len(values) for values in AXES.values()])
+    finite = np.where(np.isfinite(risk), risk, 1e9)
+    for axis in (0, 4):
+        later, sooner = (
+            np.take(finite, range(*ends), axis) for ends in ((1, finite.shape[axis]), (0, finite.shape[axis] - 1))
+        )
+        assert (later <= 1.01 * sooner).all()
+
+
+def test_users_are_alone_where_users_or_budget_are_too_few():
+    """Where the laws name own data they do so for fewer users and less budget, too; with the most of both never."""
+    risk = measures.guide()[0]
+    alone = (risk.idxmin(axis=1) == "own").to_numpy().reshape([len(values) for values in AXES.values()])
+    assert alone.any() and not alone[-1, ..., -1].any()
+    assert (alone[1:] <= alone[:-1]).all() and (alone[..., 1:] <= alone[..., :-1]).all()
+
+
+def test_a_law_knows_where_its_assumptions_fail():
+    """With few users for the start, with a head that has no sample to spare, and with noise beyond the signal of the step."""
+    table = pd.DataFrame(
+        [
+            EXAMPLE,
+            EXAMPLE | {"users": 1500, "epsilon": 0.1, "dim": 100},
+            EXAMPLE | {"users": 100_000, "epsilon": 8.0, "samples": 6},
+        ]
+    )
+    risks, known = measures.predictions(table)
+    assert known.loc[0, ["unit", "centaur", "own"]].all() and not known.loc[0, "altmin"]
+    assert not known.loc[1, list(PRIVATE)].any()
+    assert known.loc[2, ["unit", "fedrep"]].all() and not known.loc[2, ["centaur", "altmin"]].any()
+    assert (risks["zero"] == 1).all()
+
+
+def test_a_method_that_cannot_run_is_not_named():
+    risks, known = measures.predictions(pd.DataFrame([EXAMPLE | {"samples": 6, "rank": 5}]))
+    assert np.isinf(risks.loc[0, ["centaur", "altmin", "fedrep"]].astype(float)).all()
+    assert not known.loc[0, ["centaur", "altmin", "fedrep"]].any()
+
+
+# Design
+
+
+def points(grid: str) -> list[dict]:
+    return STUDY.grids[grid]["together"]
+
+
+def test_settings_lie_on_the_grid_of_the_guide():
+    """In all three grids the same ones, and the example among them."""
+    assert all(point[key] in AXES[key] for point in points("guide") for key in KEYS)
+    assert EXAMPLE in points("guide")
+    for point, split, own in zip(points("guide"), points("guide-split"), points("guide-own"), strict=True):
+        assert split == point | {"batch_samples": point["samples"] // 2}
+        assert own == {key: point[key] for key in measures.SIZES}
+    quick = read_study(read_config([ROOT / "config" / "scales" / "quick.yaml"]), "guide")
+    assert all(point in points(grid) for grid in STUDY.grids for point in quick.grids[grid]["together"])
+    assert EXAMPLE in quick.grids["guide"]["together"]
+
+
+def test_every_value_of_an_axis_is_measured():
+    """And own data at no sizes twice, so that each setting has its own."""
+    for key in KEYS:
+        assert {point[key] for point in points("guide")} == set(AXES[key])
+    assert len({tuple(point.values()) for point in points("guide-own")}) == len(points("guide-own"))
+
+
+def test_laws_are_told_the_options_of_the_study():
+    """And the defaults of the algorithms."""
+    for name, options in measures.OPTIONS.items():
+        assert options.items() <= STUDY.series[name].options.items(), name
+    problem = Problem(100, 10, 30, 3, **{k: v for k, v in STUDY.problem.items() if k in ("label_noise_sd", "head_law")})
+    assert (problem.label_noise_sd, STUDY.delta) == (measures.LABEL_NOISE, measures.DELTA)
+    built = {
+        name: load_options(spec.algorithm, spec.options | ({"batch_samples": 5} if name == "centaur" else {}))
+        for name, spec in STUDY.series.items()
+    }
+    assert (built["centaur"].iterations, built["centaur"].step) == (measures.ITERATIONS, measures.STEP)
+    assert built["fedrep"].init_label_clip == measures.FEDREP_LABEL_CLIP and built["altmin"].split == measures.SPLIT
+    for name in ("centaur", "fedrep", "altmin"):
+        assert built[name].start(problem, *({"altmin": [SPLIT], "fedrep": [10]}.get(name, []))).share == 0.1
+
+
+SPLIT = SimpleNamespace(init=slice(0, 10))
+
+
+@pytest.mark.parametrize("name", ["centaur", "fedrep", "altmin"])
+def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
+    """What the law is told is what the method does, in absolute terms."""
+    told = {}
+    law = {"centaur": "centaur", "fedrep": "private_fedrep", "altmin": "altmin"}[name]
+    monkeypatch.setattr(whole_methods, law, lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
+    measures.law(name, 10, 30, 3, np.array([100.0]), np.array([MU]))
+    spec = STUDY.series[name]
+    options = load_options(spec.algorithm, spec.options | ({"batch_samples": 5} if name == "centaur" else {}))
+    method = options.build(Problem(100, 10, 30, 3, 0.01, "sphere"))
+    if name == "centaur":
+        assert (told["start"].clip, told["start"].samples) == (method.start.method.clip, method.start.method.samples)
+        assert told["steps"] == Rounds(method.server.rounds, method.batch_samples, method.step, method.server.clip)
+        cost = method.start.method.cost.mu_squared
+        assert cost == told["start"].iterations
+    else:
+        assert told["start"] == SpectralStart(10, method.start.label_clip, method.start.share)
+    if name == "fedrep":
+        assert told["steps"] == Rounds(method.server.rounds, 0, method.step, method.server.clip)
+    if name == "altmin":
+        clip = method.subspace_step.clip
+        products = [one * other for one, other in zip(told["steps"].factors, told["steps"].units, strict=True)]
+        assert products == [clip.second, clip.first]
+        assert told["steps"].cost == method.steps_cost.mu_squared
+        assert (told["steps"].heads, told["steps"].samples) == (5, 5)
+
+
+# Measures
+
+
+def test_medians_stand_beside_their_settings(cells):
+    where, found = measures.settings_of(cells), measures.risks(cells)
+    assert len(where) == len(points("guide")) and list(found) == list(METHODS)
+    for place, setting in where.iterrows():
+        unit = 1e-3 * 1.2 * (setting["dim"] + setting["users"] / 1e4)
+        assert list(found.loc[place]) == pytest.approx([*(unit * 3**i for i in range(5)), 1.0])
+
+
+def test_a_failed_run_is_worse_than_all_others(cells):
+    broken = cells.assign(excess_risk=cells["excess_risk"].where(cells["series"] != "altmin"))
+    assert np.isinf(measures.risks(broken)["altmin"]).all()
+
+
+def test_the_named_method_is_held_against_the_others(cells):
+    """Laws that name the second best are off by what it costs."""
+    risk = measures.risks(
+        cells[cells["dim"] < 100]
+    )  # where none but alternating minimisation is behind predicting zero
+    flat = pd.DataFrame(2.0, risk.index, list(METHODS)).assign(centaur=1.0)
+    found = measures.over_others(risk, flat)
+    assert found["largest risk of the method named over the least of the others, of all"] == pytest.approx(3)
+    shares = {one.quantity: one.measured for one in measures.choices(risk, flat, flat == 2)}
+    assert shares["share of settings in which the method named is as good as the best of all"] == 0
+    assert shares["share of settings in which the method named is as good as the best of all but unit steps"] == 1
+    assert shares["wrong choices of all"] == len(risk) and shares["wrong choices of all but unit steps"] == 0
+    assert shares["wrong choices of all where the law of the method named is known"] == 0  # known are all but CENTAUR
+
+
+def test_factors_count_in_both_directions(cells):
+    """And only where the law is known."""
+    truth = measures.risks(cells)
+    off = truth.copy()
+    off.loc[0] *= 4
+    off.loc[1] /= 3
+    known = pd.DataFrame(True, truth.index, truth.columns)
+    known.loc[0, "own"] = False
+    found = measures.factors(truth, off, known)
+    assert found["largest factor between law and risk, unit"] == pytest.approx(4)
+    assert found["largest factor between law and risk, own"] == pytest.approx(3)
+    assert found["typical factor between law and risk, unit"] == pytest.approx(1)
+
+
+def test_near_is_one_step_on_each_axis():
+    one = pd.DataFrame([EXAMPLE])
+    others = pd.DataFrame([EXAMPLE, EXAMPLE | {"dim": 50, "epsilon": 0.5}, EXAMPLE | {"dim": 100}])
+    assert list(measures.near(others, one)) == [True, True, False]
+
+
+# Table and tool
+
+
+def test_the_tool_has_the_laws_and_the_medians(run, cells):
+    """Every point of the grid at the place that the script reads, and the measured ones with their intervals."""
+    data = facts.guide_data(run)
+    settings, (risk, known) = measures.grid(), measures.guide()
+    assert [axis["name"] for axis in data["axes"]] == KEYS and len(settings) == 3920
+    for place in (0, 1, 1234, 2222, 3919):
+        index = 0
+        for axis in data["axes"]:
+            index = index * len(axis["values"]) + axis["values"].index(settings.loc[place, axis["name"]])
+        assert index == place
+        for name in RUN:
+            values = data["predicted"][name]
+            at = place * len(values) // len(settings)
+            if np.isfinite(risk.loc[place, name]):
+                assert 10 ** (values[at] / data["fine"]) == pytest.approx(risk.loc[place, name], rel=2e-3)
+            else:
+                assert values[at] is None
+            assert data["known"][name][at] == str(int(known.loc[place, name]))
+    found = measures.risks(cells)
+    for row, one in enumerate(data["measured"]):
+        assert [AXES[key][i] for key, i in zip(KEYS, one["at"], strict=True)] == list(
+            measures.settings_of(cells).loc[row]
+        )
+        for name in RUN:
+            middle, low, high = one["risk"][name]
+            assert middle == pytest.approx(found.loc[row, name], rel=0.01) and low < middle < high
+
+
+def test_the_tool_passes_through_the_page(run):
+    """One block of HTML whose data come out as they went in, below 200 kB, hidden until a script shows it."""
+    widget = facts.guide_widget(run)
+    page = with_formulas(from_markdown(f"Text $n$.\n\n{widget}\n\nMore."))
+    data = re.search(r'<script type="application/json" id="guide-data">(.*?)</script>', page)[1]
+    assert json.loads(data) == json.loads(json.dumps(facts.guide_data(run)))
+    assert len(widget) < 200_000 and "\n\n" not in widget and "</" not in data
+    assert '<div class="guide-tool" id="which-method" hidden>' in page
+    sliders = re.findall(r'<input type="range" name="(\w+)" min="0" max="(\d+)" step="1" value="(\d+)">', page)
+    assert [(name, int(most) + 1) for name, most, _ in sliders] == [(key, len(AXES[key])) for key in KEYS]
+    assert {name: AXES[name][int(value)] for name, _, value in sliders} == EXAMPLE
+
+
+def test_the_script_uses_no_mark_of_the_template():
+    """The page is a `string.Template`."""
+    script = (ROOT / "workflow" / "page" / "guide.js").read_text()
+    assert "$" not in script and len(script.encode()) < 6000
+    for name in re.findall(r"\bdata\.(\w+)", script):
+        assert name in {"predicted", "known", "measured", "fine", "close"}
+
+
+def test_tables_show_all_settings_and_the_example(run):
+    table, example = facts.guide_table(run), facts.example_table(run)
+    assert table.count("<tr>") == len(points("guide")) + 1 == facts.settings(run) + 1
+    assert example.count("<tr>") == len(METHODS) + 1
+    assert "n = 20,000, m = 10, d = 30, k = 3, ε = 1" in example
+    assert re.search(r"<b>unit steps</b>", example)
