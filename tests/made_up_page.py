@@ -1,4 +1,4 @@
-"""A page rendered from made-up tables: two studies of one number throughout, and figures of a few points."""
+"""A page rendered from made-up tables: three studies of one number throughout, and figures of a few points."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from privrep.report.rehearsal import made_up_cells, made_up_rows
 from privrep.run.config import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-STUDIES = ("accounting", "figure2")
+STUDIES = ("accounting", "figure2", "guide")
 """Those of the made-up run."""
+SIMULATED = ("figure2", "guide")
+"""Those that have cells."""
 NUMBER = 0.5
 """What all of its quantities are."""
 DRAWN = "jain2021/figure2"
@@ -63,7 +65,7 @@ def judged_at(scale: str, measures: dict[str, dict]) -> pd.DataFrame:
 
 
 def write_run(folder: Path, **changes: float) -> Path:
-    """A run of two studies in a folder: tables of one number throughout, and pictures. Keywords, with _ for blanks, give quantities of figure2
+    """A run of three studies in a folder: tables of one number throughout, and pictures. Keywords, with _ for blanks, give quantities of figure2
     another number."""
     changes = {name.replace("_", " "): str(value) for name, value in changes.items()}
     measures = {study: {row["quantity"]: row for row in made_up_rows(study, NUMBER)} for study in STUDIES}
@@ -72,7 +74,8 @@ def write_run(folder: Path, **changes: float) -> Path:
     for study, rows in measures.items():
         (folder / "results" / study).mkdir(parents=True)
         pd.DataFrame(rows.values()).to_csv(folder / "results" / study / "measures.csv", index=False)
-    made_up_cells("figure2", NUMBER).to_csv(folder / "results/figure2/cells.csv", index=False)
+    for study in SIMULATED:
+        made_up_cells(study, NUMBER).to_csv(folder / "results" / study / "cells.csv", index=False)
     judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)
     erratum = {
         "id": "E9",

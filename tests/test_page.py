@@ -20,6 +20,7 @@ from made_up_page import DRAWN, render, write_run
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from privrep.report.pictures import anchor
+from privrep.studies.guide.measures import AXES, EXAMPLE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed: apt-get install chromium")
@@ -289,6 +290,42 @@ def test_files_of_a_figure(visit, folder):
         assert (folder / "reports" / link).exists()
 
 
+# Which method
+
+
+def answer(page: Page) -> str:
+    return page.locator(".guide-answer").inner_text()
+
+
+def test_sliders_ask_the_guide(visit):
+    """It opens at the example, measured; each slider changes the answer and says its value; keys move it."""
+    page = visit()
+    assert "n = 20,000, m = 10, d = 30, k = 3, ε = 1" in answer(page).replace("\u00a0", " ") and "measured" in answer(
+        page
+    )
+    for name, values in AXES.items():
+        slider = page.locator(f".guide-tool input[name={name}]")
+        before = answer(page)
+        slider.focus()
+        page.keyboard.press("Home")
+        first = slider.get_attribute("aria-valuetext")
+        assert float(first.replace(",", "")) == values[0] != EXAMPLE[name]
+        assert answer(page) != before
+        page.keyboard.press("End")
+        assert float(slider.get_attribute("aria-valuetext").replace(",", "")) == values[-1]
+    assert page.locator(".guide-plot svg circle").count() >= 5
+
+
+def test_the_guide_says_where_it_extrapolates(visit):
+    """Far from all measured settings."""
+    page = visit()
+    assert "xtrapol" not in answer(page)
+    for name in ("users", "samples", "epsilon"):
+        page.locator(f".guide-tool input[name={name}]").press("End")
+    page.locator(".guide-tool input[name=dim]").press("Home")
+    assert "xtrapol" in answer(page)
+
+
 # Keyboard, light and dark, narrow, print, no script
 
 
@@ -370,6 +407,10 @@ def test_all_is_there_without_a_script(visit, claims):
     row = page.locator(".every tbody").first
     row.locator("summary").click()
     assert row.locator("dl").is_visible()
+    assert (
+        not hit(page, ".guide-tool")
+        and "20,000" in page.locator("table", has_text="alternating minimisation").first.inner_text()
+    )
     page.locator("#erratum-E9 summary").click()
     assert page.locator("#erratum-E9 dl").is_visible()
     page.locator(f"{FIGURE} summary").click()

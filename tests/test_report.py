@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_page import FIGURES, STUDIES, SVG, render, write_run
+from made_up_page import FIGURES, SIMULATED, STUDIES, SVG, render, write_run
 from made_up_runs import CLAIMS, MadeUp, all_open
 
 from privrep.evidence.claims import CLAIM_COLUMNS
@@ -220,7 +220,7 @@ def test_every_row_has_a_name_and_what_stands_behind_it(content, rendered):
         row = dict(zip(fields, cells, strict=True))
         assert badges.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
         assert wording.typeset(row["reason"]) in body and row["command"] in html.unescape(body)
-        study, grid = body.partition("<dt>Study</dt>")[2], row["study"] == "figure2"
+        study, grid = body.partition("<dt>Study</dt>")[2], row["study"] in SIMULATED
         assert row["study"] in study and ("repetition" in study) == grid
     small = [wording.typeset(row) in bodies[0][1] for row in claims["reason"] if row.startswith("needs scale")]
     assert small and not any(small)
