@@ -20,7 +20,8 @@ from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from privrep.report import badges, bars, chapters, grids, page, pictures, summary
 from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
-from privrep.report.claims_table import all_rows, brief_table, by_scale
+from privrep.report.all_rows import all_rows
+from privrep.report.claims_table import brief_table, by_scale
 from privrep.run import config
 from privrep.run.config import study_names
 

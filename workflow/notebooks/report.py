@@ -16,7 +16,7 @@
 # %%
 from IPython.display import HTML, Markdown, display
 
-from privrep.report import badges, chapters, claims_table, confirmation, deviations, papers, run_record, summary
+from privrep.report import all_rows, badges, chapters, confirmation, deviations, papers, run_record, summary
 from privrep.report.run_tables import Run
 from privrep.run.config import read_papers
 
@@ -77,7 +77,7 @@ for study in (study for paper in read_papers().values() for study in paper.chapt
 # One row for each quantity. The line under a row says why its verdict is what it is, and opens.
 
 # %%
-show(claims_table.all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of))
+show(all_rows.all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of))
 
 # %% [markdown]
 # ## Confirmation

@@ -14,6 +14,7 @@ bars        : one judged number as a small picture.
 grids       : what a study ran, in a line.
 html_pieces : tables, commands and downloads as HTML.
 badges      : verdicts as labels.
+all_rows    : every row with its details, which the page searches.
 claims_table, deviations, run_record, papers, confirmation : parts of the page that are tables; the errata stand in papers.
 summary     : counts of the claims.
 page        : executes the notebook in workflow/notebooks and wraps it in workflow/page: its frame, styles and scripts.
