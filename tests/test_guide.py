@@ -151,6 +151,46 @@ def test_a_step_of_moments_is_that_of_the_clipped_law():
     assert whole_methods.moments_outside(sizes, 1e-9, step, 0.0)[0] == pytest.approx(0.9)
 
 
+@pytest.mark.parametrize(("mu", "users"), [(1e-3, 1e9), (1e6, 1e6)])
+def test_the_power_method_ends_in_its_steady_state(mu, users):
+    """F11: privacy alone, then sampling alone, after so many iterations that the start is forgotten."""
+    sizes, start = Sizes(users, 10, 30, 1, 0.0), PowerStart(60, 4, 5.0, 0.2)
+    product = shen2023.clipped_product(30, 1, 4, 5.0)
+    private = shen2023.power_noise(users, math.sqrt(60 / 0.2) / mu, 5.0, product.along, product.across)
+    sampled = shen2023.power_sampling_noise(users, product.along, product.across, product.spread, True)
+    parts = (private**2, sampled**2)
+    assert max(parts) > 10 * min(parts)
+    assert whole_methods.power_outside(sizes, mu, start) == pytest.approx(29 * sum(parts), rel=0.02)
+
+
+def test_label_noise_leaves_a_floor_under_the_rounds():
+    """Users draw their gradients' noise once in a round: S is (d - k) / (n d k) (step norm gain)^2 at the norm of label noise alone."""
+    noisy = Sizes(1e6, 40, 30, 3, 0.5)
+    norm = float(shen2023.representation_update(0.0, 30, 3, 20, 0.5))
+    found = whole_methods.rounds_outside(noisy, 1e12, Rounds(100, 20, 0.25, 1e3), np.asarray(0.01))
+    steady = 27 / 90e6 * (0.25 * norm * float(shen2023.centaur_gain(1.0))) ** 2
+    assert found == pytest.approx(steady, rel=0.02)
+
+
+def test_norms_on_the_same_samples_are_those_of_unit_steps():
+    """Near the truth, where heads are as long as they should be; for m samples the mean gradient is the sum over m."""
+    sizes = unit_steps.Sizes(100, 10, 30, 3)
+    for error2 in (1e-8, 1e-7):
+        found = whole_methods.gradient_norm(SIZES, np.asarray(27 * error2), 0)
+        assert found == pytest.approx(sizes.length(error2, 1e-4) / 10, rel=1e-4)
+
+
+def test_heads_fitted_in_a_poor_start_weaken_the_signal():
+    """In b alone: with S = 1/2 and k S / spare of scatter, c^2 / (c^2 + nu) of its power is left."""
+    sizes, step = Sizes(1e9, 40, 30, 3, 0.0), Moments(19, 20, (0.1, 0.1), (700.0, 300.0), 1.5)
+    near, far = (whole_methods.moments_outside(sizes, 1e-6, step, start)[0] for start in (0.0, 0.5))
+    cut = whole_methods.user_step(1e9, 20, math.sqrt(1.5 / 1e-6), step.factors, step.units)
+    second, first = 3 * cut.second**2, cut.first**2
+    weaker = (0.5 + 3 * 0.5 / 15) / 0.5
+    sampling = (jain2021.contraction(2e10, 30, 3, 19)) ** 2 * 0.5
+    assert (far - sampling) / near == pytest.approx((second + first * weaker) / (second + first), rel=1e-3)
+
+
 @pytest.mark.parametrize("name", PRIVATE)
 def test_risks_fall_with_users_and_budget(name):
     """On the whole grid, but for a hundredth where a clip or a schedule changes over."""
