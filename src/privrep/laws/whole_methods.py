@@ -199,7 +199,8 @@ def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, 
 
 
 def spectral_outside(sizes: Sizes, mu: Values, start: SpectralStart) -> Values:
-    """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace at random."""
+    """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace at random.
+    Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are not clipped)."""
     n, d, k = sizes.users, sizes.dim, sizes.rank
     signal, first, other = pair_moments(d, k, start.label_clip)
     private = (2 * start.label_clip**2 / (n * mu * math.sqrt(start.share))) ** 2
@@ -286,10 +287,10 @@ def private_fedrep(sizes: Sizes, mu: Values, start: SpectralStart, rounds: Round
 # Alternating minimisation
 
 
-def moments_outside(sizes: Sizes, mu2: Values, step: Moments, start: Values) -> tuple[Values, Values]:
-    """S after one step from a start with this S, and x (F3).
+def moments_outside(sizes: Sizes, mu2: Values, step: Moments, start: Values) -> Values:
+    """S after one step from a start with this S.
 
-    Privacy is F3 over its whole range, with clips that cut all users. Heads fitted in a poor start point elsewhere than the true ones: with c^2 = 1 - S
+    Privacy is F3 over its whole range, a subspace at random from x = 1 on, with clips that cut all users. Heads fitted in a poor start point elsewhere than the true ones: with c^2 = 1 - S
     and variance nu of the fit, the signal in b is sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5)
     add in squares, the former from the start's error. Left out: what the clip does to sampling.
     """
@@ -298,18 +299,17 @@ def moments_outside(sizes: Sizes, mu2: Values, step: Moments, start: Values) -> 
     known = 1 - start
     aligned = np.sqrt(known / (known + (k * start + sigma**2) / spare))
     cut = user_step(sizes.users, step.samples, np.sqrt(step.cost / mu2), step.factors, step.units)
-    ratio = cut.ratio(d, k)
     labels = 1 + (cut.first / aligned) ** 2 / (k * cut.second**2)
-    private = jain2021.step_privacy_resolved(ratio, d, k) ** 2 / k * labels
+    private = jain2021.step_privacy_resolved(cut.ratio(d, k), d, k) ** 2 / k * labels
     drawn = sizes.users * step.samples
     sampling = jain2021.contraction(drawn, d, k, spare + k + 1) ** 2 * start
     floor = jain2021.step_floor(drawn, d, k, spare + k + 1, sigma) ** 2 / k
-    return np.minimum(sizes.random, private + sampling + floor), ratio
+    return np.minimum(sizes.random, private + sampling + floor)
 
 
 def altmin(sizes: Sizes, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
     """Alternating minimisation: Algorithm 3, one step of Algorithm 2 on whole users, least-squares heads on all samples."""
     first = spectral_outside(sizes, mu, start)
-    outside, ratio = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
-    within = (ratio < 1) & (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)
+    outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
+    within = (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)
     return Prediction(personal(sizes, outside), within)

@@ -88,23 +88,16 @@ def law(name: str, samples: int, dim: int, rank: int, users: np.ndarray, mu: np.
     return whole_methods.altmin(sizes, mu, start, step)
 
 
-def runs(name: str, samples: int, rank: int) -> bool:
-    """Whether a method can be run: half of the samples must give a head, or all of them one with something left over."""
-    least = {"centaur": 2 * rank, "altmin": 2 * rank, "fedrep": rank + 1}
-    return samples >= least.get(name, 0)
-
-
 def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Risk over that of predicting zero, and whether the law is known there, by setting (rows) and method (columns). A method that cannot be run
-    has an infinite risk."""
+    """Risk over that of predicting zero, and whether the law is known there, by setting (rows) and method (columns). A risk without a mean is
+    infinite, and so is that of a method that cannot be run with so few samples."""
     risks = pd.DataFrame(np.inf, settings.index, list(METHODS))
     known = pd.DataFrame(False, settings.index, list(METHODS))
     mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
     for (samples, dim, rank), rows in settings.groupby(["samples", "dim", "rank"]):
         for name in METHODS:
-            if runs(name, samples, rank):
-                found = law(name, samples, dim, rank, rows["users"].to_numpy(float), mu[rows.index].to_numpy())
-                risks.loc[rows.index, name], known.loc[rows.index, name] = found.risk, found.known
+            found = law(name, samples, dim, rank, rows["users"].to_numpy(float), mu[rows.index].to_numpy())
+            risks.loc[rows.index, name], known.loc[rows.index, name] = found.risk, found.known
     return risks, known
 
 
