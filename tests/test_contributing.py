@@ -170,7 +170,7 @@ def test_a_figure_is_added_in_two_files(tmp_path):
     snakemake(folder, "-j2", "all")
     assert (folder / "results/tiny/figures/jain2021/toy.pdf").exists()
     page = (folder / "results/tiny/reports/index.html").read_text()
-    assert page.count('<figure id="fig-jain2021-toy">') == 1 and "Made up, once more." in page
+    assert page.count('<figure id="fig-jain2021-toy"') == 1 and "Made up, once more." in page
 
 
 def test_an_undescribed_column_stops_the_shard(tmp_path):
