@@ -103,3 +103,17 @@ def test_crowded_figures_are_thinned():
 @pytest.mark.parametrize(("label", "text"), [(r"$\sigma_F$", "sigma_F"), ("a\nb", "a b"), ("ε", "ε")])
 def test_labels_are_plain(label, text):
     assert plain(label) == text
+
+
+def test_an_interval_is_never_that_of_another_series():
+    """Where several of one colour go through a point the table decides, and without it none is said; another colour is another series."""
+    figure, axis = new_figure(3, 3)
+    for shift, colour in ((0.0, "#0173b2"), (0.1, "#0173b2"), (0.2, "#de8f05")):
+        axis.plot([1, 2], [5 + shift, 6 + shift], "o", color=colour, label=f"{shift:g}")
+        axis.vlines([1, 2], [4 + shift, 5 + shift], [6 + shift, 7 + shift], color=colour)
+    numbers = pd.DataFrame({"y": [5.0, 5.1], "low": [4.0, 4.1], "high": [6.0, 6.1]})
+    found = series(drawn_points(figure, numbers))
+    assert found["0"][0][4:] == [4, 6] and found["0.1"][0][4:] == [4.1, 6.1]
+    assert found["0"][1][4:] == found["0.1"][1][4:] == []
+    assert [point[4:] for point in found["0.2"]] == [[4.2, 6.2], [5.2, 7.2]]
+    assert series(drawn_points(figure))["0"][0][4:] == []

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection
+from matplotlib.collections import Collection, FillBetweenPolyCollection, LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
@@ -30,21 +31,34 @@ DIGITS = 4
 CAPS = ("_", "|")
 """Markers with which matplotlib ends an interval."""
 NEAR = 0.75
-"""An interval belongs to a point when they are no farther apart than this, in pixels."""
+"""An interval goes through a point when they are no farther apart than this, in pixels."""
 
 
-def drawn_points(figure: Figure) -> dict:
+Told = Callable[..., bool]
+"""Whether the plotted numbers have a number and both ends of an interval in one row."""
+
+
+def _nothing(*wanted: float) -> bool:
+    """Where there is no table."""
+    return False
+
+
+def drawn_points(figure: Figure, numbers: pd.DataFrame | None = None) -> dict:
     """The panels of a figure with their series of points.
+
+    Parameters
+    ----------
+    numbers : the plotted numbers, which decide where several intervals go through a point.
 
     Returns
     -------
     width, height : of the figure. panels : title, x and y as labels; series, each with its name and points; a point is
     [left, top, x, y, low, high], where low and high are left out where no interval is drawn.
     """
-    panels = []
+    panels, told_by = [], _confirming(numbers)
     for axis in figure.axes:
         series: dict[str, list] = {}
-        for name, points in _series(axis, _legend(figure, axis)):
+        for name, points in _series(axis, _legend(figure, axis), told_by):
             series.setdefault(name, []).extend(points)
         told = [{"name": name, "points": sorted(points, key=_from_left)} for name, points in series.items() if points]
         if told and axis.axison:
@@ -101,65 +115,92 @@ def _legend(figure: Figure, axis: Axes) -> dict[tuple[str, str], str]:
     return found
 
 
-def _series(axis: Axes, legend: dict[tuple[str, str], str]) -> Iterator[tuple[str, list]]:
-    """Name and points of each line, cloud of markers and group of bars."""
+def _series(axis: Axes, legend: dict[tuple[str, str], str], told: Told) -> Iterator[tuple[str, list]]:
+    """Name and points of each line, cloud of markers and group of bars. An interval belongs to what has its colour; that of an errorbar to its line."""
     axis.get_xlim()  # matplotlib scales a panel when it is asked
-    bars = _intervals(axis)
-    names = {
-        container.lines[0]: str(container.get_label())
+    errorbars = {
+        container.lines[0]: container
         for container in axis.containers
         if isinstance(container, ErrorbarContainer) and container.lines[0] is not None
     }
+    owned = {part for container in errorbars.values() for part in container.lines[2]}
+    drawn = [one for one in axis.collections if one.get_transform() == axis.transData]
+    free = [bar for one in drawn if one not in owned for bar in _bars(axis, one)]
     for line in axis.get_lines():
-        marker, label = str(line.get_marker()), names.get(line, str(line.get_label()))
+        container, marker, colour = errorbars.get(line), str(line.get_marker()), to_hex(line.get_color())
+        label = str((container or line).get_label())
         marked = marker not in ("None", "none", " ", "") and not (marker in CAPS and label.startswith("_"))
         if not line.get_visible() or line.get_transform() != axis.transData or (not marked and label.startswith("_")):
             continue
         where = np.column_stack([np.asarray(line.get_xdata(orig=False), float), line.get_ydata(orig=False)])
-        if not marked:
-            where = where[:: max(1, len(where) // MOST_ON_A_LINE)]
         if label.startswith("_"):
-            label = legend.get((to_hex(line.get_color()), marker), "")
-        yield plain(label), _points(axis, where, bars if marked else (), to_hex(line.get_color()))
+            label = legend.get((colour, marker), "")
+        if not marked:
+            yield plain(label), _points(axis, where[:: max(1, len(where) // MOST_ON_A_LINE)])
+        elif container is not None and container.lines[2]:
+            yield (
+                plain(label),
+                _points(axis, where, (bar for part in container.lines[2] for bar in _bars(axis, part)), told),
+            )
+        else:
+            yield plain(label), _points(axis, where, (bar for bar in free if bar.colour == colour), told)
     for collection in axis.collections:
         label = str(collection.get_label())
         label = "" if label.startswith("_") else label
         if isinstance(collection, PathCollection) and collection.get_offset_transform() == axis.transData:
             where = np.ma.filled(np.ma.asarray(collection.get_offsets(), float), np.nan)
-            yield plain(label), _points(axis, where, bars)
+            colours = {to_hex(colour) for colour in (*collection.get_facecolor(), *collection.get_edgecolor())}
+            yield plain(label), _points(axis, where, (bar for bar in free if bar.colour in colours), told)
     for container in (one for one in axis.containers if isinstance(one, BarContainer)):
         label = str(container.get_label())
         boxes = [patch.get_bbox() for patch in container.patches]
         lying = container.orientation == "horizontal"
         ends = [(box.x1, (box.y0 + box.y1) / 2) if lying else ((box.x0 + box.x1) / 2, box.y1) for box in boxes]
         where = np.array(ends, float).reshape(-1, 2)
-        yield "" if label.startswith("_") else plain(label), _points(axis, where, bars)
+        yield "" if label.startswith("_") else plain(label), _points(axis, where, free, told)
+
+
+def _confirming(numbers: pd.DataFrame | None) -> Told:
+    """Says whether a row of the plotted numbers has a number and both ends of its interval."""
+    if numbers is None:
+        return _nothing
+    table = numbers.select_dtypes("number").to_numpy(dtype=float)
+
+    def told(*wanted: float) -> bool:
+        return all_in_a_row(table, wanted)
+
+    return told
+
+
+def all_in_a_row(table: np.ndarray, wanted: Iterable[float]) -> bool:
+    """Whether some row has all these numbers, up to rounding."""
+    here = np.ones(len(table), dtype=bool)
+    for number in wanted:
+        here &= np.isclose(table, number, rtol=1e-6, atol=0).any(axis=1)
+    return bool(here.any())
 
 
 @dataclass(frozen=True)
 class Bar:
-    """An interval as drawn: its ends in data and in pixels, and the colour of its band where it is part of one."""
+    """An interval as drawn: its ends in data and in pixels, and its colour."""
 
     data: np.ndarray
     pixels: np.ndarray
-    band: str = ""
+    colour: str
 
 
-def _intervals(axis: Axes) -> list[Bar]:
-    """Upright and level pieces of line, and bands, as intervals are drawn."""
+def _bars(axis: Axes, collection: Collection) -> list[Bar]:
+    """Upright and level pieces of line, and pieces across a band."""
+    if isinstance(collection, LineCollection):
+        pieces, colours = collection.get_segments(), collection.get_colors()
+    elif isinstance(collection, FillBetweenPolyCollection):
+        pieces, colours = list(_across(collection)), collection.get_facecolor()
+    else:
+        return []
     found = []
-    for collection in axis.collections:
-        if collection.get_transform() != axis.transData:
-            continue
-        if isinstance(collection, LineCollection):
-            pieces, band = collection.get_segments(), ""
-        elif isinstance(collection, FillBetweenPolyCollection):
-            pieces, band = _across(collection), to_hex(collection.get_facecolor()[0])
-        else:
-            continue
-        for piece in map(np.asarray, pieces):
-            if len(piece) == 2 and np.isfinite(piece).all() and (piece[0] == piece[1]).any():
-                found.append(Bar(piece, axis.transData.transform(piece), band))
+    for number, piece in enumerate(map(np.asarray, pieces)):
+        if len(piece) == 2 and np.isfinite(piece).all() and (piece[0] == piece[1]).any():
+            found.append(Bar(piece, axis.transData.transform(piece), to_hex(colours[number % len(colours)])))
     return found
 
 
@@ -171,16 +212,15 @@ def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float
         yield [(x, here.min()), (x, here.max())]
 
 
-def _points(axis: Axes, where: np.ndarray, bars: Iterable[Bar], colour: str = "") -> list[list]:
+def _points(axis: Axes, where: np.ndarray, bars: Iterable[Bar] = (), told: Told = _nothing) -> list[list]:
     """Position, numbers and interval of each place that lies in the panel."""
-    found = []
-    bars = [bar for bar in bars if bar.band in ("", colour)]
+    found, bars = [], list(bars)
     with np.errstate(all="ignore"):
         pixels = axis.transData.transform(where)
     for pixel, (x, y) in zip(pixels, where, strict=True):
         if np.isfinite(pixel).all() and _inside(axis, pixel):
             numbers = [_value(axis.xaxis, x), _value(axis.yaxis, y)]
-            found.append([*_place(axis, pixel), *numbers, *_interval(pixel, bars)])
+            found.append([*_place(axis, pixel), *numbers, *_interval(pixel, (x, y), bars, told)])
     return found
 
 
@@ -196,16 +236,19 @@ def _place(axis: Axes, pixel: np.ndarray) -> list[float]:
     return [round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)]
 
 
-def _interval(pixel: np.ndarray, bars: list[Bar]) -> list[float]:
-    """Ends of the shortest interval through a point; none where no interval is drawn."""
-    through = []
+def _interval(pixel: np.ndarray, point: tuple[float, float], bars: list[Bar], told: Told) -> list[float]:
+    """Ends of the interval through a point. Of several the one that the table confirms, and none where it confirms none: a wrong one would mislead."""
+    through = {}
     for bar in bars:
         start, end = bar.pixels
         along = int(bar.data[0][0] == bar.data[1][0])  # 1 for an upright one
         low, high = sorted((start[along], end[along]))
         if abs(start[1 - along] - pixel[1 - along]) <= NEAR and low - NEAR <= pixel[along] <= high + NEAR:
-            through.append((high - low, sorted(_short(one[along]) for one in bar.data)))
-    return min(through)[1] if through else []
+            ends = sorted(float(one[along]) for one in bar.data)
+            through[tuple(map(_short, ends))] = told(point[along], *ends)
+    if len(through) > 1:
+        through = {ends: True for ends, confirmed in through.items() if confirmed}
+    return list(next(iter(through))) if len(through) == 1 else []
 
 
 def _value(axis: Axis, value: float) -> float | str:

@@ -107,9 +107,9 @@ def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
     return figure, figure.subplots(**subplots)
 
 
-def with_points(svg: str, figure: Figure) -> str:
+def with_points(svg: str, figure: Figure, numbers: pd.DataFrame) -> str:
     """An SVG file that says, as metadata, which numbers it shows where."""
-    told = json.dumps(drawn_points(figure), separators=(",", ":"), ensure_ascii=False)
+    told = json.dumps(drawn_points(figure, numbers), separators=(",", ":"), ensure_ascii=False)
     head, end = svg.rsplit("</svg>", 1)
     return f'{head}<metadata id="{POINTS}">{escape(told, quote=False)}</metadata>\n</svg>{end}'
 
@@ -132,7 +132,7 @@ def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{kind}")
         write(temporary)
         if kind == "svg":
-            temporary.write_text(with_points(temporary.read_text(encoding="utf-8"), figure), encoding="utf-8")
+            temporary.write_text(with_points(temporary.read_text(encoding="utf-8"), figure, numbers), encoding="utf-8")
         os.replace(temporary, path.with_suffix(f".{kind}"))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.csv")
     numbers.to_csv(temporary, index=False, lineterminator="\n")
