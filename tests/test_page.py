@@ -106,6 +106,10 @@ def hit(page: Page, selector: str) -> bool:
             "d^1.5",
             lambda rows: rows.apply(lambda row: bool(re.search(r"(?<![\w.])d\^1\.5(?!\d)", " ".join(row))), axis=1),
         ),
+        (
+            '"exponent of d"',
+            lambda rows: rows.apply(lambda row: bool(re.search(r"exponent of d(?!\w)", " ".join(row).lower())), axis=1),
+        ),
         ("whose:nobody", lambda rows: rows["id"] == ""),
     ],
 )

@@ -26,7 +26,7 @@
   // A word stands where a word begins; a letter alone is a word of its own, and a number is not the beginning of a longer one.
   function pattern(word) {
     const plainly = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return new RegExp((/^\w/.test(word) ? "(?<![\\w.])" : "") + plainly + (/^\w$/.test(word) ? "(?!\\w)" : /\d$/.test(word) ? "(?!\\d)" : ""));
+    return new RegExp((/^\w/.test(word) ? "(?<![\\w.])" : "") + plainly + (/(^|\W)\w$/.test(word) ? "(?!\\w)" : /\d$/.test(word) ? "(?!\\d)" : ""));
   }
   function passes(row, {tokens}, patterns, left = "") {
     return patterns.every((one) => one.test(row.text)) && Object.entries(tokens).every(([key, values]) => key === left || values.some((value) =>
