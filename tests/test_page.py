@@ -384,6 +384,9 @@ def test_narrow_screens_begin_with_the_summary(visit):
     page = visit(viewport=NARROW)
     assert page.locator("h1").bounding_box()["y"] < NARROW["height"] / 2
     assert not page.locator("nav ul").first.is_visible()
+    long = "<p id=long>A <math><mrow>" + "<mi>x</mi><mo>+</mo>" * 40 + "</mrow></math></p>"
+    page.evaluate("(long) => document.querySelector('main p').insertAdjacentHTML('afterend', long)", long)
+    assert page.locator("#long").evaluate("(one) => one.scrollWidth > one.clientWidth")
     assert page.evaluate("document.scrollingElement.scrollWidth") <= NARROW["width"]
     assert page.locator(f"{FIGURE} .wider").bounding_box()["height"] > 10
     wide = visit()
