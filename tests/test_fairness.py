@@ -8,16 +8,13 @@ import pytest
 from workflow_helpers import ROOT
 
 from privrep.evidence.claim_rules import GRID_SHARE
+from privrep.evidence.intervals import FEWEST
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES
 from privrep.run.csv_tables import read_rows
 
 ROWS = read_rows(ROOT / "docs" / "claims.csv")
 PAPERS = ("jain2021", "shen2023", "snedeker2025")
-FEWEST = 8
-"""Repetitions of an exponent that is judged."""
-FEWER = {"exponential_risk": 5, "unit_rates": 5}
-"""Study -> the same, where each repetition is a mean over hundreds of draws from a law and more would cost too much."""
 CATALOGUE = {"B-T2", "B-F1", "B-F3"}
 """Claims of the papers that this version does not run."""
 STAND_INS = {"B-S6", "B-T1g", "B-T2g", "B-T3g", "B-F1g", "B-F3g"}
@@ -71,7 +68,7 @@ def test_the_finite_grid_has_a_small_share_in_every_agreement():
 def test_judged_exponents_have_enough_repetitions():
     for row in ROWS:
         if row["rule"] == "rate" and row["verdict"] != "NOT-TESTED":
-            assert int(row["seeds"]) >= FEWER.get(row["study"], FEWEST), name(row)
+            assert int(row["seeds"]) >= FEWEST, name(row)
 
 
 def test_width_zero_is_for_exact_numbers():

@@ -13,6 +13,7 @@ import pytest
 from privrep.algorithms.clip_units import feature_threshold, label_threshold
 from privrep.evidence.cells import picked
 from privrep.evidence.claim_rules import Rate
+from privrep.evidence.intervals import FEWEST
 from privrep.evidence.measured import share
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.scaling import slope_weights
@@ -29,8 +30,6 @@ from privrep.studies.risk import measures as risk
 from privrep.studies.sample_complexity import measures as sample_complexity
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
-FEWEST = 8
-"""Repetitions of a judged exponent."""
 TOO_FAR = {
     "sampling sigma distF": "label noise far above the signal needs 1e7 samples in each data set, and about a hundred data sets",
     "privacy k dist2": "the spectral edge is not small beside sqrt(d) at any size that can be run; the root mean square sine has none",
@@ -86,7 +85,7 @@ def judged() -> list:
 @pytest.mark.parametrize(("study", "spec", "quantity"), judged())
 def test_an_exponent_is_judged_on_a_grid_that_shows_it(study, spec, quantity):
     """The law's slope on the grid is within a third of the tolerance of its true exponent, so that the data and not the correction
-    decide, and at least eight data sets are drawn."""
+    decide, and there are enough data sets for an interval."""
     rows = table(study)
     rows = rows[rows["series"] == spec.series]
     assert rows["seed"].nunique() >= FEWEST
