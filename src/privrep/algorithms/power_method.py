@@ -34,12 +34,10 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 STARTS = ("planted", "random")
 LARGEST = 1e3
-"""A user with ||F||^2 / q beyond this many clipping bounds adds nothing. Norms would no longer be exact enough to clip by."""
+"""A user with ||F||^2 / q beyond this many clipping bounds adds nothing. The rounding of its product in float32 would no longer be small
+beside the bound."""
 ROUNDING = 1e-6
-"""Taken off the clipping bound: more than rounding adds to the norm of a user within `LARGEST`. Its product F^T P and its norm are
-computed in float64 from the same float32 F and P, so that the rounding of P itself does no harm."""
-TOGETHER = 64
-"""Users at a time: with 36 runs of rank 2 their products stay in the second-level cache."""
+"""Taken off the clipping bound: more than rounding in float64 adds to the norm of a user, or to a sum over users."""
 
 
 def clipped_products(
@@ -47,35 +45,29 @@ def clipped_products(
 ) -> tuple[np.ndarray, np.ndarray]:
     """sum_i clip(M_i X_c; bound) over the users of a block, for all runs c, (c, d, k) float64; and ||M_i X_c||_F, (B, c).
 
-    A user beyond `LARGEST` has norm 0 here. With the rows y x of a user in F and P = F X, M X = F^T P / q and
-    ||F^T P||^2 = <P, (F F^T) P>: the product of a single user is never formed.
+    A user beyond `LARGEST` has norm 0 here. With the rows y x of a user in F, M = F^T F / q.
 
     Parameters
     ----------
-    bases : (c, d, k), orthonormal columns in each.
+    samples : distinct positions, ascending. bases : (c, d, k), orthonormal columns in each.
     """
     runs, dim, rank = bases.shape
     columns = bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
-    total, lengths = np.zeros((dim, runs * rank)), np.empty((block.users, runs))
-    for first in range(0, block.users, TOGETHER):
-        part = slice(first, first + TOGETHER)
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows = (block.features[samples, part] * block.labels[samples, part, None]).transpose(1, 0, 2)
-            size = np.einsum("bqd,bqd->b", rows, rows, dtype=np.float64)
-        users, q, _ = rows.shape
-        rows = np.ascontiguousarray(rows)
-        rows[~(size <= LARGEST * q * bound)] = 0
-        # From here on in float64: of vectors that nearly cancel, float32 would lose the norm, and in sums over users it would
-        # let the rounding of all depend on each.
-        products = (rows.reshape(-1, dim) @ columns).astype(np.float64).reshape(users, q, runs * rank)
-        wide = rows.astype(np.float64)
-        squares = np.einsum("bqr,bqr->br", (wide @ wide.transpose(0, 2, 1)) @ products, products)
-        norms = np.sqrt(np.maximum(squares.reshape(users, runs, rank).sum(axis=2), 0)) / q
-        lengths[part] = norms
-        factor = clip_factor(norms, bound * (1 - ROUNDING)) / q
-        products *= np.repeat(factor, rank, axis=1)[:, None, :]
-        total += wide.reshape(-1, dim).T @ products.reshape(users * q, runs * rank)
-    return total.reshape(dim, runs, rank).transpose(1, 0, 2), lengths
+    labels, norms, q = block.labels[samples], block.feature_norms[samples], len(samples)
+    features = block.features if q == len(block.features) else block.features[samples]
+    rows = labels * np.where(np.isfinite(norms), norms, 0)
+    size = np.einsum("qb,qb->b", rows, rows, dtype=np.float64)
+    weights = np.where(size <= LARGEST * q * bound, labels**2 / np.float32(q), 0)
+    seen = (features.reshape(-1, dim) @ columns).reshape(q, block.users, -1) * weights[:, :, None]
+    products = np.ascontiguousarray(seen.transpose(1, 2, 0)) @ features.transpose(1, 0, 2)
+    sums, lengths = np.empty((runs, rank * dim)), np.empty((block.users, runs))
+    for run in range(runs):
+        # What is measured here, in float64, is the very array that is clipped and summed, so that it may be rounded in any way before.
+        # Rounding of a sum in float32 would depend on every user.
+        added = products.reshape(-1, runs, rank * dim)[:, run].astype(np.float64)
+        lengths[:, run] = np.sqrt(np.einsum("bx,bx->b", added, added))
+        sums[run] = clip_factor(lengths[:, run], bound * (1 - ROUNDING)) @ added
+    return sums.reshape(runs, rank, dim).transpose(0, 2, 1), lengths
 
 
 def power_method(
