@@ -163,6 +163,23 @@ def test_algorithm_change_reruns_the_shards(tmp_path):
     assert "run_shard" in snakemake(folder, "-n", CELLS).stdout
 
 
+def test_shards_hang_on_the_methods_that_they_run(tmp_path):
+    """On no other method's file; and audits, which load methods by name, on all that they name."""
+    shards = {study: f"results/default/{study}/shards/0.csv" for study in ("init_rates", "audits")}
+    folder = copy_project(tmp_path / "copy")
+    command = ["snakemake", "-n", *shards.values()]
+    plan = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=True)
+    jobs = {
+        study: part.split("input: ")[1].split("\n")[0].split(", ")
+        for study, path in shards.items()
+        for part in plan.stdout.split("rule ")
+        if f"output: {path}" in part
+    }
+    init_rates, audits = ({Path(path).stem for path in jobs[study] if "/algorithms/" in path} for study in shards)
+    assert "spectral_init" in init_rates and not init_rates & {"altmin", "power_method", "centaur", "unit_steps"}
+    assert {"altmin", "power_method", "centaur", "unit_steps", "exponential_staged"} <= audits
+
+
 def test_one_cell_reruns_by_key(reference, tmp_path):
     """--cell prints the row of cells.csv and the ledger of the cell."""
     folder = copy_project(tmp_path / "copy")

@@ -214,11 +214,23 @@ def job_benchmarks():
     return [f"benchmarks/{RUN}/{job}.tsv" for job in jobs]
 
 
+METHODS = {
+    path.stem: str(path)
+    for room in ROOMS
+    for path in sorted(Path("src/privrep", room).glob("*.py"))
+}
+
+
 @functools.cache
 def imported_modules(path):
-    """Files of privrep that a Python file imports, at its top or inside a function, by reading its import statements."""
-    found = []
-    for node in ast.walk(ast.parse(Path(path).read_text())):
+    """Files of privrep that a Python file imports, at its top or inside a function, by reading its import statements; where it loads options by the
+    name of a method, the files of the methods that it names.
+    """
+    text, found = Path(path).read_text(), []
+    names = METHODS if "load_options(" in text else {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and node.value in names:
+            found.append(names[node.value])
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
             "privrep"
         ):
@@ -241,12 +253,6 @@ def code_of(script, *modules):
     return sorted(seen)
 
 
-def code_of_algorithm(name):
-    """The file of an algorithm or an instrument."""
-    rooms = (f"src/privrep/{room}/{name}.py" for room in ROOMS)
-    return next(path for path in rooms if Path(path).exists())
-
-
 def simulation_code(wildcards):
     """Input function: the code behind the cells of a study, its algorithms included."""
     algorithms = {
@@ -254,7 +260,7 @@ def simulation_code(wildcards):
     }
     return code_of(
         "run_shard",
-        *(code_of_algorithm(name) for name in sorted(algorithms)),
+        *(METHODS[name] for name in sorted(algorithms)),
     )
 
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from scipy import stats
+from scipy.special import stdtr
 
 from privrep.evidence.intervals import LEVEL, student
 from privrep.evidence.verdicts import Verdict
@@ -144,7 +144,7 @@ def expected_inside(repetitions: int) -> float:
     >>> round(expected_inside(10_000), 3), round(expected_inside(8), 3)
     (0.834, 0.862)
     """
-    return float(1 - 2 * stats.t.sf(student(repetitions, LEVEL) / math.sqrt(2), repetitions - 1))
+    return float(1 - 2 * stdtr(repetitions - 1, -student(repetitions, LEVEL) / math.sqrt(2)))
 
 
 def counted(rows: list[dict]) -> list[dict]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pandas as pd
-from scipy import stats
 
-from privrep.evidence.measured import Measured
+from privrep.evidence.measured import Measured, share_ends
 
 
 def with_ends(points: pd.DataFrame, hits: str, runs: str) -> pd.DataFrame:
     """The points with ci_low and ci_high, the interval of the share that `hits` are of `runs`, two columns of counts."""
     counts = points[[hits, runs]].round().astype(int).to_numpy()
-    ends = [stats.binomtest(int(hit), int(tried)).proportion_ci() for hit, tried in counts]
-    return points.assign(ci_low=[one.low for one in ends], ci_high=[one.high for one in ends])
+    ends = [share_ends(int(hit), int(tried)) for hit, tried in counts]
+    return points.assign(ci_low=[low for low, _ in ends], ci_high=[high for _, high in ends])
 
 
 def failed_shares(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtrit
 
 from privrep.data.rng import stream
 from privrep.evidence.measured import Measured
+
+if TYPE_CHECKING:  # a configuration is checked without pandas
+    import pandas as pd
 
 DRAWS = 1000
 BOOTSTRAP = 200

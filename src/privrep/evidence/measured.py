@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import scipy
+from scipy.special import betaincinv
 
 from privrep.run.settings import ConfigError, MeasureSettings, misnamed
 
@@ -44,8 +44,13 @@ def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measured:
 
 def share(quantity: str, hits: int, runs: int, note: str = "") -> Measured:
     """A share of runs with its Clopper-Pearson interval."""
-    ends = scipy.stats.binomtest(int(hits), int(runs)).proportion_ci()
-    return Measured(quantity, hits / runs, float(ends.low), float(ends.high), int(runs), note)
+    return Measured(quantity, hits / runs, *share_ends(int(hits), int(runs)), int(runs), note)
+
+
+def share_ends(hits: int, runs: int) -> tuple[float, float]:
+    """Clopper-Pearson: the two shares at which so many hits or more, or so few or fewer, have probability 2.5 %."""
+    low = float(betaincinv(hits, runs - hits + 1, 0.025)) if hits > 0 else 0.0
+    return low, float(betaincinv(hits + 1, runs - hits, 0.975)) if hits < runs else 1.0
 
 
 NOT_RUN = "not run: "

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import log_ndtr, ndtr
 
 TERM = re.compile(
     r"(?P<count>\d+) x (?:gaussian (?P<sensitivity>\S+)/(?P<sd>\S+) rate (?P<rate>\S+)|pure (?P<epsilon>\S+)) users (?P<start>\d+):(?P<stop>\d+)"
@@ -47,7 +47,7 @@ def terms(ledger: str) -> list[dict[str, float]]:
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Of N(mu, 1) against N(0, 1): the first exceeds e^epsilon times the second beyond epsilon / mu + mu / 2."""
     beyond = epsilon / mu + mu / 2
-    return stats.norm.sf(beyond, loc=mu) - math.exp(epsilon + stats.norm.logsf(beyond))
+    return float(ndtr(mu - beyond)) - math.exp(epsilon + log_ndtr(-beyond))
 
 
 def halved(delta_at, delta: float, high: float) -> float:
@@ -64,9 +64,14 @@ def halved(delta_at, delta: float, high: float) -> float:
 def losses(mu: float, rate: float) -> np.ndarray:
     """Probabilities of the privacy loss of a release with participation, on a grid around 0, rounded to the next point."""
     x = np.linspace(-mu / 2 - 12, mu / 2 + 12, 400_001)
-    out = stats.norm.pdf(x)
-    plus, minus = ((1 - rate) * out + rate * stats.norm.pdf(x, loc=side * mu / 2) for side in (1, -1))
+    out = normal(x)
+    plus, minus = ((1 - rate) * out + rate * normal(x - side * mu / 2) for side in (1, -1))
     return on_grid(np.log(plus / minus), plus * (x[1] - x[0]))
+
+
+def normal(x: np.ndarray) -> np.ndarray:
+    """The standard normal density."""
+    return np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
 def on_grid(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

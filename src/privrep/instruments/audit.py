@@ -17,8 +17,7 @@ from math import inf
 from typing import ClassVar
 
 import numpy as np
-from scipy.stats import chi2, norm
-from scipy.stats import t as student
+from scipy.special import chdtr, ndtr, stdtr
 
 from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count, load_options
 from privrep.data.problem import Problem
@@ -208,7 +207,7 @@ def smallest(values: np.ndarray) -> float:
 
 def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
     """p-values of correlations about 0 of so many pairs of standard normal numbers: Student's law."""
-    return 2 * student.sf(np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)), runs - 1)
+    return 2 * stdtr(runs - 1, -np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)))
 
 
 def noise_alarm(runs: list[list[np.ndarray]]) -> float:
@@ -220,10 +219,10 @@ def noise_alarm(runs: list[list[np.ndarray]]) -> float:
     table = np.array([np.concatenate(run) for run in runs])
     count, size = table.shape
     looks = [
-        two_sided(float(norm.cdf(table.sum() / np.sqrt(table.size)))),
-        two_sided(float(chi2.cdf((table**2).sum(), table.size))),
+        two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),
+        two_sided(float(chdtr(table.size, (table**2).sum()))),
     ]
-    tails = chi2.cdf((table**2).sum(axis=0), count)
+    tails = chdtr(count, (table**2).sum(axis=0))
     looks.append(smallest(2 * np.minimum(tails, 1 - tails)))
     scaled = table / np.maximum(np.linalg.norm(table, axis=0), 1e-300)
     if size > 1:

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
-from scipy.stats import binomtest, norm
 
 from privrep.privacy.accounting import composed_advantage, composed_epsilon, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger
@@ -27,7 +27,7 @@ LEVEL = 0.95
 
 def lower(hits: int, runs: int, level: float = LEVEL) -> float:
     """Exact one-sided lower limit of a probability."""
-    return float(binomtest(hits, runs, alternative="greater").proportion_ci(level).low)
+    return float(scipy.stats.binomtest(hits, runs, alternative="greater").proportion_ci(level).low)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Game:
         signed = np.where(self.first, 1, -1) * np.divide(
             self.scores, distances, out=np.zeros(len(distances)), where=distances > 0
         )
-        return max(0.0, 2 * float(signed.mean() - norm.ppf(LEVEL) / math.sqrt(len(signed))))
+        return max(0.0, 2 * float(signed.mean() - ndtri(LEVEL) / math.sqrt(len(signed))))
 
     def by_order(self) -> float:
         """Lower limit of mu from pairs of runs, one of each world: the first scores higher with probability at most Phi(mu / sqrt 2), the area under

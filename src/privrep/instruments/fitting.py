@@ -11,8 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from privrep.algorithms.method import Iterate, Method, MethodOptions, Outcome, Task
-from privrep.algorithms.power_method import PlantedStarts
-from privrep.algorithms.starts import PlantedStart
 from privrep.data.rng import Streams
 from privrep.instruments.scoring import NormWatch, Path, excess_loss, excess_risk, scores
 from privrep.privacy.mechanisms import Release
@@ -35,9 +33,7 @@ def fit(options: MethodOptions, task: Task) -> Outcome:
 def with_truth(method: Method, truth: np.ndarray, streams: Streams) -> Method:
     """The method, with a start at the planted distance from the truth (d, k) where it has a planted one."""
     start = getattr(method, "start", None)
-    if not isinstance(start, PlantedStart | PlantedStarts):
-        return method
-    return replace(method, start=start.given(truth, streams["init"]))
+    return replace(method, start=start.given(truth, streams["init"])) if hasattr(start, "given") else method
 
 
 def multiplier(method: Method, task: Task) -> float:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from scipy.optimize import brentq
-from scipy.stats import binom
 
 from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count
 from privrep.data.problem import Problem
@@ -103,7 +103,7 @@ def epsilon_of_one_run(right: int, guesses: int, delta: float) -> float:
     allowed = 1 - LEVEL - 2 * guesses * delta
 
     def excess(epsilon: float) -> float:
-        return float(binom.sf(right - 1, guesses, 1 / (1 + math.exp(-epsilon)))) - allowed
+        return float(scipy.stats.binom.sf(right - 1, guesses, 1 / (1 + math.exp(-epsilon)))) - allowed
 
     return brentq(excess, 0.0, 50.0) if excess(0.0) < 0 < excess(50.0) else 0.0
 

@@ -1,0 +1,43 @@
+"""What is imported where: a library that takes a second to load is loaded by who uses it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
+CONFIGURATION = """
+from privrep.evidence import catalogue, quantities
+from privrep.run.config import read_config, read_study
+config = read_config()
+for name in config.studies:
+    quantities.check_fits(read_study(config, name))
+claims = quantities.checked_claims()
+catalogue.check_errata([claim.id for some in claims.values() for claim in some])
+"""
+"""What each run reads and checks first."""
+MEASURES = """
+import measure_study, privrep.studies.{study}.measures
+"""
+HEAVY = ("scipy.stats", "matplotlib", "seaborn", "jax", "sklearn", "dp_accounting")
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        (CONFIGURATION, ("pandas", *HEAVY)),
+        ("import run_shard, privrep.algorithms.altmin, privrep.instruments.audit", ("pandas", *HEAVY)),
+        (MEASURES.format(study="init_rates"), HEAVY),
+        (MEASURES.format(study="unit_figure2"), HEAVY),
+        ("import run_all", ("pandas", "scipy", *HEAVY)),
+    ],
+    ids=["configuration", "shard", "measuring", "measuring a comparison", "run_all"],
+)
+def test_libraries_that_are_not_used_are_not_loaded(code, absent):
+    words = f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "privrep" in loaded and not loaded & set(absent)
