@@ -213,7 +213,8 @@ DEPARTURES = [
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
     """In a subspace of any width and for whole models, in several blocks; S, and the users who count, are seen in it."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**11)
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**11)
+    monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 2)
     users = Users(replace(BASE, users=300, **change))
     basis = np.random.default_rng(1).standard_normal((5, width))
     rule = FittedHeads(basis, slice(0, 6))
@@ -264,7 +265,7 @@ def test_departures_are_axes_away_from_their_defaults_only():
     for name, value in AXES.items():
         changed = replace(BASE, **{name: value})
         assert changed.axes == BASE.axes | {name: value}
-        assert changed.bytes == BASE.bytes and changed.block_users == BASE.block_users
+        assert changed.bytes == BASE.bytes and changed.stream_users == BASE.stream_users
         assert replace(changed, **{name: getattr(Problem, name)}) == BASE
 
 
@@ -310,7 +311,7 @@ def test_where_blocks_are_cut_changes_no_draw(start, stop, kept):
     """Any range of users, kept or drawn again, has the bytes of the whole, with all departures on."""
     start, stop = sorted((start, stop))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
+        patch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
         users = Users(replace(BASE, users=150, **AXES), memory_budget=2**30 if kept else 0)
         whole = [np.concatenate(part) for part in zip(*map(arrays, users.blocks()), strict=True)]
         found = [arrays(block) for block in users.blocks(start, stop)]

@@ -32,9 +32,9 @@ def test_every_hundredth_user_has_a_long_head():
 
 def test_blocks_do_not_move_the_long_heads(monkeypatch):
     """Numbers of users count from the first of all users, not of a block; and the first users of a set are those of the set."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
     users = Users(replace(PROBLEM, users=450))
-    assert users.problem.block_users == 170
+    assert users.problem.stream_users == 42
     found = lengths(users)
     np.testing.assert_array_equal(np.flatnonzero(found > 2 * np.median(found)), [0, 100, 200, 300, 400])
     np.testing.assert_array_equal(lengths(FirstUsers(users, 250)), found[:250])

@@ -21,8 +21,8 @@ from privrep.data.subspace import random_subspace
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Blocks of 2^10 floats, so that a few hundred users fill several blocks."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
+    """Streams of 2^8 floats and blocks of 2^10, so that a few hundred users fill several blocks."""
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,41 @@ def test_kept_and_redrawn_blocks_are_identical(small_blocks):
             assert len({getattr(block, name).tobytes() for block in blocks}) == 1
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_block_holds_the_samples_of_its_streams(small_blocks, monkeypatch, kept):
+    """One behind the other and to the last bit, in full blocks of four streams, in the last one, and in parts of blocks."""
+    problem = Problem(150, 4, 6, 2, label_noise_sd=0.3)
+    monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 1)
+    streams = list(Users(problem, 7).blocks())
+    assert [part.users for part in streams] == [10] * 15
+    monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 4)
+    users = Users(problem, 7, memory_budget=2**30 if kept else 0)
+    assert [part.users for part in users.blocks()] == [40, 40, 40, 30]
+    for start, stop in ((0, 150), (10, 30), (35, 121)):
+        for name, axis in (("features", 1), ("labels", 1), ("heads", 0)):
+            found = np.concatenate([getattr(part, name) for part in users.blocks(start, stop)], axis)
+            drawn = np.concatenate([getattr(part, name) for part in streams], axis)
+            np.testing.assert_array_equal(found, drawn.take(range(start, stop), axis))
+
+
+def test_a_kept_block_is_held_once(small_blocks):
+    """The streams that a block was put together from are gone."""
+    users = Users(Problem(4000, 4, 16, 2, label_noise_sd=0.3))
+    tracemalloc.start()
+    try:
+        list(users.blocks())
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < peak < 1.5 * users.problem.bytes
+
+
 @given(st.integers(0, 150), st.integers(0, 150), st.booleans())
 def test_ranges_of_users_are_parts_of_the_whole(start, stop, kept):
     """blocks(start, stop) yields exactly the users start, ..., stop - 1, wherever the range cuts a block."""
     start, stop = sorted((start, stop))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**10)
+        patch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
         users = Users(Problem(150, 4, 6, 2), memory_budget=2**30 if kept else 0)
         features, labels, heads = gather(users)
         position = start
@@ -294,11 +323,11 @@ def test_truth_is_uniform():
 
 
 def test_sizes_are_as_documented():
-    """`bytes` counts features, labels, norms and heads; a block holds 2^18 floats at most, and at least one user."""
+    """`bytes` counts features, labels, norms and heads; a stream holds 2^18 floats at most, and at least one user."""
     problem = Problem(1000, 4, 6, 2)
     assert problem.bytes == 4 * 1000 * (4 * 6 + 4 + 4 + 2)
-    assert problem.block_users == 2**18 // 24
-    assert Problem(3, 2**10, 2**10, 1).block_users == 1
+    assert problem.stream_users == 2**18 // 24
+    assert Problem(3, 2**10, 2**10, 1).stream_users == 1
 
 
 def peak_memory(users: int, budget: int) -> int:
@@ -314,7 +343,7 @@ def peak_memory(users: int, budget: int) -> int:
 
 def test_memory_does_not_grow_with_users_when_redrawn(monkeypatch):
     """Streaming holds one block at a time; keeping the blocks, as a control, does grow."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_BLOCK", 2**14)
+    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**12)
     peak_memory(256, 0)
     few, many = peak_memory(1024, 0), peak_memory(16 * 1024, 0)
     assert many < 1.2 * few

@@ -1,7 +1,7 @@
 """The linear model of both papers, drawn in blocks of users.
 
 User j holds m samples x_ij ~ N(0, I_d) with labels y_ij = <x_ij, theta_j> + z_ij, z_ij ~ N(0, label_noise_sd^2), and all
-theta_j lie in one subspace of rank k. Users are drawn block by block from counter-based streams, so memory is set by
+theta_j lie in one subspace of rank k. Users are drawn block by block, each from some counter-based streams, so memory is set by
 the block and not by the number of users: a block is either kept or drawn again, with the same numbers.
 """
 
@@ -25,8 +25,10 @@ TRUTH_LAWS = ("orthonormal", "unit-columns")
 HEAVY_EVERY = 100
 """Under the head law `heavy` one user in this many has a long head."""
 
-FLOATS_PER_BLOCK = 2**18
-"""Feature entries in one block: 1 MiB of float32, which stays in the second-level cache."""
+FLOATS_PER_STREAM = 2**18
+"""Feature entries drawn from one stream."""
+STREAMS_PER_BLOCK = 4
+"""Streams whose users lie in one block: 4 MiB of float32 features. In smaller ones calls of numpy cost more than their work."""
 
 
 NORMS = (1e-12, 1e12)
@@ -160,9 +162,9 @@ class Problem:
         return h / (1 + (h**2 - 1) / HEAVY_EVERY) ** 0.5
 
     @property
-    def block_users(self) -> int:
+    def stream_users(self) -> int:
         """Users drawn from one stream; a function of the problem alone, so the numbers do not depend on the machine."""
-        return max(1, FLOATS_PER_BLOCK // (self.samples * self.dim))
+        return max(1, FLOATS_PER_STREAM // (self.samples * self.dim))
 
     @property
     def bytes(self) -> int:
@@ -274,11 +276,11 @@ class Block:
         return Block(self.start + first, self.features[:, part], self.labels[:, part], heads, in_domain=True)
 
 
-def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
-    """Draw block `index` from its own stream: heads, features, label noise, in that order."""
+def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
+    """Draw the users of stream `index`: heads, features, label noise, in that order."""
     rng = streams[index]
-    start = index * problem.block_users
-    users = min(problem.block_users, problem.users - start)
+    start = index * problem.stream_users
+    users = min(problem.stream_users, problem.users - start)
     raw = rng.standard_normal((users, problem.rank), dtype=np.float32)
     if problem.head_law in ("sphere", "aniso", "heavy"):
         raw[~raw.any(axis=1), 0] = 1  # a normal draw in float32 may be 0, which has no direction
@@ -312,6 +314,19 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
         features *= there[:, :, None]
         labels *= there
     return Block(start, features, labels, heads, in_domain=True)
+
+
+def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
+    """Draw block `index`: the users of some streams, one behind the other."""
+    count = -(-problem.users // problem.stream_users)
+    among = range(count)[index * STREAMS_PER_BLOCK : (index + 1) * STREAMS_PER_BLOCK]
+    drawn = [draw_stream(problem, truth, streams, one) for one in among]
+    if len(drawn) == 1:
+        return drawn[0]
+    features, labels = (
+        np.concatenate([getattr(part, name) for part in drawn], axis=1) for name in ("features", "labels")
+    )
+    return Block(drawn[0].start, features, labels, np.concatenate([part.heads for part in drawn]), in_domain=True)
 
 
 @dataclass
@@ -361,7 +376,7 @@ class Users:
         stop = self.problem.users if stop is None else stop
         if not 0 <= start <= stop <= self.problem.users:
             raise ValueError(f"users {start} to {stop} are asked for; there are {self.problem.users}")
-        size = self.problem.block_users
+        size = STREAMS_PER_BLOCK * self.problem.stream_users
         for index in range(start // size, -(-stop // size)):
             yield self._block(index).take(start, stop)
 
