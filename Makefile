@@ -7,7 +7,7 @@ JOBS ?= 8
 SEED ?=
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
-.PHONY: all quick paper tiny test bench report docs confirmation lint lock clean
+.PHONY: all quick paper tiny test bench report figures-pdf docs confirmation lint lock clean
 
 all: .venv/ready
 	@$(RUN)
@@ -24,10 +24,14 @@ bench: .venv/ready
 report: all
 	snakemake --report reports/workflow.zip
 
+figures-pdf: all
+	snakemake -j$(JOBS) figures_pdf
+
 lint: .venv/ready
 	ruff check . && ruff format --check . && codespell
 	snakefmt --check Snakefile workflow/rules
 	snakemake --lint
+	python workflow/scripts/rehearse_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/privrep/studies/*/chapter.md)))
 
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml

@@ -18,6 +18,7 @@ include: "workflow/rules/report.smk"
 
 localrules:
     all,
+    figures_pdf,
 
 
 rule all:
@@ -29,6 +30,12 @@ rule all:
         f"{REPORTS}/provenance.json",
         kept_tables(),
         figure_files(*STUDIES),
+
+
+# Not in `all`: PDF takes as long as all else of a figure.
+rule figures_pdf:
+    input:
+        figure_files(*STUDIES, kinds=("pdf",)),
 
 
 for paper, studies in STUDIES_OF_PAPER.items():

@@ -244,7 +244,7 @@ DAMAGED = [
     Damaged("a table of measures is empty", f"{RESULTS}/figure2/measures.csv", "emptied"),
     Damaged("a table of measures is gone", f"{RESULTS}/init_rates/measures.csv", "removed"),
     Damaged("a figure is gone", f"{RESULTS}/figures/jain2021/figure2.svg", "removed"),
-    Damaged("a figure is cut", f"{RESULTS}/figures/jain2021/figure2.pdf", "halved"),
+    Damaged("a figure is cut", f"{RESULTS}/figures/jain2021/figure2.svg", "halved"),
     Damaged("the numbers of a figure are gone", f"{RESULTS}/figures/jain2021/figure2.csv", "removed"),
     Damaged("the verdicts are cut", f"{RESULTS}/reports/claims.csv", "halved"),
     Damaged("the report is gone", f"{RESULTS}/reports/index.html", "removed"),

@@ -168,7 +168,7 @@ def test_a_figure_is_added_in_two_files(tmp_path):
     drawing.write_text(drawing.read_text() + DRAWING)
     (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [accounting]\n")
     snakemake(folder, "-j2", "all")
-    assert (folder / "results/tiny/figures/jain2021/toy.pdf").exists()
+    assert (folder / "results/tiny/figures/jain2021/toy.svg").exists()
     page = (folder / "results/tiny/reports/index.html").read_text()
     assert page.count('<figure id="fig-jain2021-toy"') == 1 and "Made up, once more." in page
 

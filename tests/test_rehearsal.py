@@ -1,4 +1,4 @@
-"""A text that names what does not exist stops the run before any other job."""
+"""A text that names what does not exist is found without a run."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 # Helpers of all rules: settings, checked before any job starts, and the code that each script depends on.
 import ast
 import functools
-import hashlib
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -122,14 +120,10 @@ def cells_of(study):
     return [f"{RESULTS}/{study}/cells.csv"] if study in SIMULATED else []
 
 
-def figure_files(*studies):
-    """Picture, print version and numbers of every figure of the given studies."""
+def figure_files(*studies, kinds=("svg", "csv")):
+    """Picture and numbers of every figure of the given studies, or its print version."""
     figures = [figure for study in studies for figure in STUDIES[study].figures]
-    return [
-        f"{FIGURES}/{figure}.{kind}"
-        for figure in figures
-        for kind in ("svg", "pdf", "csv")
-    ]
+    return [f"{FIGURES}/{figure}.{kind}" for figure in figures for kind in kinds]
 
 
 # Outputs are sealed when their job is done (privrep.run.seals).
@@ -139,14 +133,15 @@ for folder in ("run_shard", "merge_cells"):
 
 
 def promised():
-    """All that a run makes: tables, figures and reports, and the shards that it makes them from."""
+    """All that a run makes: tables, figures, also for print, and reports, and the shards that it makes them from."""
     shards = [
         f"{RESULTS}/{study}/shards/{shard}.{kind}"
         for study in SIMULATED
         for shard in range(STUDIES[study].shards)
         for kind in ("csv", "timings.csv")
     ]
-    return [*shards, *kept_tables(), *figure_files(*STUDIES), *reports()]
+    figures = figure_files(*STUDIES, kinds=("svg", "csv", "pdf"))
+    return [*shards, *kept_tables(), *figures, *reports()]
 
 
 def kept_tables():
@@ -282,32 +277,7 @@ PAGE_CODE = code_of(
 )
 
 
-def rehearse_chapters():
-    """Stop the run if a text of the report names a quantity, claim or series that does not exist. Done once for each state of the texts and of
-    what they could name; a job cannot do it, since all others would be stale once it has run again.
-    """
-    settings = [
-        str(path)
-        for folder in ("papers", "studies")
-        for path in sorted(Path("config", folder).glob("*.yaml"))
-    ]
-    code = code_of("rehearse_chapters", *PAGE_CODE)
-    state = hashlib.sha256(
-        b"".join(Path(path).read_bytes() for path in [*settings, *TEXTS, *code])
-    ).hexdigest()
-    rehearsed = Path(RESULTS) / "chapters_rehearsed"
-    if rehearsed.exists() and rehearsed.read_text() == state:
-        return
-    command = [sys.executable, "workflow/scripts/rehearse_chapters.py", *STUDIES]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise WorkflowError(done.stderr.strip())
-    rehearsed.parent.mkdir(parents=True, exist_ok=True)
-    rehearsed.write_text(state)
-
-
 onstart:
-    rehearse_chapters()
     # With a limit of jobs per second, which Snakemake has by default, each job leaves a timer that wakes the scheduler every second until the
     # end of the run.
     workflow.scheduler.job_rate_limiter = None

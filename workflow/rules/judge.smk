@@ -1,7 +1,7 @@
 # From results to measured quantities, figures, verdicts and errata.
 
 
-# One measuring and one plotting job per study. One job draws all figures of a study, since importing the plotting stack
+# One measuring and one plotting job per study, and one for print when asked for. One job draws all figures of a study, since importing the plotting stack
 # costs more than drawing.
 for study in STUDIES:
 
@@ -54,6 +54,32 @@ for study in STUDIES:
         shell:
             "python workflow/scripts/plot_study.py --settings {input.settings} --cells {input.cells}"
             " --figures {params.figures} > {log} 2>&1"
+            " && sha256sum {output} > {params.seal}"
+
+    rule:
+        name:
+            f"print_{study}"
+        input:
+            cells=cells_of(study),
+            settings=f"{RESULTS}/{study}/plot.json",
+            code=code_of("plot_study", f"src/privrep/studies/{study}/figures.py"),
+        output:
+            figure_files(study, kinds=("pdf",)),
+        log:
+            f"logs/{RUN}/print_{study}.log",
+        benchmark:
+            f"benchmarks/{RUN}/print_{study}.tsv"
+        conda:
+            "../../environment.yml"
+        threads: 1
+        resources:
+            mem_mb=TABLE_MB,
+        params:
+            seal=f"{SEALS}/print_{study}.sha256",
+            figures=Path(FIGURES),
+        shell:
+            "python workflow/scripts/plot_study.py --settings {input.settings} --cells {input.cells}"
+            " --figures {params.figures} --print > {log} 2>&1"
             " && sha256sum {output} > {params.seal}"
 
 

@@ -1,4 +1,4 @@
-"""Write the chapters of the report on made-up tables, so that a name of no quantity, claim or series is found before any job."""
+"""Write the chapters of the report on made-up tables, so that a name of no quantity, claim or series is found without a run."""
 
 import argparse
 import sys

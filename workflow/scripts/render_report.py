@@ -13,6 +13,7 @@ from privrep.report.page import render, write
 from privrep.report.run_tables import PARAMETERS
 from privrep.run.config import ROOT
 from privrep.run.plainly import plainly
+from privrep.run.settings import ConfigError
 
 
 @plainly
@@ -42,6 +43,8 @@ def main() -> None:
         try:
             page = render(args.notebook, args.template, ROOT, {PARAMETERS: str(parameters)})
         except CellExecutionError as error:
+            if error.ename == ConfigError.__name__:  # a text names what does not exist
+                sys.exit(f"render_report.py: {error.evalue}")
             traceback = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
             sys.exit(f"render_report.py: a cell of {args.notebook} failed\n{traceback}")
     write(args.output, page)

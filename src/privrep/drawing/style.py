@@ -5,10 +5,10 @@ The only module that sets up matplotlib; no simulation imports it.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
-from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -115,25 +115,31 @@ def with_points(svg: str, figure: Figure, numbers: pd.DataFrame) -> str:
 
 
 def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
-    """Write `path`.svg, .pdf and the plotted numbers as `path`.csv, each in one move.
+    """Write `path`.svg, which holds where it shows which numbers (`privrep.drawing.points`), and the plotted numbers as `path`.csv."""
+    _fix_layout(figure)
+    picture = io.BytesIO()
+    FigureCanvasSVG(figure).print_svg(picture, metadata={"Date": None})
+    _write(path.with_suffix(".svg"), with_points(picture.getvalue().decode("utf-8"), figure, numbers).encode("utf-8"))
+    _write(path.with_suffix(".csv"), numbers.to_csv(index=False, lineterminator="\n").encode("utf-8"))
 
-    The SVG holds where it shows which numbers (`privrep.drawing.points`). The layout is made once and kept, so that both pictures show the same; making it
-    costs as much as drawing.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
+
+def save_pdf(figure: Figure, path: Path) -> None:
+    """Write `path`.pdf: the same picture for print."""
+    _fix_layout(figure)
+    picture = io.BytesIO()
+    FigureCanvasPdf(figure).print_pdf(picture, metadata={"CreationDate": None})
+    _write(path.with_suffix(".pdf"), picture.getvalue())
+
+
+def _fix_layout(figure: Figure) -> None:
+    """Make the layout once and keep it: making it costs as much as drawing, and savefig draws each picture twice, the first time for the layout."""
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
-    # savefig draws each picture twice, the first time for the layout that stands already.
-    pictures = {
-        "svg": partial(FigureCanvasSVG(figure).print_svg, metadata={"Date": None}),
-        "pdf": partial(FigureCanvasPdf(figure).print_pdf, metadata={"CreationDate": None}),
-    }
-    for kind, write in pictures.items():
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{kind}")
-        write(temporary)
-        if kind == "svg":
-            temporary.write_text(with_points(temporary.read_text(encoding="utf-8"), figure, numbers), encoding="utf-8")
-        os.replace(temporary, path.with_suffix(f".{kind}"))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.csv")
-    numbers.to_csv(temporary, index=False, lineterminator="\n")
-    os.replace(temporary, path.with_suffix(".csv"))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """In one move."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)

@@ -5,7 +5,7 @@ Words are text: the chapters of the studies and the files of `texts`. Code finds
 run_tables  : the tables of a run.
 chapters    : fills the texts, and puts claims and figures behind a chapter.
 texts       : what belongs to no study: the opening of the page and the like.
-rehearsal   : writes all texts on made-up tables, before any job.
+rehearsal   : writes all texts on made-up tables, for lint and tests.
 spelling    : numbers, names and counts as text.
 sizes       : sizes of what was run, from the cells.
 captions    : labels and captions of figures, sizes filled in.

@@ -160,10 +160,7 @@ def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str 
     card = f'<div class="card" tabindex="0" role="group" aria-label="{title}">{picture}</div>'
     plot = f'<div class="plot">{card}<p class="says" role="status"></p>{data}</div>'
     wider = '<p class="wider">Wider than the screen: it scrolls sideways.</p>'
-    files = "".join(
-        f'<a href="{FOLDER}/{figure}.{kind}" aria-label="{title} as {kind.upper()}">{kind.upper()}</a> '
-        for kind in ("svg", "pdf")
-    )
+    files = f'<a href="{FOLDER}/{figure}.svg" aria-label="{title} as SVG">SVG</a> '
     links = f'<p class="files">{files}{download(numbers, f"{figure}.csv", "CSV", f"{title} as CSV")}</p>'
     return (
         f'<figure id="{name}" style="--least:{_least_width(width):.0f}px;--most:{width:.0f}px">{wider}{plot}'

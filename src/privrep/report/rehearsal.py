@@ -1,5 +1,5 @@
-"""The chapters of the report on made-up tables, before any job: a text that names a quantity, a claim or a series which does not exist
-would fail after hours.
+"""The chapters of the report on made-up tables, for lint and tests: in a run, a text that names a quantity, a claim or a series which does not exist
+fails when the page is written, after all jobs.
 
 All names are those of the default scale. A paragraph may stand or fall with a verdict or with a number, so each chapter is written with all
 verdicts as it asks for them or not, with numbers on both sides of 1, and without any.
