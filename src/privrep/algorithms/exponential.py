@@ -95,7 +95,8 @@ class Exponential:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         bases = self.subspaces.bases(users, release)
-        chosen = release.choice("subspace", self.score.totals(users, bases), width=self.score.width)
+        scores = self.score.totals(users, bases, ("scores", str(self.score), bases.tobytes()))
+        chosen = release.choice("subspace", scores, width=self.score.width)
         basis = bases[chosen]
         yield Iterate(basis, personalised(basis, self.score, self.final), {"chosen_from": len(bases)})
 

@@ -27,6 +27,9 @@ def ones(block: Block) -> np.ndarray:
     return np.ones((block.users, 1))
 
 
+ones.name = "ones"
+
+
 @dataclass(frozen=True)
 class SingleByMoments:
     """Algorithm 2 once, with the head 1 for every user."""

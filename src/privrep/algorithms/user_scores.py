@@ -9,6 +9,7 @@ that is not exact, or rounding, can move no share out of it.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,9 +81,9 @@ class UserScore:
         losses = np.concatenate([fit.values for fit in self.fits(block, bases)]).reshape(len(bases), -1)
         return np.nan_to_num(np.clip(losses - self.at_zero(block), -self.width, 0), nan=0.0)
 
-    def totals(self, users: UserData, bases: np.ndarray) -> np.ndarray:
-        """sum_j a_j(U) in each subspace (c, d, k); (c,), in [-n w, 0]."""
-        return total(users, lambda block: self.shares(block, bases).sum(axis=1))
+    def totals(self, users: UserData, bases: np.ndarray, name: Hashable = None) -> np.ndarray:
+        """sum_j a_j(U) in each subspace (c, d, k); (c,), in [-n w, 0]. name : see `privrep.data.passes.total`."""
+        return total(users, lambda block: self.shares(block, bases).sum(axis=1), name=name)
 
     def largest_gap(self, users: UserData, bases: np.ndarray) -> float:
         """The largest certified distance of a user's loss from its minimum, over the subspaces (c, d, k)."""

@@ -145,13 +145,13 @@ def attained(played: Played) -> float:
 
 def beyond(played: Played) -> float:
     """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault."""
-    entries, releases = played.ledger.entries, zip(*(tape.taken for tape in played.both), strict=True)
-    ratios = [attained(played)]
-    if len(entries) == len(played.tape.taken):
-        for entry, (one, other) in zip(entries, releases, strict=True):
-            pair = Tape(taken=[one]), Tape(taken=[other])
-            ratios.append(Claim(Ledger([entry])).attained(apart(*pair), loss(*pair)))
-    return max(ratios)
+    parts = []
+    if len(played.ledger.entries) == len(played.tape.taken):
+        parts = [
+            replace(played, both=(Tape(taken=[one]), Tape(taken=[other])), ledger=Ledger([entry]))
+            for entry, one, other in zip(played.ledger.entries, *(tape.taken for tape in played.both), strict=True)
+        ]
+    return max(map(attained, (played, *parts)))
 
 
 @cache

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy
@@ -90,12 +91,12 @@ class Claim:
 
     ledger: Ledger
 
-    @property
+    @cached_property
     def _parts(self) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
         gaussian = tuple((one.mu, one.rate) for one in self.ledger.entries if isinstance(one, GaussianRelease))
         return gaussian, tuple(one.epsilon for one in self.ledger.entries if not isinstance(one, GaussianRelease))
 
-    @property
+    @cached_property
     def mu(self) -> float:
         """Of its Gaussian releases, for a user who takes part in all."""
         return math.sqrt(sum(mu**2 for mu, _ in self._parts[0]))

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
+from types import ModuleType
 from typing import Literal
 
 import numpy as np
@@ -52,19 +54,24 @@ BOUND_OF_DATA = WrongClip(_of_data(clip_factor), _of_data(clip_scalar))
 NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound: value)
 
 
+@cache
+def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
+    """Where the algorithms have a clip in their code: module, name and which. modules : as many are loaded; with more it is looked for anew."""
+    return [
+        (module, key, value)
+        for name, module in list(sys.modules.items())
+        if name.startswith("privrep.algorithms.")
+        for key, value in vars(module).items()
+        if any(value is one for one in HONEST)
+    ]
+
+
 @contextmanager
 def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
     """The algorithms with another clip in their code, until the end of the block."""
-    places = []
-    if wrong:
-        named = {clip_factor: wrong.factor, clip_scalar: wrong.scalar}
-        for name, module in list(sys.modules.items()):
-            if name.startswith("privrep.algorithms."):
-                places += [
-                    (module, key, value) for key, value in vars(module).items() if any(value is one for one in HONEST)
-                ]
-        for module, key, value in places:
-            setattr(module, key, named[value])
+    places = _clips(len(sys.modules)) if wrong else []
+    for module, key, value in places:
+        setattr(module, key, wrong.factor if value is clip_factor else wrong.scalar)
     try:
         yield
     finally:

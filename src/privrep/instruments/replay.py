@@ -15,8 +15,10 @@ log-probabilities. Where users take part at random, everybody's coins are public
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.special import log_softmax, ndtri
@@ -30,25 +32,35 @@ from privrep.privacy.mechanisms import Release
 
 @dataclass(frozen=True)
 class GivenUsers:
-    """Users with given data: features (m, n, d), labels (m, n), in one block."""
+    """Users with given data: features (m, n, d), labels (m, n), in one block. sums : see `privrep.data.passes.total`."""
 
     problem: Problem
     features: np.ndarray
     labels: np.ndarray
+    sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
+
+    @cached_property
+    def _block(self) -> Block:
+        return Block(0, *(np.ascontiguousarray(array, np.float32) for array in (self.features, self.labels)))
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
         """The users numbered start, ..., stop - 1."""
-        part = slice(start, self.problem.users if stop is None else stop)
-        features, labels = (np.ascontiguousarray(array[:, part], np.float32) for array in (self.features, self.labels))
-        yield Block(start, features, labels)
+        yield self._block.take(start, self.problem.users if stop is None else stop)
+
+
+@cache
+def _upper(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and columns of an upper triangle, and which of its entries are on the diagonal."""
+    rows, columns = np.triu_indices(size)
+    return rows, columns, rows == columns
 
 
 def scaled(array: np.ndarray, sd: float, beside: float = 1.0, symmetric: bool = False) -> np.ndarray:
     """The free numbers of an array over the sd of their noise. symmetric : the upper triangle alone, with sd * beside off the diagonal."""
     if not symmetric:
         return np.ravel(array) / sd
-    rows, columns = np.triu_indices(len(array))
-    return array[rows, columns] / np.where(rows == columns, sd, sd * beside)
+    rows, columns, diagonal = _upper(len(array))
+    return array[rows, columns] / np.where(diagonal, sd, sd * beside)
 
 
 @dataclass(frozen=True)
@@ -110,9 +122,10 @@ class Tape:
     forced: Tape | None = None
     taken: list[Taken | Chosen] = field(default_factory=list)
 
-    def answer(self, release: Callable[[], object]) -> object:
-        """The answer to the next release: that of the forced tape, or a new one."""
-        return release() if self.forced is None else self.forced.taken[len(self.taken)].answer
+    @property
+    def given(self) -> Taken | Chosen | None:
+        """The next release of the forced tape."""
+        return self.forced.taken[len(self.taken)] if self.forced else None
 
 
 @dataclass(frozen=True)
@@ -152,12 +165,13 @@ class TapedRelease(Release):
 
     def _kept(self, name: str, arrays: tuple, laws: tuple, release: Callable[[], tuple], rate: float = 1.0) -> tuple:
         """laws : keywords of `scaled` for each array."""
-        answer = self.tape.answer(lambda: self._noisier(arrays, release()))
-        exact, noisy = (
-            np.concatenate([scaled(one, **law) for one, law in zip(found, laws, strict=True)])
-            for found in (arrays, answer)
-        )
-        self.tape.taken.append(Taken(name, self.role, exact, noisy, answer, rate, len(arrays)))
+        def in_units(found: tuple) -> np.ndarray:
+            return np.concatenate([scaled(one, **law) for one, law in zip(found, laws, strict=True)])
+
+        given = self.tape.given
+        answer = given.answer if given else self._noisier(arrays, release())
+        noisy = given.noisy if given else in_units(answer)
+        self.tape.taken.append(Taken(name, self.role, in_units(arrays), noisy, answer, rate, len(arrays)))
         return answer
 
     def _noisier(self, arrays: tuple, released: tuple) -> tuple:
@@ -219,7 +233,8 @@ class TapedRelease(Release):
             actual = replace(self, noise_multiplier=self.noise_multiplier * self.fault.quiet, ledger=Ledger())
             return (Release.choice(actual, name, scores, width=width),)
 
-        answer = self.tape.answer(release)
+        given = self.tape.given
+        answer = given.answer if given else release()
         logs = log_softmax(-scores / (2 * width * self.noise_multiplier))
         self.tape.taken.append(Chosen(name, self.role, logs, answer, float(self.streams["position"].random())))
         return answer[0]

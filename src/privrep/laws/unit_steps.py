@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -132,6 +133,7 @@ class Schedule:
     path: list[float]
 
 
+@lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
     """The division of mu^2 that is expected to leave the least error; the fewest rounds that come near it (`WORTH`)."""
     start = sizes.start_share(mu, noise2)
