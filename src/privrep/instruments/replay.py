@@ -165,6 +165,7 @@ class TapedRelease(Release):
 
     def _kept(self, name: str, arrays: tuple, laws: tuple, release: Callable[[], tuple], rate: float = 1.0) -> tuple:
         """laws : keywords of `scaled` for each array."""
+
         def in_units(found: tuple) -> np.ndarray:
             return np.concatenate([scaled(one, **law) for one, law in zip(found, laws, strict=True)])
 
