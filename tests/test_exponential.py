@@ -35,8 +35,8 @@ def drawn(options, budget, monkeypatch) -> tuple[list[np.ndarray], list[np.ndarr
     totals, tilts = [], []
     plain = UserScore.totals
 
-    def recorded(self, users, bases):
-        totals.append(plain(self, users, bases))
+    def recorded(self, users, bases, *name):
+        totals.append(plain(self, users, bases, *name))
         return totals[-1]
 
     class Noise(Recorder):
