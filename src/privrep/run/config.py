@@ -8,6 +8,7 @@ the settings that the run resolved for it, never these files.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -70,7 +71,13 @@ def study_names(root: Path = ROOT) -> list[str]:
 def read_papers(root: Path = ROOT) -> dict[str, Paper]:
     """The papers by name, in alphabetical order."""
     paths = sorted((root / "config" / "papers").glob("*.yaml"))
-    return {path.stem: checked(Paper, read_yaml(path), f"config/papers/{path.name}") for path in paths}
+    return {path.stem: _paper(path, path.read_bytes()) for path in paths}
+
+
+@cache
+def _paper(path: Path, content: bytes) -> Paper:
+    """A paper's file, parsed once for each content: every study asks for its paper."""
+    return checked(Paper, read_yaml(path), f"config/papers/{path.name}")
 
 
 def chapters(root: Path = ROOT) -> list[str]:
