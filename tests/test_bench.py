@@ -22,6 +22,7 @@ NAMES = [
     "slope_redrawn",
     "centaur_round_kept_over_drawing",
     "centaur_round_redrawn_over_drawing",
+    "power_method_over_drawing",
     "power_method_together",
 ]
 
