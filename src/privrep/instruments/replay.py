@@ -271,7 +271,8 @@ def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyon
     """Named streams: noise of a run, and public ones of the seed alone. own : coins of the first user; drawn in secret by default."""
 
     def start(role: str):
-        drawn = np.random.default_rng([seed, 1 + run if role in SECRET else 0, *role.encode()])
+        # A list of numbers takes its generator longer.
+        drawn = np.random.default_rng(np.array([seed, 1 + run if role in SECRET else 0, *role.encode()], np.uint32))
         if role != "participants":
             return drawn
         secret = np.random.default_rng([seed, 1 + run, *b"coins"])
