@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from scipy import stats
-from workflow_helpers import copy_project, environment
+from workflow_helpers import copy_project, environment, run_all_at_tiny
 
 from privrep.algorithms.method import Task
 from privrep.data.problem import Block, Problem, Truth, Users
@@ -158,25 +158,34 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20211020)
 
 
-@pytest.fixture(scope="session")
-def quick_run(tmp_path_factory) -> Path:
-    """A copy of the project with a finished run at scale quick, made once and shared by all workers."""
+def made_once(tmp_path_factory, name: str, command: list[str]) -> Path:
+    """A copy of the project in which a command was run, made by the first worker that asks and shared by all. What it printed is in `said`.
+
+    Nobody changes it: a test that would takes a copy (`workflow_helpers.copy_run`).
+    """
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder, finished = base / "quick", base / "quick.finished"
-    with open(base / "quick.lock", "w") as lock:
+    folder, finished = base / name, base / f"{name}.finished"
+    with open(base / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             copy_project(folder)
-            command = [
-                "snakemake",
-                "-j2",
-                "results/quick/reports/claims.csv",
-                "--configfile",
-                "config/scales/quick.yaml",
-            ]
             done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
+            (folder / "said").write_text(done.stdout)
             finished.touch()
-    assert finished.exists(), "the run at scale quick failed; the test that started it has the message"
+    assert finished.exists(), f"the run {name} failed; the test that started it has the message"
     return folder
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory) -> Path:
+    """A finished run at scale quick, up to its verdicts."""
+    words = ["results/quick/reports/claims.csv", "--configfile", "config/scales/quick.yaml"]
+    return made_once(tmp_path_factory, "quick", ["snakemake", "-j2", *words])
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory) -> Path:
+    """What `make tiny` leaves."""
+    return made_once(tmp_path_factory, "tiny", run_all_at_tiny(2))

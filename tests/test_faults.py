@@ -19,7 +19,7 @@ from faults import DAMAGED, DOCUMENT, MISCONFIGURED, MISUSED, RESULTS, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_workflow import at_tiny
-from workflow_helpers import ROOT, copy_project, environment, snakemake, unlock_folder
+from workflow_helpers import ROOT, copy_project, copy_run, environment, run_all_at_tiny, snakemake, unlock_folder
 
 from privrep.evidence import quantities
 from privrep.evidence.catalogue import check_errata
@@ -301,12 +301,10 @@ def test_words_for_errors_of_the_system():
 # Whole runs
 
 
-def run_all(folder: Path, **how) -> subprocess.CompletedProcess:
-    """What `make tiny` runs."""
-    command = [sys.executable, "workflow/scripts/run_all.py", "--jobs", "2", "--configfile", "config/scales/tiny.yaml"]
-    return subprocess.run(
-        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=300, **how
-    )
+def run_all(folder: Path) -> subprocess.CompletedProcess:
+    """`make tiny`."""
+    command = run_all_at_tiny(2)
+    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=600)
 
 
 def kept(folder: Path) -> dict[str, bytes]:
@@ -317,16 +315,17 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A finished run of two small studies, and its bytes."""
-    folder = copy_project(tmp_path_factory.mktemp("faults") / "copy")
-    scale = folder / "config/scales/tiny.yaml"
-    scale.write_text("scale: tiny\nstudies: [figure2, init_rates]\n")
-    done = run_all(folder)
-    assert not done.returncode, done.stderr
-    assert done.stdout.startswith("Reading the configuration")
-    assert len(done.stdout.splitlines()) < 40
+def finished(tiny_run, tmp_path_factory):
+    """A finished run, and its bytes."""
+    folder = copy_run(tiny_run, tmp_path_factory.mktemp("faults") / "copy")
     return folder, kept(folder)
+
+
+def test_a_run_says_little(tiny_run):
+    """What it is about to do, a line now and then, and where the report is."""
+    lines = (tiny_run / "said").read_text().splitlines()
+    assert lines[0].startswith("Reading the configuration") and lines[-1].startswith("Report: ")
+    assert len(lines) < 40
 
 
 def damage(path: Path, how: str) -> None:
@@ -421,12 +420,9 @@ def workers(folder: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory) -> bytes:
-    """cells.csv of a run that nothing happens to, on one shard."""
-    folder = copy_project(tmp_path_factory.mktemp("reference") / "copy")
-    at_tiny(folder, "shards: 3", "shards: 1")
-    snakemake(folder, CELLS, "-j1")
-    return (folder / CELLS).read_bytes()
+def reference(tiny_run) -> bytes:
+    """cells.csv of a run that nothing happens to."""
+    return (tiny_run / CELLS).read_bytes()
 
 
 @pytest.mark.parametrize("whom", ["worker", "snakemake", "both"])

@@ -11,11 +11,19 @@ import time
 from pathlib import Path
 
 import pytest
-from workflow_helpers import copy_project, environment, snakemake, unlock_folder
+from workflow_helpers import copy_project, copy_run, environment, snakemake, unlock_folder
 
 from privrep.run.config import read_config
 
 CELLS = "results/tiny/figure2/cells.csv"
+
+
+def run_script(folder: Path, name: str, *words: str) -> str:
+    """What a script of the workflow prints in a copy, without Snakemake."""
+    command = [sys.executable, f"workflow/scripts/{name}.py", *words]
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def at_tiny(folder: Path, old: str, new: str) -> None:
@@ -27,30 +35,17 @@ def at_tiny(folder: Path, old: str, new: str) -> None:
     path.write_text(f"{before}\n  tiny:\n{tiny.replace(old, new)}{mark}{after}")
 
 
-def run_cells(folder, *words: str) -> bytes:
-    """cells.csv of the study figure2 in a fresh copy."""
-    copy_project(folder)
-    snakemake(folder, CELLS, *words)
-    return (folder / CELLS).read_bytes()
-
-
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory) -> bytes:
-    """cells.csv from one job at a time."""
-    return run_cells(tmp_path_factory.mktemp("reference") / "copy", "-j1")
+def reference(tiny_run) -> bytes:
+    """cells.csv of two jobs at a time, in the shards that the scale has."""
+    return (tiny_run / CELLS).read_bytes()
 
 
-@pytest.mark.parametrize("jobs", [2, 8])
-def test_number_of_jobs_changes_no_byte(jobs, reference, tmp_path):
-    """Nothing is keyed on order, job or -j."""
-    assert run_cells(tmp_path / "copy", f"-j{jobs}") == reference
-
-
-def test_number_of_shards_changes_no_byte(reference, tmp_path):
-    """Nothing is keyed on the shard."""
+def test_the_number_of_jobs_and_of_shards_changes_no_byte(reference, tmp_path):
+    """Nothing is keyed on order, job, shard or -j."""
     folder = copy_project(tmp_path / "copy")
     at_tiny(folder, "shards: 3", "shards: 5\n    cells_per_draw: 17")
-    snakemake(folder, CELLS, "-j2")
+    snakemake(folder, CELLS, "-j8")
     assert (folder / CELLS).read_bytes() == reference
 
 
@@ -70,8 +65,11 @@ def test_new_grid_value_moves_no_other_cell(reference, tmp_path):
     at_tiny(
         folder, "epsilon: [1, 2, 5, 10], epochs: [1, 2], seed: 2", "epsilon: [1, 2, 4, 5, 10], epochs: [1, 2], seed: 2"
     )
-    snakemake(folder, CELLS, "-j2")
-    found = set((folder / CELLS).read_bytes().splitlines())
+    at_tiny(folder, "shards: 3", "shards: 1")
+    words = ["--study", "figure2", "--shard", "0", "--configfile", "config/scales/tiny.yaml"]
+    files = ["--output", "cells.csv", "--timings", "timings.csv"]
+    run_script(folder, "run_shard", *words, *files)
+    found = set((folder / "cells.csv").read_bytes().splitlines())
     assert set(reference.splitlines()) < found
 
 
@@ -143,26 +141,6 @@ def test_bad_configuration_stops_before_any_job(tmp_path):
     assert not (folder / "results").exists()
 
 
-def test_style_change_reruns_no_simulation(tmp_path):
-    """After an edit of the plotting style only plots and the page are made again."""
-    folder = copy_project(tmp_path / "copy")
-    snakemake(folder, "-j2", "results/tiny/figures/jain2021/figure2.svg")
-    style = folder / "src" / "privrep" / "drawing" / "style.py"
-    style.write_text(style.read_text().replace('"grid.linewidth": 0.6', '"grid.linewidth": 0.7'))
-    plan = snakemake(folder, "-n", "results/tiny/figures/jain2021/figure2.svg").stdout
-    assert "plot_figure2" in plan
-    assert "run_shard" not in plan
-
-
-def test_algorithm_change_reruns_the_shards(tmp_path):
-    """The code of a study's algorithms is an input of its shards, although they are imported by name."""
-    folder = copy_project(tmp_path / "copy")
-    snakemake(folder, "-j2", CELLS)
-    algorithm = folder / "src" / "privrep" / "algorithms" / "moment_step.py"
-    algorithm.write_text(algorithm.read_text() + "\n# changed\n")
-    assert "run_shard" in snakemake(folder, "-n", CELLS).stdout
-
-
 def test_shards_hang_on_the_methods_that_they_run(tmp_path):
     """On no other method's file; and audits, which load methods by name, on all that they name."""
     shards = {study: f"results/default/{study}/shards/0.csv" for study in ("init_rates", "audits")}
@@ -180,30 +158,20 @@ def test_shards_hang_on_the_methods_that_they_run(tmp_path):
     assert {"altmin", "power_method", "centaur", "unit_steps", "exponential_staged"} <= audits
 
 
-def test_one_cell_reruns_by_key(reference, tmp_path):
+def test_one_cell_reruns_by_key(reference, tiny_run):
     """--cell prints the row of cells.csv and the ledger of the cell."""
-    folder = copy_project(tmp_path / "copy")
     header, row = (line.split(",") for line in reference.decode().splitlines()[:2])
     cell = dict(zip(header, row, strict=True))
     words = ["--study", "figure2", "--cell", cell["key"], "--configfile", "config/scales/tiny.yaml"]
-    done = subprocess.run(
-        [sys.executable, "workflow/scripts/run_shard.py", *words],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert cell["excess_risk"] in done.stdout
-    assert "moment_step" in done.stdout
+    said = run_script(tiny_run, "run_shard", *words)
+    assert cell["excess_risk"] in said
+    assert "moment_step" in said
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A copy with a finished run, for dry runs after a change; each test undoes its own."""
-    folder = copy_project(tmp_path_factory.mktemp("finished") / "copy")
-    snakemake(folder, "-j2", "all")
-    return folder
+def finished(tiny_run, tmp_path_factory):
+    """A copy of the finished run, for dry runs after a change; each test undoes its own."""
+    return copy_run(tiny_run, tmp_path_factory.mktemp("finished") / "copy")
 
 
 def planned(folder, path: str, old: str, new: str) -> set[str]:
@@ -215,6 +183,19 @@ def planned(folder, path: str, old: str, new: str) -> set[str]:
     plan = snakemake(folder, "-n", "all").stdout
     file.write_text(text)
     return set(re.findall(r"^(?:local)?rule (\w+):", plan, flags=re.MULTILINE)) - {"all"}
+
+
+def test_style_change_reruns_no_simulation(finished):
+    """After an edit of the plotting style only plots and the page are made again."""
+    again = planned(finished, "src/privrep/drawing/style.py", '"grid.linewidth": 0.6', '"grid.linewidth": 0.7')
+    assert "plot_figure2" in again
+    assert not again & {"run_shard", "measure_figure2", "judge_claims"}
+
+
+def test_algorithm_change_reruns_the_shards(finished):
+    """The code of a study's algorithms is an input of its shards, although they are imported by name."""
+    path, line = "src/privrep/algorithms/moment_step.py", "import numpy as np\n"
+    assert "run_shard" in planned(finished, path, line, f"{line}# changed\n")
 
 
 JUDGED = {"judge_claims", "write_provenance", "render_report"}

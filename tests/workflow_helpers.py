@@ -26,6 +26,16 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
+def copy_run(run: Path, folder: Path) -> Path:
+    """Copy a finished run, with the times of its files and what Snakemake remembers of them, into a new `folder`."""
+    return shutil.copytree(run, folder, symlinks=True)
+
+
+def run_all_at_tiny(jobs: int) -> list[str]:
+    """What `make tiny` runs."""
+    return [sys.executable, "workflow/scripts/run_all.py", f"--jobs={jobs}", "--configfile", "config/scales/tiny.yaml"]
+
+
 def environment(folder: Path) -> dict[str, str]:
     """The present environment, with this Python first on the path and the copied library before the installed one."""
     scripts = str(Path(sys.executable).parent)
