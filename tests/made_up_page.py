@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
+from patience import patience
 
 from privrep.drawing.style import new_figure, save
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
@@ -131,4 +132,4 @@ def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py")
     words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py")]
     words += [word for name, place in places.items() for word in (f"--{name}", str(place))]
     words += ["--studies", *(str(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))]
-    return subprocess.run(words, capture_output=True, text=True, timeout=240)
+    return subprocess.run(words, capture_output=True, text=True, timeout=patience())

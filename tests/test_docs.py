@@ -9,6 +9,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from patience import patience
 from workflow_helpers import ROOT, environment
 
 from privrep.algorithms.method import methods
@@ -111,7 +112,12 @@ def test_the_commands_of_the_readme_hold_after_quick(quick_run):
     key = read_rows(quick_run / "results/quick/figure2/cells.csv")[-1]["key"]
     for command, says in ((figure, ""), (cell.replace("KEY", key), "Ledger")):
         done = subprocess.run(
-            command.split(), cwd=quick_run, env=environment(quick_run), capture_output=True, text=True, timeout=120
+            command.split(),
+            cwd=quick_run,
+            env=environment(quick_run),
+            capture_output=True,
+            text=True,
+            timeout=patience(),
         )
         assert not done.returncode, done.stderr
         assert says in done.stdout + done.stderr and "run_shard" not in done.stderr

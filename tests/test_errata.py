@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from patience import patience
 
 from privrep.algorithms.candidate_selection import Selection
 from privrep.errata import (
@@ -116,7 +117,9 @@ def test_the_table_has_the_claims(tmp_path):
     few, table = tmp_path / "errata.yaml", tmp_path / "errata.csv"
     few.write_text(yaml.safe_dump(content))
     script = str(ROOT / "workflow/scripts/check_errata.py")
-    subprocess.run([sys.executable, script, "--texts", str(few), "--output", str(table)], check=True, timeout=240)
+    subprocess.run(
+        [sys.executable, script, "--texts", str(few), "--output", str(table)], check=True, timeout=patience()
+    )
     rows = {row["id"]: row["claims"] for row in read_rows(table)}
     assert [rows[name] for name in ("E3", "E5", "C1")] == ["A-T4.2; A-Eq22/24", "", ""]
 

@@ -18,6 +18,7 @@ import pytest
 from faults import DAMAGED, DOCUMENT, MISCONFIGURED, MISUSED, RESULTS, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import patience
 from test_workflow import at_tiny
 from workflow_helpers import ROOT, copy_project, copy_run, environment, run_all_at_tiny, snakemake, unlock_folder
 
@@ -165,7 +166,7 @@ def test_a_fault_in_a_command_is_named(case, tmp_path):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n")
     script, *words = case.words
     done = subprocess.run(
-        [sys.executable, str(ROOT / script), *words], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, str(ROOT / script), *words], cwd=tmp_path, capture_output=True, text=True, timeout=patience()
     )
     assert done.returncode
     lines = done.stderr.strip().splitlines()
@@ -249,7 +250,9 @@ def one_shard(folder: Path, where: Path, kilobytes: int | None = None) -> subpro
     command += ["--timings", str(where / "1.timings.csv")]
     if kilobytes:
         command = ["bash", "-c", f"trap '' XFSZ; ulimit -f {kilobytes}; exec \"$@\"", "bash", *command]
-    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=patience()
+    )
 
 
 def test_a_full_disk_is_said_and_leaves_nothing_half_written(tmp_path):
@@ -401,7 +404,7 @@ def started(folder: Path, shards: int = 3) -> subprocess.Popen:
         run = subprocess.Popen(
             command, cwd=folder, env=environment(folder), stdout=said_, stderr=said_, start_new_session=True
         )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + patience()
     while time.monotonic() < deadline and run.poll() is None:
         if any(
             len(journal.read_bytes().splitlines()) > 2 for journal in folder.glob(f"{RESULTS}/figure2/shards/*.journal")
@@ -435,7 +438,7 @@ def test_what_was_finished_before_a_kill_is_kept(whom, reference, tmp_path):
     if whom in ("worker", "both"):
         for pid in workers(folder):
             os.kill(pid, signal.SIGKILL)
-    run.wait(timeout=60)
+    run.wait(timeout=patience())
     assert run.returncode
     if whom == "worker":
         text = (folder / "said").read_text()

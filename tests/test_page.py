@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from made_up_page import DRAWN, render, write_run
+from patience import patience
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from privrep.report.pictures import anchor
@@ -51,28 +52,71 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def visit(browser, folder) -> Iterator[Callable[..., Page]]:
-    """Opens the page at an address, in a window with given properties. Errors of its scripts, and whatever it asks of a network, fail the test."""
-    contexts, errors, asked = [], [], []
+@pytest.fixture(scope="module")
+def page_of(browser, folder) -> Callable[..., tuple[Page, list[str], list[str]]]:
+    """A new page in a window with given properties, with the errors of its scripts and with what it asks of a network."""
+    wait = 1000 * patience(300, 120)
 
-    def opened(address: str = "", **properties) -> Page:
-        context = browser.new_context(**{"viewport": WIDE, **properties})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
+    def opened(**properties) -> tuple[Page, list[str], list[str]]:
+        errors, asked = [], []
+        page = browser.new_context(**{"viewport": WIDE, **properties}).new_page()
+        page.set_default_timeout(wait)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{(folder / 'reports/index.html').as_uri()}{address}")
-        return page
+        return page, errors, asked
 
-    yield opened
-    for context in contexts:
-        context.close()
+    return opened
+
+
+def check_quiet(errors: list[str], asked: list[str]) -> None:
+    """Errors of scripts, and whatever is asked of a network, fail the test."""
     assert not errors
     assert all(url.startswith(("file:", "data:", "blob:")) and "." not in Path(url).suffix[5:] for url in asked), asked
     assert {url.split("#")[0].rsplit("/", 1)[-1] for url in asked if url.startswith("file:")} == {"index.html"}
+
+
+@pytest.fixture
+def visit(page_of, folder) -> Iterator[Callable[..., Page]]:
+    """Loads the page at an address, in a window with given properties."""
+    pages = []
+
+    def opened(address: str = "", **properties) -> Page:
+        pages.append(page_of(**properties))
+        pages[-1][0].goto(f"{(folder / 'reports/index.html').as_uri()}{address}")
+        return pages[-1][0]
+
+    yield opened
+    for page, _, _ in pages:
+        page.context.close()
+    for _, errors, asked in pages:
+        check_quiet(errors, asked)
+
+
+@pytest.fixture(scope="module")
+def loaded(page_of, folder) -> Iterator[tuple[Page, list[str], list[str]]]:
+    """One page that tests share which change no more of it than the search, the order and the place."""
+    page, errors, asked = page_of()
+    page.goto((folder / "reports/index.html").as_uri())
+    yield page, errors, asked
+    page.context.close()
+
+
+@pytest.fixture
+def at(loaded) -> Iterator[Callable[[str], Page]]:
+    """Brings the shared page to an address: by default all rows in their first order."""
+    page, errors, asked = loaded
+
+    def brought(address: str = "#?") -> Page:
+        for place in dict.fromkeys(("#?", address)):
+            page.evaluate(
+                "place => new Promise((done) => { if (location.hash === place) done(); else { addEventListener('hashchange', done, {once: true}); location.hash = place; } })",
+                place,
+            )
+        return page
+
+    yield brought
+    check_quiet(errors, asked)
 
 
 def shown(page: Page) -> list[str]:
@@ -113,24 +157,24 @@ def hit(page: Page, selector: str) -> bool:
         ("whose:nobody", lambda rows: rows["id"] == ""),
     ],
 )
-def test_search_finds_the_rows_of_words_and_tokens(visit, claims, query, expected):
+def test_search_finds_the_rows_of_words_and_tokens(at, claims, query, expected):
     """Tokens of one key are alternatives, all else holds together; the number of rows is said."""
-    page = visit()
+    page = at()
     wanted = int(expected(claims).sum())
     assert search(page, query) == wanted
     assert page.locator(".shown p").inner_text() == f"Showing {wanted} of {len(claims)} rows"
 
 
-def test_letters_find_their_names(visit):
+def test_letters_find_their_names(at):
     """A Greek letter is its name, and a letter alone is a word."""
-    page = visit()
+    page = at()
     assert search(page, "ε") == search(page, "epsilon") > 0
     assert 0 < search(page, "exponent d") < search(page, "exponent")
 
 
-def test_facets_count_and_narrow(visit, claims):
+def test_facets_count_and_narrow(at, claims):
     """Each says how many rows it would leave; pressing it puts its token into the search, pressing again takes it out."""
-    page = visit()
+    page = at()
     facet = page.get_by_role("group", name="Show only this paper")
     counts = claims["paper"].value_counts()
     assert {text.split()[0]: int(text.split()[1]) for text in facet.locator("button").all_inner_texts()} == dict(counts)
@@ -175,9 +219,9 @@ def test_a_link_to_a_row_shows_it(visit):
     assert claim.locator(".every tbody:has(#claim-A-zCDP) dl").is_visible()
 
 
-def test_headings_sort(visit, claims):
+def test_headings_sort(at, claims):
     """By numbers up, then down, rows without one last; the heading says so."""
-    page = visit("#?q=kind:at_most")
+    page = at("#?q=kind:at_most")
     heading = page.locator(".every thead th", has=page.get_by_role("button", name="Printed or claimed"))
 
     def claimed() -> list[float]:
@@ -194,9 +238,9 @@ def test_headings_sort(visit, claims):
     assert claimed() == sorted(found, reverse=True)
 
 
-def test_rows_in_sight_are_downloaded(visit, claims):
+def test_rows_in_sight_are_downloaded(at, claims):
     """As a CSV with all columns of claims.csv."""
-    page = visit("#?q=paper:shen2023 kind:at_least")
+    page = at("#?q=paper:shen2023 kind:at_least")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     saved = pd.read_csv(download.value.path(), dtype=str, keep_default_na=False)
@@ -205,9 +249,9 @@ def test_rows_in_sight_are_downloaded(visit, claims):
     assert sorted(map(tuple, saved.to_numpy())) == sorted(map(tuple, wanted.to_numpy()))
 
 
-def test_find_from_anywhere(visit):
+def test_find_from_anywhere(at):
     """The field above the contents leads to the table."""
-    page = visit()
+    page = at("#content")
     page.fill("#jump-to", "claim:A-zCDP")
     page.press("#jump-to", "Enter")
     page.wait_for_function("document.querySelector('#query').value === 'claim:A-zCDP'")
@@ -230,9 +274,9 @@ def at_point(page: Page, number: int) -> tuple[float, float]:
     return box["x"] + left * scale, box["y"] + top * scale
 
 
-def test_a_pointer_reads_the_nearest_point(visit):
+def test_a_pointer_reads_the_nearest_point(at):
     """Name, both numbers and the interval; nothing far from all of them."""
-    page = visit(FIGURE)
+    page = at(FIGURE)
     x, y = at_point(page, 1)
     page.mouse.move(x + 4, y + 4)
     assert numbers(page) == "left: private σ_F\nε = 10\nerror = 0.05 [0.04, 0.06]"
@@ -246,9 +290,9 @@ def test_a_finger_reads_it_too(visit):
     assert "ε = 100" in numbers(page) and "[0.004, 0.006]" in numbers(page)
 
 
-def test_arrow_keys_read_a_figure(visit):
+def test_arrow_keys_read_a_figure(at):
     """Along a line, to the next line, to another panel; Escape ends it."""
-    page = visit(FIGURE)
+    page = at(FIGURE)
     page.locator(f"{FIGURE} .card").focus()
     for keys, text in [
         (("ArrowRight",), "ε = 1\n"),
@@ -265,9 +309,9 @@ def test_arrow_keys_read_a_figure(visit):
     assert numbers(page) == ""
 
 
-def test_figures_enlarge_and_return(visit):
+def test_figures_enlarge_and_return(at):
     """In a dialog that Escape closes; the numbers work there as well."""
-    page = visit(FIGURE)
+    page = at(FIGURE)
     small = page.locator(f"{FIGURE} svg").bounding_box()["width"]
     page.locator(f"{FIGURE} button", has_text="Enlarge").click()
     large = page.locator("dialog svg")

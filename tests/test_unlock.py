@@ -9,6 +9,7 @@ import time
 
 import psutil
 import pytest
+from patience import patience
 from workflow_helpers import copy_project, environment, unlock_folder
 
 from privrep.run import unlock
@@ -24,7 +25,7 @@ def start(tmp_path):
     def run(folder=tmp_path, mark: str | None = None) -> subprocess.Popen:
         surroundings = {name: value for name, value in os.environ.items() if name != unlock.MARK}
         surroundings |= {} if mark is None else {unlock.MARK: mark}
-        command = [sys.executable, "-c", "import time; time.sleep(60)", SCRIPT]
+        command = [sys.executable, "-c", "import time; time.sleep(86400)", SCRIPT]
         started.append(subprocess.Popen(command, cwd=folder, env=surroundings))
         return started[-1]
 
@@ -113,7 +114,7 @@ def test_jobs_of_snakemake_itself_are_marked(tmp_path):
         found = psutil.process_iter(["environ"])
         return [process for process in found if unlock.read_mark(process.info["environ"]) == mark]
 
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + patience()
     while not jobs() and time.monotonic() < deadline:
         time.sleep(0.2)
     for job in jobs():

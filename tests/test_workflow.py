@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import patience
 from workflow_helpers import copy_project, copy_run, environment, snakemake, unlock_folder
 
 from privrep.run.config import read_config
@@ -82,7 +83,7 @@ def test_killed_run_resumes(reference, tmp_path):
         command, cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     shards = folder / "results" / "tiny" / "figure2" / "shards"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + patience()
     while len(list(shards.glob("?.csv"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     os.kill(run.pid, signal.SIGKILL)
@@ -111,7 +112,7 @@ def test_unlock_refuses_while_a_run_is_alive(tmp_path):
         start_new_session=True,
     )
     locks = folder / ".snakemake" / "locks"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience()
     while not (locks.exists() and any(locks.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.05)
     unlock = unlock_folder(folder)

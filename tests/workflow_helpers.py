@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import patience
+
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("Snakefile", "environment.yml", "config", "profiles", "src", "workflow")
 
@@ -45,7 +47,9 @@ def environment(folder: Path) -> dict[str, str]:
 def snakemake(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess:
     """Run snakemake in the copy at scale tiny."""
     command = ["snakemake", *words, "--configfile", "config/scales/tiny.yaml"]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=patience()
+    )
     if check and done.returncode:
         raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
     return done
