@@ -225,7 +225,7 @@ def test_headings_sort(at, claims):
     heading = page.locator(".every thead th", has=page.get_by_role("button", name="Printed or claimed"))
 
     def claimed() -> list[float]:
-        texts = page.locator(".every tbody:not([hidden]) td[data-label=claimed]").all_inner_texts()
+        texts = page.locator(".every tbody:not([hidden]) td[data-label=claimed]").all_text_contents()
         return [float(re.sub(r"10−(\d+)", r"1e-\1", text).split()[1]) for text in texts]
 
     heading.get_by_role("button").click()
@@ -272,6 +272,26 @@ def at_point(page: Page, number: int) -> tuple[float, float]:
     box = page.locator(f"{FIGURE} svg").bounding_box()
     scale = box["width"] / told["width"]
     return box["x"] + left * scale, box["y"] + top * scale
+
+
+UNDRAWN = "[...document.querySelectorAll('.card svg')].filter((one) => !one.childElementCount).length"
+
+
+def test_figures_are_drawn_when_they_come_into_sight(visit):
+    """Until then an empty picture holds the place: nothing moves. Printing draws all; the browser's own search has their words and numbers, too."""
+    page = visit()
+    count = page.locator(".card svg").count()
+    assert page.evaluate(UNDRAWN) == count > 3
+    box = f"document.querySelector('{FIGURE} svg').getBoundingClientRect().height"
+    empty = page.evaluate(box)
+    page.evaluate(f"location.hash = '{FIGURE}'")
+    page.locator(f"{FIGURE} svg path").first.wait_for(state="attached")
+    assert page.evaluate(box) == empty > 50 and 0 < page.evaluate(UNDRAWN) < count
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(UNDRAWN) == 0
+    again = visit()
+    again.keyboard.press("Control+f")
+    assert again.evaluate(UNDRAWN) == 0 and again.locator(f"{FIGURE} table").count() == 1
 
 
 def test_a_pointer_reads_the_nearest_point(at):
@@ -327,7 +347,9 @@ def test_figures_enlarge_and_return(at):
 def test_files_of_a_figure(visit, folder):
     """Its numbers as a table and as CSV, within the page; links to its pictures."""
     page = visit(FIGURE)
+    assert page.locator(f"{FIGURE} table").count() == 0
     page.locator(f"{FIGURE} summary").click()
+    page.locator(f"{FIGURE} table").wait_for()
     cells = page.locator(f"{FIGURE} table td").all_inner_texts()
     with page.expect_download() as download:
         page.locator(f"{FIGURE} a", has_text="CSV").click()
@@ -413,6 +435,7 @@ def test_dark_figures_are_no_white_sheets(visit):
     """Paper, card and page are dark, ink is light; and the other way round."""
     for scheme, dark in (("dark", True), ("light", False)):
         page = visit(FIGURE, color_scheme=scheme)
+        page.locator(f"{FIGURE} svg path").first.wait_for()
         paper = [
             brightness(page, "body", "backgroundColor"),
             brightness(page, ".card", "backgroundColor"),

@@ -1,4 +1,4 @@
-// Figures: the numbers of the nearest point under a pointer, a finger or the arrow keys, and a larger view.
+// Figures: drawn where they come near the sight, the numbers of the nearest point under a pointer, a finger or the arrow keys, and a larger view.
 {
   const SVG = "http://www.w3.org/2000/svg", REACH = 40;
   const spelled = (value) => typeof value !== "number" ? value : value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6)
@@ -9,6 +9,30 @@
       ({left, top, line: at + "/" + line, text: [[panel.title, series.name].filter(Boolean).join(": "), (panel.x || "x") + " = " + spelled(x),
         (panel.y || "y") + " = " + spelled(y) + (low === undefined ? "" : " [" + spelled(low) + ", " + spelled(high) + "]")].filter(Boolean).join("\n")}))));
   }
+
+  // Until then an empty picture holds the place, and a table of numbers is text. Printing and the browser's own search need all of them
+  const undrawn = new Map(), near = new IntersectionObserver((seen) => { for (const {target, isIntersecting} of seen) if (isIntersecting) draw(target); }, {rootMargin: "100%"});
+  for (const card of document.querySelectorAll(".card")) {
+    const source = card.textContent;
+    card.innerHTML = source.slice(0, source.indexOf(">") + 1) + "</svg>";
+    undrawn.set(card, source);
+    near.observe(card);
+  }
+  function draw(card) {
+    const made = document.createElement("template");
+    made.innerHTML = undrawn.get(card) ?? "<svg></svg>";
+    card.querySelector("svg").append(...made.content.firstChild.childNodes);
+    undrawn.delete(card);
+    near.unobserve(card);
+  }
+  const fill = (fold) => { for (const held of fold.querySelectorAll(":scope > noscript")) held.outerHTML = held.textContent; };
+  document.addEventListener("toggle", ({target}) => fill(target), true);
+  addEventListener("beforeprint", () => [...undrawn.keys()].forEach(draw));
+  addEventListener("keydown", ({key, ctrlKey, metaKey}) => {
+    if (key !== "F3" && !(key.toLowerCase() === "f" && (ctrlKey || metaKey))) return;
+    [...undrawn.keys()].forEach(draw);
+    document.querySelectorAll("figure details").forEach(fill);
+  });
 
   for (const plot of document.querySelectorAll(".plot")) {
     const source = plot.querySelector("script");

@@ -12,12 +12,15 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 
 import argparse
+import html
 import json
 import math
 import platform
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -449,6 +452,58 @@ def bench_rounds(bench: Bench, sizes: Sizes) -> None:
     )
 
 
+SEARCH = """() => new Promise((done) => {
+    const field = document.getElementById("query");
+    if (field) { field.value = "paper:shen2023"; field.dispatchEvent(new Event("input")); }
+    requestAnimationFrame(() => setTimeout(done));
+})"""
+"""Looks for something, where a page has a search, and waits for what is painted then."""
+
+TEXT = "[...document.querySelectorAll('main :is(p, li, dd, figcaption)')].map((one) => one.textContent).join('\\n')"
+"""What the page says in words, numbers in tables and pictures apart."""
+
+
+def bench_page(bench: Bench, sizes: Sizes, page: Path) -> None:
+    """CPU of the page's thread in the browser until a search has an answer in sight, against a page that holds the same text and nothing else."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None or not page.exists():
+        print(f"page_over_text: skipped, {'no Chromium is installed' if browser is None else f'{page} is not there'}")
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+
+        def visit(path: Path) -> tuple[float, str]:
+            context = chromium.new_context(viewport={"width": 1280, "height": 900})
+            tab = context.new_page()
+            tab.set_default_timeout(0)
+            told = context.new_cdp_session(tab)
+            told.send("Performance.enable", {"timeDomain": "threadTicks"})
+            tab.goto(path.resolve().as_uri())
+            tab.evaluate(SEARCH)
+            metrics = {one["name"]: one["value"] for one in told.send("Performance.getMetrics")["metrics"]}
+            text = tab.evaluate(TEXT)
+            context.close()
+            return metrics["TaskDuration"], text
+
+        plain = Path(folder) / "text.html"
+        plain.write_text(
+            f"<!doctype html><meta charset=utf-8><pre>{html.escape(visit(page)[1])}</pre>", encoding="utf-8"
+        )
+        turns = [(visit(page)[0], visit(plain)[0]) for _ in range(sizes.repeats)]
+        chromium.close()
+    searched, text = map(min, zip(*turns, strict=True))
+    bench.seconds |= {"page": searched, "page_text": text}
+    bench.record(
+        "page_over_text",
+        searched / text,
+        "ratio of times",
+        f"CPU of the browser's thread for {page} until a search is answered, against a page of the same text alone ({1000 * text:.0f} ms).",
+        most=12,
+    )
+
+
 def cpu_name() -> str:
     """The model name of the processor, as far as the system tells it."""
     info = Path("/proc/cpuinfo")
@@ -485,6 +540,9 @@ def main() -> None:
         "--peak-rss-of-fit", type=int, metavar="USERS", help="do one fit and print its peak memory in bytes"
     )
     parser.add_argument("--memory-budget", type=int, help="bytes of kept blocks in that fit")
+    parser.add_argument(
+        "--page", type=Path, default=Path("reports/index.html"), help="the rendered report, which a browser loads"
+    )
     args = parser.parse_args()
     facts = host()
     if args.peak_rss_of_fit is not None:
@@ -496,6 +554,7 @@ def main() -> None:
     bench = Bench()
     for measure in (bench_statistics, bench_gram, bench_score, bench_fit, bench_slope, bench_rounds):
         measure(bench, sizes)
+    bench_page(bench, sizes, args.page)
     elapsed = time.perf_counter() - started
     content = {
         "quick": args.quick,

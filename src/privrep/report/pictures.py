@@ -64,10 +64,25 @@ def _smaller(svg: str) -> str:
     svg = re.sub(r'(href="#)([^"]+)"', lambda match: f'{match[1]}{short[match[2]]}"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", lambda match: f"url(#{short[match[1]]})", svg)
     svg = re.sub(r"\s*\n\s*", " ", svg)
-    svg = re.sub(r"> <", "><", svg)
+    svg = _without_bare_groups(re.sub(r"> <", "><", svg))
     svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"\.(\d\d)\d+", r".\1", tag[0]), svg)
     svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", svg)
     return re.sub(r'" *(/?>)', r'"\1', svg)
+
+
+def _without_bare_groups(svg: str) -> str:
+    """Groups that say nothing are left out, what they hold stays: half of the elements of a picture.
+
+    >>> _without_bare_groups('<g><g class="a"><path/></g></g>')
+    '<g class="a"><path/></g>'
+    """
+    kept, said = [], []
+    for piece in re.split(r"(</?g\b[^>]*>)", svg):
+        if piece.startswith("<g") and not piece.endswith("/>"):
+            said.append(piece != "<g>")
+        if not (piece == "<g>" or (piece == "</g>" and not said.pop())):
+            kept.append(piece)
+    return "".join(kept)
 
 
 def _with_classes(svg: str, name: str) -> str:
@@ -131,7 +146,12 @@ def plotted_table(numbers: bytes, label: str) -> str:
     # Markdown would read dollar signs and rows of dashes
     shown = scrolling(content, f"Numbers of {label}").replace("$", "&#36;")
     title = f"Numbers as a table, {plural(len(read), 'row')}"
-    return f"<details><summary>{title}</summary>{shown}{cut}</details>"
+    return f"<details><summary>{title}</summary>{without_script(shown)}{cut}</details>"
+
+
+def without_script(content: str) -> str:
+    """Content that a page with scripts makes only where it is needed (`figures.js`): until then it is one piece of text, no elements."""
+    return f"<noscript>{content}</noscript>"
 
 
 def _cell(text: str) -> str:
@@ -157,7 +177,7 @@ def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str 
     picture = inline_svg(svg, name, f"{name}-caption")
     told = points(svg)
     data = f'<script type="application/json">{told}</script>' if told else ""
-    card = f'<div class="card" tabindex="0" role="group" aria-label="{title}">{picture}</div>'
+    card = f'<div class="card" tabindex="0" role="group" aria-label="{title}">{without_script(picture)}</div>'
     plot = f'<div class="plot">{card}<p class="says" role="status"></p>{data}</div>'
     wider = '<p class="wider">Wider than the screen: it scrolls sideways.</p>'
     files = f'<a href="{FOLDER}/{figure}.svg" aria-label="{title} as SVG">SVG</a> '
