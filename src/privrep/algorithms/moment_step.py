@@ -158,7 +158,7 @@ def moments(
 
     heads_name = getattr(head_rule, "name", None)
     name = ("moments", heads_name, samples.start, samples.stop, clip) if heads_name is not None else None
-    return total(users, statistics, batch, name)
+    return total(users, statistics, batch, name, narrow=True)
 
 
 def _solve(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:

@@ -49,7 +49,7 @@ def pair_moments(users: UserData, samples: slice, label_clip: float) -> np.ndarr
         right = (block.features[seconds] * weights[seconds, :, None]).reshape(-1, dim)
         return left.T @ right
 
-    moments = total(users, products, name=("pair_moments", samples.start, samples.stop, label_clip))
+    moments = total(users, products, name=("pair_moments", samples.start, samples.stop, label_clip), narrow=True)
     return np.triu(moments) + np.triu(moments, 1).T
 
 

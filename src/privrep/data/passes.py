@@ -21,7 +21,11 @@ KEPT = 16
 
 
 def total(
-    users: UserData, statistic: Callable[[Block], Sums], over: range | None = None, name: Hashable = None
+    users: UserData,
+    statistic: Callable[[Block], Sums],
+    over: range | None = None,
+    name: Hashable = None,
+    narrow: bool = False,
 ) -> Sums:
     """Sum of a statistic over users, in float64.
 
@@ -31,13 +35,14 @@ def total(
     over : the users numbered start, ..., stop - 1; all by default.
     name : of the statistic, by all that it depends on besides the data. A sum with a name is taken once: cells that differ in their
         noise alone begin with the same ones.
+    narrow : the statistic is taken of the users of one stream at a time. One that sums in float32 rounds the less, the fewer they are.
     """
     kept = getattr(users, "sums", None)
     if name is None or kept is None:
-        return _total(users, statistic, over)
+        return _total(users, statistic, over, narrow)
     place = (name, over)
     if place not in kept:
-        kept[place] = _total(users, statistic, over)
+        kept[place] = _total(users, statistic, over, narrow)
         for sum_ in kept[place] if isinstance(kept[place], tuple) else (kept[place],):
             sum_.flags.writeable = False
     kept.move_to_end(place)
@@ -46,9 +51,10 @@ def total(
     return kept[place]
 
 
-def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None) -> Sums:
+def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None, narrow: bool) -> Sums:
     sums: list[np.ndarray] = []
-    for block in users.blocks() if over is None else users.blocks(over.start, over.stop):
+    blocks = users.blocks() if over is None else users.blocks(over.start, over.stop)
+    for block in (part for block in blocks for part in block.streams()) if narrow else blocks:
         found = statistic(block)
         terms = found if isinstance(found, tuple) else (found,)
         sums = sums or [np.zeros(np.shape(term)) for term in terms]

@@ -232,6 +232,7 @@ class Block:
     labels : (m, B) float32
     heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users; NaN for adversaries. For scoring only, never
         for fitting.
+    stream_users : users drawn from one stream, where there is more than one.
     in_domain : the samples are known to lie in the domain, as drawn ones do, and are not looked at.
     """
 
@@ -239,6 +240,7 @@ class Block:
     features: np.ndarray
     labels: np.ndarray
     heads: np.ndarray | None = None
+    stream_users: int | None = None
     in_domain: InitVar[bool] = False
 
     def __post_init__(self, in_domain: bool):
@@ -273,7 +275,16 @@ class Block:
             return self
         heads = None if self.heads is None else self.heads[first:last]
         part = slice(first, last)
-        return Block(self.start + first, self.features[:, part], self.labels[:, part], heads, in_domain=True)
+        start, features, labels = self.start + first, self.features[:, part], self.labels[:, part]
+        taken = Block(start, features, labels, heads, self.stream_users, in_domain=True)
+        taken.feature_norms = self.feature_norms[:, part]
+        return taken
+
+    def streams(self) -> Iterator[Block]:
+        """The users by the stream that they were drawn from."""
+        size = self.stream_users or self.start + self.users
+        for first in range(self.start // size * size, self.start + self.users, size):
+            yield self.take(first, first + size)
 
 
 def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
@@ -326,7 +337,8 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
     features, labels = (
         np.concatenate([getattr(part, name) for part in drawn], axis=1) for name in ("features", "labels")
     )
-    return Block(drawn[0].start, features, labels, np.concatenate([part.heads for part in drawn]), in_domain=True)
+    heads = np.concatenate([part.heads for part in drawn])
+    return Block(drawn[0].start, features, labels, heads, problem.stream_users, in_domain=True)
 
 
 @dataclass
