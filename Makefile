@@ -7,7 +7,7 @@ JOBS ?= 8
 SEED ?=
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
-.PHONY: all quick paper tiny test bench report figures-pdf docs confirmation lint lock clean
+.PHONY: all quick paper tiny test bench report figures-pdf docs record rivals confirmation lint lock clean
 
 all: .venv/ready
 	@$(RUN)
@@ -46,6 +46,14 @@ lint: .venv/ready
 
 docs: all
 	python workflow/scripts/update_docs.py
+
+# Table 1 on images, which the default run reads and does not run.
+record: .venv/ready
+	python workflow/scripts/update_record.py --study images --jobs $(JOBS)
+
+# Settings of the published methods, chosen on public simulations: about half an hour.
+rivals: .venv/ready
+	python workflow/scripts/choose_rivals.py
 
 # After make all on a clean tree: the same configuration once more, on a seed never used.
 confirmation: .venv/ready

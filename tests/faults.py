@@ -183,9 +183,7 @@ class Misused:
     says: str
 
 
-RUN, SHARD, MEASURE, MERGE = (
-    f"workflow/scripts/{name}.py" for name in ("run_all", "run_shard", "measure_study", "merge_cells")
-)
+RUN, SHARD = (f"workflow/scripts/{name}.py" for name in ("run_all", "run_shard"))
 FILES = ("--output", "cells.csv", "--timings", "timings.csv")
 MISUSED = [
     Misused("no jobs at once", (RUN, "--jobs", "0"), "'0' must be an integer of at least 1"),

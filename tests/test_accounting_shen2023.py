@@ -186,12 +186,21 @@ def test_the_printed_restriction_never_binds():
 
 def test_powers_of_kappa_say_what_they_rest_on():
     """With L = O(k) a start is free of kappa, and so is the least epsilon."""
-    notes = {found.quantity: found.note for found in study.powers() if found.note}
+    notes = {found.quantity: found.note for found in study.powers() if "exponent of" in found.quantity and found.note}
     assert set(notes) == {
         f"{name}: exponent of kappa" for name in ("eps'_init", "eps_init", "cap", "least eps", "eps_a at the least eps")
     }
     assert notes["eps'_init: exponent of kappa"].endswith("the exponent is 0")
     assert notes["cap: exponent of kappa"].endswith("the exponent is 1")
+
+
+def test_powers_are_the_printed_ones(monkeypatch):
+    """All of them; a power that is printed otherwise is found."""
+    name = "cap: largest difference from the printed powers"
+    gaps = {one.quantity: one.measured for one in study.powers() if "printed powers" in one.quantity}
+    assert len(gaps) == len(study.PRINTED_POWERS) and max(gaps.values()) < 1e-6
+    monkeypatch.setitem(study.PRINTED_POWERS["cap"], "k", -3.5)
+    assert {one.quantity: one.measured for one in study.powers()}[name] == pytest.approx(0.5)
 
 
 def test_samples_needed():

@@ -88,14 +88,42 @@ def test_matching_digits(printed, value, expected):
     assert matching_digits(printed, value) == expected
 
 
+@pytest.mark.parametrize("seeds", ["0", "1"])
+@pytest.mark.parametrize(("basis", "verdict"), [("measured", "INCONCLUSIVE"), ("computed", "REPRODUCED")])
+def test_one_run_without_an_interval_holds_nothing(seeds, basis, verdict):
+    """A number from runs needs the width of an interval; arithmetic has none."""
+    measures = measured(0.5, 0.5, 0.5)
+    measures["s"]["m"]["seeds"] = seeds
+    (row,) = judge([claim(basis=basis)], "paper", measures, "default", "figures")
+    assert row["verdict"] == verdict
+    assert ("without an interval" in row["reason"]) == (basis == "measured") == (row["ci_low"] == "")
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "far"),
+    [
+        ("at_most", 0.19, True),
+        ("at_most", 0.21, False),
+        ("at_least", 4.9, False),
+        ("at_least", 5.1, True),
+        ("at_most", 0.0, True),
+    ],
+)
+def test_a_limit_far_beyond_what_was_seen_is_said_to_be_far(rule, value, far):
+    """More than five times the measured number; a limit so far beyond every repetition is as far beyond their mean."""
+    (row,) = judge([claim(rule=rule)], "paper", measured(value, value - 0.01, value + 0.01), "default", "figures")
+    assert row["verdict"] == "REPRODUCED"
+    assert ("a factor of more than 5 apart" in row["reason"]) is far
+
+
 @pytest.mark.parametrize(
     ("kind", "low", "high", "expected"),
     [
         ("experiment", 0.1, 0.2, "REPRODUCED"),
         ("experiment", 1.1, 1.2, "NOT-REPRODUCED"),
         ("experiment", 0.9, 1.2, "INCONCLUSIVE"),
-        ("identity", 0.1, 0.1, "HOLDS"),
-        ("identity", 1.1, 1.1, "FALSE-AS-PRINTED"),
+        ("identity", 0.1, 0.2, "HOLDS"),
+        ("identity", 1.1, 1.2, "FALSE-AS-PRINTED"),
     ],
 )
 def test_words_follow_the_kind_of_claim(kind, low, high, expected):

@@ -323,6 +323,17 @@ def test_no_variable_of_variance_one_is_1_subgaussian():
     assert least > 1
 
 
+@pytest.mark.parametrize("lemma", ["C.2", "C.3"])
+def test_the_chance_to_be_inside(lemma, rng):
+    """Against the share of drawn data sets, for normal samples and k = 1."""
+    users, samples, factor = 30, 64, 1.3
+    first, second = rng.standard_normal((2, 2000, users, samples))
+    deviation = np.abs((first**2).mean(axis=-1) - 1 if lemma == "C.2" else (first * second).mean(axis=-1)).max(axis=1)
+    share = (deviation <= factor * math.sqrt(math.log(users) / samples)).mean()
+    assert 0.05 < share < 0.99
+    assert study.chance_inside(lemma, users, samples, factor) == pytest.approx(share, abs=0.04)
+
+
 def test_the_law_of_a_path():
     """The first round leaves sqrt(9/16 + 7/16 r^2) of the start, r the steady state; from r = 1 on the steady state is the largest."""
     rows = {"series": "path", "start_sine": 0.1, "seed": 0, "step": 0.25, "largest_dist2": 0.08}

@@ -186,6 +186,18 @@ def test_tables_with_other_rows_are_refused():
         compared(first(), second()[:-1], FACTS)
 
 
+def test_a_row_says_whether_it_was_confirmed():
+    """By the verdicts of both runs; a row under another rule than then, one that is not tested and one that is new are not confirmed."""
+    known = {"id": "A", "quantity": "q", "verdict": "HOLDS", "confirmed_verdict": "HOLDS"}
+    row = {"id": "A", "quantity": "q", "verdict": "HOLDS"}
+    assert confirmation.confirmed(row, [known]) == "yes"
+    assert confirmation.confirmed(row, [known | {"confirmed_verdict": "INCONCLUSIVE"}]) == "no"
+    for other in ({"verdict": "LIMIT"}, {"quantity": "r"}, {"id": "B"}):
+        assert confirmation.confirmed(row | other, [known]) == "not run"
+    untested = {"verdict": "NOT-TESTED", "confirmed_verdict": "NOT-TESTED"}
+    assert confirmation.confirmed(row | untested, [known | untested]) == "not run" == confirmation.confirmed(row, [])
+
+
 def test_page_says_that_there_is_none(tmp_path):
     (text,) = section(tmp_path)
     assert "No confirmation was run" in text and "make confirmation" in text

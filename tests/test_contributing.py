@@ -56,7 +56,6 @@ problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 
 delta: 1.0e-6
 shards: 1
 cells_per_draw: 10
-cost_cpu_seconds: 1
 grids:
   n: {users: [200, 400, 800, 1600], noise_multiplier: [0.5], seed: 5}
 series:

@@ -39,9 +39,9 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
 
 
 def test_the_readme_is_one_screen_and_a_guide():
-    """What it is, two commands, two pictures and the findings come before all else; tables of results stand elsewhere."""
+    """What it is, two commands, a picture and the findings come before all else; tables of results stand elsewhere."""
     above, _, below = (ROOT / "README.md").read_text().partition("## How it is used")
-    assert len(above.split()) < 480 and above.count("<img") == 3
+    assert len(above.split()) < 480 and above.count("<img") == 2
     assert above.index("make all") < above.index("<img") < above.index("### The findings that matter most")
     assert "| A-" not in above + below and "RATE-EXACT |" not in above
 

@@ -99,7 +99,6 @@ SMALL = {
     "delta": 1.0e-6,
     "shards": 2,
     "cells_per_draw": 8,
-    "cost_cpu_seconds": 1.0,
     "problem": {"users": 60, "samples": 8, "dim": 6, "rank": 2, "label_noise_sd": 0.1},
     "grids": {"one": {"epsilon": [1.0], "seed": 1}},
     "series": {

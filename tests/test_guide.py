@@ -323,7 +323,8 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     told = {}
     law = {"centaur": "centaur", "fedrep": "private_fedrep", "altmin": "altmin"}[name]
     monkeypatch.setattr(whole_methods, law, lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
-    measures.law(name, 10, 30, 3, np.array([100.0]), np.array([MU]))
+    sizes = whole_methods.Sizes(np.array([100.0]), 10, 30, 3, 0.01)
+    measures.law(name, sizes, np.array([MU]), measures.OPTIONS[name])
     spec = STUDY.series[name]
     options = load_options(spec.algorithm, spec.options | ({"batch_samples": 5} if name == "centaur" else {}))
     method = options.build(Problem(100, 10, 30, 3, 0.01, "sphere"))
@@ -397,6 +398,7 @@ def test_factors_count_in_both_directions(cells):
     assert found["largest factor between law and risk, unit"] == pytest.approx(4)
     assert found["largest factor between law and risk, own"] == pytest.approx(3)
     assert found["typical factor between law and risk, unit"] == pytest.approx(1)
+    assert found["typical factor between law and risk, all methods"] == pytest.approx(1)
 
 
 def test_near_is_one_step_on_each_axis():

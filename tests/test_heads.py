@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data.heads import FittedHeads, RidgeHeads, fit_heads, solve_positive_definite
-from privrep.data.problem import Block
+from privrep.data.heads import FittedHeads, RidgeHeads, final_penalty, fit_heads, solve_positive_definite
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.risk import personal_risk
 from privrep.data.subspace import random_subspace
 
 seeds = st.integers(0, 2**32 - 1)
@@ -132,3 +133,22 @@ def test_ridge_heads_without_a_penalty_are_fitted_heads(rng):
     assert np.isfinite(RidgeHeads(basis, 0.5)(few)).all()
     with pytest.raises(ValueError, match=r"^samples for the head is 2"):
         RidgeHeads(basis, 0.0)(few)
+
+
+def test_last_heads_by_ridge_are_the_posterior_mean():
+    """Penalty s^2 / h^2: for Gaussian heads the least mean square error, below that of least squares and of half and twice the penalty."""
+    problem = Problem(4000, 4, 6, 2, label_noise_sd=1.0, head_condition=2.0, head_law="aniso")
+    users = Users(problem, 0)
+    truth = users.truth.basis
+    penalty = final_penalty("ridge", problem)
+    assert penalty == 1 / ((2.0**2 + 1) / 2)
+    assert final_penalty("least squares", problem) == 0
+    risks = [
+        personal_risk(users, truth, FittedHeads(truth, slice(0, 4), factor * penalty)) for factor in (0, 0.25, 1, 4)
+    ]
+    assert min(risks) == risks[2]
+
+
+def test_rules_with_other_penalties_have_other_names():
+    basis = np.eye(3, 1)
+    assert FittedHeads(basis, slice(0, 2)).name != FittedHeads(basis, slice(0, 2), 1.0).name

@@ -54,7 +54,7 @@ def test_every_set_is_read_from_its_folder(tmp_path, name):
     elif name == "mnist":
         digits(tmp_path)
     else:
-        write(tmp_path, cifar_set(sets.SETS[name].classes, "python")[0])
+        write(tmp_path, cifar_set(sets.SETS[name].classes)[0])
     training, test = sets.read(name, tmp_path)
     for part in (training, test):
         assert math.prod(part.pixels.shape[1:]) == sets.SETS[name].dim and len(part.pixels) == len(part.labels)
@@ -82,7 +82,7 @@ def served(monkeypatch, tmp_path, name, content, members=()):
 
 
 def test_an_archive_is_fetched_once_and_read(tmp_path, monkeypatch):
-    files = cifar_set(10, "python")[0]
+    files = cifar_set(10)[0]
     served(monkeypatch, tmp_path, "cifar10", tar_gz(files))
     training, _ = sets.read("cifar10", tmp_path / "cifar10", fetch=True)
     assert len(training.labels)
@@ -115,12 +115,12 @@ def test_a_file_with_another_checksum_is_refused(tmp_path, monkeypatch):
 
 
 def test_known_checksums_are_those_that_others_know():
-    """As in torchvision."""
+    """CIFAR as on the page of its authors, EMNIST as in torchvision."""
     found = {name: images.remote.md5 for name, images in sets.SETS.items() if images.remote}
     assert found == {
         "emnist": "58c8d27c78d21e728a6bc7b3cc06412e",
-        "cifar10": "c58f30108f718f92721af3b95e74349a",
-        "cifar100": "eb9058c3a382ffc7106e4002c42a8d85",
+        "cifar10": "c32a1d4ab5d03f1284b67883e8d87530",
+        "cifar100": "03b5dce01913d631647c71ecec9e9cb8",
     }
 
 
@@ -141,7 +141,7 @@ def test_a_row_without_its_files_is_not_run_and_names_them(tmp_path, monkeypatch
 
 def test_a_failed_download_is_named_with_the_files(tmp_path, monkeypatch):
     monkeypatch.setattr(sets, "fetched", lambda name, folder: f"{name}: no network")
-    with pytest.raises(FileNotFoundError, match=r"(?s)cifar-10-python.*Fetching it failed: cifar10: no network"):
+    with pytest.raises(FileNotFoundError, match=r"(?s)cifar-10-binary.*Fetching it failed: cifar10: no network"):
         sets.read("cifar10", tmp_path, fetch=True)
 
 

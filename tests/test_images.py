@@ -76,7 +76,9 @@ def test_several_repetitions_have_an_interval_over_them():
         Scores(np.array([94.0, 95, 93, 94, 94]), np.ones(5)),
     )
     assert measures.lead(first, second).measured("x").ci_low == pytest.approx(1)
-    assert measures.lead(first, first - second).half == pytest.approx(2.776445 * np.std(first.values, ddof=1) / 5**0.5)
+    assert measures.lead(first, first - second).half() == pytest.approx(
+        2.776445 * np.std(first.values, ddof=1) / 5**0.5
+    )
     three = Scores(first.values[:3], first.errors[:3])
     assert math.isnan(three.measured("x").ci_low)
     assert math.isnan(measures.lead(first, three).mean)
@@ -155,17 +157,34 @@ def test_moments_accounting_asks_for_more():
 
 def test_printed_numbers_are_those_of_the_claims():
     claims = {claim.id: claim for claim in checked_claims()["shen2023"]}
-    printed = {one.measured: one.value for one in claims["B-T1g"].quantities if one.rule == "equals"}
+    printed = {one.measured: one.predicted for one in claims["B-T1g"].quantities}
     for users, row in measures.PRINTED.items():
         for method, accuracy in row.items():
-            assert printed.get(f"accuracy of {method}, n = {users}", accuracy) == accuracy
             assert real.ROWS[f"emnist-{users}-5"][method] == accuracy
-    assert len(printed) == 7
+    row = measures.PRINTED[1000]
+    for other in measures.OTHERS:
+        lead = printed[f"lead of centaur over {other}, n = 1000"]
+        assert lead == pytest.approx(row["centaur"] - row[other], abs=0.005)
+    best = max(row[other] for other in ("fedavg", "pmtl", "ppsgd"))
+    assert printed["best other method over stand_alone, n = 1000"] == pytest.approx(
+        best - row["stand_alone"], abs=0.005
+    )
+    assert sorted(row for rows in real.GROUPS.values() for row in rows) == sorted(real.ROWS)
     for claim in (claims["B-T1"], claims["B-T3"]):
         for one in claim.quantities:
-            row = real.ROWS[one.measured.split(":")[0]]
-            others = [value for method, value in row.items() if method != "centaur"]
-            assert one.predicted == pytest.approx(row["centaur"] - max(others), abs=0.005)
+            rows = [real.ROWS[name] for name in real.GROUPS[one.measured.split(":")[0]]]
+            leads = [row["centaur"] - max(row[other] for other in measures.OTHERS) for row in rows]
+            assert one.predicted == pytest.approx(min(leads), abs=0.005)
+
+
+def test_the_least_has_a_simultaneous_interval():
+    """Its ends are the least ends of wider intervals; what did not run does not count."""
+    near, far = (measures.Scores(np.array([mean]), np.array([1.0])) for mean in (1.0, 9.0))
+    alone, both = (measures.least("x", found) for found in ([near], [near, far, measures.Scores(*[np.empty(0)] * 2)]))
+    assert alone.measured == both.measured == 1
+    assert both.ci_low < alone.ci_low and alone.ci_high < both.ci_high
+    assert both.ci_high == pytest.approx(1 + 2.2414, abs=1e-3)  # the normal quantile of 1 - 0.05 / 4
+    assert math.isnan(measures.least("x", []).measured)
 
 
 def test_figures_draw_what_was_run(cells):
@@ -217,7 +236,7 @@ def test_rows_of_real_images_are_tested_where_their_files_are():
     absent = not_there(cells, [series for series in cells["series"].unique() if "cifar" in series])
     judged = verdicts("real_images", real.measure(absent, settings("real_images")))
     by_row = {row["quantity"]: row for row in judged}
-    emnist = by_row["CENTAUR over the best other, EMNIST, n = 1000"]
+    emnist = by_row["CENTAUR over the best other, EMNIST, least of two rows"]
     assert emnist["measured"] == pytest.approx(1) and emnist["verdict"] != Verdict.NOT_TESTED
     assert {row["verdict"] for name, row in by_row.items() if "EMNIST" not in name} == {Verdict.NOT_TESTED}
     drawn = real_figures.draw(absent, PlotSettings(study="real_images", claimed={}))["shen2023/real_images"][1]

@@ -341,6 +341,7 @@ def test_figures_enlarge_and_return(at):
     assert "ε = 1" in page.locator("dialog .says").inner_text()
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
+    page.locator(f"{FIGURE} svg").wait_for()
     assert page.locator("dialog").get_attribute("open") is None and page.locator(f"{FIGURE} svg").count() == 1
 
 

@@ -471,7 +471,7 @@ def test_statements_are_counted():
     [
         ({"whose": "correction"}, "corrections", "corrections of ours (one)"),
         ({"whose": "ours"}, "ours", "laws and limits of ours (one)"),
-        ({"basis": "definition"}, "definitions", "what holds by construction (one)"),
+        ({"basis": "definition"}, "definitions", "what holds by definition (one)"),
         ({"verdict": "SURROGATE"}, "stand_ins", "what rests on a stand-in (one)"),
     ],
 )
@@ -505,8 +505,10 @@ def test_agreement_of_exponents_is_counted_at_narrower_marks():
     assert "None of them would not agree without" in text
     assert "Two of them would not agree without" in said("exponents", exponent_rows(0.04, 0.06, raw="INCONCLUSIVE"))
     both = said("exponents", pd.concat([rows, exponent_rows(0.28, tolerance="0.3")]))
-    assert "Within 0.3 lies one exponent of risks, none within 0.2 and none within 0.1." in both
+    assert "Within 0.3 lies one exponent of squared errors, none within 0.2 and none within 0.1." in both
     assert said("exponents", claim_rows()) == ""
+    by_definition = summary.agreement(pd.concat([rows, exponent_rows(0.04).assign(basis="definition")]))
+    assert by_definition["within"] == found["within"]
 
 
 def test_accusations_are_one_line_each():

@@ -8,6 +8,7 @@ import pytest
 from workflow_helpers import ROOT
 
 from privrep.run.csv_tables import REMEDY, write_rows
+from privrep.run.merging import merge
 from privrep.run.plainly import Unreadable
 
 
@@ -19,7 +20,7 @@ def script(name: str):
     return module
 
 
-merge_cells, run_shard = script("merge_cells"), script("run_shard")
+run_shard = script("run_shard")
 
 COLUMNS = ("series", "key", "value")
 ORDER = [("a", "1"), ("a", "2"), ("b", "1")]
@@ -37,7 +38,7 @@ def shards(folder, *parts: list[tuple[str, str]]):
 def test_rows_have_the_order_of_the_study(tmp_path):
     """However the cells were cut. One key in two series is two cells."""
     parts = [[ORDER[2]], [ORDER[1], ORDER[0]]]
-    rows = merge_cells.merge(shards(tmp_path, *parts), parts, ORDER)
+    rows = merge(shards(tmp_path, *parts), parts, ORDER)
     assert [(row["series"], row["key"]) for row in rows] == ORDER
     assert [row["value"] for row in rows] == ["1", "1", "0"]
 
@@ -55,7 +56,7 @@ def test_a_shard_with_other_cells_is_refused(parts, says, tmp_path):
     """One twice, some missing, one of another shard: the file is named, with what to do."""
     paths = shards(tmp_path, *parts)
     with pytest.raises(Unreadable) as caught:
-        merge_cells.merge(paths, [ORDER], ORDER)
+        merge(paths, [ORDER], ORDER)
     assert str(caught.value) == f"{paths[0]}: {says}; {REMEDY}"
 
 

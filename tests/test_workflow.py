@@ -159,6 +159,17 @@ def test_shards_hang_on_the_methods_that_they_run(tmp_path):
     assert {"altmin", "power_method", "centaur", "unit_steps", "exponential_staged"} <= audits
 
 
+def test_the_dearest_job_that_can_start_starts_first(tiny_run):
+    """By the priorities that Snakemake gave, among the jobs that wait for no other; two start at once, in either order."""
+    (log,) = (tiny_run / ".snakemake" / "log").glob("*.log")
+    started = re.findall(
+        r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    priority: ([\d.]+)$", log.read_text(), flags=re.MULTILINE
+    )
+    free = [float(cost) for rule, cost in started if rule in ("run_shard", "check_errata") or "accounting" in rule]
+    assert len(free) == 10 and free[0] > free[-1]
+    assert all(cost >= later for i, cost in enumerate(free) for later in free[i + 2 :]), started
+
+
 def test_one_cell_reruns_by_key(reference, tiny_run):
     """--cell prints the row of cells.csv and the ledger of the cell."""
     header, row = (line.split(",") for line in reference.decode().splitlines()[:2])

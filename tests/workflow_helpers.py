@@ -11,7 +11,8 @@ from pathlib import Path
 from patience import patience
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("Snakefile", "environment.yml", "config", "profiles", "src", "workflow")
+DOCS = ("docs/image_table.csv", "docs/job_costs.csv", "docs/confirmation.csv")
+PARTS = ("Snakefile", "environment.yml", "config", *DOCS, "profiles", "src", "workflow")
 
 
 def copy_project(folder: Path) -> Path:
@@ -22,6 +23,7 @@ def copy_project(folder: Path) -> Path:
         if source.is_dir():
             shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
+            (folder / part).parent.mkdir(exist_ok=True)
             shutil.copy(source, folder / part)
     for generated in ("figures", "reports"):
         (folder / generated).mkdir()

@@ -3,7 +3,7 @@
   const [fields, ...data] = JSON.parse(document.getElementById("rows").textContent);
   const table = document.querySelector("table.every"), find = document.getElementById("find");
   const rows = data.map((cells, order) => ({order, body: table.tBodies[order], cells, ...Object.fromEntries(fields.map((name, at) => [name, cells[at]]))}));
-  const FACETS = {paper: "paper", verdict: "verdict", kind: "rule", whose: "whose", basis: "basis", severity: "severity", study: "study"};
+  const FACETS = {paper: "paper", verdict: "verdict", kind: "rule", whose: "whose", basis: "basis", confirmed: "confirmed", severity: "severity", study: "study"};
   const PARTS = {claim: "id", place: "place", quantity: "quantity"};
   const LETTERS = {"ε": "epsilon", "δ": "delta", "Δ": "Delta", "σ": "sigma", "κ": "kappa", "μ": "mu", "η": "eta", "ζ": "zeta", "λ": "lam", "≤": "<=", "≥": ">=", "²": "^2"};
   const MOODS = ["good", "fair", "open", "bad", "none"];

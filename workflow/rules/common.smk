@@ -18,6 +18,8 @@ from privrep.run.config import (
     run_name,
 )
 from privrep.run import seals
+from privrep.run.costs import estimated
+from privrep.run.csv_tables import write_rows
 from privrep.run.resolved import spelled, write_if_changed, write_resolved
 from privrep.run.unlock import survey
 from privrep.algorithms.method import ROOMS
@@ -103,16 +105,20 @@ wildcard_constraints:
     shard=r"\d+",
 
 
-def shard_files(suffix):
-    """Input function: the given file of every shard of a study."""
+def shards_of(study):
+    """Rows and run times of every shard of a study; nothing for a study of arithmetic."""
+    shards = range(STUDIES[study].shards if study in SIMULATED else 0)
+    return [
+        f"{RESULTS}/{study}/shards/{shard}.{kind}"
+        for shard in shards
+        for kind in ("csv", "timings.csv")
+    ]
 
-    def files(wildcards):
-        shards = range(STUDIES[wildcards.study].shards)
-        return [
-            f"{RESULTS}/{wildcards.study}/shards/{shard}.{suffix}" for shard in shards
-        ]
 
-    return files
+def tables_of(study):
+    """Tables of a study: its quantities, and where it has cells these and their run times."""
+    names = ("cells", "timings", "measures") if study in SIMULATED else ("measures",)
+    return [f"{RESULTS}/{study}/{name}.csv" for name in names]
 
 
 def cells_of(study):
@@ -128,30 +134,18 @@ def figure_files(*studies, kinds=("svg", "csv")):
 
 # Outputs are sealed when their job is done (privrep.run.seals).
 SEALS = f"{RESULTS}/seals"
-for folder in ("run_shard", "merge_cells"):
-    Path(SEALS, folder).mkdir(parents=True, exist_ok=True)
+Path(SEALS, "run_shard").mkdir(parents=True, exist_ok=True)
 
 
 def promised():
-    """All that a run makes: tables, figures, also for print, and reports, and the shards that it makes them from."""
-    shards = [
-        f"{RESULTS}/{study}/shards/{shard}.{kind}"
-        for study in SIMULATED
-        for shard in range(STUDIES[study].shards)
-        for kind in ("csv", "timings.csv")
-    ]
-    figures = figure_files(*STUDIES, kinds=("svg", "csv", "pdf"))
-    return [*shards, *kept_tables(), *figures, *reports()]
+    """All that a run makes: tables, figures and reports, and the shards that it makes them from."""
+    shards = [shard for study in SIMULATED for shard in shards_of(study)]
+    return [*shards, *kept_tables(), *figure_files(*STUDIES), *reports()]
 
 
 def kept_tables():
     """Tables of all studies."""
-    cells = [
-        f"{RESULTS}/{study}/{name}.csv"
-        for study in SIMULATED
-        for name in ("cells", "timings")
-    ]
-    return [*cells, *(f"{RESULTS}/{study}/measures.csv" for study in STUDIES)]
+    return [table for study in STUDIES for table in tables_of(study)]
 
 
 def reports():
@@ -203,10 +197,53 @@ def job_benchmarks():
         for study in SIMULATED
         for shard in range(STUDIES[study].shards)
     ]
-    merged = [f"merge_cells/{study}" for study in SIMULATED]
     steps = [f"{rule}_{study}" for study in STUDIES for rule in ("measure", "plot")]
-    jobs = [*shards, *merged, *steps, "check_errata", "judge_claims"]
+    jobs = [*shards, *steps, "check_errata", "judge_claims"]
     return [f"benchmarks/{RUN}/{job}.tsv" for job in jobs]
+
+
+# Rules have their cost as priority: the longest jobs start first, so that none runs alone at the end.
+LAST_STEPS = [
+    f"benchmarks/{RUN}/{rule}.tsv" for rule in ("write_provenance", "render_report")
+]
+COSTS = estimated([*job_benchmarks(), *LAST_STEPS], CONFIG.scale)
+
+
+def cost(job):
+    """Estimated CPU seconds of a job, by the name of its benchmark file."""
+    return COSTS.get(f"benchmarks/{RUN}/{job}.tsv", 0.0)
+
+
+def cost_of_shard(wildcards):
+    """Input function: what a shard costs, and what waits for it."""
+    study = wildcards.study
+    step = max(cost(f"measure_{study}"), cost(f"plot_{study}"))
+    return cost(f"run_shard/{study}-{wildcards.shard}") + step
+
+
+def write_plan(dag):
+    """Jobs that are to be run, with their costs, for who shows how long it takes (workflow/scripts/run_all.py)."""
+
+    @functools.cache
+    def seconds(job):
+        return COSTS.get(str(job.benchmark), 0.0)
+
+    @functools.cache
+    def chain(job):
+        return seconds(job) + max(map(chain, dag.depending[job]), default=0.0)
+
+    rows = [
+        {
+            "jobid": job.jobid,
+            "log": str(job.log),
+            "cpu_seconds": seconds(job),
+            "chain": chain(job),
+        }
+        for job in dag.needrun_jobs()
+    ]
+    write_rows(
+        Path(f"logs/{RUN}/plan.csv"), rows, ("jobid", "log", "cpu_seconds", "chain")
+    )
 
 
 METHODS = {
@@ -281,3 +318,4 @@ onstart:
     # With a limit of jobs per second, which Snakemake has by default, each job leaves a timer that wakes the scheduler every second until the
     # end of the run.
     workflow.scheduler.job_rate_limiter = None
+    write_plan(workflow.dag)

@@ -1,4 +1,4 @@
-# From results to measured quantities, figures, verdicts and errata.
+# From results to one table, measured quantities, figures, verdicts and errata.
 
 
 # One measuring and one plotting job per study, and one for print when asked for. One job draws all figures of a study, since importing the plotting stack
@@ -9,15 +9,18 @@ for study in STUDIES:
         name:
             f"measure_{study}"
         input:
-            cells=cells_of(study),
-            settings=f"{RESULTS}/{study}/measure.json",
+            shards=shards_of(study),
+            settings=[
+                f"{RESULTS}/{study}/{name}.json" for name in ("shards", "measure")
+            ],
             code=code_of("measure_study", f"src/privrep/studies/{study}/measures.py"),
         output:
-            f"{RESULTS}/{study}/measures.csv",
+            tables_of(study),
         log:
             f"logs/{RUN}/measure_{study}.log",
         benchmark:
             f"benchmarks/{RUN}/measure_{study}.tsv"
+        priority: cost(f"measure_{study}")
         conda:
             "../../environment.yml"
         threads: 1
@@ -25,9 +28,9 @@ for study in STUDIES:
             mem_mb=TABLE_MB,
         params:
             seal=f"{SEALS}/measure_{study}.sha256",
+            folder=Path(RESULTS, study),
         shell:
-            "python workflow/scripts/measure_study.py --settings {input.settings} --cells {input.cells}"
-            " --output {output} > {log} 2>&1"
+            "python workflow/scripts/measure_study.py --folder {params.folder} > {log} 2>&1"
             " && sha256sum {output} > {params.seal}"
 
     rule:
@@ -43,6 +46,7 @@ for study in STUDIES:
             f"logs/{RUN}/plot_{study}.log",
         benchmark:
             f"benchmarks/{RUN}/plot_{study}.tsv"
+        priority: cost(f"plot_{study}")
         conda:
             "../../environment.yml"
         threads: 1
@@ -93,6 +97,7 @@ rule check_errata:
         f"logs/{RUN}/check_errata.log",
     benchmark:
         f"benchmarks/{RUN}/check_errata.tsv"
+    priority: cost("check_errata")
     conda:
         "../../environment.yml"
     threads: 1
@@ -109,6 +114,7 @@ rule judge_claims:
     input:
         claims=f"results/{RUN}/claims.json",
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
+        confirmation=[path for path in ["docs/confirmation.csv"] if Path(path).exists()],
         code=code_of("judge_claims"),
     output:
         f"{REPORTS}/claims.csv",
@@ -127,7 +133,7 @@ rule judge_claims:
         figures=Path(FIGURES),
         options=RUN_OPTIONS,
     shell:
-        "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
+        "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures} --confirmation {input.confirmation}"
         " --scale {params.scale} --figures {params.figures} --options={params.options:q}"
         " --output {output} > {log} 2>&1"
         " && sha256sum {output} > {params.seal}"

@@ -1,4 +1,4 @@
-# From a study's settings to one table of results.
+# From a study's settings to the results of its shards.
 
 
 # Somebody else can end a worker, for want of memory above all, and it has no time to say so.
@@ -17,6 +17,7 @@ rule run_shard:
     input:
         settings=f"{RESULTS}/{{study}}/shards.json",
         code=simulation_code,
+        record=lambda wildcards: STUDIES[wildcards.study].record or [],
     output:
         cells=f"{RESULTS}/{{study}}/shards/{{shard}}.csv",
         timings=f"{RESULTS}/{{study}}/shards/{{shard}}.timings.csv",
@@ -24,6 +25,7 @@ rule run_shard:
         f"logs/{RUN}/run_shard/{{study}}-{{shard}}.log",
     benchmark:
         f"benchmarks/{RUN}/run_shard/{{study}}-{{shard}}.tsv"
+    priority: cost_of_shard
     conda:
         "../../environment.yml"
     threads: 1
@@ -37,30 +39,4 @@ rule run_shard:
         "{params.memory} python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} > {log} 2>&1"
         " || {{ code=$?; [ $code -le 128 ] || echo '{params.killed}' >> {log}; exit $code; }}"
-        " && sha256sum {output} > {params.seal}"
-
-
-rule merge_cells:
-    input:
-        settings=f"{RESULTS}/{{study}}/shards.json",
-        cells=shard_files("csv"),
-        timings=shard_files("timings.csv"),
-        code=code_of("merge_cells"),
-    output:
-        cells=f"{RESULTS}/{{study}}/cells.csv",
-        timings=f"{RESULTS}/{{study}}/timings.csv",
-    log:
-        f"logs/{RUN}/merge_cells/{{study}}.log",
-    benchmark:
-        f"benchmarks/{RUN}/merge_cells/{{study}}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=TABLE_MB,
-    params:
-        seal=f"{SEALS}/merge_cells/{{study}}.sha256",
-    shell:
-        "python workflow/scripts/merge_cells.py --settings {input.settings} --cells {input.cells}"
-        " --timings {input.timings} --output {output.cells} --output-timings {output.timings} > {log} 2>&1"
         " && sha256sum {output} > {params.seal}"

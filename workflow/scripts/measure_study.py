@@ -1,4 +1,7 @@
-"""Compute the quantities that the claims of a study refer to."""
+"""Put the rows of a study's shards into one table, and compute the quantities that its claims refer to.
+
+All stands in the study's folder of a run: the settings (privrep.run.resolved), the shards, and what is written, cells.csv, timings.csv and measures.csv.
+"""
 
 import argparse
 import importlib
@@ -10,21 +13,21 @@ from privrep.evidence.cells import read_cells
 from privrep.evidence.measured import MEASURE_COLUMNS, check_names
 from privrep.evidence.recount import MiscountError, check_epsilons
 from privrep.run.csv_tables import write_rows
+from privrep.run.merging import merge_study
 from privrep.run.plainly import plainly
-from privrep.run.settings import ConfigError, MeasureSettings, read_settings
+from privrep.run.settings import ConfigError, MeasureSettings, ShardSettings, read_settings
 
 
 @plainly
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--settings", required=True, type=Path, help="measure.json of the study, see privrep.run.resolved"
-    )
-    parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
-    parser.add_argument("--output", required=True, type=Path)
-    args = parser.parse_args()
-    study = read_settings(MeasureSettings, args.settings)
-    cells = read_cells(args.cells)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", required=True, type=Path, help="results/<run>/<study>")
+    folder = parser.parse_args().folder
+    study = read_settings(MeasureSettings, folder / "measure.json")
+    simulation = read_settings(ShardSettings, folder / "shards.json").study
+    if simulation.series:
+        merge_study(simulation, folder)
+    cells = read_cells(folder / "cells.csv" if simulation.series else None)
     try:
         if cells is not None:
             check_epsilons(cells)
@@ -32,7 +35,7 @@ def main() -> None:
         check_names(found, study)
     except (ConfigError, MiscountError) as error:
         sys.exit(f"measure_study.py: {error}")
-    write_rows(args.output, [asdict(one) for one in found], MEASURE_COLUMNS)
+    write_rows(folder / "measures.csv", [asdict(one) for one in found], MEASURE_COLUMNS)
 
 
 if __name__ == "__main__":

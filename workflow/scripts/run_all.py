@@ -1,89 +1,111 @@
 """What `make all` runs: unlock after a kill, run Snakemake, say where the report is.
 
-On a terminal a bar shows the jobs done, the time left and the cell under way, elsewhere a line now and then. What Snakemake says is shown
-where it fails, and is kept below .snakemake/log.
+One bar shows the share of the work that is done, the time left and the cell under way, elsewhere than on a terminal a line now and then. Work is
+measured by what jobs cost (privrep.run.costs). What Snakemake says is shown where it fails, and is kept below .snakemake/log.
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
 from pathlib import Path
 
 from tqdm import tqdm
 
 from privrep.run.config import read_config, run_name
+from privrep.run.costs import Planned, outlook
 from privrep.run.csv_tables import read_rows
 from privrep.run.plainly import at_least_one, plainly
+from privrep.run.progress import reported
 from privrep.run.seals import MADE_AGAIN
 from privrep.run.unlock import RunAlive, unlock
 
-LINE_EVERY_SECONDS = 10.0
+LINE_EVERY_SECONDS, LINE_AT_LEAST_EVERY = 10.0, 60.0
 
 
-def current_cell(logs: Path, since: float) -> str:
-    """The last progress line of the shard that reported last in this run."""
-    fresh = [(path.stat().st_mtime, path) for path in logs.glob("*.log")]
-    fresh = [pair for pair in fresh if pair[0] >= since]
-    lines = max(fresh)[1].read_text().splitlines() if fresh else []
-    return lines[-1] if lines else ""
+def spelled(seconds: float) -> str:
+    """A time in few words."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def steps(command: list[str], last: deque[str], failed: list[str]) -> Iterator[tuple[int, int]]:
-    """Run Snakemake; jobs done and in all, whenever one is done. Its exit status is the value of the iterator.
+class Watch:
+    """What a run has done and has left.
+
+    plan : table of its jobs, which Snakemake writes as it starts; nothing is known before. jobs : at once. finished : their numbers.
+    """
+
+    def __init__(self, plan: Path, jobs: int):
+        plan.unlink(missing_ok=True)
+        self.plan, self.at_once, self.finished = plan, min(jobs, len(os.sched_getaffinity(0))), set()
+        self._rows: list[dict[str, str]] = []
+
+    def seen(self) -> tuple[float, str] | None:
+        """Share of the work that is done, and the words beside it."""
+        if not self._rows:
+            if not self.plan.exists():
+                return None
+            self._rows, self._start = read_rows(self.plan), self.plan.stat().st_mtime
+        jobs, latest = [], (0.0, "")
+        for row in self._rows:
+            log = Path(row["log"])
+            share = float(row["jobid"] in self.finished)
+            if not share and log.is_file() and (written := log.stat().st_mtime) >= self._start:
+                share, current = reported((log.read_text().splitlines() or [""])[-1])
+                latest = max(latest, (written, current or log.stem))
+            jobs.append(Planned(float(row["cpu_seconds"]), float(row["chain"]), share))
+        elapsed = time.time() - self._start
+        share, left = outlook(jobs, elapsed, self.at_once)
+        done = f"{len(self.finished)} of {len(jobs)} jobs"
+        return share, f"{spelled(elapsed)}, about {spelled(left)} left, {done}; {latest[1]}"
+
+
+def with_bar(watch: Watch, over: threading.Event) -> None:
+    """Show a bar on a terminal."""
+    with tqdm(total=1.0, bar_format="{percentage:3.0f}%|{bar:20}| {desc}", dynamic_ncols=True) as bar:
+        while not over.wait(1.0):
+            if seen := watch.seen():
+                bar.n = seen[0]
+                bar.set_description_str(seen[1])
+
+
+def with_lines(watch: Watch, over: threading.Event) -> None:
+    """Show a line now and then where there is no terminal: when another per cent is done, or a minute is over."""
+    shown, percent = time.monotonic(), -1
+    while not over.wait(LINE_EVERY_SECONDS):
+        if seen := watch.seen():
+            now = int(100 * seen[0])
+            if now > percent or time.monotonic() - shown >= LINE_AT_LEAST_EVERY:
+                print(f"{now} %, {seen[1]}", flush=True)
+                shown, percent = time.monotonic(), now
+
+
+def follow(command: list[str], watch: Watch, last: deque[str], failed: list[str]) -> int:
+    """Run Snakemake, show how far it is, and return its exit status.
 
     last : its last lines. failed : all that it says of jobs that failed, their logs included.
     """
-    inside = False
+    inside, over = False, threading.Event()
+    show = threading.Thread(target=with_bar if sys.stderr.isatty() else with_lines, args=(watch, over))
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    for line in run.stdout:
-        last.append(line)
-        inside = (inside or line.startswith("Error in rule")) and not line.startswith(("Select jobs", "["))
-        if inside and not line.startswith(("    input:", "    message:", "    jobid:", "        ")):
-            failed.append(line)
-        step = re.match(r"(\d+) of (\d+) steps", line)
-        if step:
-            yield int(step[1]), int(step[2])
-        elif line.endswith(MADE_AGAIN):
-            print(line, end="", flush=True)
-    return run.wait()
-
-
-def with_bar(progress: Iterator[tuple[int, int]], logs: Path) -> int:
-    """Show a bar on a terminal."""
-    start, over = time.time(), threading.Event()
-
-    def refresh() -> None:
-        while not over.wait(1.0):
-            bar.set_postfix_str(current_cell(logs, start)[:80])
-
-    with tqdm(unit="job", dynamic_ncols=True) as bar:
-        threading.Thread(target=refresh, daemon=True).start()
-        try:
-            while True:
-                done, bar.total = next(progress)
-                bar.update(done - bar.n)
-        except StopIteration as end:
-            return end.value
-        finally:
-            over.set()
-
-
-def with_lines(progress: Iterator[tuple[int, int]], logs: Path) -> int:
-    """Show a line now and then where there is no terminal."""
-    start = shown = time.time()
+    show.start()
     try:
-        while True:
-            done, total = next(progress)
-            if done == total or time.time() - shown >= LINE_EVERY_SECONDS:
-                shown = time.time()
-                print(f"{done} of {total} jobs, {shown - start:.0f} s; {current_cell(logs, start)[:100]}", flush=True)
-    except StopIteration as end:
-        return end.value
+        for line in run.stdout:
+            last.append(line)
+            inside = (inside or line.startswith("Error in rule")) and not line.startswith(("Select jobs", "["))
+            if inside and not line.startswith(("    input:", "    message:", "    jobid:", "        ")):
+                failed.append(line)
+            if job := re.match(r"Finished jobid: (\d+)", line):
+                watch.finished.add(job[1])
+            elif line.endswith(MADE_AGAIN):
+                tqdm.write(line, end="")
+        return run.wait()
+    finally:
+        over.set()
+        show.join()
 
 
 def explained(last: deque[str], failed: list[str]) -> str:
@@ -126,9 +148,8 @@ def main() -> None:
             print("Unlocked the folder after a run that was killed; finished work is kept.")
     except RunAlive as error:
         sys.exit(f"run_all.py: {error}")
-    logs = Path("logs") / run / "run_shard"
     last, failed = deque(maxlen=60), []
-    status = (with_bar if sys.stderr.isatty() else with_lines)(steps(command, last, failed), logs)
+    status = follow(command, Watch(Path("logs") / run / "plan.csv", args.jobs), last, failed)
     if status:
         sys.stderr.write(explained(last, failed))
         sys.exit(status)

@@ -22,7 +22,8 @@ from privrep.run.grids import expand, shard
 from privrep.run.journal import Journal, fingerprint
 from privrep.run.plainly import plainly
 from privrep.run.progress import track
-from privrep.run.results import TIMING_COLUMNS, run_cell
+from privrep.run.record import read_record
+from privrep.run.results import TIMING_COLUMNS, row_of_record, run_cell
 from privrep.run.settings import RunSettings, ShardSettings, read_settings
 
 CODE = Path(privrep.__file__).parent
@@ -94,10 +95,15 @@ def main() -> None:
         parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {chosen.study.shards - 1}")
     cells = [cell for group in shard(chosen.study, args.shard) for cell in group]
     journal = Journal(args.output.with_suffix(".journal"), fingerprint(chosen.model_dump_json().encode(), CODE))
+    record = read_record(chosen.study.record)
     data = None
     for cell in track(
         [cell for cell in cells if (cell.series, cell.key) not in journal.done], f"{args.study} shard {args.shard}"
     ):
+        if (cell.series, cell.key) in record:
+            spent = {"key": cell.key, "series": cell.series, "cpu_seconds": 0.0, "wall_seconds": 0.0}
+            journal.add(row_of_record(cell, record[cell.series, cell.key], chosen.master_seed), spent)
+            continue
         if data is None or data.problem != cell.problem:
             data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
         row, timing, _ = run_cell(cell, data)

@@ -11,12 +11,14 @@ import pandas as pd
 from privrep.report.documents import Documented, results_page, with_findings
 from privrep.report.run_tables import read_text
 from privrep.run.config import chapters
+from privrep.run.costs import COLUMNS, TABLE, measured
+from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.plainly import plainly
+from privrep.run.provenance import cpu_model
 
 COPIES = {
     "claims.csv": "reports/claims.csv",
-    "figure2.svg": "figures/beyond/figure2.svg",
-    "settings.svg": "figures/comparison/settings.svg",
+    "promise.svg": "figures/comparison/promise.svg",
 }
 """File under docs/ -> file of the default run."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -34,6 +36,17 @@ def picture(page: Path, target: Path) -> None:
     )
 
 
+def job_costs() -> list[dict]:
+    """What jobs cost, scale by scale: as finished runs in this folder measured it, and else as it stood."""
+    rows = read_rows(TABLE)
+    for results in Path("results").iterdir():
+        scale, reports = results.name, Path("reports") if results.name == "default" else results / "reports"
+        if "-seed" not in scale and (reports / "index.html").exists():
+            rows = [row for row in rows if row["scale"] != scale]
+            rows += [dict(zip(COLUMNS, (scale, *cost, cpu_model()), strict=True)) for cost in measured(scale).items()]
+    return sorted(rows, key=lambda row: (row["scale"], row["job"]))
+
+
 @plainly
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
@@ -41,6 +54,7 @@ def main() -> None:
         shutil.copy(source, Path("docs") / name)
     tables = [read_text(f"results/default/{study}/measures.csv").assign(study=study) for study in chapters()]
     pd.concat(tables).to_csv("docs/measures.csv", index=False)
+    write_rows(TABLE, job_costs(), COLUMNS)
     picture(Path("reports/index.html"), Path("docs/report.png"))
     Path("docs/results.md").write_text(results_page())
     readme = Path("README.md")

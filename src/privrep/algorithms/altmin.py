@@ -39,7 +39,7 @@ from privrep.algorithms.moment_step import (
 )
 from privrep.algorithms.spectral_init import PAIRS, SpectralInit
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
-from privrep.data.heads import FittedHeads, HeadRule, true_heads
+from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, HeadRule, final_penalty, true_heads
 from privrep.data.problem import Problem, UserData
 from privrep.data.splits import SPLIT_COLUMN, Split, count, split_samples
 from privrep.data.subspace import orthonormalise
@@ -66,7 +66,7 @@ class PrivAltMin:
     Attributes
     ----------
     start : U_init. head_step : U -> the rule for the v_j of a batch. subspace_step : Algorithm 2. final : samples of the last head step.
-    epochs : passes over all users, E. batches : disjoint batches of users per epoch, T.
+    epochs : passes over all users, E. batches : disjoint batches of users per epoch, T. penalty : of the last heads.
     """
 
     start: Start
@@ -75,6 +75,7 @@ class PrivAltMin:
     final: slice
     epochs: int = 1
     batches: int = 1
+    penalty: float = 0.0
 
     @property
     def steps_cost(self) -> Cost:
@@ -104,7 +105,7 @@ class PrivAltMin:
                 basis = orthonormalise(step.minimiser)
                 smallest = min(smallest, step.min_eigenvalue)
                 log = {"min_eigenvalue": smallest, **self.subspace_step.clip.log}
-                yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final)), log)
+                yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final, self.penalty)), log)
 
 
 def check_split(preset: str, problem: Problem) -> Split:
@@ -149,6 +150,7 @@ class Options:
     heads : {"fitted", "true"}; true heads make the subspace step the one regression of jain2021 Remark 1.
     fallback : name in `privrep.algorithms.moment_step.FALLBACKS`.
     symmetry : one of `privrep.algorithms.moment_step.SYMMETRIES`; `averaged` is not in the paper.
+    final_heads : one of `privrep.data.heads.FINAL_HEADS`.
     """
 
     init: str
@@ -166,12 +168,14 @@ class Options:
     heads: str = "fitted"
     fallback: str = "solve"
     symmetry: str = "copied"
+    final_heads: str = "least squares"
     scores = ()
     columns: ClassVar = (
         START_COLUMNS
         | SPLIT_COLUMN
         | MOMENT_COLUMNS
         | CLIP_SCALE_COLUMN
+        | FINAL_HEADS_COLUMN
         | {
             "epochs": "passes over all users, E",
             "batches": "disjoint batches of users per epoch, T",
@@ -205,6 +209,7 @@ class Options:
         check_choice("fallback", self.fallback, tuple(FALLBACKS))
         check_choice("symmetry", self.symmetry, SYMMETRIES)
         check_choice("init_pairs", self.init_pairs, PAIRS)
+        check_choice("final_heads", self.final_heads, FINAL_HEADS)
 
     def clip(self, problem: Problem) -> Clip:
         """The thresholds in absolute terms."""
@@ -235,4 +240,5 @@ class Options:
             final=split.final,
             epochs=self.epochs,
             batches=self.batches,
+            penalty=final_penalty(self.final_heads, problem),
         )

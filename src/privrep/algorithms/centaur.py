@@ -27,7 +27,7 @@ from privrep.algorithms.method import Iterate, LowRank, check_choice, check_coun
 from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
 from privrep.algorithms.server import SERVER_COLUMNS, ClippedSum, Server, clip_outer
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
-from privrep.data.heads import FittedHeads, fit_heads
+from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, fit_heads
 from privrep.data.problem import Block, Problem, UserData
 from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.data.subspace import orthonormalise
@@ -73,7 +73,7 @@ class Centaur:
     Attributes
     ----------
     start : B_0. server : the rounds, with zeta_g. batch_samples : q, for each of head and gradient in a round. step : eta.
-    sample_use : see `privrep.data.splits.SAMPLE_USES`.
+    sample_use : see `privrep.data.splits.SAMPLE_USES`. penalty : of the last heads.
     """
 
     start: Start
@@ -81,6 +81,7 @@ class Centaur:
     batch_samples: int
     step: float
     sample_use: str
+    penalty: float = 0.0
 
     @property
     def cost(self) -> Cost:
@@ -105,7 +106,7 @@ class Centaur:
             aggregate=lambda basis, gradient: orthonormalise(basis - self.step * gradient),
             release=release,
         ):
-            personal = LowRank(basis, FittedHeads(basis, slice(0, samples)))
+            personal = LowRank(basis, FittedHeads(basis, slice(0, samples), self.penalty))
             yield Iterate(basis, personal, {"zeta": self.server.clip, **start.log})
 
 
@@ -123,6 +124,7 @@ class Options:
         assume a good start; `random` costs nothing.
     starts, iterations, init_samples, init_clip : T_0, L, samples per user and iteration, and zeta_0 of the power method.
     init_share : share of the whole cost mu^2 that the power method takes. accuracy : eps_i of the selection.
+    final_heads : one of `privrep.data.heads.FINAL_HEADS`.
     """
 
     rounds: int
@@ -141,12 +143,14 @@ class Options:
     init_clip: float = 1.0
     init_share: float = 0.5
     accuracy: float = 0.01
+    final_heads: str = "least squares"
     scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
     columns: ClassVar = (
         SERVER_COLUMNS
         | CLIP_SCALE_COLUMN
         | SAMPLE_USE_COLUMN
         | START_COLUMNS
+        | FINAL_HEADS_COLUMN
         | {
             "batch_samples": "samples per user for each of head and gradient in a round",
             "step": "step size, in units of 1 / s_1^2",
@@ -173,6 +177,7 @@ class Options:
         check_sine(self.start_sine)
         check_share("init_share", self.init_share)
         check_share("accuracy", self.accuracy)
+        check_choice("final_heads", self.final_heads, FINAL_HEADS)
 
     def server(self, clip: float) -> Server:
         """The rounds, with a clipping bound in absolute terms."""
@@ -201,4 +206,5 @@ class Options:
             batch_samples=self.batch_samples,
             step=self.step / problem.head_condition**2,
             sample_use=self.sample_use,
+            penalty=final_penalty(self.final_heads, problem),
         )

@@ -42,7 +42,7 @@ from privrep.algorithms.method import Iterate, LowRank, check_choice, check_coun
 from privrep.algorithms.server import SERVER_COLUMNS, Server
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
-from privrep.data.heads import FittedHeads
+from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.data.problem import Problem, UserData
 from privrep.data.splits import SAMPLE_USES, SampleDraws, check_draws
 from privrep.data.subspace import orthonormalise
@@ -70,7 +70,7 @@ class PrivateFedRep:
     Attributes
     ----------
     start : U_init. server : the rounds, with c. batch_samples : |S| = |S'|. step : eta. sample_use : one of `USES`.
-    final_samples : the last ones, which serve the last heads alone; with 0 these take all samples.
+    final_samples : the last ones, which serve the last heads alone; with 0 these take all samples. penalty : of these heads.
     """
 
     start: Start
@@ -79,6 +79,7 @@ class PrivateFedRep:
     step: float
     sample_use: str
     final_samples: int
+    penalty: float = 0.0
 
     theorem = None
 
@@ -108,7 +109,7 @@ class PrivateFedRep:
             aggregate=lambda basis, gradient: orthonormalise(basis - self.step * gradient),
             release=release,
         ):
-            yield Iterate(basis, LowRank(basis, FittedHeads(basis, final)), {"zeta": self.server.clip})
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, final, self.penalty)), {"zeta": self.server.clip})
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ class Options:
     init : `spectral` is Algorithm 3 of jain2021; `planted` starts at sine `start_sine` from the truth; `random` costs nothing.
     init_label_clip : zeta of Algorithm 3, absolute for the clip_scale `absolute`, else in units of a label's sd: c sqrt(k) + sigma_F.
     init_share : share of the whole cost mu^2 that Algorithm 3 takes.
+    final_heads : one of `privrep.data.heads.FINAL_HEADS`.
     """
 
     rounds: int = 5
@@ -137,11 +139,13 @@ class Options:
     start_sine: float = 0.1
     init_label_clip: float = 0.5
     init_share: float = 0.5
+    final_heads: str = "least squares"
     scores = ()
     columns: ClassVar = (
         {name: SERVER_COLUMNS[name] for name in ("rounds", "clip", "zeta")}
         | CLIP_SCALE_COLUMN
         | START_COLUMNS
+        | FINAL_HEADS_COLUMN
         | {
             "step": "step size, in units of 1 / s_1^2",
             "sample_use": "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn anew (reuse)",
@@ -166,6 +170,7 @@ class Options:
         check_sine(self.start_sine)
         check_bound("init_label_clip", self.init_label_clip)
         check_share("init_share", self.init_share)
+        check_choice("final_heads", self.final_heads, FINAL_HEADS)
 
     def start(self, problem: Problem, samples: int) -> Start:
         """U_init, where it is spectral from the pairs of the first `samples` samples."""
@@ -200,4 +205,5 @@ class Options:
             step=self.step / problem.head_condition**2,
             sample_use=self.sample_use,
             final_samples=self.final_samples,
+            penalty=final_penalty(self.final_heads, problem),
         )

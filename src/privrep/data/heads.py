@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.data.problem import Block
+from privrep.data.problem import Block, Problem
 
 HeadRule = Callable[[Block], np.ndarray]
 """Block -> heads (B, k) of its users, on the users' side."""
@@ -29,18 +29,33 @@ class RidgeHeads:
 
 @dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples."""
+    """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples. penalty : of a ridge."""
 
     basis: np.ndarray
     samples: slice
+    penalty: float = 0.0
 
     @property
     def name(self) -> Hashable:
         """All that the rule depends on besides the data."""
-        return self.basis.shape, self.basis.tobytes(), self.samples.start, self.samples.stop
+        return self.basis.shape, self.basis.tobytes(), self.samples.start, self.samples.stop, self.penalty
 
     def __call__(self, block: Block) -> np.ndarray:
-        return fit_heads(block.features[self.samples], block.labels[self.samples], self.basis)
+        return fit_heads(block.features[self.samples], block.labels[self.samples], self.basis, self.penalty)
+
+
+FINAL_HEADS = ("least squares", "ridge")
+FINAL_HEADS_COLUMN = {
+    "final_heads": "how the last heads are fitted: least squares, or ridge with the public guess of the label noise"
+}
+
+
+def final_penalty(final_heads: str, problem: Problem) -> float:
+    """Penalty of the last heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root mean square coordinate of a head.
+
+    The last heads are the users' own and in no ledger: which rule they follow is no part of a method.
+    """
+    return problem.label_noise_sd**2 / float((problem.head_scales**2).mean()) if final_heads == "ridge" else 0.0
 
 
 def true_heads(block: Block) -> np.ndarray:

@@ -7,6 +7,7 @@ data alone: the same bytes come out wherever the blocks lie, kept, drawn again o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -54,7 +55,7 @@ def total(
 def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None, narrow: bool) -> Sums:
     sums: list[np.ndarray] = []
     blocks = users.blocks() if over is None else users.blocks(over.start, over.stop)
-    for block in (part for block in blocks for part in block.streams()) if narrow else blocks:
+    for block in chain.from_iterable(map(Block.streams, blocks)) if narrow else blocks:
         found = statistic(block)
         terms = found if isinstance(found, tuple) else (found,)
         sums = sums or [np.zeros(np.shape(term)) for term in terms]

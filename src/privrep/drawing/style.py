@@ -14,10 +14,8 @@ from pathlib import Path
 
 import matplotlib
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -25,10 +23,20 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from privrep.drawing.points import drawn_points
 
 matplotlib.use("Agg")
-sns.set_theme(
-    context="paper",
-    style="ticks",
-    rc={
+matplotlib.rcParams.update(
+    {
+        # What seaborn's theme for papers sets, without the second that it takes to import.
+        "axes.axisbelow": True,
+        "axes.labelcolor": "0.15",
+        "font.size": 9.6,
+        "lines.linewidth": 1.2,
+        "lines.markersize": 4.8,
+        "lines.solid_capstyle": "round",
+        "patch.edgecolor": "white",
+        "patch.force_edgecolor": True,
+        "patch.linewidth": 0.8,
+        "text.color": "0.15",
+        "legend.title_fontsize": 9.6,
         "svg.hashsalt": "privrep",
         "svg.fonttype": "none",
         "pdf.fonttype": 42,
@@ -39,17 +47,10 @@ sns.set_theme(
         "axes.spines.right": False,
         "axes.grid": True,
         "axes.edgecolor": "0.35",
-        "axes.linewidth": 0.8,
         "xtick.color": "0.35",
         "ytick.color": "0.35",
         "xtick.labelcolor": "0.15",
         "ytick.labelcolor": "0.15",
-        "xtick.major.size": 3.5,
-        "ytick.major.size": 3.5,
-        "xtick.major.width": 0.8,
-        "ytick.major.width": 0.8,
-        "xtick.minor.size": 2,
-        "ytick.minor.size": 2,
         "xtick.minor.width": 0.5,
         "ytick.minor.width": 0.5,
         "grid.color": "0.92",
@@ -63,12 +64,12 @@ sns.set_theme(
         "axes.titlesize": 10,
         "axes.titlelocation": "left",
         "axes.titlepad": 8,
-        "figure.facecolor": "white",
         "savefig.facecolor": "white",
-    },
+    }
 )
 
-COLOURS = sns.color_palette("colorblind").as_hex()
+COLOURS = ["#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"]
+"""Seaborn's palette for colour-blind readers."""
 NOTE = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
 """Keywords of an annotation."""
 
@@ -125,6 +126,10 @@ def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
 
 def save_pdf(figure: Figure, path: Path) -> None:
     """Write `path`.pdf: the same picture for print."""
+    from matplotlib.backends.backend_pdf import (
+        FigureCanvasPdf,
+    )  # reads fonts, which takes as long as the rest of the import
+
     _fix_layout(figure)
     picture = io.BytesIO()
     FigureCanvasPdf(figure).print_pdf(picture, metadata={"CreationDate": None})

@@ -3,7 +3,6 @@
 rate              : the exponent `value` of an upper bound.
 at_most, at_least : the interval lies wholly on the claimed side of `value`.
 equals            : the interval lies within `tolerance` of `value`.
-digits            : the measured number, rounded as printed, is the printed one.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -31,6 +29,8 @@ SHOWN = 0.0005
 """A finite grid's share in an exponent is named from here on."""
 GRID_SHARE = 1 / 3
 """Largest share of the tolerance that may come from the finite grid."""
+FAR = 5
+"""A limit more than so many times the largest value of any repetition, and so of their mean, is said to be far."""
 
 
 def _number(value: object) -> object:
@@ -105,7 +105,7 @@ class About(Model):
     """What a claim and its quantities both may say about the statement; a quantity's own words go first.
 
     whose : whose statement it is: the paper's (default), this project's correction of it, or a law or a limit of this project's own.
-    basis : runs (default), arithmetic of printed formulas, or something that holds by construction and is no evidence.
+    basis : runs (default), arithmetic of printed formulas, or a definition: algebra or an identity, which is no evidence.
     printed, severity, advice : what is printed, how severe it would be if wrong, and what a user of the result should do then.
     """
 
@@ -217,9 +217,11 @@ def in_words_of(kind: str, verdict: Verdict) -> Verdict:
 
 
 class Comparison(Quantity):
-    """A number and a limit. or_measured : another reading; where it alone passes the verdict is PARTIAL."""
+    """A number and a limit. or_measured : another reading, with its limit where that is another; where it alone passes the verdict is
+    PARTIAL."""
 
     or_measured: str = ""
+    or_value: float | None = None
 
     def holds(self, found: Interval) -> bool | None:
         """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
@@ -242,9 +244,10 @@ class Comparison(Quantity):
             verdict = yes
         if outcome is False and self.or_measured:
             other = Interval.read(rows[self.or_measured])
-            passes = self.holds(other)
+            rule = self if self.or_value is None else self.model_copy(update={"value": self.or_value})
+            passes = rule.holds(other)
             verdict = Verdict.PARTIAL if passes else verdict
-            reason += f"; {self.or_measured}: {self.reason(other, passes)}"
+            reason += f"; {self.or_measured}: {rule.reason(other, passes)}"
         return {"verdict": verdict, "reason": reason}
 
     def reason(self, found: Interval, outcome: bool | None) -> str:
@@ -252,9 +255,16 @@ class Comparison(Quantity):
         if not found.known:
             return f"{found.measured:.4g} without an interval cannot be judged against {self.limit}"
         says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
+        far = (
+            f"; limit and measured number are a factor of more than {FAR} apart" if outcome and self.far(found) else ""
+        )
         if found.low == found.high:
-            return f"{found.measured:.4g} {says} {self.limit}"
-        return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {self.limit}"
+            return f"{found.measured:.4g} {says} {self.limit}{far}"
+        return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {self.limit}{far}"
+
+    def far(self, found: Interval) -> bool:
+        """Whether the limit is more than `FAR` times the measured number, or less than one `FAR`th of it where it is a lower one."""
+        return False
 
 
 class AtMost(Comparison):
@@ -274,6 +284,9 @@ class AtMost(Comparison):
     def _holds(self, found: Interval) -> bool | None:
         return _side(found.low - self.value, found.high - self.value, self.tolerance or 0)
 
+    def far(self, found: Interval) -> bool:
+        return self.value > FAR * found.measured
+
 
 class AtLeast(Comparison):
     """At least `value`, up to a tolerance for rounding."""
@@ -291,6 +304,9 @@ class AtLeast(Comparison):
 
     def _holds(self, found: Interval) -> bool | None:
         return _side(self.value - found.high, self.value - found.low, self.tolerance or 0)
+
+    def far(self, found: Interval) -> bool:
+        return found.measured > FAR * self.value
 
 
 def _side(low: float, high: float, tolerance: float) -> bool | None:
@@ -315,41 +331,5 @@ class Equals(Comparison):
         return True if inside else False if low > self.tolerance or high < -self.tolerance else None
 
 
-class Digits(Comparison):
-    """The printed number `value`, rounded as it is printed."""
-
-    rule: Literal["digits"]
-    value: str
-
-    @property
-    def limit(self) -> str:
-        return f"{self.value} as printed"
-
-    def _holds(self, found: Interval) -> bool:
-        same, printed = matching_digits(self.value, found.measured)
-        return same == printed
-
-    def reason(self, found: Interval, outcome: bool | None) -> str:
-        same, printed = matching_digits(self.value, found.measured)
-        return f"found {found.measured:.5g}, printed {self.value}: {same} of {printed} digits"
-
-
-AnyQuantity = Annotated[Rate | AtMost | AtLeast | Equals | Digits, Field(discriminator="rule")]
+AnyQuantity = Annotated[Rate | AtMost | AtLeast | Equals, Field(discriminator="rule")]
 """A quantity with one of the rules."""
-
-
-def matching_digits(printed: str, value: float) -> tuple[int, int]:
-    """How many of the significant digits of a printed number a value reproduces when rounded alike, and how many there are.
-
-    >>> matching_digits("0.04", 0.03619)
-    (1, 1)
-    >>> matching_digits("0.90", 0.9173)
-    (1, 2)
-    """
-    places = -int(Decimal(printed).as_tuple().exponent)
-    digits = printed.replace(".", "").lstrip("0")
-    rounded = f"{value:.{places}f}".replace(".", "").lstrip("0")
-    if len(rounded) != len(digits):
-        return 0, len(digits)
-    same = next((i for i, (a, b) in enumerate(zip(digits, rounded, strict=True)) if a != b), len(digits))
-    return same, len(digits)

@@ -9,7 +9,7 @@ should do then.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -37,6 +37,7 @@ CLAIM_COLUMNS = (
     "tolerance",
     "verdict",
     "raw_verdict",
+    "confirmed",
     "reason",
     "printed",
     "severity",
@@ -106,6 +107,14 @@ def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: 
     return max(1, sum(row is not None and not math.isnan(float(row["measured"])) for row in found))
 
 
+def without_false_ends(measure: Mapping[str, str], basis: str) -> Mapping[str, str]:
+    """A measure whose interval has a width, or none at all if it comes from runs: one number without its error is no evidence."""
+    found = Interval.read(measure)
+    return (
+        {**measure, "ci_low": "nan", "ci_high": "nan"} if basis == "measured" and found.low == found.high else measure
+    )
+
+
 def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, judged: int = 1) -> dict:
     """One row of claims.csv.
 
@@ -124,10 +133,10 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
     }
     if quantity.measured not in measures:
         return row | {"verdict": Verdict.NOT_TESTED, "reason": f"study {claim.study} did not run at this scale"}
-    measure = measures[quantity.measured]
+    measure = without_false_ends(measures[quantity.measured], row["basis"])
     if measure["note"].startswith(NOT_RUN):
         return row | {"verdict": Verdict.NOT_TESTED, "reason": measure["note"]}
-    row |= quantity.judged(quantity.kind or claim.kind, measures, judged)
+    row |= quantity.judged(quantity.kind or claim.kind, {**measures, quantity.measured: measure}, judged)
     if scale not in claim.scales:
         needed = f"needs scale {' or '.join(claim.scales)}, this is {scale}"
         row |= {"verdict": Verdict.NOT_TESTED, "raw_verdict": "", "reason": f"{needed}; {row['reason']}"}
@@ -149,7 +158,7 @@ def not_tested(claim: Claim) -> dict:
 
 
 def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
-    """The row of a claim as a whole: every quantity of the paper's holds, or only another listed reading passes."""
+    """The row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another listed reading passes."""
     yes, no = OUTCOMES[claim.kind]
     own = [row for row in rows if row["whose"] == ABOUT["whose"]]
     verdicts = {row["verdict"] for row in own}
@@ -158,6 +167,8 @@ def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
         verdict = Verdict.NOT_TESTED
     elif verdicts == {yes}:
         verdict = yes
+    elif verdicts <= {yes, Verdict.PARTIAL}:
+        verdict = Verdict.PARTIAL
     elif no not in verdicts:
         verdict = Verdict.INCONCLUSIVE
     else:

@@ -137,6 +137,21 @@ def compared(first: list[dict], second: list[dict], facts: dict[str, object]) ->
     return rows
 
 
+def confirmed(row: dict, comparison: list[dict]) -> str:
+    """Whether a verdict came out on another master seed: "yes", "no", or "not run" where the comparison has not the row, or had another
+    verdict in its first run, under rules that were revised since.
+
+    Parameters
+    ----------
+    row : of claims.csv. comparison : rows of docs/confirmation.csv, none before the first confirmation.
+    """
+    same = ("id", "quantity", "verdict")
+    for known in comparison:
+        if all(known[name] == row[name] for name in same) and row["verdict"] != Verdict.NOT_TESTED:
+            return "yes" if known["confirmed_verdict"] == row["verdict"] else "no"
+    return "not run"
+
+
 def expected_inside(repetitions: int) -> float:
     """Probability that the second of two independent numbers lies in the Student interval of the first, both with the same number
     of repetitions: their difference over the first one's standard error is sqrt(2) times a Student variable.

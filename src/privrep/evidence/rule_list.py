@@ -112,6 +112,16 @@ def study_rules(root: Path) -> Iterator[dict]:
             settings = series.model_dump(exclude={"grid"}, exclude_unset=True)
             entries |= {"grid": grid, "settings": {key: settings[key] for key in sorted(settings)}}
             yield from (_row("series", path.stem, name, key, value) for key, value in entries.items())
+        for choice in study.choices:
+            about = choice.model_dump()
+            options = about.pop("options")
+            yield _row(
+                "choice",
+                path.stem,
+                about.pop("series"),
+                " ".join(f"{key}={value}" for key, value in about.items()),
+                options,
+            )
         for name, fit in study.fits.items():
             entries = fit.model_dump(exclude={"name", "window"}, exclude_unset=True)
             entries |= study.window_of(name).model_dump()

@@ -28,7 +28,7 @@ class Verdict(StrEnum):
         "RATE-EXACT",
         "good",
         "✓",
-        "The interval of the exponent lies within the tolerance of the claimed one: ± 0.15, for risks ± 0.30.",
+        "The interval of the exponent lies within the tolerance of the claimed one: ± 0.15, for squared errors ± 0.30.",
     )
     LOOSE = "LOOSE", "fair", "↓", "The error grows more slowly than the upper bound allows."
     VIOLATED = "VIOLATED", "bad", "✗", "The error grows faster than the upper bound allows."

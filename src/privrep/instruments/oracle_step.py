@@ -1,6 +1,6 @@
 """How far unit steps could go: points of reference that know the truth.
 
-`floor`: heads by least squares in the true subspace; nothing is released. `step`: one release of unit steps at the true subspace, with true
+`floor`: heads in the true subspace, by least squares or ridge; nothing is released. `step`: one release of unit steps at the true subspace, with true
 heads and the whole budget, divided by its true gain:
 
     g_i <- (I - U* U*^T) X_i^T (y_i - X_i U* v_i)
@@ -19,7 +19,7 @@ import numpy as np
 
 from privrep.algorithms.method import LowRank, Outcome, Task, check_choice
 from privrep.algorithms.unit_steps import unit
-from privrep.data.heads import FittedHeads
+from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem
 from privrep.data.risk import personal_risk
@@ -40,18 +40,22 @@ def true_step(block: Block, truth: np.ndarray) -> tuple[np.ndarray, float]:
 
 @dataclass(frozen=True)
 class Floor:
-    """Heads in the true subspace, on all samples."""
+    """Heads in the true subspace, on all samples. penalty : of a ridge."""
+
+    penalty: float = 0.0
 
     def run(self, task: Task) -> Outcome:
-        """The truth, and what least squares makes of it."""
+        """The truth, and what the users make of it."""
         truth = task.users.truth.basis
-        heads = FittedHeads(truth, slice(0, task.users.problem.samples))
+        heads = FittedHeads(truth, slice(0, task.users.problem.samples), self.penalty)
         return Outcome(excess_risk=personal_risk(task.users, truth, heads), subspace=truth)
 
 
 @dataclass(frozen=True)
 class TrueStep:
-    """One release at the truth."""
+    """One release at the truth. penalty : of the heads."""
+
+    penalty: float = 0.0
 
     cost = GAUSSIAN_COST
     theorem = None
@@ -65,7 +69,7 @@ class TrueStep:
         step = release.vector("true_step", step, bound=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
         basis = orthonormalise(truth + step * problem.rank * spread / lengths)
-        personal = LowRank(basis, FittedHeads(basis, slice(0, problem.samples)))
+        personal = LowRank(basis, FittedHeads(basis, slice(0, problem.samples), self.penalty))
         return Outcome(
             excess_risk=personal_risk(users, basis, personal.heads),
             subspace=basis,
@@ -75,13 +79,15 @@ class TrueStep:
 
 @dataclass(frozen=True)
 class Options:
-    """Option: `kind`, one of KINDS."""
+    """Options: `kind`, one of KINDS, and `final_heads`, one of `privrep.data.heads.FINAL_HEADS`."""
 
     kind: str = "step"
-    columns: ClassVar = {"kind": "which reference model"}
+    final_heads: str = "least squares"
+    columns: ClassVar = FINAL_HEADS_COLUMN | {"kind": "which reference model"}
 
     def __post_init__(self):
         check_choice("kind", self.kind, KINDS)
+        check_choice("final_heads", self.final_heads, FINAL_HEADS)
 
     def build(self, problem: Problem) -> Floor | TrueStep:
         """The point of reference for a problem.
@@ -91,10 +97,11 @@ class Options:
         ValueError
             If there is no label noise, without which a step at the truth has no direction, or if there are adversaries, who have no true head.
         """
+        penalty = final_penalty(self.final_heads, problem)
         if self.kind == "floor":
-            return Floor()
+            return Floor(penalty)
         if problem.adversaries:
             raise ValueError(f"adversaries is {problem.adversaries!r}; kind 'step' needs true heads of all users")
         if not problem.label_noise_sd > 0:
             raise ValueError(f"label_noise_sd is {problem.label_noise_sd!r}; kind 'step' needs it positive")
-        return TrueStep()
+        return TrueStep(penalty)

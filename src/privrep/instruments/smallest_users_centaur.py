@@ -1,26 +1,6 @@
 """The smallest number of users at which CENTAUR reaches a target risk, see `privrep.instruments.user_search`."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from privrep.algorithms import centaur
-from privrep.data.problem import Problem
-from privrep.instruments.user_search import Search, Target, without_target
+from privrep.instruments.user_search import searching
 
-
-@dataclass(frozen=True)
-class Options(Target, centaur.Options):
-    """Options of `privrep.algorithms.centaur`, and the target."""
-
-    columns: ClassVar = centaur.Options.columns | Target.columns
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.check_target()
-
-    def build(self, problem: Problem) -> Search:
-        """The search among the users of a problem."""
-        plain = without_target(self, centaur.Options)
-        return Search(plain, self.risk(problem.rank), fewest=1, cost=plain.build(problem).cost)
+Options = searching(centaur.Options)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.method import MethodOptions, Outcome, Task, check_choice
-from privrep.data.problem import FirstUsers
+from privrep.data.problem import FirstUsers, Problem
 from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import Cost
 
@@ -53,11 +53,6 @@ class Target:
         return self.target * (rank if self.target_unit == "rank" else 1)
 
 
-def without_target(options: Target, kind: type[MethodOptions]) -> MethodOptions:
-    """The options of the method alone."""
-    return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
-
-
 @dataclass(frozen=True)
 class Search:
     """The smallest number of users, at least `fewest`, at which a method's excess risk is at most `risk`.
@@ -90,6 +85,31 @@ class Search:
         return replace(
             best, theorem="", epsilon_paper=None, log=best.log | {"smallest_users": enough, "trials": len(tried)}
         )
+
+
+def searching(
+    kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1
+) -> type[MethodOptions]:
+    """The options of a method, and the target; they build the search among the users of a problem.
+
+    Parameters
+    ----------
+    fewest : of the options, the number of users that the method needs at least.
+    """
+
+    @dataclass(frozen=True)
+    class Options(Target, kind):
+        columns: ClassVar = kind.columns | Target.columns
+
+        def __post_init__(self):
+            super().__post_init__()
+            self.check_target()
+
+        def build(self, problem: Problem) -> Search:
+            plain = kind(**{one.name: getattr(self, one.name) for one in fields(kind)})
+            return Search(plain, self.risk(problem.rank), fewest(self), plain.build(problem).cost)
+
+    return Options
 
 
 def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ sensitivity says is found here.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,11 +29,15 @@ class MadeUpUsers:
         yield self.block
 
 
+of_one_user = functools.cache(functools.partial(Problem, 1))
+"""Problem of one user with so many samples, dimensions and rank."""
+
+
 def made_up_user(vector: np.ndarray, samples: int, dim: int, rank: int) -> MadeUpUsers:
     """A user from samples * (dim + 1) + rank free numbers: features, labels, head; in float32, as all users are."""
     features, labels, head = np.split(vector.astype(np.float32), [samples * dim, samples * (dim + 1)])
     block = Block(0, features.reshape(samples, 1, dim), labels.reshape(samples, 1), head.reshape(1, rank))
-    return MadeUpUsers(Problem(1, samples, dim, rank), block)
+    return MadeUpUsers(of_one_user(samples, dim, rank), block)
 
 
 def largest(
@@ -42,7 +47,7 @@ def largest(
     dim: int,
     rank: int,
     rng: np.random.Generator,
-    starts: int = 12,
+    starts: int = 4,
 ) -> float:
     """The largest value of `change(user, other)` found by local search from random pairs of users."""
     size = samples * (dim + 1) + rank

@@ -21,10 +21,13 @@ RULES = {
     "at_most": "The 95\u00a0% interval lies at or below {limit}.",
     "at_least": "The 95\u00a0% interval lies at or above {limit}.",
     "equals": "The 95\u00a0% interval lies within {tolerance} of {claimed}.",
-    "digits": "Rounded as printed, the number is {claimed}.",
     "all_hold": "All other quantities of the claim hold.",
 }
 """What the verdict of agreement asks, by rule."""
+
+
+CONFIRMED = {"yes": "The same verdict.", "no": "Another verdict.", "not run": "Not run, or not under this rule."}
+"""What the confirmation says of a verdict."""
 
 
 def all_rows(
@@ -87,6 +90,8 @@ def _details(row: dict, figure: str, errata: list[str], grid: str) -> str:
         entries["Rule"] = typeset(rule)
     if row["raw_verdict"] not in ("", row["verdict"]):
         entries["Without the correction for the grid"] = badge(row["raw_verdict"])
+    if row["confirmed"]:
+        entries["On another master seed"] = CONFIRMED[row["confirmed"]]
     if errata:
         entries["Errata"] = ", ".join(f'<a href="#{erratum_anchor(name)}">{name}</a>' for name in errata)
     if figure:

@@ -35,6 +35,12 @@ FILTERS = {
 """How a chapter spells what it has computed."""
 
 
+LEAD_END = "\n\n</div>"
+MORE = "<!-- more -->"
+"""Where a chapter is folded from, if it says so; else from behind what it opens with and its first figure."""
+OPENING_FIGURE = "comparison/promise"
+"""The figure of the opening; the chapter of its study does not show it again."""
+
 TAGS = re.compile(r"^[ \t]*((?:\{%(?:(?!%\}).)*%\}|\{#(?:(?!#\}).)*#\}|[ \t])+)\n", flags=re.MULTILINE)
 """A line of conditions and the like alone: it leaves no line in the text."""
 
@@ -53,12 +59,14 @@ class Words:
 
     Attributes
     ----------
-    study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown. tables : those read so far.
+    study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown. drawn : these figures in
+        their order, as HTML. tables : those read so far.
     """
 
     run: Run
     study: str = ""
     placed: set[str] = field(default_factory=set)
+    drawn: list[str] = field(default_factory=list)
     tables: dict = field(default_factory=dict)
 
     def value(self, quantity: str, study: str = "") -> float:
@@ -136,10 +144,13 @@ class Words:
         exact = max(max(ratios) - 1, 1 - min(ratios)) <= FAIR
         return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios), "exact": exact}
 
-    def figure(self, figure: str, remark: str = "") -> str:
+    def figure(self, figure: str, remark: str = "", study: str = "") -> str:
         """A figure of the study, with its caption."""
+        if study and not self.run.has(study):
+            raise NotMeasured(figure)
         self.placed.add(figure)
-        return self.run.section_figure(self.study, figure, remark)
+        self.drawn.append(self.run.section_figure(study or self.study, figure, remark))
+        return self.drawn[-1]
 
     def claims(self, *claims: str) -> str:
         """The verdicts of claims, in short."""
@@ -156,7 +167,7 @@ class Words:
     def lead(self, caller: Callable[[], str]) -> str:
         """What a chapter opens with."""
         text = self.finding(caller) or "This run is too small to say what it found."
-        return f'<div class="lead">\n\n{text.strip()}\n\n</div>\n\n'
+        return f'<div class="lead">\n\n{text.strip()}{LEAD_END}\n\n'
 
     def folded(self, title: str, caller: Callable[[], str]) -> str:
         """Detail that a reader opens; nothing where none of it was measured."""
@@ -180,9 +191,10 @@ class Words:
         return f'<a class="q" href="#{claim_anchor(claim)}">{text}</a>' if claim else f'<span class="q">{text}</span>'
 
 
-def fold(title: str, content: str) -> str:
-    """Content under a line that opens it."""
-    return f"<details>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
+def fold(title: str, content: str, kind: str = "") -> str:
+    """Content under a line that opens it; kind : its class on the page."""
+    known = f' class="{kind}"' if kind else ""
+    return f"<details{known}>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
 
 
 def filled(source: Path, words: Words, facts: dict[str, object]) -> str:
@@ -230,8 +242,11 @@ def page_text(name: str, run: Run) -> str:
 
 
 def chapter(study: str, run: Run) -> str:
-    """The chapter of a study as Markdown, with the verdicts of its claims and with the figures that the text does not place; its heading
-    alone where it did not run."""
+    """The chapter of a study as Markdown; its heading alone where it did not run.
+
+    What it opens with and its first figure stand open (`MORE`). The rest is folded: the text, the verdicts of its claims, and the figures that
+    the text does not place.
+    """
     if not run.has(study):
         heading = chapter_file(study).read_text().splitlines()[0]
         return f"{heading}\n\nThis study is not part of this run."
@@ -240,9 +255,16 @@ def chapter(study: str, run: Run) -> str:
     claims = [claim for claim in run.claims_of(study) if claim not in words.placed]
     if claims:
         rows = run.claims[run.claims["id"].isin(claims)]
-        parts.append(fold(f"Verdicts: {tally_line(rows['verdict'])}", run.section_claims(*claims)))
-    figures = [figure for figure in run.captions[study] if figure not in words.placed]
+        tested = rows.loc[rows["basis"] != "definition", "verdict"]
+        parts.append(fold(f"Verdicts: {tally_line(tested)}", run.section_claims(*claims)))
+    figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
     if figures:
         further = spelling.sentence(spelling.plural(len(figures), "further figure"))
         parts.append(fold(further, "\n\n".join(run.section_figure(study, figure) for figure in figures)))
-    return "\n\n".join(parts)
+    written = "\n\n".join(parts)
+    if MORE not in written:
+        first = words.drawn[0] if words.drawn else ""
+        written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
+    shown, rest = written.split(MORE)
+    rows = run.claims[run.claims["id"].isin(run.claims_of(study)) & (run.claims["basis"] != "definition")]
+    return shown + fold(f"The chapter {tally_line(rows['verdict'])}", rest.strip(), "chapter")

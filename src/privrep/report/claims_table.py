@@ -12,6 +12,7 @@ from privrep.report.badges import badge, claim_anchor
 from privrep.report.bars import bar
 from privrep.report.html_pieces import scrolling
 from privrep.report.spelling import interval, number, plural, sentence, typeset
+from privrep.run.record import FROM_RECORD
 
 SHOWN_SHIFT = 0.005
 """A finite grid's share in an exponent is shown from here on."""
@@ -96,6 +97,7 @@ def _measured(row: dict) -> str:
 
 def _origin(row: dict) -> str:
     """Whose statement a row tests and on what evidence, where that is not a measurement of the paper's own."""
-    words = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by construction"}
+    words = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by definition"}
     labels = [words[row[name]] for name in ("whose", "basis") if row[name] in words]
+    labels += ["from the run of record"] if FROM_RECORD in row["reason"] else []
     return f' <span class="interval">({", ".join(labels)})</span>' if labels else ""

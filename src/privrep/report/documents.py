@@ -68,7 +68,7 @@ def results_page(docs: Path = ROOT / "docs") -> str:
                 "# Results of the default run",
                 "Written by `make docs` from the tables in this folder. [claims.csv](claims.csv) has every row with its interval and reason.",
                 "## What became of each claim",
-                "The papers' own statements. Not counted are corrections, laws and limits of this project, and what holds by construction.",
+                "The papers' own statements. Not counted are corrections, laws and limits of this project, and what holds by definition.",
                 _table(("claim", "place", "verdicts on its quantities"), verdicts_by_claim(claims)),
                 "## What does not hold as printed",
                 f"Severity: {letters}.",

@@ -59,8 +59,9 @@ def body(notebook: nbformat.NotebookNode) -> str:
 
 
 def from_markdown(source: str) -> str:
-    """Markdown as HTML, with its formulas left as they are."""
-    return MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
+    """Markdown as HTML, with its formulas left as they are. Headers of its tables are those of columns."""
+    found = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
+    return re.sub(r"<th(?=>| style)", '<th scope="col"', found)
 
 
 def formula(latex: str, display: str) -> str:

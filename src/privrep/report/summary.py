@@ -23,7 +23,7 @@ NARROWER = (2 / 3, 1 / 3)
 
 
 def evidence(claims: pd.DataFrame) -> pd.DataFrame:
-    """The rows that say something about a paper: its own statements, but for what holds by construction and what sums others up."""
+    """The rows that say something about a paper: its own statements, but for what holds by definition and what sums others up."""
     own = (claims["whose"] == "paper") & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
     return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
 
@@ -61,8 +61,10 @@ def counted(claims: pd.DataFrame) -> dict[str, int]:
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
-    """The exponents that agree, with the distance of the far end of their corrected interval from the claimed exponent."""
-    rows = claims[(claims["rule"] == "rate") & (claims["verdict"] == Verdict.RATE_EXACT)]
+    """The exponents that agree, with the distance of the far end of their corrected interval from the claimed exponent. None of those that
+    follow from a definition."""
+    agrees = (claims["verdict"] == Verdict.RATE_EXACT) & (claims["basis"] != "definition")
+    rows = claims[(claims["rule"] == "rate") & agrees]
     names = ("measured", "corrected", "ci_low", "ci_high", "claimed", "tolerance")
     measured, corrected, low, high, claimed, tolerance = (pd.to_numeric(rows[name]) for name in names)
     shift = corrected - measured

@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from privrep.run.places import Layer, place
+from privrep.run.rivals import read_choices
 from privrep.run.settings import ConfigError, Paper, RunConfig, Study, checked, misnamed
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -144,9 +145,10 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
     for part in (content.get("scales", {}).get(config.scale, {}), config.overrides.get(name, {})):
         content = merge(content, part)
     files = layers(config, name, overlays, root)
-    return checked(
-        Study, content | {"paper": papers[0]}, source, lambda keys: place(files, keys, root=root) if keys else ""
-    )
+    content |= {"paper": papers[0]}
+    if any(isinstance(series, Mapping) and series.get("tuned") for series in (content.get("series") or {}).values()):
+        content["choices"] = read_choices(name, root)
+    return checked(Study, content, source, lambda keys: place(files, keys, root=root) if keys else "")
 
 
 def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) -> None:

@@ -17,6 +17,7 @@ from privrep.data.rng import digest
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.run.config import ROOT
 from privrep.run.places import Layer, place
+from privrep.run.rivals import chosen_options
 from privrep.run.settings import ConfigError, Simulation
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
@@ -109,6 +110,9 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
         problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
         budget = _budget(point, study.delta, spec.calibration)
         options = spec.options | point
+        if spec.tuned:
+            setting = vars(Problem(**problem)) | {"epsilon": budget.epsilon}
+            options |= chosen_options(study.choices, name, setting)
         cell = Cell(study.study, name, spec.algorithm, tuple(options.items()), Problem(**problem), budget)
         private = hasattr(cell.chosen.build(cell.problem), "cost")
         if private and budget is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info
 
-PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "snakemake", "jupytext", "nbconvert", "dp-accounting")
+PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "snakemake", "jupytext", "nbconvert", "dp-accounting")
 
 
 def _git(*words: str) -> str:

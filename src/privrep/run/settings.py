@@ -141,32 +141,51 @@ class Axes(Model):
         return content
 
 
+class Choice(Model):
+    """Options of a series that were chosen for a setting, see `privrep.run.rivals`."""
+
+    series: str
+    users: int
+    samples: int
+    dim: int
+    rank: int
+    label_noise_sd: float
+    epsilon: float
+    options: dict[str, Scalar]
+
+
 class Series(Model):
-    """One reading or method: an algorithm with options on a grid."""
+    """One reading or method: an algorithm with options on a grid. tuned : whether the study's choices add options by setting."""
 
     algorithm: str
     grid: str
     calibration: Literal["paper", "exact"] = "paper"
     problem: Annotated[PartOfProblem, *AS_WRITTEN] = {}
     options: dict[str, Scalar] = {}
+    tuned: bool = False
 
 
 class Simulation(Model):
-    """What decides the cells of a study and how they are divided into jobs; no series in a study of arithmetic."""
+    """What decides the cells of a study and how they are divided into jobs; no series in a study of arithmetic.
+
+    record : table under docs/ from which cells that it has are read and not run, see `privrep.run.record`.
+    choices : from which tuned series take options, see `privrep.run.rivals`; not written in the study's file.
+    """
 
     study: str
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
     shards: Count | None = None
     cells_per_draw: Count | None = None
-    cost_cpu_seconds: Annotated[float, Field(gt=0)] | None = None
     problem: Annotated[WholeProblem, *AS_WRITTEN] = {}
     grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
     series: Annotated[dict[str, Series], Field(min_length=1)] = {}
+    record: str = ""
+    choices: Annotated[tuple[Choice, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _series_are_complete(self) -> Simulation:
         if self.series:
-            for key in Simulation.model_fields:
+            for key in Simulation.model_fields.keys() - {"record", "choices"}:
                 if key not in self.model_fields_set or getattr(self, key) is None:
                     raise ValueError(f"the key {key!r} is missing")
         for name, series in self.series.items():

@@ -118,6 +118,9 @@ def replacement_divergence(alpha: float, rate: float, sd: float) -> float:
 
 ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)
 """Where the divergences of Remark 4.1 are compared."""
+MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))
+"""alpha, p and sigma at which less is lost, shown beside the extreme."""
+ORDER_AT = "printed order over RDP at alpha = {:g}, p = {:g}, sigma = {:g}"
 
 OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(range(12, 64)))
 """Rényi orders of Opacus."""
@@ -159,11 +162,15 @@ def conversion() -> list[Measured]:
         ]
         found += [
             exact(f"{scope.name}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
-            exact(f"{scope.name}: exact epsilon at 1", gdp_epsilon(exact_mu(scope, 1.0, DELTA), DELTA)),
             exact(f"{scope.name}: missing noise", largest(missing_noise, scope)),
             exact(f"{scope.name}: missing noise, exact", largest(missing_noise_exactly, scope)),
         ]
-        found += [exact(f"{scope.name}: exact delta at {epsilon:g}", delta) for epsilon, delta in deltas.items()]
+        for epsilon, delta in deltas.items():
+            spent = gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA)
+            found += [
+                exact(f"{scope.name}: exact epsilon at {epsilon:g}", spent),
+                exact(f"{scope.name}: exact delta at {epsilon:g}", delta),
+            ]
     return found
 
 
@@ -176,6 +183,8 @@ def sampled_round() -> list[Measured]:
     short = {point: printed_order(*point) / removal_divergence(*point) for point in grid}
     worst = min(short, key=short.get)
     where = "alpha = {:g}, p = {:g}, sigma = {:g}".format(*worst)
+    mild = {point: printed_order(*point) / removal_divergence(*point) for point in MILD}
+    beside = "; ".join("{:.2g} at {:g}, {:g}, {:g}".format(ratio, *point) for point, ratio in mild.items())
     return [
         exact("full participation, remove a user", round(removed / full, 9)),
         exact("full participation, replace a user", round(replaced / full, 9)),
@@ -186,11 +195,19 @@ def sampled_round() -> list[Measured]:
         exact("printed mass at p = 0.5", sum(printed_mixture(0.5, sd).weights)),
         exact("printed S at p = 1", printed_divergence(alpha, 1.0, sd) / full),
         exact("largest printed S", max(printed_divergence(*point) for point in grid)),
-        exact("printed order over RDP", short[worst], where),
+        exact("printed order over RDP", short[worst], f"{where}; {beside}"),
+        *(exact(ORDER_AT.format(*point), ratio) for point, ratio in mild.items()),
         exact("replacing over removing", max(replacement_divergence(*p) / removal_divergence(*p) for p in grid)),
     ]
 
 
+PRINTED_POWERS = {
+    "eps'_init": {"n": -2, "d": 2, "k": 7, "mu": 4, "kappa": 2},
+    "eps_init": {"n": -2, "d": 2, "k": 8, "mu": 4, "kappa": 2},
+    "cap": {"n": 1, "d": -1, "k": -4, "mu": -2, "kappa": 0},
+    "trade-off": {"n": -1, "d": 1, "k": 1.5, "mu": 2, "kappa": 1},
+}
+"""Of eq. (67), Corollary F.1, Theorem 5.2 and Corollary 5.1."""
 LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper treats it, the exponent is {:g}"
 """How the powers of kappa depend on L, which the cost of a start has once."""
 
@@ -220,6 +237,11 @@ def powers() -> list[Measured]:
             value = round(power(law, symbol), 6) + 0.0
             note = LENGTH.format(value + shorter[name]) if symbol == "kappa" and name in shorter else ""
             found.append(exact(f"{name}: exponent of {symbol}", value, note))
+    by_name = {one.quantity: one for one in found}
+    for name, printed in PRINTED_POWERS.items():
+        powers = {symbol: by_name[f"{name}: exponent of {symbol}"] for symbol in printed}
+        gap = max(abs(powers[symbol].measured - value) for symbol, value in printed.items())
+        found.append(exact(f"{name}: largest difference from the printed powers", gap, powers["kappa"].note))
     return found
 
 

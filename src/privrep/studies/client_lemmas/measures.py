@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from scipy.special import erfc, gammainc, gammaincc, gammaincinv
 
 from privrep.data.problem import HEAVY_EVERY
 from privrep.data.rng import stream
@@ -26,6 +27,10 @@ BALL = 0.2
 """eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12)."""
 PRINTED_USERS = (1000, 2000)
 """n at which Lemmas C.2 and C.3 are judged as printed."""
+CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)
+"""n and mbar at which the law of Lemmas C.2 and C.3 is computed for k = 1."""
+NORMAL_NORM2 = 8 / 3
+"""Squared subgaussian norm of a standard normal variable."""
 BELOW = 0.5
 """Steady states up to this times the start are well below it."""
 
@@ -177,8 +182,40 @@ def subgaussian_norms() -> list[Measured]:
     """inf {s: E exp(x^2 / s^2) <= 2} of Appendix A.1 at variance 1: the least, by Jensen, that of a random sign; and that of a normal variable."""
     return [
         exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
-        exact("subgaussian norm of a normal variable", math.sqrt(8 / 3)),
+        exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)),
     ]
+
+
+def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: int = 2000) -> float:
+    """Chance that no user's deviation exceeds `factor` sqrt(ln n / mbar) for normal samples and k = 1.
+
+    For Lemma C.2 a user has chi^2_mbar / mbar - 1. For Lemma C.3 he has the mean product of two independent normals, which is normal given the
+    squares of one: an average over their quantiles.
+    """
+    limit = factor * math.sqrt(math.log(users) / samples)
+    if lemma == "C.2":
+        below = gammainc(samples / 2, samples / 2 * (1 - limit)) if limit < 1 else 0.0
+        out = gammaincc(samples / 2, samples / 2 * (1 + limit)) + below
+    else:
+        squares = 2 * gammaincinv(samples / 2, (np.arange(draws) + 0.5) / draws)
+        out = erfc(limit * samples / np.sqrt(2 * squares)).mean()
+    return math.exp(users * math.log1p(-out))
+
+
+def chances() -> list[Measured]:
+    """Lemmas C.2 and C.3 with normal samples, whose subgaussian norm is not 1: inside the printed value, and with the norm squared as factor."""
+    found = []
+    for lemma in ("C.2", "C.3"):
+        inside, wide = (
+            [chance_inside(lemma, n, q, factor) for n in CHANCE_USERS for q in CHANCE_SAMPLES]
+            for factor in (1, NORMAL_NORM2)
+        )
+        note = f"n = {min(CHANCE_USERS)} to {max(CHANCE_USERS)}, mbar = {CHANCE_SAMPLES[0]} and {CHANCE_SAMPLES[1]}"
+        found += [
+            exact(f"{lemma} at k = 1, largest chance inside the printed value", max(inside), note),
+            exact(f"{lemma} at k = 1, least chance inside 8/3 of it", min(wide), note),
+        ]
+    return found
 
 
 def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measured:
@@ -274,13 +311,9 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
                 len(factors),
             ),
         ]
-    noise = cells[cells["series"].str.startswith("noise-")]
-    over = noise["dist2"] / (3 * noise["per_entry"] * np.sqrt(noise["dim"]))
     path = path_points(cells)
     below = path.loc[path["steady"] <= BELOW, "largest"]
     found += [
-        extreme("C.5 noise, largest ratio", over),
-        *beyond("C.5 noise", over),
         extreme("path, steady state below, largest ratio", below),
         *beyond("path, steady state below", below),
         extreme(
@@ -288,5 +321,5 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         ),
     ]
     found += [exact(name, value) for name, value in kronecker().items()]
-    found += subgaussian_norms()
+    found += subgaussian_norms() + chances()
     return found

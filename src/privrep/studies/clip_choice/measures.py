@@ -71,14 +71,16 @@ def measure(cells: pd.DataFrame, study: AnalysisSettings) -> list[Measured]:
 
     The repetitions are too few for an interval, so that the choice gets no verdict of agreement.
     """
-    table, seeds, found = settings(cells), cells["seed"].nunique(), []
+    table, seeds, found, ratios = settings(cells), cells["seed"].nunique(), [], []
     for series, among in CHOICES.items():
         ratio, best = compared(table, series, among, study.options[series])
         note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
         here = table[table["series"].isin(among)]
+        ratios.append(ratio)
         found.append(bare(f"chosen over best, {series}", ratio, seeds, note))
         found.append(exact(f"settings tried, {series}", len(here)))
         found.append(bare(f"largest over least error, {series}", here["dist2"].max() / best["dist2"], seeds))
+    found.append(bare("chosen over best, largest", float(np.max(ratios)), seeds))
     for series, other in SHARES.items():
         found.append(
             bare(f"half of the budget for the start over a tenth, {series}", share_ratio(cells, series, other), seeds)

@@ -166,21 +166,14 @@ def clip_measures(cells: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def bound_measures() -> list[Measured]:
-    """Where the first terms of Theorems 4.2 and 5.2 cross, in units of the printed n, and their ratio in k at the same n (C = sqrt(k))."""
+def crossing(k: float, d: float) -> float:
+    """Users at which the first terms of Theorems 4.2 and 5.2 cross (C = sqrt(k))."""
 
-    def crossing(k: float) -> float:
-        def gap(log_n: float) -> float:
-            n = math.exp(log_n)
-            return math.log(BOUNDS["altmin"](k, D, n) / BOUNDS["mechanism"](k, D, n))
+    def gap(log_n: float) -> float:
+        n = math.exp(log_n)
+        return math.log(BOUNDS["altmin"](k, d, n) / BOUNDS["mechanism"](k, d, n))
 
-        return math.exp(brentq(gap, 0, 60))
-
-    slope = math.log(crossing(2 * K) / crossing(K)) / math.log(2)
-    return [
-        exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K) / (K**3.5 * D**1.5)),
-        exact("printed bounds cross, exponent of k", slope),
-    ]
+    return math.exp(brentq(gap, 0, 60))
 
 
 def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
@@ -200,7 +193,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
         *clip_cost(cells),
         *clip_measures(cells),
-        *bound_measures(),
+        exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
         bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),
         bare("largest R-hat", chains["r_hat"].max(), len(chains)),
         bare("fewest independent draws", chains["ess"].min(), len(chains)),

@@ -17,8 +17,8 @@ from privrep.studies.fedrep.measures import FACTORS, METHODS, Factor, factors, o
 
 STYLES = {
     "fedrep-code": (0, "o", "private FedRep as in the code"),
-    "fedrep": (0, "s", "private FedRep, spectral start"),
-    "fedrep-short": (9, "s", "private FedRep, short clip"),
+    "fedrep-wide": (0, "s", "private FedRep, spectral start"),
+    "fedrep": (9, "s", "private FedRep, tuned"),
     "altmin": (3, "^", "alternating minimisation"),
     "altmin-user": (1, "^", "the same, users clipped"),
     "centaur": (5, "P", "CENTAUR"),

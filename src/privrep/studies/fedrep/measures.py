@@ -21,13 +21,13 @@ from privrep.laws import jain2021, shen2023
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.run.settings import Analysis
 
-METHODS = ("fedrep-code", "fedrep", "fedrep-short", "altmin", "altmin-user", "centaur", "unit-steps")
+METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
 BEST = "unit-steps"
 RATIOS = (
     *((name, BEST) for name in METHODS if name != BEST),
     *((name, other) for name in ("fedrep", "fedrep-code") for other in ("altmin", "altmin-user")),
-    ("fedrep", "fedrep-short"),
+    ("fedrep-wide", "fedrep"),
     ("fedrep", "centaur"),
 )
 """Pairs of series whose risks are divided."""

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -118,7 +118,7 @@ def draw_readings(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     places = np.arange(len(numbers))[::-1]
     scores = numbers[[f"mse_{epsilon}" for epsilon, _ in SHOWN]]
     axis.hlines(places, scores.min(axis=1), scores.max(axis=1), color="0.8", linewidth=1, zorder=1)
-    colours = sns.color_palette("viridis_r", len(SHOWN) + 1).as_hex()[1:]
+    colours = colormaps["viridis_r"](np.linspace(0, 1, len(SHOWN) + 3)[2:-1])
     lifts = np.linspace(0.12, -0.12, len(SHOWN))
     for (epsilon, mark), colour, lift in zip(SHOWN, colours, lifts, strict=True):
         axis.plot(

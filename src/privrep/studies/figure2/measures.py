@@ -236,13 +236,9 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         for epsilon in method.epsilons:
             where = "" if np.isnan(epsilon) else f" at {epsilon:g}"
             found.append(with_interval(f"{name}{where}", partial(method.at, epsilon), method.seeds))
-    found.append(
-        with_interval(
-            f"over nonprivate at {COMPARABLE_EPSILON}",
-            partial(ratio, ours, base.nonprivate, COMPARABLE_EPSILON),
-            ours.seeds,
-        )
-    )
+    for name, method in (("", ours), (", exact accounting", read_method(cells, f"{DECIDING}-exact"))):
+        over = partial(ratio, method, base.nonprivate, COMPARABLE_EPSILON)
+        found.append(with_interval(f"over nonprivate at {COMPARABLE_EPSILON}{name}", over, method.seeds))
     smallest = cells[(cells["series"] == DECIDING) & (cells["epsilon"] == SMALLEST_EPSILON)]
     for epochs, part in smallest.groupby("epochs"):
         kept = int((part["min_eigenvalue"] > 0).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -53,12 +54,11 @@ CLOSE = 1.1
 """Methods whose risks differ by less than this factor are as good as each other."""
 
 
-def law(name: str, samples: int, dim: int, rank: int, users: np.ndarray, mu: np.ndarray) -> Prediction:
-    """The law of a method at its thresholds in absolute terms."""
-    sizes = whole_methods.Sizes(users, samples, dim, rank, LABEL_NOISE)
+def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[str, float]) -> Prediction:
+    """The law of a method with these options at its thresholds in absolute terms."""
+    samples = sizes.samples
     # Thresholds in units of the data do not depend on the number of users.
-    problem = Problem(1, samples, dim, rank, LABEL_NOISE, "sphere")
-    chosen = OPTIONS.get(name, {})
+    problem = Problem(1, samples, sizes.dim, sizes.rank, sizes.noise, "sphere")
     if name == "zero":
         return whole_methods.predicting_zero()
     if name == "own":
@@ -69,7 +69,9 @@ def law(name: str, samples: int, dim: int, rank: int, users: np.ndarray, mu: np.
         zeta = moment_threshold("practical", chosen["init_clip"], problem)
         start = PowerStart(ITERATIONS, chosen["init_samples"], zeta, chosen["init_share"])
         clip = gradient_threshold("practical", chosen["clip"], problem)
-        return whole_methods.centaur(sizes, mu, start, Rounds(chosen["rounds"], samples // 2, STEP, clip))
+        return whole_methods.centaur(
+            sizes, mu, start, Rounds(chosen["rounds"], samples // 2, chosen.get("step", STEP), clip)
+        )
     if name == "fedrep":
         zeta = label_threshold("data", FEDREP_LABEL_CLIP, problem)
         clip = gradient_threshold("practical", chosen["clip"], problem)
@@ -95,8 +97,9 @@ def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     known = pd.DataFrame(False, settings.index, list(METHODS))
     mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
     for (samples, dim, rank), rows in settings.groupby(["samples", "dim", "rank"]):
+        sizes = whole_methods.Sizes(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
         for name in METHODS:
-            found = law(name, samples, dim, rank, rows["users"].to_numpy(float), mu[rows.index].to_numpy())
+            found = law(name, sizes, mu[rows.index].to_numpy(), OPTIONS.get(name, {}))
             risks.loc[rows.index, name], known.loc[rows.index, name] = found.risk, found.known
     return risks, known
 
@@ -208,7 +211,13 @@ def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) ->
     """Of each method that is run: median and largest factor between predicted and measured risk, in either direction, where the law is known."""
     apart = np.exp(np.abs(np.log(found[list(RUN)] / expected[list(RUN)]))).where(known[list(RUN)])
     typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
+    typical["typical factor between law and risk, all methods"] = float(apart.stack().median())
     return typical | {f"largest factor between law and risk, {name}": float(apart[name].max()) for name in RUN}
+
+
+def without_ends(one: Measured) -> Measured:
+    """An extreme over settings, which has no interval."""
+    return bare(one.quantity, one.measured, one.seeds, one.note)
 
 
 def example(cells: pd.DataFrame) -> list[Measured]:
@@ -237,9 +246,10 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         drawn = medians(values, pick)
         return over_others(drawn, expected) | factors(drawn, expected, known)
 
+    ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)
     return [
         *choices(found, expected, known),
-        *bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP),
+        *(without_ends(one) if one.quantity.startswith("largest") else one for one in ratios),
         *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
         *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),

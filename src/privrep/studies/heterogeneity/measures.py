@@ -20,11 +20,12 @@ from privrep.algorithms.general_centaur import representation_steps
 from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.rng import stream
-from privrep.evidence.intervals import bootstrap_intervals
+from privrep.evidence.intervals import bootstrap_intervals, bootstrap_measures
 from privrep.evidence.measured import Measured, share
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws import shen2023
 from privrep.run.settings import Analysis
+from privrep.studies.extremes import extreme_ratio
 
 STUDY = "heterogeneity"
 CENTAUR = "general_centaur"
@@ -44,11 +45,11 @@ VANISHED = 0.01
 """An update of at most this share of the full model's median has vanished."""
 NO_INTERVAL = (
     "largest representation update at the optimum",
-    "other methods better than own data",
-    "other methods better in every run",
     *(f"{method} over own data, worst run" for method in METHODS),
+    *(f"{CENTAUR} over {method}" for method in METHODS[1:]),
+    f"{CENTAUR} over ppsgd, median",
 )
-"""Extremes over runs, and counts of methods."""
+"""Extremes over runs or epsilons."""
 MESSAGES = ("general_centaur", "dp_fedavg", "ppsgd", "pmtl", "centaur", "power_method")
 """Algorithms whose users' first messages are measured."""
 PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
@@ -187,7 +188,6 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
 
         alone, ours = risk("own_data"), risks(CENTAUR)
 
-        over_alone = {method: risks(method).max() / alone for method in METHODS}
         run_over_alone = {method: risks(method, np.max).max() / alone for method in METHODS}
         small = {method: over_bounds(method, tried.max()) for method in TUNED}
         best = {method: np.array([min(over_bounds(method, epsilon)) for epsilon in tried]) for method in TUNED}
@@ -195,10 +195,7 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
             risk("dp_fedavg-common", head_bias=bias) / risk(f"{CENTAUR}-common", head_bias=bias) for bias in (0, 1)
         )
         found = {
-            **{f"{method} over own data": ratio for method, ratio in over_alone.items()},
             **{f"{method} over own data, worst run": ratio for method, ratio in run_over_alone.items()},
-            "other methods better than own data": sum(over_alone[method] < 1 for method in BASELINES),
-            "other methods better in every run": sum(run_over_alone[method] < 1 for method in BASELINES),
             **{f"{CENTAUR} over {method}": (ours / risks(method)).max() for method in METHODS[1:]},
             f"{CENTAUR} over ppsgd, median": (risks(CENTAUR, np.median) / risks("ppsgd", np.median)).max(),
             **{
@@ -217,6 +214,19 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
         return {name: float(value) for name, value in found.items()}
 
     return statistics
+
+
+def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
+    """Mean risk over that of each user alone, at the epsilon where it is largest."""
+    read, name = reader(cells), f"{method} over own data"
+    epsilons = cells.loc[cells["series"] == method, "epsilon"].unique()
+    alone = read("own_data", "excess_risk")
+
+    def ratios(pick: np.ndarray) -> dict[str, float]:
+        over = {f"{eps:g}": read(method, "excess_risk", epsilon=eps)[pick].mean() for eps in epsilons}
+        return {eps: float(risk / alone[pick].mean()) for eps, risk in over.items()}
+
+    return extreme_ratio("largest", name, bootstrap_measures(ratios, len(alone), name, DRAWS))
 
 
 def run_shares(cells: pd.DataFrame) -> list[Measured]:
@@ -243,4 +253,5 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         ends = bootstrap_intervals(statistic, seeds, f"{STUDY} {name}", DRAWS)
         ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
         found += [Measured(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
+    found += [over_own_data(cells, method) for method in METHODS]
     return found

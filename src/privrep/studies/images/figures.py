@@ -22,6 +22,7 @@ from privrep.studies.images.measures import (
     scores,
     spent_epsilon,
     table,
+    unrun,
 )
 
 NAMES = {
@@ -42,18 +43,13 @@ CHANGES = {
 
 def point(found: Scores, **place: object) -> dict:
     """A row of the drawn numbers."""
-    return place | {"accuracy": found.mean, "low": found.mean - found.half, "high": found.mean + found.half}
+    return place | {"accuracy": found.mean, "low": found.mean - found.half(), "high": found.mean + found.half()}
 
 
 def bars(points: pd.DataFrame | pd.Series) -> list:
     """Lengths of the bars of points, to both sides."""
     both = [points["accuracy"] - points["low"], points["high"] - points["accuracy"]]
     return both if isinstance(points, pd.DataFrame) else [[one] for one in both]
-
-
-def missing(cells: pd.DataFrame) -> pd.Series:
-    """Reasons of the cells that were not run."""
-    return cells.loc[cells["status"] == "not run", "reason"]
 
 
 def empty() -> tuple[Figure, pd.DataFrame]:
@@ -310,10 +306,9 @@ def draw_updates(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
     """All figures of the study."""
     drawers = {
-        "shen2023/image_methods": draw_methods,
-        "shen2023/image_epsilon": draw_epsilon,
-        "shen2023/image_clips": draw_clips,
-        "shen2023/image_updates": draw_updates,
+        "shen2023/image_methods": (draw_methods, True),
+        "shen2023/image_epsilon": (draw_epsilon, False),
+        "shen2023/image_clips": (draw_clips, False),
+        "shen2023/image_updates": (draw_updates, True),
     }
-    absent = len(missing(cells)) > 0
-    return {name: empty() if absent else drawer(cells) for name, drawer in drawers.items()}
+    return {name: empty() if unrun(cells, of_table) else drawer(cells) for name, (drawer, of_table) in drawers.items()}

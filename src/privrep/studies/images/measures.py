@@ -7,7 +7,7 @@ own, which is too wide for methods that share them, and holds for the start and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from privrep.evidence.intervals import LEVEL, student
 from privrep.evidence.measured import Measured, bare, exact, not_run
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
+from privrep.run.record import FROM_RECORD
 from privrep.run.settings import MeasureSettings
 
 METHODS = ("centaur", "fedavg", "pmtl", "ppsgd", "stand_alone")
@@ -31,6 +32,8 @@ PRINTED = {
     2000: {"stand_alone": 90.67, "fedavg": 86.85, "pmtl": 88.81, "ppsgd": 88.96, "centaur": 92.79},
 }
 """Table 1, EMNIST."""
+TABLE = ("table", "table-alone")
+"""Series of Table 1."""
 EIGHTHS = tuple(f"accuracy_{part}_8" for part in range(1, 8))
 
 
@@ -51,21 +54,20 @@ class Scores:
     def mean(self) -> float:
         return float(self.values.mean()) if len(self.values) else math.nan
 
-    @property
-    def half(self) -> float:
-        """Half the length of the 95 % interval."""
+    def half(self, level: float = LEVEL) -> float:
+        """Half the length of the interval."""
         seeds = len(self.values)
         if seeds == 1:
-            return float(-ndtri((1 - LEVEL) / 2) * self.errors[0])
-        return student(seeds) * float(self.values.std(ddof=1)) / math.sqrt(seeds) if seeds else math.nan
+            return float(-ndtri((1 - level) / 2) * self.errors[0])
+        return student(seeds, level) * float(self.values.std(ddof=1)) / math.sqrt(seeds) if seeds else math.nan
 
-    def measured(self, name: str, note: str = "") -> Measured:
+    def measured(self, name: str, level: float = LEVEL) -> Measured:
         """With its interval."""
         if math.isnan(self.mean):
-            return not_run(name, "this scale lacks a run that it needs")
-        seeds = len(self.values)
-        note = note or ("interval over the clients of one run" if seeds == 1 else "")
-        return Measured(name, self.mean, self.mean - self.half, self.mean + self.half, seeds, note)
+            return not_run(name, "a run that it needs did not run at this scale")
+        seeds, half = len(self.values), self.half(level)
+        note = "interval over the clients of one run" if seeds == 1 else ""
+        return Measured(name, self.mean, self.mean - half, self.mean + half, seeds, note)
 
 
 def scores(cells: pd.DataFrame, series: str, method: str, **where: float) -> Scores:
@@ -84,10 +86,14 @@ def lead(first: Scores, second: Scores) -> Scores:
     return first - second if len(first.values) == len(second.values) else Scores(np.empty(0), np.empty(0))
 
 
-def least(found: list[Scores]) -> Scores:
-    """The one with the least mean."""
+def least(name: str, found: list[Scores]) -> Measured:
+    """The least of those that ran, with an interval that is simultaneous (Bonferroni): from the least lower end to the least upper one."""
     known = [one for one in found if not math.isnan(one.mean)]
-    return min(known, key=lambda one: one.mean) if known else Scores(np.empty(0), np.empty(0))
+    if not known:
+        return Scores(np.empty(0), np.empty(0)).measured(name)
+    all_of_them = [one.measured(name, 1 - (1 - LEVEL) / len(known)) for one in known]
+    ends = {end: min(getattr(one, end) for one in all_of_them) for end in ("measured", "ci_low", "ci_high")}
+    return replace(all_of_them[0], **ends)
 
 
 def table(cells: pd.DataFrame, method: str, users: int) -> Scores:
@@ -104,9 +110,9 @@ def table_measures(cells: pd.DataFrame) -> list[Measured]:
         found += [
             lead(at["centaur"], at[other]).measured(f"lead of centaur over {other}, n = {users}") for other in OTHERS
         ]
-        found.append(lead(at["stand_alone"], at["fedavg"]).measured(f"lead of stand_alone over fedavg, n = {users}"))
-        rest = least([lead(at["stand_alone"], at[other]) for other in OTHERS if other != "stand_alone"])
-        found.append((-rest).measured(f"best other method over stand_alone, n = {users}"))
+        name = f"best other method over stand_alone, n = {users}"
+        rest = least(name, [lead(at["stand_alone"], at[other]) for other in OTHERS if other != "stand_alone"])
+        found.append(replace(rest, measured=-rest.measured, ci_low=-rest.ci_high, ci_high=-rest.ci_low))
     return found
 
 
@@ -136,8 +142,8 @@ def epsilon_measures(cells: pd.DataFrame) -> list[Measured]:
         for e, one in zip(epsilons, leads, strict=True)
     ]
     for other in ("fedavg", "ppsgd"):
-        worst = least([lead(by_epsilon["centaur", e], by_epsilon[other, e]) for e in epsilons])
-        found.append(worst.measured(f"least lead of centaur over {other}"))
+        leads_over = [lead(by_epsilon["centaur", e], by_epsilon[other, e]) for e in epsilons]
+        found.append(least(f"least lead of centaur over {other}", leads_over))
     for method in TUNED:
         gained = lead(by_epsilon[method, epsilons[-1]], by_epsilon[method, epsilons[0]])
         found.append(gained.measured(f"gain of {method} from the smallest epsilon to the largest"))
@@ -305,18 +311,29 @@ def least_lead_on_the_way(cells: pd.DataFrame) -> Measured:
     return bare("least lead of centaur on the way", leads.min(), int(cells["seed"].nunique()))
 
 
+def from_record(one: Measured, cells: pd.DataFrame) -> Measured:
+    """A quantity of Table 1 that was measured says which run its rows were read from, where that is not this one."""
+    named = [method for method in METHODS if method in one.quantity] or list(METHODS)
+    rows = cells[cells["series"].isin(TABLE) & cells["method"].isin(named)]
+    reasons = rows["reason"].dropna().astype(str)
+    notes = reasons[reasons.str.startswith(FROM_RECORD)].unique()
+    return one if math.isnan(one.measured) else replace(one, note="; ".join(filter(None, [one.note, *notes])))
+
+
+def unrun(cells: pd.DataFrame, of_table: bool) -> str:
+    """Why cells of Table 1, or those of the sweeps, were not run; nothing if they were."""
+    reasons = cells.loc[(cells["status"] == "not run") & (cells["series"].isin(TABLE) == of_table), "reason"]
+    return str(reasons.iloc[0]) if len(reasons) else ""
+
+
 def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
     """All quantities; what needs a run that is not there says so."""
-    missing = cells.loc[cells["status"] == "not run", "reason"]
-    if len(missing):
-        return [not_run(name, missing.iloc[0]) for name in study.quantities]
-    found = [
-        *table_measures(cells),
-        *epsilon_measures(cells),
-        *change_measures(cells),
-        *clip_measures(cells),
-        *update_measures(cells),
-        least_lead_on_the_way(cells),
-        *accounting_measures(cells),
-    ]
-    return found
+    found = []
+    if not unrun(cells, of_table=True):
+        of_table = [*table_measures(cells), *update_measures(cells), least_lead_on_the_way(cells)]
+        found += [from_record(one, cells) for one in [*of_table, *accounting_measures(cells)]]
+    if not unrun(cells, of_table=False):
+        found += [*epsilon_measures(cells), *change_measures(cells), *clip_measures(cells)]
+    reason = unrun(cells, of_table=True) or unrun(cells, of_table=False)
+    missing = [name for name in study.quantities if name not in {one.quantity for one in found}] if reason else []
+    return found + [not_run(name, reason) for name in missing]

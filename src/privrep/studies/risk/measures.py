@@ -18,7 +18,7 @@ from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_fac
 from privrep.run.settings import Analysis
 
 HEAD_DRAWS = 100
-"""Bootstrap draws for the extremes over settings."""
+"""Bootstrap draws for the ratios of the heads' risk and for the premise."""
 LEARNED = 0.1
 """Share of the zero model's risk below which something was learned."""
 
@@ -69,31 +69,39 @@ def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataF
     return points[points["exact"] > 1e-9].reset_index(drop=True)
 
 
-def head_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
-    """Extremes over settings of the measured risk over the exact one, over eq. 22 (for all, and for the most samples), and of the
-    heads' own risk over the last term of Theorem 4.2, (k/m) sigma_F^2 with a user's m, of which half are fitted on."""
+def head_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+    """Measured risk over the exact one, and over eq. 22 with the fewest and the most samples, as geometric means over the other settings;
+    the same for the heads' own risk with the most samples over the last term of Theorem 4.2, (k/m) sigma_F^2 with a user's m, of which half
+    are fitted on."""
     points = head_points(cells, pick)
-    alone = points[points["start_sine"] == 0]
-    last = alone["measured"] / (alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"])
-    exact, printed = points["measured"] / points["exact"], points["measured"] / points["printed"]
+    few, many = (points[points["samples"] == count] for count in (points["samples"].min(), points["samples"].max()))
+    alone = many[many["start_sine"] == 0]
+
+    def over(rows: pd.DataFrame, law: pd.Series) -> float:
+        return float(np.exp(np.log(rows["measured"] / law).mean()))
+
     return {
-        "heads largest over exact": float(exact.max()),
-        "heads smallest over exact": float(exact.min()),
-        "heads largest over printed": float(printed.max()),
-        "heads largest over printed, most samples": float(printed[points["samples"] == points["samples"].max()].max()),
-        "heads last term over printed": float(last.min()),
+        "heads over exact": over(points, points["exact"]),
+        "heads over printed, fewest samples": over(few, few["printed"]),
+        "heads over printed, most samples": over(many, many["printed"]),
+        "heads last term over printed, most samples": over(
+            alone, alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"]
+        ),
     }
 
 
 def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
-    """Privacy part of the risk with the heads known, and in the last round of alternation, by users and repetition."""
+    """Privacy part of the risk with the heads known, in the last round of alternation, and the order that Remark 1 gives the first without
+    label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k, by users and repetition."""
     parts = {}
     for series in ("known", "fitted"):
         rows = cells[cells["series"] == series]
         noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
         keys = ["users", "seed"]
         parts[series] = noisy.groupby(keys)["excess_risk"].mean() - silent.set_index(keys)["excess_risk"]
-    return pd.DataFrame(parts).reset_index()
+    noise, d, k = (noisy[name].iloc[0] for name in ("noise_multiplier", "dim", "rank"))
+    table = pd.DataFrame(parts).reset_index()
+    return table.assign(order=(np.sqrt(d) * k * d * k * noise / table["users"]) ** 2)
 
 
 def premise_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
@@ -132,15 +140,17 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     cells = with_predictions(cells)
     found = fit_measures(fit_all(study, cells))
     seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
-    found += bootstrap_measures(lambda pick: head_extremes(cells, pick), seeds, "heads", HEAD_DRAWS)
+    found += bootstrap_measures(lambda pick: head_ratios(cells, pick), seeds, "heads", HEAD_DRAWS)
     table = known_over_fitted(cells)
-    known, fitted = (table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted"))
+    known, fitted, order = (
+        table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted", "order")
+    )
+    for name, under in (("known over fitted", fitted), ("known over the order of Remark 1", order)):
 
-    def ratio(pick: np.ndarray) -> float:
-        return float(np.exp(np.mean(np.log(known[pick].mean(axis=0) / fitted[pick].mean(axis=0)))))
+        def ratio(pick: np.ndarray, under=under) -> float:
+            return float(np.exp(np.mean(np.log(known[pick].mean(axis=0) / under[pick].mean(axis=0)))))
 
-    everyone = np.arange(len(known))
-    low, high = bootstrap_interval(ratio, len(known), "risk known over fitted")
-    found.append(Measured("known over fitted", ratio(everyone), low, high, len(known)))
+        ends = bootstrap_interval(ratio, len(known), f"risk {name}")
+        found.append(Measured(name, ratio(np.arange(len(known))), *ends, len(known)))
     seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
     return found + bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)

@@ -15,7 +15,10 @@ from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.drawing.sweeps import draw_fits, fit_table
 from privrep.evidence.measured import Measured
 from privrep.evidence.scaling import Fit, fit_all
+from privrep.privacy.accounting import gdp_epsilon
 from privrep.run.settings import PlotSettings
+from privrep.studies.accounting.measures import SECTION6_DELTA, achieved_exactly
+from privrep.studies.accounting_shen2023.measures import DELTA, EPSILONS, ROUNDS, exact_mu
 from privrep.studies.tradeoff.measures import (
     CLIPS,
     CONDITIONS,
@@ -46,7 +49,11 @@ FACTORS = {
 """Factors drawn beside the band: label -> series of both methods, colour."""
 BUDGET = {"epsilon dist2": "ε, dist2", "kappa distF": "κ, T ~ κ², distF"}
 USERS = {"A users": ("jain2021", COLOURS[3]), "B users": ("shen2023", COLOURS[0])}
+PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
+"""Sweeps in d of both methods at clips that cut nothing -> paper and the power of d that it states."""
 KINDS = {"neither": "0.6", "A": COLOURS[3], "B": COLOURS[0], "both": COLOURS[2]}
+PROMISE = {"textcoords": "offset points", "xytext": (7, -13), "fontsize": 8}
+"""Where a promise is named: below its line."""
 WIDEST = 1000
 """Largest dimension of the counts, which are arithmetic."""
 
@@ -138,6 +145,49 @@ def draw_settings(cells: pd.DataFrame, fits: dict[str, Fit], limit: float) -> tu
     return figure, pd.concat(parts, ignore_index=True)
 
 
+def spent() -> pd.DataFrame:
+    """Epsilon of the printed noise when a user is replaced, by exact accounting, at each epsilon of shen2023's Figure 1: Lemma 4.3 of jain2021 and
+    the rounds of Theorem 5.2 of shen2023."""
+    return pd.DataFrame(
+        {
+            "stated": EPSILONS,
+            "jain2021": [achieved_exactly("A-L4.3", epsilon, SECTION6_DELTA) for epsilon in EPSILONS],
+            "shen2023": [gdp_epsilon(exact_mu(ROUNDS, epsilon, DELTA), DELTA) for epsilon in EPSILONS],
+        }
+    )
+
+
+def draw_promise(fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
+    """What both papers promise, dashed, and what was measured: the error against d, and the epsilon spent against the one that is stated."""
+    figure, axes = new_figure(7.4, 3.3, ncols=2)
+    axis = axes[0]
+    for name, (paper, power) in PROMISES.items():
+        sweep = fits[name].sweep
+        means, (low, high) = sweep.means(), sweep.point_intervals()
+        style = {"fmt": "o", "markersize": 5, "color": COLOUR[paper], "label": paper}
+        axis.errorbar(sweep.values, means, [means - low, high - means], **style)
+        # Through the middle of the points, so that the slopes are compared.
+        middle = np.exp(np.mean(np.log(means[sweep.used]) - power * np.log(sweep.values[sweep.used])))
+        axis.plot(sweep.values, middle * sweep.values**power, "--", color=COLOUR[paper], linewidth=1.2)
+        axis.annotate(f"promised: $d^{{{power:g}}}$", (sweep.values[1], middle * sweep.values[1] ** power), **PROMISE)
+    axis.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="error of the subspace", title="Rate")
+    dims = sorted({value for name in PROMISES for value in fits[name].sweep.values})
+    axis.set_xticks(dims, [f"{value:g}" for value in dims])
+    axis.minorticks_off()
+    axis.legend(loc="upper left")
+    numbers, axis = spent(), axes[1]
+    axis.plot(EPSILONS, EPSILONS, "--", color="0.35", linewidth=1.2)
+    axis.annotate("promised", (EPSILONS[2], EPSILONS[2]), **PROMISE)
+    for paper, what in (("jain2021", "Lemma 4.3"), ("shen2023", "Theorem 5.2, rounds")):
+        axis.plot(numbers["stated"], numbers[paper], "o-", color=COLOUR[paper], markersize=5, label=f"{paper}, {what}")
+    axis.set(xscale="log", yscale="log", xlabel="ε stated", ylabel="ε spent, a user replaced", title="Privacy")
+    for one in (axis.xaxis, axis.yaxis):
+        one.set_ticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+    axis.minorticks_off()
+    axis.legend(loc="lower right")
+    return figure, pd.concat([fit_table(fits, PROMISES), numbers], ignore_index=True)
+
+
 def draw_exponents(cells: pd.DataFrame, fits: dict[str, Fit]) -> tuple[Figure, pd.DataFrame]:
     """Error times epsilon and n against d."""
     first = cells[cells["epsilon"].notna()].groupby("series")[["epsilon", "users"]].first()
@@ -212,6 +262,7 @@ def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd
     cells = with_predictions(cells)
     fits = fit_all(study, cells)
     return {
+        "comparison/promise": draw_promise(fits),
         "comparison/settings": draw_settings(cells, fits, study.window.noise_ratio),
         "comparison/d_exponent": draw_exponents(cells, fits),
         "comparison/budget": draw_fits(fits, BUDGET, study.claimed, "error"),

@@ -24,6 +24,7 @@ from privrep.laws import jain2021
 from privrep.laws.clipped_step import CutStep, sample_step, user_step
 from privrep.laws.of_cells import centaur_floors
 from privrep.run.settings import Analysis
+from privrep.studies.extremes import extreme_ratio
 
 METHODS = {"A": "jain2021", "B": "shen2023"}
 LOST = 0.2
@@ -263,22 +264,14 @@ def band(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def band_measures(table: pd.DataFrame) -> list[Measured]:
-    """The ends of the band with the intervals of the pairs that give them."""
+    """The ends of the band, with intervals that are simultaneous over the pairs."""
     found = []
     for dim, here in table.groupby("dim"):
+        ends = here.rename(columns={"factor": "measured"})[["measured", "ci_low", "ci_high", "seeds"]]
+        pairs_here = [Measured("", **row) for row in ends.to_dict("records")]
         for word, index in (("least", here["factor"].idxmin()), ("largest", here["factor"].idxmax())):
-            row = here.loc[index]
-            note = f"{row['jain2021']} over {row['shen2023']}"
-            found.append(
-                Measured(
-                    f"{word} factor over clips at d = {dim}",
-                    row["factor"],
-                    row["ci_low"],
-                    row["ci_high"],
-                    int(row["seeds"]),
-                    note,
-                )
-            )
+            note = f"{here.loc[index, 'jain2021']} over {here.loc[index, 'shen2023']}; of {len(here)} pairs"
+            found.append(extreme_ratio(word, f"{word} factor over clips at d = {dim}", pairs_here, note))
     return found
 
 
@@ -374,8 +367,8 @@ def tells(one: Fit) -> bool:
 
 
 def range_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent `tells`, with the
-    intervals of those fits."""
+    """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent `tells`, without an
+    interval."""
     found = []
     for method, side in (("jain2021", "first"), ("shen2023", "second")):
         # One clip for all d is another law, in which half of the exponent is missing by design.
@@ -385,11 +378,11 @@ def range_measures(fits: dict[str, Fit]) -> list[Measured]:
         for word, choose in (("least", min), ("largest", max)):
             name = f"{word} exponent of d over settings, {method}"
             if not known:
-                found.append(Measured(name, *[math.nan] * 3, note="no setting has an exponent"))
+                found.append(bare(name, math.nan, 0, "no setting has an exponent"))
                 continue
             label = choose(known, key=lambda one: known[one].slope)
             one = known[label]
-            found.append(Measured(name, one.slope, *one.interval, one.sweep.repetitions, label))
+            found.append(bare(name, one.slope, one.sweep.repetitions, label))
     return found
 
 

@@ -17,10 +17,8 @@ from privrep.studies.unit_figure2.measures import FLOORS, LADDER_EPSILON, RANKS,
 CURVES = {
     "Algorithm 1, Figure 2's deciding reading": (("deciding",), "o--", 0),
     "Algorithm 1, clip of the whole user": (("altmin",), "s-", 2),
-    "the same, eigenvalues raised, more passes": (("altmin-eigclip",), "^-", 2),
-    "private FedRep": (("fedrep-long",), "D-", 4),
+    "private FedRep": (("fedrep",), "D-", 4),
     "CENTAUR": (("centaur",), "P-", 5),
-    "CENTAUR, smaller clip": (("centaur-small",), "X-", 5),
     "unit steps": (("unit", "unit-more"), "o-", 3),
     "one step at the truth": (("oracle", "oracle-more"), "x", 7),
 }
@@ -34,13 +32,12 @@ STEPS = {
     "start charged, clip of the data's size": "ladder-start",
     "all samples in each step": "ladder-samples",
     "all pairs in the start": "ladder-pairs",
-    "gradient in place of the Gram": "fedrep-long",
+    "gradient in place of the Gram": "fedrep",
     "clip that follows the known error": "ladder-annealed",
     "unit steps": "unit-more",
     "shen2023, printed clip": "ladder-printed",
     "clip of the data's size": "ladder-data",
-    "smaller clip, a tenth for the start": "centaur",
-    "smaller still, more for the start": "centaur-small",
+    "clip, rounds, step and start tuned": "centaur",
     "unit steps ": "unit-more",
 }
 """The ladders from jain2021 and from shen2023 down to unit steps."""

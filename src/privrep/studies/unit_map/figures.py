@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
-from privrep.evidence.cells import picked
 from privrep.evidence.intervals import bootstrap_interval
 from privrep.run.settings import PlotSettings
 from privrep.studies.unit_map.measures import METHODS, SWEEPS
@@ -18,17 +17,18 @@ from privrep.studies.unit_map.measures import METHODS, SWEEPS
 STYLES = {"unit": ("o-", 3), "centaur": ("P-", 5), "fedrep": ("D-", 4), "altmin": ("s-", 2)}
 
 
-def median(rows: pd.DataFrame, column: str, pick: np.ndarray) -> float:
-    """Median of a column over the picked repetitions."""
-    return float(picked(rows, pick)[column].median())
+def median(values: np.ndarray, pick: np.ndarray) -> float:
+    """Median over the picked repetitions that have a number."""
+    known = values[pick][~np.isnan(values[pick])]
+    return float(np.median(known)) if len(known) else np.nan
 
 
 def points(cells: pd.DataFrame, name: str, axis: str, column: str) -> pd.DataFrame:
     """Medians of a series with their intervals against a column."""
     found = []
     for x, rows in cells.groupby(axis):
-        seeds = rows["seed"].nunique()
-        statistic = partial(median, rows, column)
+        values = rows.sort_values("seed")[column].to_numpy(float)
+        seeds, statistic = len(values), partial(median, values)
         low, high = bootstrap_interval(statistic, seeds, f"{name} {column} {x}", draws=200)
         found.append((name, x, statistic(np.arange(seeds)), low, high, seeds))
     return pd.DataFrame(found, columns=["method", axis, column, "ci_low", "ci_high", "seeds"])

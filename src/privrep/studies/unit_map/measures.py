@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from privrep.evidence.cells import picked
-from privrep.evidence.intervals import series_measures
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures
 from privrep.evidence.measured import Measured, bare
 from privrep.run.settings import Analysis
+from privrep.studies.extremes import extreme_ratio
 
 METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
 WORKS = 0.02
@@ -28,14 +31,18 @@ def risks(cells: pd.DataFrame, sweep: str, pick: np.ndarray | None = None) -> pd
     return (rows["excess_risk"] / rows["rank"]).groupby([rows[axis], rows["epsilon"], names]).median().unstack()
 
 
-def largest_ratio(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """The largest risk of unit steps over the least median of the published methods, over each sweep."""
-    found = {}
-    for sweep in SWEEPS:
-        table = risks(cells, sweep, pick)
-        ratio = table["unit"] / table.drop(columns="unit").min(axis=1)
-        found[f"largest risk over the best published {sweep}"] = float(ratio.max())
-    return found
+def ratios(cells: pd.DataFrame, sweep: str, pick: np.ndarray) -> dict[str, float]:
+    """Risk of unit steps over the least median of the published methods, by setting of a sweep."""
+    table = risks(cells, sweep, pick)
+    ratio = table["unit"] / table.drop(columns="unit").min(axis=1)
+    return {f"{sweep} {setting}": float(value) for setting, value in ratio.items()}
+
+
+def largest_ratio(cells: pd.DataFrame, sweep: str) -> Measured:
+    """The largest of `ratios`."""
+    name, seeds = f"largest risk over the best published {sweep}", int(cells["seed"].nunique())
+    found = bootstrap_measures(partial(ratios, cells, sweep), seeds, name, BOOTSTRAP)
+    return extreme_ratio("largest", name, found, f"of {len(found)} settings")
 
 
 def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
@@ -61,4 +68,4 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         for sweep, table in tables.items()
         for name in METHODS
     ]
-    return [*series_measures(cells, "unit", largest_ratio), *works, *series_measures(cells, "users-unit", users)]
+    return [*(largest_ratio(cells, sweep) for sweep in SWEEPS), *works, *series_measures(cells, "users-unit", users)]

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from privrep.evidence.cells import picked
 from privrep.evidence.intervals import series_measures
-from privrep.evidence.measured import Measured
+from privrep.evidence.measured import Measured, bare
 from privrep.evidence.scaling import fit_all, fit_measures
 from privrep.laws.unit_steps import SCALE, Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
@@ -64,18 +64,18 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def over_law(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def over_law(cells: pd.DataFrame) -> dict[str, float]:
     """Least and largest root mean square error over the law, over all settings with one."""
-    rows = picked(cells[cells["law"].notna()], pick)
+    rows = cells[cells["law"].notna()]
     keys = ["series", "users", "samples", "dim", "rank", "label_noise_sd", "noise_multiplier"]
     means = (rows["distF"] ** 2).groupby([rows[key] for key in keys]).mean() ** 0.5
     ratio = means / rows.groupby(keys)["law"].mean()
     return {"least error over the law": float(ratio.min()), "largest error over the law": float(ratio.max())}
 
 
-def users_constant(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def users_constant(cells: pd.DataFrame) -> dict[str, float]:
     """Least and largest mean number of users over k d / (eps sqrt(m - k)), over the settings."""
-    rows = picked(cells[cells["series"].isin(USERS)], pick)
+    rows = cells[cells["series"].isin(USERS)]
     unit = rows["rank"] * rows["dim"] / (rows["epsilon"] * np.sqrt(rows["freedom"]))
     means = (rows["smallest_users"] / unit).groupby([rows["series"], rows["dim"], rows["rank"]]).mean()
     name = "users over k d / (eps sqrt(m - k))"
@@ -91,11 +91,11 @@ def start_constant(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
 
 
 def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
-    """All exponents, errors over the law, and the constant of the users needed."""
+    """All exponents, errors over the law, and the constant of the users needed. Extremes over settings have no interval."""
     cells = with_predictions(cells)
+    extremes = over_law(cells) | users_constant(cells)
     return [
         *fit_measures(fit_all(study, cells)),
-        *series_measures(cells, "n", over_law),
-        *series_measures(cells, "users-d", users_constant),
+        *(bare(name, value, int(cells["seed"].nunique()), "over settings") for name, value in extremes.items()),
         *series_measures(cells, "users-start", start_constant),
     ]

@@ -1,0 +1,46 @@
+"""The rows of all shards in the order of the study: one table that does not depend on how the work was cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from privrep.run.columns import study_columns
+from privrep.run.csv_tables import REMEDY, read_rows, write_rows
+from privrep.run.grids import expand, shard
+from privrep.run.plainly import Unreadable
+from privrep.run.results import TIMING_COLUMNS
+from privrep.run.settings import Simulation
+
+
+def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[tuple[str, str]]) -> list[dict]:
+    """Rows of all files in the given order of (series, key).
+
+    Parameters
+    ----------
+    paths : of the shards in their order. expected : the cells of each.
+
+    Raises
+    ------
+    Unreadable
+        If a file lacks a cell, or has one twice or one of another shard.
+    """
+    found: dict[tuple[str, str], dict] = {}
+    for path, cells in zip(paths, expected, strict=True):
+        listed = read_rows(path)
+        rows = {(row["series"], row["key"]): row for row in listed}
+        if len(listed) != len(cells) or rows.keys() != set(cells):
+            raise Unreadable(
+                f"{path}: it has {len(listed)} rows and {len(set(cells) & rows.keys())} of its {len(cells)} cells; {REMEDY}"
+            )
+        found |= rows
+    return [found[name] for name in order]
+
+
+def merge_study(study: Simulation, folder: Path) -> None:
+    """Write `folder`/cells.csv and timings.csv from the shards in `folder`/shards."""
+    order = [(cell.series, cell.key) for cell in expand(study)]
+    parts = range(study.shards)
+    expected = [[(cell.series, cell.key) for group in shard(study, part) for cell in group] for part in parts]
+    for table, suffix, columns in (("cells", "csv", study_columns(study)), ("timings", "timings.csv", TIMING_COLUMNS)):
+        paths = [folder / "shards" / f"{part}.{suffix}" for part in parts]
+        write_rows(folder / f"{table}.csv", merge(paths, expected, order), columns)

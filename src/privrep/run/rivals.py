@@ -1,0 +1,56 @@
+"""Settings of published methods that were chosen on public simulations: config/rivals.csv, written by workflow/scripts/choose_rivals.py.
+
+A series that is `tuned` takes options from there, by setting: those of its row with the same n, m, d, k, label noise and epsilon,
+or else of the nearest row, in logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from privrep.run.csv_tables import read_rows
+from privrep.run.settings import Choice
+
+TABLE = Path("config") / "rivals.csv"
+SIZES = ("users", "samples", "dim", "rank")
+REALS = ("label_noise_sd", "epsilon")
+COLUMNS = ("study", "series", *SIZES, *REALS, "options", "value", "runs", "failed")
+"""value : median over the public data sets of what was made small, the excess risk or, in a search, the number of users. failed : runs of the chosen
+setting that found nothing."""
+LEAST = 1e-9
+"""Stands in for no label noise in logarithms."""
+
+
+def read_choices(study: str, root: Path) -> list[dict]:
+    """The choices of a study, entries of `privrep.run.settings.Choice`."""
+    return [
+        {"series": row["series"], "options": yaml.safe_load(row["options"])}
+        | {name: int(row[name]) for name in SIZES}
+        | {name: float(row[name]) for name in REALS}
+        for row in read_rows(root / TABLE)
+        if row["study"] == study
+    ]
+
+
+def chosen_options(choices: Sequence[Choice], series: str, setting: dict[str, float]) -> dict[str, object]:
+    """The options of a series at a setting, values by SIZES and REALS.
+
+    Raises
+    ------
+    ValueError
+        If the table has no row of the series.
+    """
+
+    def apart(choice: Choice) -> float:
+        return sum(
+            math.log(max(getattr(choice, name), LEAST) / max(setting[name], LEAST)) ** 2 for name in (*SIZES, *REALS)
+        )
+
+    of_series = [choice for choice in choices if choice.series == series]
+    if not of_series:
+        raise ValueError(f"tuned: {TABLE} has no row of {series!r}; make rivals")
+    return dict(min(of_series, key=apart).options)

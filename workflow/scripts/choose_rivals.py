@@ -1,0 +1,174 @@
+"""Choose the settings of the published methods on public simulations, and write config/rivals.csv. Nothing that is judged is looked at.
+
+    python workflow/scripts/choose_rivals.py [--study unit_figure2 unit_map fedrep]
+
+The rule, for each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
+1. One grid for all settings, and for CENTAUR and private FedRep. Of these the options that their laws expect to be the best `SHORTLIST` are run, and the
+   `FORMER` ones; of alternating minimisation, whose law has one pass, all.
+2. They run on public data sets, `SEEDS`, which no judged cell has: all on the first `FIRST`, the `SECOND` options whose larger risk is least on the others, too.
+3. Of those whose median risk is within `CLOSE` of the least, the one with the fewest rounds is chosen. A run that breaks down counts as infinite risk.
+In a search for a number of users this number stands for the risk.
+"""
+
+import argparse
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from privrep.data.problem import Users
+from privrep.laws.whole_methods import Sizes
+from privrep.privacy.accounting import gdp_mu
+from privrep.run.config import ROOT, read_config, read_study, study_names
+from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.grids import Cell, expand
+from privrep.run.progress import track
+from privrep.run.results import run_cell
+from privrep.run.rivals import COLUMNS, SIZES, TABLE
+from privrep.run.settings import Series
+from privrep.studies.guide.measures import law
+
+SEEDS = range(2000, 2005)
+SHORTLIST, FIRST, SECOND = 8, 2, 4
+CLOSE = 1.01
+NOTHING = 0.1
+"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
+SHARES = (0.1, 0.3, 0.5)
+CLIPS = (0.0025, 0.005, 0.01, 0.02, 0.05, 0.125)
+ROUNDS = [
+    {"clip": clip, "rounds": rounds, "step": step, "init_share": share}
+    for clip, rounds, step, share in itertools.product(CLIPS, (12, 24, 48), (0.25, 1.0), SHARES)
+]
+"""Of CENTAUR and private FedRep. 1/4 is the step of shen2023's theorem, 1 a whole step."""
+PASSES = [
+    {"clip_feature": clip, "clip_label": clip, "init_label_clip": clip, "init_share": share, **solved}
+    for clip, share, solved in itertools.product(
+        (0.0625, 0.125, 0.25, 0.5), SHARES, ({"epochs": 1, "fallback": "solve"}, {"epochs": 3, "fallback": "eigclip"})
+    )
+]
+"""Of alternating minimisation: one clip in units of the data, and one pass or three with eigenvalues raised."""
+FORMER = {
+    "centaur": {"clip": 0.125, "rounds": 24, "step": 0.25, "init_share": 0.1},
+    "private_fedrep": {"clip": 0.125, "rounds": 12, "step": 1.0, "init_share": 0.1},
+}
+"""What every setting had before there was a choice."""
+LAWS = {"centaur": "centaur", "private_fedrep": "fedrep"}
+"""Algorithm -> its name among the laws of whole methods."""
+
+
+def method(cell: Cell) -> str:
+    """The algorithm that a cell runs or searches with."""
+    return cell.algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
+
+
+def is_search(cell: Cell) -> bool:
+    """Whether what is asked for is a number of users."""
+    return cell.algorithm.startswith("smallest_users")
+
+
+def with_options(cell: Cell, options: dict, seed: int) -> Cell:
+    """The cell with other options, on a public data set."""
+    return replace(
+        cell, options=tuple((dict(cell.options) | options).items()), problem=replace(cell.problem, seed=seed)
+    )
+
+
+def expected(cell: Cell, options: dict) -> float:
+    """What the law of a method expects at a setting: the excess risk over that of predicting zero, or the users needed."""
+    problem = cell.problem
+    users = np.geomspace(64, problem.users, 200) if is_search(cell) else np.array([float(problem.users)])
+    sizes = Sizes(users, problem.samples, problem.dim, problem.rank, problem.label_noise_sd)
+    name, chosen = LAWS[method(cell)], vars(cell.chosen) | options
+    risk = law(name, sizes, np.full(len(users), gdp_mu(cell.budget.epsilon, cell.budget.delta)), chosen).risk
+    if not is_search(cell):
+        return float(risk[0])
+    reached = risk <= cell.chosen.target
+    return float(users[reached.argmax()]) if reached.any() else math.inf
+
+
+def candidates(cell: Cell) -> list[dict]:
+    """The options that are run."""
+    if method(cell) not in LAWS:
+        return PASSES
+    shortlist = sorted(ROUNDS, key=lambda options: expected(cell, options))[:SHORTLIST]
+    former = FORMER[method(cell)]
+    return shortlist if former in shortlist else [*shortlist, former]
+
+
+def choice(cell: Cell) -> dict:
+    """What is chosen for the method and the setting of a cell: options and how they did, columns of the table."""
+    tried = candidates(cell)
+    values, failed = np.full((2, len(SEEDS), len(tried)), math.inf)
+    left = range(len(tried))
+    for place, seed in enumerate(SEEDS):
+        if place == FIRST:
+            left = np.argsort(values[:FIRST].max(axis=0), kind="stable")[:SECOND]
+        users = Users(replace(cell.problem, seed=seed), master_seed=0)
+        for number in left:
+            row, _, _ = run_cell(with_options(cell, tried[number], seed), users)
+            found = row["status"] == "ok"
+            if found:
+                values[place, number] = row["smallest_users" if is_search(cell) else "excess_risk"]
+            failed[place, number] = not found or row["excess_risk"] > NOTHING * cell.problem.rank
+    medians = np.median(values, axis=0)
+    close = [number for number in left if medians[number] <= CLOSE * medians.min()]
+    best = min(close, key=lambda number: (tried[number].get("rounds", 0), medians[number]))
+    return {
+        "options": spelled(tried[best]),
+        "value": medians[best],
+        "runs": len(SEEDS),
+        "failed": int(failed[:, best].sum()),
+    }
+
+
+def spelled(options: dict) -> str:
+    """Options as a YAML mapping."""
+    return "{" + ", ".join(f"{name}: {value}" for name, value in options.items()) + "}"
+
+
+def with_first(series: Series) -> Series:
+    """A tuned series with the first options of its grid, which others replace."""
+    first = PASSES[0] if series.algorithm in ("altmin", "smallest_users") else ROUNDS[0]
+    return series.model_copy(update={"tuned": False, "options": series.options | first})
+
+
+def settings(study: str) -> Iterator[Cell]:
+    """One cell for each setting of the tuned series of a study."""
+    resolved = read_study(read_config(), study)
+    series = {name: with_first(one) for name, one in resolved.series.items() if one.tuned}
+    cells = expand(resolved.model_copy(update={"series": series}))
+    return (cell for cell in cells if cell.problem.seed == 0)
+
+
+def setting(cell: Cell) -> dict:
+    """The columns of the table that say what is chosen for."""
+    sizes = {name: getattr(cell.problem, name) for name in (*SIZES, "label_noise_sd")}
+    return {"study": cell.study, "series": cell.series, **sizes, "epsilon": float(cell.budget.epsilon)}
+
+
+def tuned_studies() -> list[str]:
+    """Studies that have tuned series."""
+    studies = (read_study(read_config(), name) for name in study_names())
+    return [study.study for study in studies if any(series.tuned for series in study.series.values())]
+
+
+def main() -> None:
+    """Choose, and write the table anew after each setting: rows of other studies stay."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--study", nargs="+", default=tuned_studies(), help="by default all that have tuned series")
+    args = parser.parse_args()
+    table = ROOT / TABLE
+    rows = [row for row in read_rows(table) if row["study"] not in args.study]
+    chosen = {}
+    for study in args.study:
+        for cell in track(list(settings(study)), f"choosing {study}"):
+            if cell.key not in chosen:  # sweeps share settings
+                chosen[cell.key] = choice(cell)
+            rows.append(setting(cell) | chosen[cell.key])
+            write_rows(table, rows, COLUMNS)
+
+
+if __name__ == "__main__":
+    main()
