@@ -84,6 +84,7 @@ def write_run(folder: Path, **changes: float) -> Path:
         "place": "Section 6",
         "severity": "T",
         "changes": "nothing",
+        "same_as": "",
         "claims": "A-F2; A-zCDP",
         "printed": "sigma_F^2",
     }

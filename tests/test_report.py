@@ -29,7 +29,14 @@ from privrep.run.config import study_names
 
 NBSP = "\u00a0"
 CLAIMS_BY_ID = {claim.id: claim for claim in CLAIMS}
-NO_ERRATA = pd.DataFrame({"confirmed": []})
+
+
+def errata_rows(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    """Errata, each with whether it is confirmed, what it changes and with which it is one question."""
+    return pd.DataFrame(rows, columns=["confirmed", "changes", "same_as"])
+
+
+NO_ERRATA = errata_rows()
 
 
 def claim_rows() -> pd.DataFrame:
@@ -232,7 +239,7 @@ def test_errata_and_claims_lead_to_each_other(content):
     erratum = re.search(r'<details class="erratum" id="erratum-E9">.*?</details>', content, flags=re.DOTALL)[0]
     for word in ("Printed", "Right", "Demonstration", "Measured", "What it changes"):
         assert f"<dt>{word}</dt>" in erratum
-    assert "a typo or an index slip: one erratum" in content.lower()
+    assert "Changes nothing: one erratum</h3>" in content
     assert {'href="#claim-A-F2"', 'href="#claim-A-zCDP"'} <= set(re.findall('href="[^"]*"', erratum))
     rows = CLAIMS_BY_ID["A-F2"].quantities
     assert content.count('href="#erratum-E9"') >= len(rows)
@@ -454,16 +461,29 @@ def test_statements_are_counted():
     """Those of the papers, with their verbs; the row that sums a claim up is not counted twice."""
     counts = {"claims": 4, "papers": 2, "quantities": 5, "good": 2, "fair": 0, "open": 1, "bad": 1, "none": 1}
     assert summary.counted(claim_rows()) == counts and summary.left_out(claim_rows()) == {}
-    text = said("agreement", claim_rows(), pd.DataFrame({"confirmed": ["yes", "no"]}))
+    text = said("agreement", claim_rows())
     assert "Four claims of two papers stand next to what was measured, in five quantities" in text
     assert (
         "two agree with the paper, none agrees in part, one stays open, one contradicts it, one was not tested" in text
     )
-    assert "Two errata are listed; a demonstration confirms one of them" in text
-    assert "Not counted" not in text
-    each = said("agreement", claim_rows(), pd.DataFrame({"confirmed": ["yes"]}))
-    assert "One erratum is listed; a demonstration confirms each of them" in each
-    assert "listed" not in said("agreement", claim_rows())
+    assert "Not counted" not in text and "Errata" not in text
+
+
+def test_errata_are_counted_by_what_they_change():
+    """The gravest first; one question counts once, what the published version mends stands apart, and what was set aside does not count."""
+    guarantee = ("yes", "the guarantee", "")
+    rows = [
+        ("yes", "nothing", ""),
+        guarantee,
+        ("yes", "a constant", "E1"),
+        guarantee,
+        ("set aside", "", ""),
+        ("mended", "", ""),
+    ]
+    text = said("agreement", claim_rows(), errata_rows(*rows))
+    assert "Two change the guarantee and one changes nothing; demonstrations confirm all." in text
+    assert "Not counted: one slip of a submission that the published version mends." in text
+    assert "confirm all but one." in said("agreement", claim_rows(), errata_rows(*rows[:4], ("no", "a sign", "")))
 
 
 @pytest.mark.parametrize(

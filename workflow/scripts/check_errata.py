@@ -5,7 +5,7 @@ from pathlib import Path
 
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.errata.finding import ERRATA_COLUMNS
-from privrep.evidence.catalogue import SET_ASIDE, read_candidates, read_errata
+from privrep.evidence.catalogue import MENDED, SET_ASIDE, read_candidates, read_errata
 from privrep.run.csv_tables import write_rows
 from privrep.run.plainly import plainly
 
@@ -23,7 +23,8 @@ def main() -> None:
         rows.append(text | {"claims": "; ".join(text["claims"])} | found)
     for text in read_candidates(args.texts):
         known = {name: text[name] for name in ("id", "paper", "place")}
-        rows.append(known | {"printed": text["suspected"], "correct": text["why"], "confirmed": SET_ASIDE})
+        found = {"confirmed": MENDED if text.get("mended") else SET_ASIDE}
+        rows.append(known | {"printed": text["suspected"], "correct": text["why"]} | found)
     write_rows(args.output, rows, ERRATA_COLUMNS)
 
 

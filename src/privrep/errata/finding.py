@@ -11,6 +11,7 @@ ERRATA_COLUMNS = (
     "place",
     "severity",
     "changes",
+    "same_as",
     "claims",
     "printed",
     "correct",

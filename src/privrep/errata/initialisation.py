@@ -40,17 +40,6 @@ def e5() -> Finding:
     )
 
 
-def e6() -> Finding:
-    users = Users(Problem(users=20_000, samples=8, dim=20, rank=2, head_law="sphere"))
-    truth, d = users.truth.basis, users.problem.dim
-    signal = np.trace(truth.T @ spectral_matrix(users) @ truth)
-    scale = d * signal / np.trace(head_moments(users))
-    return Finding(
-        f"d times the eigenvalues of M over those of V V^T / n is {scale:.3f}",
-        decides(scale, printed=2, correct=1, within=0.1),
-    )
-
-
 def top_projectors(eigenvectors: np.ndarray, count: int) -> np.ndarray:
     """Projectors onto the eigenvectors of the `count` largest eigenvalues; (..., p, p)."""
     top = eigenvectors[..., -count:]

@@ -15,7 +15,6 @@ from privrep.data.rng import stream
 from privrep.data.subspace import dist_frobenius, orthonormalise, planted_subspace
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
-from privrep.laws.jain2021 import noise_ratio
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import MOMENTS_COST, Release, symmetric_noise
@@ -51,19 +50,6 @@ def e20() -> Finding:
         f"with k d^1.5: Frobenius distance {spell(distances)}, A positive definite in {spell(100 * np.array(shares))} % of draws; "
         f"with (dk)^1.5: in {spell(100 * np.array(enough))} %",
         distances[-1] > 4 * distances[0] and shares[-1] < 0.2 and min(enough) > 0.8,
-    )
-
-
-def e21() -> Finding:
-    ratios = [0.7, 1.0, 1.4]
-    problem = Problem(users=4000, samples=8, dim=20, rank=2, head_law="sphere")
-    eta = thresholds(problem, 2.0).feature
-    unit = noise_ratio(problem.users, problem.dim, problem.rank, 1.0, eta)
-    rng = stream(0, "erratum", {"erratum": 21})
-    shares = [100 * noisy_steps(problem, ratio / unit, 40, rng)[1] for ratio in ratios]
-    return Finding(
-        f"{spell(shares)} % positive definite at {spell(ratios)}",
-        shares[0] > 90 and shares[-1] < 10,
     )
 
 

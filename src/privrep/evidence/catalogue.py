@@ -12,18 +12,21 @@ from privrep.run.config import ROOT, read_yaml
 from privrep.run.settings import ConfigError, Model, SomeNames, checked, misnamed
 
 Text = Annotated[str, Field(min_length=4)]
-SET_ASIDE = "set aside"
-"""In errata.csv in place of yes and no, for a candidate without a demonstration."""
+SET_ASIDE, MENDED = "set aside", "mended"
+"""In errata.csv in place of yes and no, for a candidate without a demonstration; one of them is a slip that the published version mends."""
+Change = Literal["the guarantee", "a rate", "a constant", "a sign", "nothing"]
+"""What an erratum changes for a user of the result, the gravest first."""
 
 
 class Erratum(Model):
-    """An error in print. claims : those that it touches, none where it touches none."""
+    """An error in print. claims : those that it touches, none where it touches none. same_as : the erratum with which it counts as one."""
 
     id: Annotated[str, Field(pattern=r"^E[0-9]+$")]
     paper: str
     place: str
     severity: Literal["P", "R", "G", "C", "T", "L"]
-    changes: Literal["nothing", "a constant", "a rate", "the guarantee"]
+    changes: Change
+    same_as: Annotated[str, Field(pattern=r"^E[0-9]+$")] | None = None
     claims: Annotated[tuple[str, ...], Field(strict=False)]
     printed: str
     correct: str
@@ -39,13 +42,14 @@ class Erratum(Model):
 
 
 class Candidate(Model):
-    """What was suspected to be an error in print, and is none or cannot be decided."""
+    """What was suspected to be an error in print, and is none or cannot be decided. mended : the published version does not have it."""
 
     id: Annotated[str, Field(pattern=r"^[EC][0-9]+$")]
     paper: str
     place: str
     suspected: Text
     why: Text
+    mended: bool = False
 
 
 class ErrataFile(Model):
@@ -53,6 +57,16 @@ class ErrataFile(Model):
 
     errata: Annotated[tuple[Erratum, ...], Field(strict=False, min_length=1)]
     candidates: Annotated[tuple[Candidate, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _one_question_counts_once(self) -> ErrataFile:
+        counted = [erratum.id for erratum in self.errata if not erratum.same_as]
+        for erratum in self.errata:
+            if erratum.same_as and erratum.same_as not in counted:
+                raise ValueError(
+                    f"{erratum.id}.same_as: {misnamed(erratum.same_as, 'no erratum that counts', counted)}"
+                )
+        return self
 
 
 class Deviation(Model):

@@ -31,7 +31,8 @@ class Documented(Run):
     def __init__(self, docs: Path = ROOT / "docs"):
         provenance = {"config": {"scale": "default", "studies": chapters()}}
         tables = {"results": docs, "figures": docs, "captions": {}, "deviations": []}
-        super().__init__(read_text(docs / "claims.csv"), pd.DataFrame({"confirmed": []}), provenance, **tables)
+        errata = pd.DataFrame(columns=["confirmed", "changes", "same_as"])
+        super().__init__(read_text(docs / "claims.csv"), errata, provenance, **tables)
 
     def measures(self, study: str) -> Measures:
         rows = read_text(self.results / "measures.csv")

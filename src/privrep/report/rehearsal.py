@@ -39,7 +39,7 @@ class Rehearsal(Run):
         captions = {study: read_captions(ROOT / "config" / "studies" / f"{study}.yaml") for study in study_names()}
         tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
         provenance = {"config": {"scale": "default", "studies": study_names()}}
-        errata = pd.DataFrame({"confirmed": ["yes"]})
+        errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
         super().__init__(claims, errata, provenance, **tables)
         object.__setattr__(self, "number", number)
         object.__setattr__(self, "agrees", agrees)

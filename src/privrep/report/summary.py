@@ -9,10 +9,11 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.catalogue import SET_ASIDE
+from privrep.evidence.catalogue import MENDED
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
 from privrep.report.badges import MOODS, badge, by_mood, claim_anchor
 from privrep.report.html_pieces import table
+from privrep.report.papers import by_change, decided
 from privrep.report.run_tables import Run
 from privrep.report.spelling import interval, typeset
 
@@ -124,8 +125,9 @@ def facts(run: Run) -> dict[str, object]:
         "left_out": left_out(run.claims),
         "agreement": agreement(run.claims),
         "waiting": int((run.claims["verdict"] == Verdict.NOT_TESTED).sum()),
-        "errata": int((run.errata["confirmed"] != SET_ASIDE).sum()),
-        "confirmed": int((run.errata["confirmed"] == "yes").sum()),
+        "errata": {change: len(rows) for change, rows in by_change(run.errata).items()},
+        "unconfirmed": int((decided(run.errata)["confirmed"] == "no").sum()),
+        "mended": int((run.errata["confirmed"] == MENDED).sum()),
         "revisions": sum(entry["kind"].startswith("revised") for entry in run.deviations),
         "deviations": len(run.deviations),
         "accused": len(accused),
