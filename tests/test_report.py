@@ -22,6 +22,8 @@ from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
 from privrep.report.all_rows import all_rows
 from privrep.report.claims_table import brief_table, by_scale
+from privrep.report.documents import with_findings
+from privrep.report.rehearsal import Rehearsal
 from privrep.run import config
 from privrep.run.config import study_names
 
@@ -213,7 +215,7 @@ def test_numbers_lead_to_their_claims(content):
     found = Page(content)
     targets = [attrs["href"] for tag, attrs in found.elements if tag == "a" and attrs.get("class") == "q"]
     rows = content[content.index('class="claims every"') :]
-    assert len(targets) > 20
+    assert len(targets) > 5
     assert all(f'<span id="{target.removeprefix("#")}"></span>' in rows for target in targets)
 
 
@@ -573,6 +575,23 @@ def test_revisions_are_counted_apart():
     object.__setattr__(run, "deviations", [{"kind": kind} for kind in kinds])
     text = chapters.page_text("revisions", run)
     assert "two revisions are listed" in text and "Three entries more" in text
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_numbers_of_the_findings_lead_to_rows(agrees):
+    """In the opening and in the README: what is left without the links does not change with what was measured."""
+    links = {
+        r'<a class="q" href="#[^"]+">.*?</a>': set(),
+        r"\[[^\]\[]*(?:\[[^\]]*\])?\]\(docs/claims\.csv#L\d+\)": set(),
+    }
+    for number in (1.51, 1.62):
+        run = Rehearsal(number, agrees)
+        opening = chapters.page_text("opening", run).partition("## The findings")[2]
+        readme = with_findings("<!-- measured: -->\n<!-- end of measured -->", run)
+        for (link, rest), text in zip(links.items(), (opening, readme), strict=True):
+            assert len(re.findall(link, text)) > 15
+            rest.add(re.sub(link, "", text))
+    assert [len(rest) for rest in links.values()] == [1, 1]
 
 
 def test_the_opening_says_nothing_that_is_open():

@@ -98,6 +98,13 @@ class Words:
         """A fitted exponent with its interval."""
         return self.q(f"exponent {fit}", study)
 
+    def to(self, claim: str, number: str) -> str:
+        """A number that decides no claim itself, with a link to the one that it speaks of."""
+        known = list(self.run.claims["id"].unique())
+        if claim not in known:
+            raise ConfigError(misnamed(claim, "no claim", known))
+        return f'<a class="q" href="#{claim_anchor(claim)}">{number}</a>'
+
     def known(self, *quantities: str, study: str = "") -> bool:
         """Whether all of these were measured and are numbers, for a sentence that may be left out."""
         measures = self._measures(study)

@@ -15,6 +15,7 @@ import pandas as pd
 
 from privrep.evidence.confirmation import agreement, changed, revised_since, spelled
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
+from privrep.report.badges import claim_anchor
 from privrep.report.chapters import page_text
 from privrep.report.rehearsal import planned_cells
 from privrep.report.run_tables import Measures, Run, listed, read_text
@@ -43,17 +44,23 @@ class Documented(Run):
 
 
 def with_findings(readme: str, run: Run) -> str:
-    """The README with the first section of the report's opening in its place."""
-    findings = re.findall(
-        r"^### .*?(?=\n### |\Z)", as_markdown(page_text("opening", run)), flags=re.MULTILINE | re.DOTALL
-    )[0]
+    """The README with the first section of the report's opening in its place. A number leads to the first row of its claim in docs/claims.csv."""
+    lines = {
+        claim_anchor(claim): f"docs/claims.csv#L{row + 2}" for row, claim in reversed(list(enumerate(run.claims["id"])))
+    }
+    opening = re.sub(
+        r'<a class="q" href="#([^"]+)">(.*?)</a>',
+        lambda match: f"[{match[2]}]({lines[match[1]]})",
+        page_text("opening", run),
+    )
+    findings = re.findall(r"^### .*?(?=\n### |\Z)", as_markdown(opening), flags=re.MULTILINE | re.DOTALL)[0]
     findings = findings.strip()
     return BLOCK.sub(lambda match: f"{match[1]}\n{findings}\n\n{match[2]}", readme)
 
 
 def as_markdown(text: str) -> str:
     """A text of the report without the page's own elements and links; headings a level lower."""
-    text = re.sub(r"</?(?:div|span|a)\b[^>]*>", "", text)
+    text = re.sub(r"</?(?:div|span)\b[^>]*>", "", text)
     text = re.sub(r"\[([^\]]+)\]\(#[^)]*\)", r"\1", text)
     text = re.sub(r"\n{3,}", "\n\n", text)
     return html.unescape(re.sub(r"^## ", "### ", text, flags=re.MULTILINE)).strip()
