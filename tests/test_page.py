@@ -201,8 +201,8 @@ def test_the_address_holds_the_state(visit):
     assert "sort=measured" in address and "order=desc" in address
     again = visit(address)
     assert shown(again) == order and again.input_value("#query") == "paper:shen2023 exponent"
-    again.evaluate("location.hash = '#?q=kind%3Adigits'")
-    again.wait_for_function("document.querySelector('#query').value === 'kind:digits'")
+    again.evaluate("location.hash = '#?q=kind%3Aequals'")
+    again.wait_for_function("document.querySelector('#query').value === 'kind:equals'")
     assert 0 < len(shown(again)) < len(order)
 
 
