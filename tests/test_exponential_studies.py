@@ -14,7 +14,6 @@ from privrep.studies.exponential_risk.measures import (
     FEW,
     LINE,
     PLANE,
-    bound_measures,
     few_ratios,
     line_ratios,
     plane_ratios,
@@ -162,15 +161,12 @@ def test_users_by_the_law_solve_it():
         assert n == pytest.approx(8 * length * 11 * factor / (0.1 * 0.5 * (2 / math.pi) ** 0.5), rel=1e-3)
 
 
-def test_bounds_cross_where_the_paper_says(monkeypatch):
-    """k^3.5 d^1.5 / eps; another power of k in either bound would show."""
-    found = {one.quantity: one.measured for one in bound_measures()}
-    assert found["printed bounds cross over k^3.5 d^1.5 / eps"] == pytest.approx(1)
-    assert found["printed bounds cross, exponent of k"] == pytest.approx(3.5)
+@pytest.mark.parametrize(("rank", "dim"), [(1, 10), (2, 20), (4, 20)])
+def test_bounds_cross_where_the_paper_says(rank, dim, monkeypatch):
+    """At k^3.5 d^1.5 users; another power of k in either bound would show."""
+    assert measures.crossing(rank, dim) == pytest.approx(rank**3.5 * dim**1.5)
     monkeypatch.setitem(measures.BOUNDS, "mechanism", lambda k, d, n: k * d**1.5 / n)
-    assert {one.quantity: one.measured for one in bound_measures()}[
-        "printed bounds cross, exponent of k"
-    ] == pytest.approx(4)
+    assert measures.crossing(2 * rank, dim) / measures.crossing(rank, dim) == pytest.approx(2**4)
 
 
 def test_predictions_tell_the_losses_apart():

@@ -142,7 +142,7 @@ def hit(page: Page, selector: str) -> bool:
         ("", lambda rows: rows["id"] != ""),
         ("paper:shen2023", lambda rows: rows["paper"] == "shen2023"),
         ("verdict:holds paper:jain2021", lambda rows: (rows["verdict"] == "HOLDS") & (rows["paper"] == "jain2021")),
-        ("kind:rate kind:digits", lambda rows: rows["rule"].isin(["rate", "digits"])),
+        ("kind:rate kind:equals", lambda rows: rows["rule"].isin(["rate", "equals"])),
         ("claim:A-L4.4-start", lambda rows: rows["id"].str.contains("A-L4.4-start")),
         ("place:theorem", lambda rows: rows["place"].str.lower().str.contains("theorem")),
         ('"lemma 4.4"', lambda rows: rows.apply(lambda row: "lemma 4.4" in " ".join(row).lower(), axis=1)),
@@ -201,8 +201,8 @@ def test_the_address_holds_the_state(visit):
     assert "sort=measured" in address and "order=desc" in address
     again = visit(address)
     assert shown(again) == order and again.input_value("#query") == "paper:shen2023 exponent"
-    again.evaluate("location.hash = '#?q=kind%3Adigits'")
-    again.wait_for_function("document.querySelector('#query').value === 'kind:digits'")
+    again.evaluate("location.hash = '#?q=kind%3Aequals'")
+    again.wait_for_function("document.querySelector('#query').value === 'kind:equals'")
     assert 0 < len(shown(again)) < len(order)
 
 

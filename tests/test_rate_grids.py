@@ -24,7 +24,6 @@ from privrep.run.config import read_config, read_study
 from privrep.run.grids import Cell, expand
 from privrep.run.results import cell_row
 from privrep.run.settings import Spec
-from privrep.studies.init_rates import measures as init_rates
 from privrep.studies.local_convergence import measures as local_convergence
 from privrep.studies.risk import measures as risk
 from privrep.studies.sample_complexity import measures as sample_complexity
@@ -135,11 +134,11 @@ def test_equation_22_counts_the_samples_of_the_fit():
         | {"excess_risk": risk_of, "subspace_risk": 0.0}
         for seed in range(2)
     ]
-    found = risk.head_extremes(pd.DataFrame(rows))
+    found = risk.head_ratios(pd.DataFrame(rows))
     h = m / 2
-    assert found["heads largest over exact"] == pytest.approx(1)
-    assert found["heads largest over printed"] == pytest.approx(h / (h - k - 1))
-    assert found["heads last term over printed"] == pytest.approx(m / (h - k - 1))
+    assert found["heads over exact"] == pytest.approx(1)
+    assert found["heads over printed, fewest samples"] == pytest.approx(h / (h - k - 1))
+    assert found["heads last term over printed, most samples"] == pytest.approx(m / (h - k - 1))
 
 
 def start_rows(distances: dict[float, list[float]]) -> pd.DataFrame:
@@ -160,21 +159,6 @@ def test_starts_within_the_condition_are_counted_run_by_run():
         0.75,
         4,
     )
-
-
-def test_runs_off_the_law_of_the_start_are_counted(monkeypatch):
-    """One per setting and repetition, each against the law and not against the mean of all."""
-
-    def points(cells, pick):
-        ratio = {0: 1.0, 1: 1.25}[int(pick[0])]
-        return pd.DataFrame({"u": [0.3, 1.0, 3.0], "without_floor": ratio**2, "predicted": 1.0})
-
-    monkeypatch.setattr(init_rates, "collapse_points", points)
-    cells = pd.DataFrame({"series": "collapse", "seed": [0, 1]})
-    found = {one.quantity: one for one in init_rates.collapse_exceedances(cells)}
-    assert found["collapse below, share of runs beyond"].measured == 0.5
-    assert found["collapse around, share of runs beyond"].measured == 0.0
-    assert found["collapse beyond, share of runs beyond"].seeds == 2
 
 
 def test_the_least_number_of_samples_has_no_interval_of_its_own():

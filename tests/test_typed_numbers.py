@@ -88,6 +88,11 @@ SIZES = re.compile(rf"{SIZE}|{COUNT}")
 ALLOWED = {
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/figures", "5"): "the epsilon that the paper states",
+    ("figure2/chapter", "4"): "the error that the paper states",
+    **{
+        ("texts/opening", size): "a size in the name of the quantity beside it"
+        for size in ("0.1", "0.25", "1", "20", "80")
+    },
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
     ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
     ("comparison/settings", "1.5"): "the exponent that shen2023 states for jain2021",
@@ -110,8 +115,7 @@ ALLOWED = {
 def numbers(value: object) -> Iterator[float]:
     """All numbers inside a configuration, those inside texts excepted."""
     if isinstance(value, dict):
-        for inner in value.values():
-            yield from numbers(inner)
+        yield from numbers([*value, *value.values()])
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from numbers(inner)

@@ -374,7 +374,6 @@ def test_equals_needs_the_whole_interval_within_the_tolerance(low, high, expecte
         {"rule": "at_most", "value": 1.0},
         {"rule": "at_least", "value": 1.0},
         {"rule": "equals", "value": 1.0, "tolerance": 0.1},
-        {"rule": "digits", "value": "0.90"},
         {"rule": "rate", "value": 1.0, "tolerance": 0.1},
     ],
 )

@@ -83,7 +83,7 @@ show(all_rows.all_rows(run.claims, run.shown(), papers.claims_touched(run.errata
 # ## Confirmation
 
 # %%
-show(*confirmation.section())
+show(*confirmation.section(run.claims))
 
 # %% [markdown]
 # ## What was revised, filled in or replaced

@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-from privrep.evidence.confirmation import ALONE, agreement, changed, revised_since, spelled, verdict_counts
+import pandas as pd
+
+from privrep.evidence.confirmation import ALONE, agreement, changed, spelled, verdict_counts
 from privrep.report.badges import badge, by_mood
 from privrep.report.html_pieces import command_line, table
 from privrep.report.spelling import typeset
@@ -13,12 +15,12 @@ from privrep.run.config import ROOT
 from privrep.run.csv_tables import read_rows
 
 
-def section(docs: Path = ROOT / "docs") -> list[str]:
+def section(claims: pd.DataFrame, docs: Path = ROOT / "docs") -> list[str]:
     """Paragraphs and tables of the section, as HTML.
 
     Parameters
     ----------
-    docs : folder with confirmation.csv, if there is one, and with the claims.csv of the present default run.
+    claims : rows of claims.csv, as text. docs : folder with confirmation.csv, if there is one.
     """
     path = docs / "confirmation.csv"
     if not path.exists():
@@ -27,9 +29,12 @@ def section(docs: Path = ROOT / "docs") -> list[str]:
         ]
     rows = read_rows(path)
     fact, counts = rows[0], {word: numbers for word, *numbers in verdict_counts(rows)}
+    now = claims["confirmed"].value_counts()
     parts = [
         f"<p>The configuration was frozen at commit <code>{html.escape(fact['commit'][:10])}</code> and run once more, with master seed "
         f"<code>{fact['confirmed_seed']}</code> in place of <code>{fact['seed']}</code>. {ALONE}</p>",
+        f"<p>Of {len(claims)} rows of this run {now.get('yes', 0)} have the verdict that was confirmed, {now.get('no', 0)} another one; "
+        f"{now.get('not run', 0)} were not in that run, or are judged by a rule that was revised since.</p>",
         f"<p>{typeset(agreement(rows))}</p>",
         table(
             ["Verdict", "First run", "Second run"],
@@ -47,7 +52,4 @@ def section(docs: Path = ROOT / "docs") -> list[str]:
     ]
     if differ:
         parts.append(table(["Quantity", "First run", "Second run"], differ, "Quantities whose verdict differs"))
-    revised = revised_since(rows, read_rows(docs / "claims.csv"))
-    if revised:
-        parts.append(f"<p>{typeset(revised)}</p>")
     return parts
