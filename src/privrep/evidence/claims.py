@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from privrep.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows
+from privrep.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows, Whose
 from privrep.evidence.measured import NOT_RUN
 from privrep.evidence.verdicts import OUTCOMES, Verdict
 from privrep.run.settings import Model
@@ -49,7 +49,7 @@ CLAIM_COLUMNS = (
     "command",
 )
 
-ABOUT = {"whose": "paper", "basis": "measured", "printed": "", "severity": "", "advice": ""}
+ABOUT = {"whose": "", "basis": "measured", "printed": "", "severity": "", "advice": ""}
 """What a row says about its statement, with the defaults; a quantity's own words go before its claim's."""
 
 ACCUSATION = ("printed", "severity", "advice")
@@ -67,6 +67,7 @@ class Claim(About):
     """One statement of a paper. Either it says why it is not tested, or it has a study and quantities."""
 
     id: str
+    whose: Whose
     place: str
     statement: str
     not_tested: str = ""
@@ -160,7 +161,7 @@ def not_tested(claim: Claim) -> dict:
 def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
     """The row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another listed reading passes."""
     yes, no = OUTCOMES[claim.kind]
-    own = [row for row in rows if row["whose"] == ABOUT["whose"]]
+    own = [row for row in rows if row["whose"] == "paper"]
     verdicts = {row["verdict"] for row in own}
     others = measures.get(claim.whole.other_readings, {"measured": "0", "note": ""})
     if Verdict.NOT_TESTED in verdicts:

@@ -48,7 +48,12 @@ FACTORS = {
 }
 """Factors drawn beside the band: label -> series of both methods, colour."""
 BUDGET = {"epsilon dist2": "ε, dist2", "kappa distF": "κ, T ~ κ², distF"}
-USERS = {"A users": ("jain2021", COLOURS[3]), "B users": ("shen2023", COLOURS[0])}
+USERS = {
+    "A users": ("jain2021", COLOURS[3]),
+    "B users": ("shen2023", COLOURS[0]),
+    "A kept": ("jain2021, start kept", COLOURS[4]),
+    "B kept": ("shen2023, start kept", COLOURS[1]),
+}
 PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
 """Sweeps in d of both methods at clips that cut nothing -> paper and the power of d that it states."""
 KINDS = {"neither": "0.6", "A": COLOURS[3], "B": COLOURS[0], "both": COLOURS[2]}
