@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from privrep.evidence.claim_rules import AnyQuantity, Interval
-from privrep.evidence.claims import CLAIM_COLUMNS, Claim, judge
+from privrep.evidence.claims import CLAIM_COLUMNS, Claim, judge, judge_quantity
+from privrep.evidence.measured import bare
 from privrep.evidence.quantities import checked_claims
 
 
@@ -15,6 +16,7 @@ def claim(kind="experiment", scales=("default",), whole=False, **rule):
     quantity = {"quantity": "q", "measured": "m", "rule": "at_most", "value": 1.0} | rule
     made = {
         "id": "X-1",
+        "whose": "paper",
         "place": "Theorem 1",
         "statement": "It holds.",
         "kind": kind,
@@ -79,6 +81,24 @@ def test_one_run_without_an_interval_holds_nothing(seeds, basis, verdict):
     (row,) = judge([claim(basis=basis)], "paper", measures, "default", "figures")
     assert row["verdict"] == verdict
     assert ("without an interval" in row["reason"]) == (basis == "measured") == (row["ci_low"] == "")
+
+
+def test_no_claim_holds_by_one_run_without_an_interval():
+    """Not even where that run measured what is claimed; of all quantities that rest on runs, whatever their rule."""
+    for one in (claim for claims in checked_claims().values() for claim in claims):
+        for quantity in one.quantities:
+            found = {name: str(value) for name, value in vars(bare(quantity.measured, quantity.value, 1)).items()}
+            row = judge_quantity(one, quantity, {quantity.measured: found}, one.scales[0])
+            if row["basis"] == "measured":
+                assert row["verdict"] in ("INCONCLUSIVE", "SURROGATE"), (one.id, quantity.quantity)
+
+
+def test_whose_statement_a_claim_is_is_said():
+    """No claim is the paper's by default."""
+    made = claim().model_dump(exclude_unset=True)
+    del made["whose"]
+    with pytest.raises(ValidationError, match="whose"):
+        Claim.model_validate(made)
 
 
 @pytest.mark.parametrize(

@@ -250,8 +250,12 @@ def test_the_family_wise_rate_needs_bonferroni_and_student(worst_case):
 
 
 def claim(quantities: list[dict], **other) -> dict:
-    made = {"id": "X-1", "place": "Theorem 1", "statement": "It grows.", "kind": "identity", "study": "study"}
-    return made | {"figure": "paper/claim", "scales": ["default", "paper"], "quantities": quantities} | other
+    made = {"id": "X-1", "whose": "paper", "place": "Theorem 1", "statement": "It grows.", "kind": "identity"}
+    return (
+        made
+        | {"study": "study", "figure": "paper/claim", "scales": ["default", "paper"], "quantities": quantities}
+        | other
+    )
 
 
 def rate(**rule) -> dict:
