@@ -686,7 +686,7 @@ def test_the_opening_stands_where_studies_did_not_run():
     run.provenance["config"] = {"scale": "default", "studies": ["risk"]}
     found = page_text("opening", run)
     assert "Theorem 4.2" in found and "Theorem 5.2" not in found
-    assert found.count('class="q"') == 2 and not any(map(BROKEN_OFF.search, sentences(found)))
+    assert found.count('class="q"') == 4 and not any(map(BROKEN_OFF.search, sentences(found)))
 
 
 # How a text is filled

@@ -66,6 +66,7 @@ window: {saturation: 1.0}
 quantities: [mean length]
 claims:
   - id: A-TOY
+    whose: paper
     place: nowhere
     statement: "The error falls as 1 / sqrt(n)."
     kind: identity

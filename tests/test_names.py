@@ -97,7 +97,7 @@ def changed(study: Study, key: str, value: str) -> Study:
         ("figure2", "figure", "jain2021/figure3", "'jain2021/figure3' is no figure; the nearest is 'jain2021/figure2'"),
         ("init_rates", "measured", "exponent privacy n dist3", "'exponent privacy n dist3' is not measured by study"),
         ("figure2", "other_readings", "other reading", "figure2; the nearest is 'other readings that pass'"),
-        ("figure2", "rule", "at_mots", "'at_mots' must be one of rate, at_most, at_least, equals, digits"),
+        ("figure2", "rule", "at_mots", "'at_mots' must be one of rate, at_most, at_least, equals"),
         ("figure2", "value", "high", "'high' must be a number for this rule"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_claim_that_names_nothing_is_named(studies, study, key, value, words):
 )
 def test_a_paper_lists_each_claim_once(ids, order, words):
     """Its file gives the order."""
-    stated = [Claim(id=name, place="here", statement="so", not_tested="needs data") for name in ids]
+    stated = [Claim(id=name, whose="paper", place="here", statement="so", not_tested="needs data") for name in ids]
     with pytest.raises(ConfigError, match=r"^config/papers/x\.yaml: claims: ") as caught:
         in_order(stated, order, "config/papers/x.yaml")
     assert words in str(caught.value)
