@@ -78,12 +78,17 @@ claims:
 """
 MEASURES = '''"""Made up."""
 
-from privrep.evidence.measured import exact
+from privrep.evidence.cells import picked
+from privrep.evidence.intervals import series_measures
 from privrep.evidence.scaling import fit_all, fit_measures
 
 
+def length(cells, pick):
+    return {"mean length": float(picked(cells, pick)["length"].mean())}
+
+
 def measure(cells, study):
-    return [*fit_measures(fit_all(study, cells)), exact("mean length", float(cells["length"].mean()))]
+    return [*fit_measures(fit_all(study, cells)), *series_measures(cells, "n", length)]
 '''
 FIGURES = '''"""Made up."""
 

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from made_up_page import DRAWN, render, write_run
-from patience import patience
+from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from privrep.report.pictures import anchor
@@ -204,6 +204,22 @@ def test_the_address_holds_the_state(visit):
     again.evaluate("location.hash = '#?q=kind%3Aequals'")
     again.wait_for_function("document.querySelector('#query').value === 'kind:equals'")
     assert 0 < len(shown(again)) < len(order)
+
+
+ANSWERED = """() => new Promise((done) => {
+    const field = document.getElementById("query");
+    field.value = "paper:shen2023";
+    field.dispatchEvent(new Event("input"));
+    requestAnimationFrame(() => setTimeout(() => done([performance.getEntriesByName("first-paint")[0].startTime, performance.now()])));
+})"""
+"""Milliseconds from the visit to the first paint, and to the first answer of a search in sight."""
+
+
+def test_the_page_is_there_within_a_second(visit):
+    """Painted, and searched; the best of three visits, on a machine that imports pandas in half a second. A slower one has longer."""
+    visits = [visit().evaluate(ANSWERED) for _ in range(3)]
+    painted, answered = (min(times) / 1000 for times in zip(*visits, strict=True))
+    assert painted < answered < max(1, 2 * unit_seconds()), (painted, answered)
 
 
 def test_a_link_to_a_row_shows_it(visit):
