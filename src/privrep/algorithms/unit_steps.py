@@ -15,8 +15,8 @@
         B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.9 eta) e^2
     each user: ridge heads in B H^1/2, on all samples
 
-Every user adds at most one unit to each sum whatever its data, so that no clip and no scale enters the privacy. All samples serve all
-steps: if features are symmetric about the subspace, U* is a fixed point.
+Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy. All samples serve all steps: if
+features are symmetric about the subspace, U* is a fixed point.
 """
 
 from __future__ import annotations

@@ -11,6 +11,11 @@ from typing import Protocol
 import numpy as np
 from scipy.fft import dct
 
+DEPARTURES = (
+    *("feature_law", "feature_scale", "feature_condition", "feature_axes", "feature_tail"),
+    *("fewest_samples", "noise_spread", "adversaries"),
+)
+"""Their axes, in the order of `privrep.data.problem.Problem`."""
 FEATURE_LAWS = ("gauss", "rare", "skewed")
 FEATURE_AXES = ("coordinates", "mixed")
 RARE = 0.05

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from privrep.data.departures import (
+    DEPARTURES,
     FEATURE_AXES,
     FEATURE_LAWS,
     adversary_vector,
@@ -48,19 +49,7 @@ NORMS = (1e-12, 1e12)
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
 
 
-NEWER = (
-    *("head_condition", "head_factor", "head_bias"),
-    *(
-        "feature_law",
-        "feature_scale",
-        "feature_condition",
-        "feature_axes",
-        "feature_tail",
-        "fewest_samples",
-        "noise_spread",
-        "adversaries",
-    ),
-)
+NEWER = ("head_condition", "head_factor", "head_bias", *DEPARTURES)
 """Parameters that are left out of a problem's name at their default."""
 
 
