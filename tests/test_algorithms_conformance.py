@@ -152,15 +152,16 @@ def private_fedrep_audit(options, sds) -> list[float]:
 
 
 def unit_steps_audit(options, sds) -> list[float]:
-    """A covariance, where it is released, and log scales of width 9.2; then a start and second moments of semidefinite units, log residuals of
-    width 4, and steps of norm one."""
-    noise = list(sds["noise"])
-    covariances = [noise.pop(0)] if len(noise) % 3 == 2 else []
+    """A log size of width 9.2 and log scales of norm 2 sqrt(d); three covariances, where they are released; a log scale of width 9.2; then a start
+    and second moments of semidefinite units, log residuals of width 18.4 at first and then 4, and steps of norm one."""
+    level, coordinates, *noise = sds["noise"]
+    covariances = noise[:3] if len(noise) > 3 and len(set(noise[:3])) == 1 else []
+    scale, *rounds = noise[len(covariances) :]
     starts = [] if options.get("without") == "start" else sds["init_noise"]
-    scale, *rounds = noise
     residuals, heads, steps = (rounds[i::3] for i in range(3))
-    costs = [(9.2 / scale) ** 2] + [2 / sd**2 for sd in [*starts, *covariances]]
-    costs += [(4 / sd) ** 2 for sd in residuals] + [2 / sd**2 for sd in heads] + [(2 / sd) ** 2 for sd in steps]
+    costs = [(9.2 / level) ** 2, 16 * PROBLEM.dim / coordinates**2, (9.2 / scale) ** 2, (18.4 / residuals[0]) ** 2]
+    costs += [2 / sd**2 for sd in [*starts, *covariances, *heads]]
+    costs += [(4 / sd) ** 2 for sd in residuals[1:]] + [(2 / sd) ** 2 for sd in steps]
     assert len(steps) == len(heads) == len(residuals)
     return costs
 

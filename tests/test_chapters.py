@@ -185,7 +185,7 @@ STRONG = {
         "Privacy is free on Figure 2's problem",
         "A prior beats a subspace where heads decay",
     ],
-    "unit_map": ["Take unit steps where the features are about elliptical", "Nowhere behind"],
+    "unit_map": ["Take unit steps; features may be of any law", "Nowhere behind"],
     "unit_rates": [
         "Ask the recursion how many users are needed",
         "That is more than the none",

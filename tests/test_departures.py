@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import privrep.data.problem
-from privrep.data.departures import ADVERSARY_LENGTH, adversary_vector, against, feature_scales
+from privrep.data.departures import ADVERSARY_LENGTH, RARE, adversary_vector, against, feature_root, feature_scales
 from privrep.data.heads import FittedHeads
 from privrep.data.passes import rows
 from privrep.data.problem import NEWER, Block, Problem, Users
@@ -22,7 +22,16 @@ from privrep.data.risk import model_risk, personal_risk
 from privrep.data.subspace import random_subspace
 
 BASE = Problem(3000, 6, 5, 2, label_noise_sd=0.3)
-AXES = {"feature_condition": 3.0, "feature_tail": 6.0, "fewest_samples": 2, "adversaries": 37}
+AXES = {
+    "feature_law": "rare",
+    "feature_scale": 0.1,
+    "feature_condition": 3.0,
+    "feature_axes": "mixed",
+    "feature_tail": 6.0,
+    "fewest_samples": 2,
+    "noise_spread": 4.0,
+    "adversaries": 37,
+}
 
 
 def normal_score(sample: np.ndarray, mean: float) -> float:
@@ -66,6 +75,47 @@ def test_the_covariance_of_features_is_that_of_the_scales(tail):
         assert (np.abs(found.mean(axis=0) - np.diag(expected)) < limit * error).all() == same
 
 
+@pytest.mark.parametrize(
+    ("law", "third", "fourth"), [("gauss", 0.0, 3.0), ("rare", 4.129483, 18.052632), ("skewed", 2.0, 9.0)]
+)
+def test_entries_have_the_moments_of_their_law(law, third, fourth):
+    """Mean 0, variance 1, third and fourth moment by hand: 0.9 / sqrt(pq) and 1 / pq - 3 of a Bernoulli variable; those of another law are rejected."""
+    drawn = whitened(replace(BASE, users=20_000, feature_law=law)).astype(float)
+    for power, mean in ((1, 0.0), (2, 1.0), (3, third), (4, fourth)):
+        assert normal_score(drawn**power, mean) < LIMIT
+    for power, wrong in ((3, 1.0), (4, 6.0)):
+        assert normal_score(drawn**power, wrong) > LIMIT
+    limit = LIMIT / math.sqrt(drawn[:, :, 0].size)
+    assert abs(np.corrcoef(drawn[:, :, 0].ravel(), drawn[:, :, 1].ravel())[0, 1]) < limit
+    if law == "rare":
+        assert len(np.unique(drawn)) == 2 and (drawn > 0).mean() == pytest.approx(RARE, rel=0.02)
+
+
+@pytest.mark.parametrize("change", [{"feature_scale": 0.1}, {"feature_axes": "mixed", "feature_condition": 3.0}])
+def test_the_covariance_of_features_is_that_of_their_root(change):
+    """R^T R, each entry over 10,000 users in Bonferroni's way; I is rejected, and R R^T where axes are mixed."""
+    problem = replace(BASE, users=10_000, **change)
+    features = gather(Users(problem))[0].transpose(1, 0, 2)
+    found = np.einsum("nmi,nmj->nij", features, features) / problem.samples
+    error = found.std(axis=0) / math.sqrt(problem.users)
+    limit = stats.norm.isf(FALSE_ALARM / 2 / error.size)
+    root = feature_root(problem)
+    for expected, same in ((root.T @ root, True), (root @ root.T, "feature_axes" not in change), (np.eye(5), False)):
+        assert (np.abs(found.mean(axis=0) - expected) < limit * error).all() == same
+
+
+def test_label_noise_differs_by_user():
+    """Mean square as stated; logarithms of the users' standard deviations are uniform over a factor of the spread, and the same for all their samples."""
+    users = Users(replace(BASE, samples=200, users=2000, noise_spread=10.0))
+    features, labels, heads = gather(users)
+    noise = labels - np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
+    assert normal_score((noise.T / 0.3) ** 2, 1.0) < LIMIT
+    logs = np.log(noise.std(axis=0) / 0.3)
+    assert np.ptp(logs) == pytest.approx(math.log(10), abs=0.4)
+    assert stats.kstest((logs - logs.min()) / np.ptp(logs), "uniform").statistic < 0.1
+    assert stats.kstest(logs, "norm").pvalue < FALSE_ALARM
+
+
 def test_student_features_have_covariance_one_and_long_tails():
     """Moments of |x|^2 by hand at 10 degrees of freedom: d, and d (d + 2) (10 - 2) / (10 - 4); Gaussian ones have d (d + 2)."""
     for tail, fourth in ((0.0, 35.0), (10.0, 35.0 * 8 / 6)):
@@ -94,7 +144,9 @@ def test_a_sample_has_one_tail_of_its_own():
         assert (abs(stats.spearmanr(squares[:, :, 0].ravel(), other.ravel()).statistic) > limit) == linked
 
 
-@pytest.mark.parametrize("change", [{"feature_condition": 3.0}, {"feature_tail": 6.0}])
+@pytest.mark.parametrize(
+    "change", [{name: AXES[name]} for name in ("feature_law", "feature_scale", "feature_condition", "feature_tail")]
+)
 def test_labels_follow_the_features_that_are_seen(change):
     """Without label noise y is <x, U* v>, of features after scales and tails."""
     users = Users(replace(BASE, users=50, label_noise_sd=0.0, **change))
@@ -188,14 +240,18 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
 
 
 def slow_risk(users: Users, models: np.ndarray) -> float:
-    """Mean of |S (theta_j - theta_hat_j)|^2 over the users with a head, one by one in float64."""
+    """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the covariance of features, over the users with a head, one by one in float64."""
     heads = np.concatenate([block.heads for block in users.blocks()]).astype(float)
     scales = np.geomspace(users.problem.feature_condition, 1, users.problem.dim)
-    scales = scales / math.sqrt(np.mean(scales**2))
+    root = np.diag(scales / math.sqrt(np.mean(scales**2)) * users.problem.feature_scale)
+    if users.problem.feature_axes == "mixed":
+        dim = len(scales)
+        waves = [[math.cos(math.pi * (2 * i + 1) * j / (2 * dim)) for j in range(dim)] for i in range(dim)]
+        root = root @ (np.array(waves) / np.linalg.norm(waves, axis=0))
     found = []
     for head, model in zip(heads, models, strict=True):
         if not np.isnan(head[0]):
-            found.append(float((scales**2 * (users.truth.basis @ head - model) ** 2).sum()))
+            found.append(float(((root @ (users.truth.basis @ head - model)) ** 2).sum()))
     assert len(found) == users.problem.users - users.problem.adversaries
     return float(np.mean(found))
 
@@ -205,6 +261,8 @@ DEPARTURES = [
     {"feature_condition": 3.0},
     {"adversaries": 37},
     {"fewest_samples": 4},
+    {"feature_scale": 0.1},
+    {"feature_condition": 3.0, "feature_axes": "mixed", "feature_scale": 7.0},
     {"feature_condition": 3.0, "adversaries": 37, "fewest_samples": 4, "truth_law": "unit-columns"},
 ]
 
@@ -224,7 +282,7 @@ def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
     assert personal_risk(users, basis, rule) == pytest.approx(expected, rel=1e-5)
     assert model_risk(users, lambda block: rule(block) @ basis.T) == pytest.approx(expected, rel=1e-5)
     if "feature_condition" in change:
-        plain = replace(users.problem, feature_condition=1.0)
+        plain = replace(users.problem, feature_condition=1.0, feature_axes="coordinates")
         other = Users(plain)
         other.__dict__.update(truth=users.truth, _streams=users._streams)
         assert personal_risk(other, basis, rule) != pytest.approx(expected, rel=1e-2)
@@ -272,7 +330,7 @@ def test_departures_are_axes_away_from_their_defaults_only():
 def test_defaults_spelled_out_draw_the_same_bytes():
     """Each default, given by name, changes no number."""
     plain = replace(BASE, users=40)
-    spelled = replace(plain, feature_condition=1.0, feature_tail=0.0, fewest_samples=0, adversaries=0)
+    spelled = replace(plain, **{name: getattr(Problem, name) for name in AXES})
     for one, other in zip(Users(plain).blocks(), Users(spelled).blocks(), strict=True):
         for name in ("features", "labels", "heads"):
             assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
@@ -281,6 +339,10 @@ def test_defaults_spelled_out_draw_the_same_bytes():
 @pytest.mark.parametrize(
     ("name", "value", "bounds"),
     [
+        *(("feature_law", value, "one of gauss, rare, skewed") for value in ("bernoulli", 1.0)),
+        *(("feature_axes", value, "one of coordinates, mixed") for value in ("rotated", 1.0)),
+        *(("feature_scale", value, "positive and finite") for value in (0.0, -1.0, math.inf, math.nan)),
+        *(("noise_spread", value, "finite and at least 1") for value in (0.5, math.inf, math.nan)),
         *(("feature_condition", value, "finite and at least 1") for value in (0.9, -1.0, math.inf, math.nan)),
         *(("feature_tail", value, "greater than 2, or 0") for value in (2.0, 1.0, -3.0, math.inf, math.nan)),
         *(("fewest_samples", value, "an integer between 0 and 6") for value in (-1, 7, 2.0, True)),
@@ -300,8 +362,9 @@ def test_adversaries_need_something_off_the_subspace():
 
 @pytest.mark.parametrize("name", AXES)
 def test_the_ends_of_a_range_are_allowed(name):
-    """All samples, all users but one, a tail just above 2."""
-    ends = {"feature_condition": 1.0, "feature_tail": 2.0000001, "fewest_samples": 6, "adversaries": 2999}
+    """All samples, all users but one, a tail just above 2; of the laws the last."""
+    ends = {"feature_law": "skewed", "feature_scale": 1e-6, "feature_condition": 1.0, "feature_axes": "mixed"}
+    ends |= {"feature_tail": 2.0000001, "fewest_samples": 6, "noise_spread": 1.0, "adversaries": 2999}
     problem = replace(BASE, **{name: ends[name]})
     assert all(np.isfinite(block.features).all() for block in Users(problem).blocks())
 

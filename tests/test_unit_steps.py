@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.algorithms.error_tracking import GUESS_SD, MODEL_SD, STEP_SD, Knowledge
+from privrep.algorithms.error_tracking import DRIFT_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
 from privrep.algorithms.unit_steps import (
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
@@ -28,22 +28,38 @@ from privrep.algorithms.unit_steps import (
     start_moments,
     unit,
 )
-from privrep.algorithms.whitening import Whitening, directions
+from privrep.algorithms.whitening import Whitening, clipped_moments, log_coordinates, log_levels
 from privrep.data.heads import FittedHeads
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.risk import personal_risk
 from privrep.data.subspace import dist_frobenius, planted_subspace, random_subspace
 from privrep.instruments.fitting import fit
-from privrep.laws.unit_steps import COVARIANCE, ROUNDS, SMALLEST, STEPS, Sizes, schedule
+from privrep.laws.unit_steps import (
+    COORDINATES,
+    COVARIANCE,
+    LEVEL,
+    ROUNDS,
+    SMALLEST,
+    STEPS,
+    Sizes,
+    schedule,
+)
+from privrep.laws.unit_steps import (
+    SCALE as SCALE_SHARE,
+)
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
 SLACK = 1e-13
 PENALTY, RESIDUAL, SCALE = 0.4, 0.2, 0.7
-PLAIN = Whitening(None)
 MULTIPLIER = 0.8
+
+
+def plain(dim: int) -> Whitening:
+    """Features as they are."""
+    return Whitening(np.ones(dim))
 
 
 # What a user can move
@@ -72,12 +88,14 @@ def nobody(person: Person) -> Person:
 def sums(block: Block, basis: np.ndarray) -> dict[str, np.ndarray]:
     """Name of the release -> what the users of a block add to it."""
     dim, rank = basis.shape
-    whitening = Whitening(np.eye(dim) + 0.5 * np.outer(basis[:, 0], basis[:, 0]) if dim % 2 else None)
+    whitening = Whitening(np.eye(dim) + 0.5 * np.outer(basis[:, 0], basis[:, -1])) if dim % 2 else plain(dim)
     rounds = RoundSums(whitening, basis, basis @ np.diag([1.3, 0.6, 1.0][:rank]), RESIDUAL, SCALE)
     step, second, logs = rounds(block)
     return {
+        "unit_level": np.asarray(log_levels(block)),
+        "unit_coordinates": log_coordinates(block),
         "unit_scale": np.asarray(log_scales(block, math.log(3.0), SCALE_WIDTH)),
-        "unit_covariance": directions(block),
+        "unit_covariance": clipped_moments(block, whitening),
         "unit_start": start_moments(block, whitening, PENALTY),
         "unit_residual": np.asarray(logs),
         "unit_heads": second,
@@ -97,8 +115,14 @@ def stated() -> dict[str, float]:
     users = fake_users(rng.standard_normal((5, 300, 4)), rng.standard_normal((5, 300)), np.ones((300, 2)))
     list(UnitSteps(2, 1.0, 0.3).fit(users, door(users, MULTIPLIER, ledger=ledger)))
     found = {(entry.name, entry.sensitivity) for entry in ledger.entries}
-    assert len(found) == 6
+    found.discard(("unit_residual", 18.4))
+    assert len(found) == 8
     return dict(found)
+
+
+def sensitivities(dim: int) -> dict[str, float]:
+    """The same in another dimension: the bound on log scales grows as its root."""
+    return stated() | {"unit_coordinates": stated()["unit_coordinates"] * math.sqrt(dim / 4)}
 
 
 SIZES = [1e-13, 1e-12, 1e-6, 1.0, 1e6, 9e11, 1e13]
@@ -142,15 +166,16 @@ def crowds(draw, count: int):
 def test_a_user_adds_no_more_than_its_bound(crowd):
     """Half the sensitivity, or over sqrt 2 of a positive semidefinite matrix; finite whatever the data."""
     basis, people = crowd
+    bounds = sensitivities(len(basis))
     for name, share in sums(together(*people), basis).items():
         assert np.isfinite(share).all()
         size = np.linalg.norm(share)
         if name in SEMIDEFINITE:
             np.testing.assert_array_equal(share, share.T)
             assert np.linalg.eigvalsh(share).min() >= -ROUNDING.get(name, SLACK)
-            assert size <= stated()[name] / math.sqrt(2) * (1 + SLACK)
+            assert size <= bounds[name] / math.sqrt(2) * (1 + SLACK)
         else:
-            assert size <= stated()[name] / 2 * (1 + SLACK)
+            assert size <= bounds[name] / 2 * (1 + SLACK)
 
 
 @given(crowds(4))
@@ -158,7 +183,7 @@ def test_replacing_a_user_moves_a_sum_by_no_more_than_its_sensitivity(crowd):
     """One of three, whoever the others are."""
     basis, (one, other, *rest) = crowd
     before, after = (sums(together(rest[0], person, rest[1]), basis) for person in (one, other))
-    for name, sensitivity in stated().items():
+    for name, sensitivity in sensitivities(len(basis)).items():
         assert np.linalg.norm(before[name] - after[name]) <= sensitivity * (1 + SLACK)
 
 
@@ -194,7 +219,9 @@ def axes(*rows: tuple[int, float, float], dim: int = 4) -> Person:
 
 PAIRS = {
     "unit_scale": (axes((0, 1, 1e12)), axes((0, 1, 1e-12))),
-    "unit_covariance": (axes((0, 3, 1), (0, 9, 0)), axes((1, 2, -5), (1, 1, 0))),
+    "unit_level": (axes((0, 1e3, 1)), axes((0, 1e-3, 1))),
+    "unit_coordinates": (axes((0, 1, 1), (1, 1, 0)), axes((2, 1, 1), (3, 1, 0))),
+    "unit_covariance": (axes((0, 3, 1), (0, 9, 0)), axes((1, 2, -5), (1, 4, 0))),
     "unit_start": (axes((0, 3, 1)), axes((1, 2, -5))),
     "unit_residual": (
         axes((0, 1, 1), (1, 1, 1), (3, 1, 1e6), (2, 1, 1)),
@@ -205,6 +232,8 @@ PAIRS = {
 }
 """Pairs at the stated distance, in a subspace of the first two of four axes."""
 SENSITIVITIES = {
+    "unit_level": 9.2,
+    "unit_coordinates": 8.0,
     "unit_scale": 9.2,
     "unit_covariance": 2**0.5,
     "unit_start": 2**0.5,
@@ -245,7 +274,7 @@ def test_the_start_is_that_of_ridge_directions(rng):
             for x, y in zip(features.transpose(1, 0, 2), labels.T, strict=True):
                 theta = np.linalg.solve(x.T @ x + penalty * np.eye(5), x.T @ y)
                 expected += np.outer(theta, theta) / (theta @ theta)
-            assert np.allclose(start_moments(block, PLAIN, PENALTY), expected, rtol=0, atol=2e-4) == same
+            assert np.allclose(start_moments(block, plain(5), PENALTY), expected, rtol=0, atol=2e-4) == same
 
 
 def test_the_sums_of_a_round_are_those_of_a_loop(rng):
@@ -271,7 +300,7 @@ def test_the_sums_of_a_round_are_those_of_a_loop(rng):
             left = y - z @ np.linalg.lstsq(z, y, rcond=None)[0]
             log = math.log(left @ left / freedom / RESIDUAL) - log_chi(np.asarray(freedom))
             logs += min(max(log, -RESIDUAL_WIDTH), RESIDUAL_WIDTH)
-    found = RoundSums(PLAIN, basis, frame, RESIDUAL, SCALE)(block)
+    found = RoundSums(plain(5), basis, frame, RESIDUAL, SCALE)(block)
     for got, expected in zip(found, (step, second, logs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=0, atol=2e-4)
 
@@ -350,7 +379,10 @@ def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name
         users, ledger = fake_users(own, answers, np.ones((40, 2)), block_size=16), Ledger()
         tape.playing, tape.totals, tape.released = iter(tape.released) if runs else None, [], []
         path = list(UnitSteps(2, 1.0, 0.3).fit(users, door(users, 0.2, ledger=ledger)))
-        assert [entry.name for entry in ledger.entries][:2] == ["unit_covariance", "unit_scale"]
+        assert [entry.name for entry in ledger.entries][:6] == [
+            *("unit_level", "unit_coordinates"),
+            *("unit_covariance", "unit_covariance", "unit_covariance", "unit_scale"),
+        ]
         runs.append((tape.totals, [one.subspace for one in path], ledger.entries))
     (totals, bases, entries), (moved, other_bases, other_entries) = runs
     np.testing.assert_array_equal(bases, other_bases)
@@ -364,21 +396,30 @@ def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name
 
 @pytest.mark.parametrize("multiplier", [0.02, 0.8, 30.0])
 def test_the_ledger_adds_up(multiplier):
-    """A covariance where n mu is large, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier."""
+    """Sizes, three covariances where n mu is large, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier."""
     users, ledger = Users(Problem(50, 6, 5, 2, label_noise_sd=0.3)), Ledger()
     *_, last = UnitSteps(2, 1.0, 0.3).fit(users, door(users, multiplier, ledger=ledger))
     assert last.log["rounds"] in ROUNDS
-    covariance = COVARIANCE if multiplier == 0.02 else 0.0
+    covariances = 3 if multiplier == 0.02 else 0
     expected = (
-        ["unit_covariance"] * bool(covariance)
+        ["unit_level", "unit_coordinates"]
+        + ["unit_covariance"] * covariances
         + ["unit_scale", "unit_start"]
         + ["unit_residual", "unit_heads", "unit_step"] * last.log["rounds"]
     )
     assert [entry.name for entry in ledger.entries] == expected
     assert {(entry.start, entry.stop, entry.rate) for entry in ledger.entries} == {(0, 50, 1.0)}
     assert ledger.mu**2 == pytest.approx(1 / multiplier**2, rel=1e-9)
-    start = ledger.entries[1 + bool(covariance)].mu ** 2 / ledger.mu**2
-    assert start == pytest.approx((1 - 0.005 - covariance) * last.log["start_share"], rel=1e-9)
+    shares = [entry.mu**2 / ledger.mu**2 for entry in ledger.entries]
+    before = [LEVEL, COORDINATES] + [COVARIANCE] * covariances + [SCALE_SHARE]
+    left = 1 - sum(before)
+    assert left == pytest.approx(0.9825 - 0.05 * covariances, rel=1e-12)
+    first = left * (1 - last.log["start_share"])
+    assert shares[: len(before) + 1] == pytest.approx([*before, left * last.log["start_share"]], rel=1e-9)
+    assert sum(shares[len(before) + 1 :]) == pytest.approx(first, rel=1e-9)
+    # Log residuals of the first round are clipped further out, at the same share of a round.
+    residuals = [entry for entry in ledger.entries if entry.name == "unit_residual"]
+    assert [entry.sensitivity for entry in residuals] == [18.4] + [4.0] * (len(residuals) - 1)
 
 
 # What is known beforehand
@@ -404,7 +445,7 @@ def test_the_gain_of_a_step(m, d, k, noise):
     basis, error = tilted(users, 0.2)
     error2 = (error**2).sum() / ((d - k) * k)
     sizes = Sizes(12_000, m, d, k)
-    step, _, logs = total(users, RoundSums(PLAIN, basis, basis, sizes.residual(error2, noise**2), 1.0))
+    step, _, logs = total(users, RoundSums(plain(len(basis)), basis, basis, sizes.residual(error2, noise**2), 1.0))
     found = (step * error).sum() / (error**2).sum() / 12_000
     expected = sizes.gain(error2, noise**2)
     assert 0.9 < found / expected < 1.15
@@ -495,8 +536,8 @@ def test_a_large_block_keeps_the_sensitivity_of_the_covariance(rng):
     labels = np.zeros((2, 60_000), dtype=np.float32)
     moved = []
     for axis in range(2):
-        features[:, 0] = np.eye(2, dtype=np.float32)[axis]
-        moved.append(directions(Block(0, features.copy(), labels)))
+        features[:, 0] = 3 * np.eye(2, dtype=np.float32)[axis]
+        moved.append(clipped_moments(Block(0, features.copy(), labels), plain(2)))
     assert math.sqrt(2) * 0.999 < np.linalg.norm(moved[0] - moved[1]) <= math.sqrt(2)
 
 
@@ -505,7 +546,7 @@ def test_a_scale_that_noise_decides_stays_within_its_clip():
     problem = Problem(100, 8, 20, 2, label_noise_sd=0.05)
     for seed in range(10):
         outcome = fit(Options(), make_task(Users(problem), Budget(0.01, 1e-6, "exact"), noise_seed=seed))
-        assert 1e-2 < outcome.log["learned_scale"] < 1e2
+        assert 1e-3 < outcome.log["learned_scale"] < 1e3
 
 
 def test_little_noise_is_no_worse_than_more():
@@ -576,12 +617,13 @@ def test_a_misjudged_noise_level_is_found(factor):
 
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])
 def test_a_step_lowers_what_is_known_of_the_error(eta):
-    """e^2 by 1 - 0.9 eta, with some doubt; s^2 stays."""
+    """e^2 by 1 - 0.9 eta, with the more doubt, the longer the step; s^2 stays."""
     known = Knowledge.guessed(0.02, 0.3)
     after = known.stepped(eta)
     assert after.error2 == pytest.approx(0.02 * (1 - 0.9 * eta), rel=1e-12)
     assert after.noise2 == pytest.approx(0.3, rel=1e-12)
-    np.testing.assert_allclose(after.covariance - known.covariance, np.diag([STEP_SD**2, 0]), atol=1e-12)
+    doubt = STEP_SD**2 + (DRIFT_SD * math.log(1 - 0.9 * eta)) ** 2
+    np.testing.assert_allclose(after.covariance - known.covariance, np.diag([doubt, 0]), atol=1e-12)
 
 
 # Second moments of the heads
@@ -730,7 +772,7 @@ def test_the_truth_is_a_fixed_point():
     limit = stats.chi2.isf(FALSE_ALARM, (d - k) * k)
     for sine, still in ((0.0, True), (0.05, False)):
         basis, _ = tilted(users, sine)
-        step, _, _ = total(users, RoundSums(PLAIN, basis, basis, SMALL.label_noise_sd**2, 1.0))
+        step, _, _ = total(users, RoundSums(plain(len(basis)), basis, basis, SMALL.label_noise_sd**2, 1.0))
         assert ((step**2).sum() * (d - k) * k / n < limit) == still
         np.testing.assert_allclose(basis.T @ step, 0, atol=1e-3)
 

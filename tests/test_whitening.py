@@ -11,8 +11,17 @@ from conftest import door, fake_users
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.whitening import Whitening, directions, released_whitening, shrunk
-from privrep.data.departures import feature_scales
+from privrep.algorithms.whitening import (
+    LOG_LENGTH,
+    Whitening,
+    clipped_moments,
+    learned_level,
+    learned_scales,
+    log_coordinates,
+    released_whitening,
+    shrunk,
+)
+from privrep.data.departures import feature_root, feature_scales
 from privrep.data.problem import Problem, Users
 from privrep.privacy.ledger import Ledger
 
@@ -79,38 +88,115 @@ def test_eigenvalues_keep_their_order_and_vectors(size, seed, sd, trace):
 # W
 
 
+def plain(dim: int) -> Whitening:
+    """Features as they are."""
+    return Whitening(np.ones(dim))
+
+
+def whitened(users: Users, multiplier: float = 0.0, floor: float = 1e-4, seed: int = 0) -> Whitening:
+    """One release of the covariance of features as they are."""
+    noise = np.random.default_rng(seed)
+    return released_whitening(users, plain(users.problem.dim), door(users, multiplier, noise), floor)
+
+
 def shape_of(users: Users, whitening: Whitening) -> np.ndarray:
-    """Eigenvalues of W S^2 W over their mean."""
-    scales = feature_scales(users.problem)
-    values = np.linalg.eigvalsh(whitening.matrix @ np.diag(scales**2) @ whitening.matrix)
+    """Eigenvalues of W R^T R W^T over their mean."""
+    seen = feature_root(users.problem) @ whitening.frame(np.eye(users.problem.dim))
+    values = np.linalg.eigvalsh(seen.T @ seen)
     return values / values.mean()
 
 
+@pytest.mark.parametrize("axes", ["coordinates", "mixed"])
 @pytest.mark.parametrize("condition", [1.0, 2.0, 3.0])
-def test_features_are_isotropic_in_the_coordinates_of_a_known_covariance(condition):
+def test_features_are_isotropic_in_the_coordinates_of_a_known_covariance(condition, axes):
     """Within 10 % with many users and no noise; I, and W for W^2, are rejected."""
-    users = Users(Problem(10_000, 6, 40, 2, feature_condition=condition))
-    whitening = released_whitening(users, door(users), 1e-4)
+    users = Users(Problem(10_000, 6, 40, 2, feature_condition=condition, feature_axes=axes))
+    whitening = whitened(users)
     np.testing.assert_allclose(shape_of(users, whitening), 1, rtol=0, atol=0.1)
     if condition > 1:
-        for wrong in (np.eye(40), whitening.matrix @ whitening.matrix, np.linalg.inv(whitening.matrix)):
+        matrix = whitening.matrix
+        for wrong in (np.eye(40), matrix @ matrix, np.linalg.inv(matrix)):
             assert np.abs(shape_of(users, Whitening(wrong)) - 1).max() > 0.2
 
 
-def test_only_the_shape_counts_of_features_with_long_tails():
-    """Student features of 3 degrees of freedom give W as Gaussian ones do: each sample has length 1."""
-    users = Users(Problem(10_000, 6, 40, 2, feature_condition=3.0, feature_tail=3.0))
-    np.testing.assert_allclose(shape_of(users, released_whitening(users, door(users), 1e-4)), 1, rtol=0, atol=0.1)
+@pytest.mark.parametrize("law", [{"feature_tail": 3.0}, {"feature_law": "rare"}, {"feature_law": "skewed"}])
+def test_only_the_shape_counts_of_features_of_any_law(law):
+    """Long tails and rare features: within 10 % of isotropic. Directions of rare features have one eigenvalue six times the others."""
+    users = Users(Problem(10_000, 6, 40, 2, **law))
+    np.testing.assert_allclose(shape_of(users, whitened(users)), 1, rtol=0, atol=0.1)
+    if law.get("feature_law") == "rare":
+        far = Whitening(np.full(40, 1e6))  # all samples are longer than the clip
+        values = np.linalg.eigvalsh(sum(clipped_moments(block, far) for block in users.blocks()))
+        assert values[-1] / np.median(values) > 6
+
+
+def test_each_release_sees_what_the_last_one_left():
+    """Condition 30, mixed: with this noise one release leaves eigenvalues apart by more than 10, three by less than 2."""
+    users = Users(Problem(10_000, 6, 20, 2, feature_condition=30.0, feature_axes="mixed"))
+    whitening, left = plain(20), []
+    for seed in range(3):
+        whitening = released_whitening(users, whitening, door(users, 6.0, np.random.default_rng(seed)), 0.05)
+        shape = shape_of(users, whitening)
+        left.append(shape[-1] / shape[0])
+    assert left[0] > 10 and left[2] < 2
+
+
+# Size and scales
+
+
+@pytest.mark.parametrize("law", ["gauss", "rare", "skewed"])
+@pytest.mark.parametrize("size", [0.125, 1.0, 8.0])
+def test_the_size_of_features_is_learned(size, law):
+    """To a power of two, exactly for features of any law; ten times the noise of the clip still stays within it."""
+    users = Users(Problem(2000, 6, 20, 2, feature_scale=size, feature_law=law))
+    assert learned_level(users, door(users)) == size
+    for seed in range(5):
+        found = learned_level(users, door(users, 1e6, np.random.default_rng(seed)))
+        assert 1 / 16 <= found <= 16
+
+
+@pytest.mark.parametrize("condition", [1.0, 3.0, 30.0])
+def test_the_scales_of_coordinates_are_learned(condition):
+    """Within 5 %, and 20 % where the clip takes a part of them; their squares are rejected. With much noise all are 1."""
+    users = Users(Problem(5000, 10, 20, 2, feature_condition=condition, feature_scale=7.0))
+    true = feature_scales(users.problem) / 7
+    found = learned_scales(users, door(users))
+    within = 0.05 if condition < 30 else 0.2
+    np.testing.assert_allclose(found, true, rtol=within)
+    assert condition == 1 or not np.allclose(found, true**2, rtol=0.2)
+    assert (found**2).mean() == pytest.approx(1, rel=1e-12)
+    np.testing.assert_array_equal(learned_scales(users, door(users, 1e4, np.random.default_rng(0))), 1)
+
+
+def test_scales_that_noise_could_have_made_are_not_used():
+    """Of features alike in all coordinates at most a few in a hundred draws of the noise differ from 1."""
+    users = Users(Problem(500, 10, 30, 2))
+    used = [np.ptp(learned_scales(users, door(users, 5.0, np.random.default_rng(seed)))) > 0 for seed in range(100)]
+    assert sum(used) <= 5
+
+
+def test_log_coordinates_are_those_of_a_loop(rng):
+    """Logs of a user's squares less their mean, clipped in norm; a user without samples adds nothing."""
+    features = rng.standard_normal((4, 9, 3)) * np.array([1.0, 1e-2, 1e2]) ** rng.integers(0, 3, (1, 9, 1))
+    features[2:, 3], features[:, 5] = 0, 0
+    (block,) = fake_users(features, np.ones((4, 9)), np.ones((9, 1))).blocks()
+    expected, lengths = np.zeros(3), []
+    for x in features.transpose(1, 0, 2):
+        if x.any():
+            squares = (x**2).sum(axis=0)
+            logs = np.log(np.maximum(squares, 1e-6 * squares.mean()))
+            logs -= logs.mean()
+            lengths.append(np.linalg.norm(logs))
+            expected += logs * min(1, LOG_LENGTH * math.sqrt(3) / lengths[-1])
+    assert min(lengths) < LOG_LENGTH * math.sqrt(3) < max(lengths)
+    np.testing.assert_allclose(log_coordinates(block), expected, rtol=0, atol=1e-4)
 
 
 def test_much_noise_leaves_features_alone():
     """Where it hides the covariance W is I; with little of it W is not."""
     users = Users(Problem(500, 6, 10, 2, feature_condition=3.0))
     for multiplier, same in ((1e4, True), (0.1, False)):
-        found = [
-            released_whitening(users, door(users, multiplier, np.random.default_rng(seed)), 0.5).matrix
-            for seed in range(5)
-        ]
+        found = [whitened(users, multiplier, 0.5, seed).matrix for seed in range(5)]
         near = [np.abs(one - np.eye(10)).max() for one in found]
         assert (np.median(near) < 1e-9) == same
 
@@ -121,14 +207,14 @@ def test_small_eigenvalues_are_raised(rng):
     features[:, :, 2] = 0
     users = fake_users(features, np.zeros((4, 2000)), np.ones((2000, 1)))
     for floor in (0.01, 0.25):
-        squares = np.diag(released_whitening(users, door(users), floor).matrix) ** 2
+        squares = np.diag(whitened(users, floor=floor).matrix) ** 2
         np.testing.assert_allclose(squares[2] / squares[:2], 1.5 / floor, rtol=0.05)
 
 
 def test_the_covariance_is_released_once():
     """One entry of sensitivity sqrt 2 at the noise multiplier of the door, and W is symmetric and positive, of C with trace d."""
     users, ledger = Users(Problem(500, 6, 10, 2, feature_condition=2.0)), Ledger()
-    matrix = released_whitening(users, door(users, 0.7, ledger=ledger), 0.3).matrix
+    matrix = released_whitening(users, plain(10), door(users, 0.7, ledger=ledger), 0.3).matrix
     (entry,) = ledger.entries
     assert (entry.name, entry.start, entry.stop) == ("unit_covariance", 0, 500)
     assert entry.sensitivity == pytest.approx(math.sqrt(2), rel=1e-12)
@@ -138,18 +224,19 @@ def test_the_covariance_is_released_once():
     assert np.trace(np.linalg.inv(matrix @ matrix)) == pytest.approx(10, rel=1e-9)
 
 
-def test_directions_are_those_of_a_loop(rng):
-    """Sum of x x^T / (m |x|^2) over samples that are there; trace 1 for a user with all of them, and less for one without."""
-    features = rng.standard_normal((4, 9, 3)) * 10.0 ** rng.integers(-6, 6, (4, 9, 1))
+def test_clipped_moments_are_those_of_a_loop(rng):
+    """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user with long ones alone, less for others."""
+    features = rng.standard_normal((4, 9, 3)) * 10.0 ** rng.integers(-3, 4, (4, 9, 1))
+    features[:, 0] *= 1e4
     features[2:, 3], features[:, 5] = 0, 0
     (block,) = fake_users(features, np.ones((4, 9)), np.ones((9, 1))).blocks()
+    whitening = Whitening(np.diag([1.0, 2.0, 0.5]) + 0.3 * np.eye(3, k=1))
     expected = np.zeros((3, 3))
-    for x in features.transpose(1, 0, 2).reshape(-1, 3):
-        if x.any():
-            expected += np.outer(x, x) / (x @ x) / 4
-    np.testing.assert_allclose(directions(block), expected, rtol=0, atol=2e-4)
-    traces = [np.trace(directions(block.take(j, j + 1))) for j in range(9)]
-    np.testing.assert_allclose(traces, [1, 1, 1, 0.5, 1, 0, 1, 1, 1], atol=1e-4)
+    for x in features.transpose(1, 0, 2).reshape(-1, 3) @ whitening.matrix.T:
+        expected += np.outer(x, x) / max(x @ x, 3) / 4
+    np.testing.assert_allclose(clipped_moments(block, whitening), expected, rtol=0, atol=2e-4)
+    traces = [np.trace(clipped_moments(block.take(j, j + 1), whitening)) for j in range(9)]
+    assert traces[0] == pytest.approx(1, rel=1e-6) and traces[5] == 0
     assert max(traces) <= 1
 
 
@@ -161,10 +248,10 @@ def test_frames_rows_and_features_fit_together(dim, rank, seed):
     """<W A, x> is <A, W x>, in every place where W is used; <A, x> is neither."""
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((dim, dim))
-    whitening = Whitening(half @ half.T + np.eye(dim))
+    whitening = Whitening(half @ half.T + 2 * np.eye(dim) + np.eye(dim, k=1))
     columns, features = rng.standard_normal((dim, rank)), rng.standard_normal((4, 6, dim))
     (block,) = fake_users(features, np.ones((4, 6)), np.ones((6, 1))).blocks()
-    expected = block.features.astype(float) @ whitening.matrix @ columns
+    expected = block.features.astype(float) @ whitening.matrix.T @ columns
     for found in (
         whitening.features(block) @ columns,
         block.features @ whitening.frame(columns),
@@ -175,10 +262,16 @@ def test_frames_rows_and_features_fit_together(dim, rank, seed):
     assert whitening.features(block).dtype == np.float32
 
 
-def test_no_whitening_changes_no_byte(rng):
-    """W = None gives back what it is given."""
+def test_a_diagonal_is_a_matrix(rng):
+    """(d,) and the diagonal matrix of it give the same, before and behind a further matrix."""
     (block,) = fake_users(rng.standard_normal((4, 6, 3)), np.ones((4, 6)), np.ones((6, 1))).blocks()
-    rows, columns, none = rng.standard_normal((6, 3)), rng.standard_normal((3, 2)), Whitening(None)
-    before = block.features.tobytes(), rows.tobytes(), columns.tobytes()
-    assert none.features(block) is block.features and none.rows(rows) is rows and none.frame(columns) is columns
-    assert before == (block.features.tobytes(), rows.tobytes(), columns.tobytes())
+    diagonal, further = np.array([0.5, 1.0, 3.0]), rng.standard_normal((3, 3))
+    short, whole = Whitening(diagonal), Whitening(np.diag(diagonal))
+    for one, other in ((short, whole), (short.then(further), whole.then(further))):
+        for found, expected in (
+            (one.features(block), other.features(block)),
+            (one.rows(np.eye(3)), other.rows(np.eye(3))),
+            (one.frame(np.eye(3)), other.frame(np.eye(3))),
+        ):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(short.then(further).matrix, further @ np.diag(diagonal), rtol=1e-12)

@@ -1,10 +1,11 @@
 """Choose the settings of the published methods on public simulations, and write config/rivals.csv. Nothing that is judged is looked at.
 
-    python workflow/scripts/choose_rivals.py [--study unit_figure2 unit_map fedrep]
+    python workflow/scripts/choose_rivals.py [--study unit_figure2 unit_map fedrep] [--series rare-centaur ...]
 
 The rule, for each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. One grid for all settings, and for CENTAUR and private FedRep. Of these the options that their laws expect to be the best `SHORTLIST` are run, and the
-   `FORMER` ones; of alternating minimisation, whose law has one pass, all.
+   `FORMER` ones; where data depart from the model of the laws, the best `AT_EACH_CLIP` of each clip in place of the best of all. Of alternating
+   minimisation, whose law has one pass, all are run.
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on the first `FIRST`, the `SECOND` options whose larger risk is least on the others, too.
 3. Of those whose median risk is within `CLOSE` of the least, the one with the fewest rounds is chosen. A run that breaks down counts as infinite risk.
 In a search for a number of users this number stands for the risk.
@@ -18,7 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from privrep.data.problem import Users
+from privrep.data.departures import DEPARTURES
+from privrep.data.problem import Problem, Users
 from privrep.laws.whole_methods import Sizes
 from privrep.privacy.accounting import gdp_mu
 from privrep.run.config import ROOT, read_config, read_study, study_names
@@ -32,6 +34,7 @@ from privrep.studies.guide.measures import law
 
 SEEDS = range(2000, 2005)
 SHORTLIST, FIRST, SECOND = 8, 2, 4
+AT_EACH_CLIP = 2
 CLOSE = 1.01
 NOTHING = 0.1
 """A run has found nothing where its risk is beyond this share of that of predicting zero."""
@@ -88,11 +91,20 @@ def expected(cell: Cell, options: dict) -> float:
     return float(users[reached.argmax()]) if reached.any() else math.inf
 
 
+def departs(problem: Problem) -> bool:
+    """Whether features, label noise or users are not those of the papers' model."""
+    return any(getattr(problem, name) != getattr(Problem, name) for name in DEPARTURES)
+
+
 def candidates(cell: Cell) -> list[dict]:
     """The options that are run."""
     if method(cell) not in LAWS:
         return PASSES
-    shortlist = sorted(ROUNDS, key=lambda options: expected(cell, options))[:SHORTLIST]
+    ranked = sorted(ROUNDS, key=lambda options: expected(cell, options))
+    if departs(cell.problem):
+        shortlist = [one for clip in CLIPS for one in [one for one in ranked if one["clip"] == clip][:AT_EACH_CLIP]]
+    else:
+        shortlist = ranked[:SHORTLIST]
     former = FORMER[method(cell)]
     return shortlist if former in shortlist else [*shortlist, former]
 
@@ -155,15 +167,21 @@ def tuned_studies() -> list[str]:
 
 
 def main() -> None:
-    """Choose, and write the table anew after each setting: rows of other studies stay."""
+    """Choose, and write the table anew after each setting: other rows stay."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--study", nargs="+", default=tuned_studies(), help="by default all that have tuned series")
+    parser.add_argument("--series", nargs="+", help="by default all that are tuned")
     args = parser.parse_args()
     table = ROOT / TABLE
-    rows = [row for row in read_rows(table) if row["study"] not in args.study]
+
+    def is_chosen_anew(study: str, series: str) -> bool:
+        return study in args.study and (args.series is None or series in args.series)
+
+    rows = [row for row in read_rows(table) if not is_chosen_anew(row["study"], row["series"])]
     chosen = {}
     for study in args.study:
-        for cell in track(list(settings(study)), f"choosing {study}"):
+        cells = [cell for cell in settings(study) if is_chosen_anew(study, cell.series)]
+        for cell in track(cells, f"choosing {study}"):
             if cell.key not in chosen:  # sweeps share settings
                 chosen[cell.key] = choice(cell)
             rows.append(setting(cell) | chosen[cell.key])

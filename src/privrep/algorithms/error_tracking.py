@@ -14,10 +14,12 @@ from privrep.laws.unit_steps import CONTRACTION, SMALLEST, Sizes
 
 MODEL_SD = 0.1
 """Standard deviation of what the model of the residual leaves out."""
-STEP_SD = 0.3
-"""Standard deviation of what the model of a round's contraction leaves out, in log e^2."""
-GUESS_SD = (1.0, 2.0)
-"""Standard deviations of the first guesses of log e^2 and log s^2: a noise level that is off by 3 moves the second by 2.2."""
+STEP_SD, DRIFT_SD = 0.3, 0.5
+"""Standard deviations of what the model of a round's contraction leaves out, in log e^2: of any round, and of a contraction by e. A step may fall short of
+the model, and what is measured must then be believed."""
+GUESS_SD = (3.0, 2.0)
+"""Standard deviations of the first guesses of log e^2 and log s^2: a start may be no better than a subspace at random, which moves the first by up to 8;
+a noise level that is off by 3 moves the second by 2.2."""
 
 
 @dataclass(frozen=True)
@@ -52,5 +54,6 @@ class Knowledge:
 
     def stepped(self, eta: float) -> Knowledge:
         """After a round of gain eta."""
-        drift = np.array([math.log(1 - CONTRACTION * eta), 0.0])
-        return Knowledge(self.mean + drift, self.covariance + np.diag([STEP_SD**2, 0.0]))
+        drift = math.log(1 - CONTRACTION * eta)
+        variance = STEP_SD**2 + (DRIFT_SD * drift) ** 2
+        return Knowledge(self.mean + np.array([drift, 0.0]), self.covariance + np.diag([variance, 0.0]))

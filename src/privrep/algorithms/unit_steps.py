@@ -1,13 +1,13 @@
 """Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is publicly known.
 
     h, s        public guesses of a head's root mean square coordinate and of the label noise
-    W           from a private covariance of the features (`privrep.algorithms.whitening`) where n mu is large enough; x <- W x
+    f, W        size and covariance of the features (`privrep.algorithms.whitening`);  x <- W x,  h <- f h
     h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )     labels <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
     for t = 1..T:                                                                            residual = (d - k) k e^2 + s^2
         w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;   g_i <- (I - B B^T) X_i^T r_i
-        z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation, clipped to +-2, + noise
+        z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation, clipped to +-9.2 in round 1, then +-2, + noise
         (e^2, s^2) <- Kalman update by z
         R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n kappa(e^2, s^2)
         eta     <- e^2 / (e^2 + variance of the noise in R)
@@ -15,8 +15,8 @@
         B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.9 eta) e^2
     each user: ridge heads in B H^1/2, on all samples
 
-Every user adds at most one unit to each sum whatever its data, so that no clip and no scale enters the privacy. All samples serve all
-steps: if features are symmetric about the subspace, U* is a fixed point.
+Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy. All samples serve all steps: if
+features are symmetric about the subspace, U* is a fixed point.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from scipy.special import digamma
 
 from privrep.algorithms.error_tracking import Knowledge
 from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
-from privrep.algorithms.whitening import Whitening, released_whitening, shrunk
+from privrep.algorithms.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
-from privrep.laws.unit_steps import METRICS, SCALARS, SCALE, STEPS, Sizes, schedule
+from privrep.laws.unit_steps import COORDINATES, LEVEL, METRICS, SCALARS, SCALE, STEPS, Sizes, schedule
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
-SCALE_WIDTH, RESIDUAL_WIDTH = 4.6, 2.0
-"""Clips of a user's log scale and log residual about what is expected: factors of 10 in length, and of e."""
+SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
+"""Clips of a user's log scale and log residual about what is expected: factors in length of 10; of 100 after the start, which may have failed; of e."""
 LEAST_NOISE = 1e-3
 """The label noise is taken to be at least this share of the heads' scale."""
 LEAST_VARIANCE = 1e-4
@@ -129,14 +129,15 @@ def start_moments(block: Block, whitening: Whitening, penalty: float) -> np.ndar
 
 @dataclass(frozen=True)
 class RoundSums:
-    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h. length : of (g, w), below
-    which a user's step is shorter than one; 0 for steps of norm one."""
+    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h. width : clip of log residuals.
+    length : of (g, w), below which a user's step is shorter than one; 0 for steps of norm one."""
 
     whitening: Whitening
     basis: np.ndarray
     frame: np.ndarray
     residual: float
     scale: float
+    width: float = RESIDUAL_WIDTH
     length: float = 0.0
 
     def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray, float]:
@@ -172,7 +173,7 @@ class RoundSums:
         sound = (freedom > 0) & (power > 0) & np.isfinite(power)
         freedom = np.where(sound, freedom, 1)
         logs = np.log(np.where(sound, power, 1.0) / freedom / self.residual) - log_chi(freedom)
-        return float(np.clip(np.where(sound, logs, 0.0), -RESIDUAL_WIDTH, RESIDUAL_WIDTH).sum())
+        return float(np.clip(np.where(sound, logs, 0.0), -self.width, self.width).sum())
 
 
 @dataclass
@@ -227,10 +228,11 @@ class UnitSteps:
         sizes = Sizes(users.problem.users, users.problem.samples, users.problem.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
-        whitening = self.learned_whitening(sizes, mu, users, release)
-        scale = learned_scale(Guesses(k, self.head_scale, self.noise), users, release.share(SCALE))
+        level = learned_level(users, release.share(LEVEL))
+        whitening = self.learned_whitening(sizes, mu, level, users, release)
+        scale = learned_scale(Guesses(k, level * self.head_scale, self.noise), users, release.share(SCALE))
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        left = 1 - SCALE - sizes.covariance_share(mu)
+        left = sizes.descent_share(mu)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)
 
         basis = self.start(users, whitening, noise2, release.start().share(left * plan.start))
@@ -238,15 +240,16 @@ class UnitSteps:
 
         known = Knowledge.guessed(plan.path[0], noise2)
         heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
-        for share in left * plan.rounds:
+        for number, share in enumerate(left * plan.rounds):
+            width = RESIDUAL_WIDTH if number else START_WIDTH
             frame = basis @ root
             length = 2 * sizes.length(known.error2, known.noise2) if self.without == "norm one" else 0.0
-            sums = RoundSums(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, length)
+            sums = RoundSums(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, width, length)
             step, second, logs = total(users, sums)
-            # A log residual lies in [-2, 2], so replacing a user moves the sum by at most 4.
-            logs = release.share(SCALARS * share).vector("unit_residual", logs, bound=RESIDUAL_WIDTH)
+            # A log residual lies in [-width, width], so replacing a user moves the sum by at most twice that.
+            logs = release.share(SCALARS * share).vector("unit_residual", logs, bound=width)
             if self.without != "tracking":
-                known = known.measured(sizes, logs / n, 2 * RESIDUAL_WIDTH / (n * mu * math.sqrt(SCALARS * share)))
+                known = known.measured(sizes, logs / n, 2 * width / (n * mu * math.sqrt(SCALARS * share)))
             second = release.share(METRICS * share).semidefinite("unit_heads", second, bound=1.0)
             heads.add(frame, second, METRICS * share * mu**2 if mu < math.inf else share)
             step = release.share(STEPS * share).vector("unit_step", step, bound=1.0)
@@ -275,12 +278,13 @@ class UnitSteps:
         noisy = release.semidefinite("unit_start", moments, bound=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
-    def learned_whitening(self, sizes: Sizes, mu: float, users: UserData, release: Release) -> Whitening:
-        """W, or I where the covariance would be hidden by noise and is not released."""
-        share = sizes.covariance_share(mu)
-        if not share:
-            return Whitening(None)
-        return released_whitening(users, release.share(share), max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE))
+    def learned_whitening(self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release) -> Whitening:
+        """W: of the coordinates' scales, and of the covariance where noise would not hide one."""
+        whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
+        floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
+        for share in sizes.covariance_shares(mu):
+            whitening = released_whitening(users, whitening, release.share(share), floor)
+        return whitening
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,16 @@
-"""Coordinates in which features look isotropic, from a private estimate of their covariance.
+"""Coordinates in which features look isotropic, from private estimates of their size, of the scale of each coordinate, and of their covariance.
 
-    C <- ( sum_i (1/m) sum_l x_il x_il^T / |x_il|^2 + noise ) d/n
-    C <- I + c (C - I),  c in [0, 1] the part of |C - I|^2 that noise does not explain (James and Stein);  small eigenvalues are raised
-    W <- C^-1/2,         and x is read as W x
+    f           <- half the mean over users of log(|X|^2 / m d), each clipped to +-4.6, + noise, as a power of two
+    l_i         <- log sum_l x_ijl^2 over j, less its mean over j, clipped to norm 2 sqrt(d)
+    l           <- ( sum_i l_i + noise ) / n;    W <- diag(exp(-c (l - mean) / 2)) / f,   c in [0, 1] the part of |l|^2 that noise does not explain
+    three times, where noise would not hide a covariance:
+        C       <- ( sum_i (1/m) sum_l W x_il x_il^T W^T / max(|W x_il|^2, d) + noise ) d/n
+        C       <- I + c (C - I) over its mean eigenvalue, c as before (James and Stein);  small eigenvalues are raised
+        W       <- C^-1/2 W
 
-A user adds a positive semidefinite matrix of trace at most 1. Only the shape of the covariance matters, since labels have a scale of their own.
+Features are read as W x. Only the shape of W matters, and f roughly, since labels have a scale of their own. Samples are clipped in norm and not divided by it:
+short ones may all have one direction, as those of rare binary features have in which nothing is there, and say little of a covariance. A next
+release sees what the last one left, so that a condition number is divided again and again by what noise lets one release see.
 """
 
 from __future__ import annotations
@@ -18,36 +24,99 @@ from privrep.data.passes import total
 from privrep.data.problem import Block, UserData
 from privrep.privacy.mechanisms import Release
 
+LEVEL_WIDTH = 4.6
+"""Clip of a user's log size about the public guess: a factor of 10 in length."""
+LOG_LENGTH = 2.0
+"""Clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30."""
+LEAST_SQUARE = 1e-6
+"""A coordinate's mean square is taken to be at least this share of their mean."""
 
-def directions(block: Block) -> np.ndarray:
-    """Sum over the users of a block of (1/m) sum_l x_l x_l^T / |x_l|^2, (d, d).
 
-    Summed in float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity leaves. The margin is
-    for norms, which are in float32.
-    """
-    norms = block.feature_norms.astype(np.float64) * math.sqrt(len(block.labels)) * (1 + 1e-5)
-    # A sample that is zero has norm inf and adds nothing.
-    rows = (block.features / norms[:, :, None]).reshape(-1, block.features.shape[2])
-    return rows.T @ rows
+def learned_level(users: UserData, release: Release) -> float:
+    """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough."""
+    logs = release.vector("unit_level", total(users, log_levels, name="log levels"), bound=LEVEL_WIDTH)
+    # A log lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
+    logs = min(max(logs / users.problem.users, -LEVEL_WIDTH), LEVEL_WIDTH)
+    return 2.0 ** round(logs / math.log(4))
+
+
+def mean_squares(block: Block) -> np.ndarray:
+    """Mean square of each coordinate over a user's samples, (B, d) float64; 0 for a user without samples."""
+    squares = np.einsum("qbd,qbd->bd", block.features, block.features).astype(np.float64)
+    return squares / np.maximum(block.counts, 1)[:, None]
+
+
+def log_levels(block: Block) -> float:
+    """Sum over users of log(|X|^2 / m d), clipped; a user without samples adds 0."""
+    squares = mean_squares(block).mean(axis=1)
+    logs = np.log(np.where(squares > 0, squares, 1.0))
+    return float(np.clip(logs, -LEVEL_WIDTH, LEVEL_WIDTH).sum())
+
+
+def learned_scales(users: UserData, release: Release) -> np.ndarray:
+    """Scales of the coordinates, (d,), with mean square 1; all are 1 unless most of what differs is no noise."""
+    n, d = users.problem.users, users.problem.dim
+    bound = LOG_LENGTH * math.sqrt(d)
+    # A user's log scales have norm 2 sqrt(d) at most, so replacing one moves the sum by at most 4 sqrt(d).
+    logs = release.vector("unit_coordinates", total(users, log_coordinates, name="log coordinates"), bound=bound) / n
+    differs = logs - logs.mean()
+    energy, noise = (differs**2).sum(), (d - 1) * (2 * bound * release.noise_multiplier / n) ** 2
+    kept = 1 - noise / energy if energy > 2 * noise else 0.0
+    scales = np.exp(kept * differs / 2)
+    return scales / np.sqrt((scales**2).mean())
+
+
+def log_coordinates(block: Block) -> np.ndarray:
+    """Sum over users of the logs of their coordinates' mean squares, less their mean, each vector clipped in norm; (d,)."""
+    squares = mean_squares(block)
+    means = squares.mean(axis=1, keepdims=True)
+    logs = np.log(np.maximum(squares, np.where(means > 0, LEAST_SQUARE * means, 1.0)))
+    logs -= logs.mean(axis=1, keepdims=True)
+    lengths = np.linalg.norm(logs, axis=1, keepdims=True) * (1 + 1e-12)
+    bound = LOG_LENGTH * math.sqrt(logs.shape[1])
+    return (logs * (bound / np.maximum(lengths, bound))).sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """W, (d, d) symmetric, or None for I: features are taken for isotropic."""
+    """W, (d, d), or its diagonal, (d,)."""
 
-    matrix: np.ndarray | None
+    matrix: np.ndarray
+
+    def _times(self, rows: np.ndarray) -> np.ndarray:
+        matrix = self.matrix.astype(rows.dtype)
+        return rows @ matrix.T if matrix.ndim == 2 else rows * matrix
 
     def features(self, block: Block) -> np.ndarray:
         """W x of all samples, (m, B, d) float32."""
-        return block.features if self.matrix is None else block.features @ self.matrix.astype(np.float32)
+        return self._times(block.features)
 
     def rows(self, vectors: np.ndarray) -> np.ndarray:
         """W v for each row v, (B, d): a gradient in these coordinates from one in the given ones."""
-        return vectors if self.matrix is None else vectors @ self.matrix
+        return self._times(vectors)
 
     def frame(self, columns: np.ndarray) -> np.ndarray:
-        """W A, (d, k): <W A, x> is <A, W x>."""
-        return columns if self.matrix is None else self.matrix @ columns
+        """W^T A, (d, k): <W^T A, x> is <A, W x>."""
+        return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
+
+    def then(self, matrix: np.ndarray) -> Whitening:
+        """A further matrix (d, d) behind this one."""
+        return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
+
+
+def clipped_moments(block: Block, whitening: Whitening) -> np.ndarray:
+    """Sum over the users of a block of (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: a user's part has trace at most 1.
+
+    In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity leaves. A sample that is no
+    number in these coordinates adds nothing.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = whitening.features(block).astype(np.float64).reshape(-1, block.features.shape[2])
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * (1 + 1e-12)
+    rows[~np.isfinite(norms)] = 0
+    bounds = np.fmax(norms, math.sqrt(rows.shape[1])) * math.sqrt(len(block.labels))
+    rows /= np.where(np.isfinite(bounds), bounds, 1.0)[:, None]
+    return rows.T @ rows
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
@@ -64,10 +133,11 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.eigh(np.eye(size) + kept * differs)
 
 
-def released_whitening(users: UserData, release: Release, floor: float) -> Whitening:
-    """W from one release of mu^2 = 1 / noise_multiplier^2; eigenvalues of C are raised to `floor`."""
+def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> Whitening:
+    """A better W from one release, of mu^2 = 1 / noise_multiplier^2; eigenvalues of C are raised to `floor`."""
     n, d = users.problem.users, users.problem.dim
-    found = release.semidefinite("unit_covariance", total(users, directions, name="directions"), bound=1.0)
+    moments = total(users, lambda block: clipped_moments(block, whitening))
+    found = release.semidefinite("unit_covariance", moments, bound=1.0)
     values, vectors = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
     values = np.maximum(values, floor)
-    return Whitening((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T)
+    return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T)

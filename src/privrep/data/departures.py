@@ -1,4 +1,5 @@
-"""Departures from the linear model of the papers: features that are not N(0, I_d), users with fewer samples, users against the others.
+"""Departures from the linear model of the papers: features that are not N(0, I_d), users with fewer samples or labels of another noise, users against
+the others.
 
 Each is an axis of `privrep.data.problem.Problem` and off by default. What is drawn for one moves no draw of a problem without it.
 """
@@ -8,6 +9,17 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from scipy.fft import dct
+
+DEPARTURES = (
+    *("feature_law", "feature_scale", "feature_condition", "feature_axes", "feature_tail"),
+    *("fewest_samples", "noise_spread", "adversaries"),
+)
+"""Their axes, in the order of `privrep.data.problem.Problem`."""
+FEATURE_LAWS = ("gauss", "rare", "skewed")
+FEATURE_AXES = ("coordinates", "mixed")
+RARE = 0.05
+"""Probability that a rare binary feature is there."""
 
 ADVERSARY_LENGTH = 10.0
 """Length of the vector behind an adversary's labels, over sqrt(k)."""
@@ -20,22 +32,55 @@ class Departures(Protocol):
     samples: int
     dim: int
     rank: int
+    feature_law: str
+    feature_scale: float
     feature_condition: float
+    feature_axes: str
     feature_tail: float
     fewest_samples: int
+    noise_spread: float
     adversaries: int
 
 
+def feature_entries(law: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Independent entries of mean 0 and variance 1, float32: normal; there with probability `RARE`; exponential."""
+    if law == "rare":
+        return ((rng.random(shape, dtype=np.float32) < RARE) - np.float32(RARE)) / np.float32(
+            (RARE * (1 - RARE)) ** 0.5
+        )
+    if law == "skewed":
+        return rng.standard_exponential(shape, dtype=np.float32) - 1
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
 def feature_scales(problem: Departures) -> np.ndarray:
-    """Standard deviations of the coordinates of a feature, in geometric steps, with mean square 1; (d,)."""
+    """Standard deviations of the coordinates of a feature, in geometric steps, with root mean square `feature_scale`; (d,)."""
     scales = np.geomspace(problem.feature_condition, 1.0, problem.dim)
-    return scales / np.sqrt((scales**2).mean())
+    return scales * (problem.feature_scale / np.sqrt((scales**2).mean()))
+
+
+def feature_root(problem: Departures) -> np.ndarray:
+    """R, (d, d), such that features are R^T z with z of covariance I: scales, and for mixed axes the orthonormal cosine transform behind them."""
+    scales = np.diag(feature_scales(problem))
+    return scales @ dct(np.eye(problem.dim), norm="ortho") if problem.feature_axes == "mixed" else scales
+
+
+def are_scaled(problem: Departures) -> bool:
+    """Whether the covariance of features is not I."""
+    return problem.feature_condition > 1 or problem.feature_scale != 1
 
 
 def tail_factors(problem: Departures, users: int, rng: np.random.Generator) -> np.ndarray:
     """What makes Gaussian samples multivariate Student ones of `feature_tail` degrees of freedom, with the same covariance; (m, users)."""
     tail = problem.feature_tail
     return np.sqrt((tail - 2) / rng.chisquare(tail, (problem.samples, users))).astype(np.float32)
+
+
+def noise_factors(problem: Departures, users: int, rng: np.random.Generator) -> np.ndarray:
+    """Standard deviations of the users' label noise over the root of their mean square; logarithms are uniform, extremes differ by `noise_spread`; (users,)."""
+    log = np.log(problem.noise_spread)
+    factors = np.exp(log * rng.random(users)) / np.sqrt((problem.noise_spread**2 - 1) / (2 * log))
+    return factors.astype(np.float32)
 
 
 def present(problem: Departures, users: int, rng: np.random.Generator) -> np.ndarray:

@@ -15,7 +15,20 @@ from typing import Protocol
 
 import numpy as np
 
-from privrep.data.departures import adversary_vector, against, feature_scales, present, tail_factors
+from privrep.data.departures import (
+    DEPARTURES,
+    FEATURE_AXES,
+    FEATURE_LAWS,
+    adversary_vector,
+    against,
+    are_scaled,
+    feature_entries,
+    feature_root,
+    feature_scales,
+    noise_factors,
+    present,
+    tail_factors,
+)
 from privrep.data.rng import BlockStreams, stream
 from privrep.data.subspace import orthonormalise
 
@@ -36,10 +49,7 @@ NORMS = (1e-12, 1e12)
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
 
 
-NEWER = (
-    *("head_condition", "head_factor", "head_bias"),
-    *("feature_condition", "feature_tail", "fewest_samples", "adversaries"),
-)
+NEWER = ("head_condition", "head_factor", "head_bias", *DEPARTURES)
 """Parameters that are left out of a problem's name at their default."""
 
 
@@ -69,12 +79,20 @@ class Problem:
     head_bias : float
         b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of whole heads change, so
         E v v^T and all lengths stay as they are, while the mean head moves away from 0: users have more in common.
+    feature_law : {"gauss", "rare", "skewed"}
+        Independent entries of variance 1: normal; centred Bernoulli, there with probability 0.05; centred exponential.
+    feature_scale : float
+        Root mean square standard deviation of a coordinate of the features, > 0. Labels follow the features that are seen.
     feature_condition : float
         Largest standard deviation of a coordinate of the features over the smallest, >= 1.
+    feature_axes : {"coordinates", "mixed"}
+        What the scales belong to: the coordinates, or the directions of a cosine transform, in which case coordinates are correlated.
     feature_tail : float
-        Degrees of freedom of multivariate Student features, above 2; 0 for Gaussian ones.
+        Degrees of freedom of multivariate Student features, above 2; 0 for none of these tails.
     fewest_samples : int
         A user has between this many samples and m of them, uniformly; the others are zero. 0: all have m.
+    noise_spread : float
+        Largest label noise of a user over the smallest, >= 1; `label_noise_sd` is the root of their mean square.
     adversaries : int
         Users whose labels follow one long vector off the subspace. They have no head, and no risk is counted for them.
 
@@ -95,9 +113,13 @@ class Problem:
     head_condition: float = 1.0
     head_factor: float = 1.0
     head_bias: float = 0.0
+    feature_law: str = "gauss"
+    feature_scale: float = 1.0
     feature_condition: float = 1.0
+    feature_axes: str = "coordinates"
     feature_tail: float = 0.0
     fewest_samples: int = 0
+    noise_spread: float = 1.0
     adversaries: int = 0
 
     def __post_init__(self):
@@ -124,8 +146,16 @@ class Problem:
             raise ValueError(f"head_factor is {self.head_factor!r}; head_law {self.head_law!r} needs 1")
         if not 0 <= self.head_bias <= 1:
             raise ValueError(f"head_bias is {self.head_bias!r}; it must lie between 0 and 1")
-        if not 1 <= self.feature_condition < float("inf"):
-            raise ValueError(f"feature_condition is {self.feature_condition!r}; it must be finite and at least 1")
+        if self.feature_law not in FEATURE_LAWS:
+            raise ValueError(f"feature_law is {self.feature_law!r}; it must be one of {', '.join(FEATURE_LAWS)}")
+        if self.feature_axes not in FEATURE_AXES:
+            raise ValueError(f"feature_axes is {self.feature_axes!r}; it must be one of {', '.join(FEATURE_AXES)}")
+        if not 0 < self.feature_scale < float("inf"):
+            raise ValueError(f"feature_scale is {self.feature_scale!r}; it must be positive and finite")
+        for name in ("feature_condition", "noise_spread"):
+            value = getattr(self, name)
+            if not 1 <= value < float("inf"):
+                raise ValueError(f"{name} is {value!r}; it must be finite and at least 1")
         if not (self.feature_tail == 0 or 2 < self.feature_tail < float("inf")):
             raise ValueError(
                 f"feature_tail is {self.feature_tail!r}; it must be greater than 2, or 0 for Gaussian features"
@@ -307,14 +337,18 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
             np.float32
         )
     heads = raw @ truth.mixing.T.astype(np.float32)
-    features = rng.standard_normal((problem.samples, users, problem.dim), dtype=np.float32)
-    if problem.feature_condition > 1:
+    features = feature_entries(problem.feature_law, (problem.samples, users, problem.dim), rng)
+    if problem.feature_axes == "mixed":
+        features = features @ feature_root(problem).astype(np.float32)
+    elif are_scaled(problem):
         features *= feature_scales(problem).astype(np.float32)
     if problem.feature_tail:
         features *= tail_factors(problem, users, rng)[:, :, None]
     labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)
     if problem.label_noise_sd > 0:
         noise = rng.standard_normal(labels.shape, dtype=np.float32)
+        if problem.noise_spread > 1:
+            noise *= noise_factors(problem, users, rng)
         labels += np.float32(problem.label_noise_sd) * noise
     if problem.adversaries:
         hostile = against(problem, start, users)

@@ -1,6 +1,6 @@
-"""Exact population risk: no test set is needed, since the covariance S^2 of a feature is known, and is I in the model of the papers.
+"""Exact population risk: no test set is needed, since the covariance R^T R of a feature is known, and is I in the model of the papers.
 
-The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||S (theta_j - theta_hat_j)||^2, over the users that have a theta_j: no risk is
+The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||R (theta_j - theta_hat_j)||^2, over the users that have a theta_j: no risk is
 counted for adversaries. The mean squared error that jain2021 plots adds the label noise variance. For Gaussian features in another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2), whose
 mean loss is an integral over one variable.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from privrep.data.departures import feature_scales
+from privrep.data.departures import are_scaled, feature_root
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.losses import Loss
 from privrep.data.passes import total
@@ -42,13 +42,13 @@ def mean(users: Users, sum_: float) -> float:
 
 
 def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
-    """Truth, basis and block in coordinates in which features have covariance I: S U* is orthonormalised, and heads follow."""
-    if users.problem.feature_condition == 1:
+    """Truth, basis and block in coordinates in which features have covariance I: R U* is orthonormalised, and heads follow."""
+    if not are_scaled(users.problem):
         return users.truth, basis, block
-    scales = feature_scales(users.problem)[:, None]
-    orthonormal, factor = np.linalg.qr(scales * users.truth.basis)
+    root = feature_root(users.problem)
+    orthonormal, factor = np.linalg.qr(root @ users.truth.basis)
     moved = Block(block.start, block.features, block.labels, block.heads @ factor.T, in_domain=True)
-    return Truth(orthonormal, users.truth.mixing), scales * basis, moved
+    return Truth(orthonormal, users.truth.mixing), root @ basis, moved
 
 
 def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
@@ -74,7 +74,15 @@ def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) 
     ValueError
         If residuals are not Gaussian with a known variance, or users have no true model.
     """
-    for name in ("feature_condition", "feature_tail", "adversaries"):
+    for name in (
+        "feature_law",
+        "feature_scale",
+        "feature_condition",
+        "feature_axes",
+        "feature_tail",
+        "noise_spread",
+        "adversaries",
+    ):
         if getattr(users.problem, name) != getattr(Problem, name):
             raise ValueError(
                 f"{name} is {getattr(users.problem, name)!r}; a loss is known for the model of the papers alone"
@@ -90,12 +98,12 @@ def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
     """Mean excess risk of models theta_j, (B, d) for the users of a block."""
-    scales = feature_scales(users.problem)
+    root = feature_root(users.problem)
 
     def excess(block: Block) -> float:
         error = block.heads @ users.truth.basis.T - models_of(block)
-        if users.problem.feature_condition > 1:
-            error *= scales
+        if are_scaled(users.problem):
+            error = error @ root.T
         return float((scored(users, block, error) ** 2).sum())
 
     return mean(users, total(users, excess))

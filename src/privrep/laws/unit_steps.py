@@ -16,8 +16,12 @@ import numpy as np
 
 SCALE = 0.005
 """Share of the whole mu^2 for the scale of the heads."""
-COVARIANCE = 0.05
-"""Share of the whole mu^2 for the covariance of the features, where that is enough to see it."""
+LEVEL = 0.0025
+"""Share of the whole mu^2 for the size of the features."""
+COORDINATES = 0.01
+"""Share of the whole mu^2 for the scales of the features' coordinates."""
+COVARIANCE, WHITENINGS = 0.05, 3
+"""Share of the whole mu^2 for a release of the features' covariance, and how many there are, where that is enough to see one."""
 START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
 """Signal over noise of the start that is aimed at, and the least and largest share of mu^2 for it."""
 START_NOISE, START_ERROR = 1.3, 0.95
@@ -89,9 +93,13 @@ class Sizes:
         """Norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of mu^2: 2 d^1.5 / (n mu sqrt(share))."""
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
-    def covariance_share(self, mu: float) -> float:
-        """`COVARIANCE`, or 0 where noise would hide a covariance other than I."""
-        return COVARIANCE if self.covariance_noise(mu) <= 1 else 0.0
+    def covariance_shares(self, mu: float) -> list[float]:
+        """`COVARIANCE` for each release, or none where noise would hide a covariance other than I."""
+        return [COVARIANCE] * WHITENINGS if self.covariance_noise(mu) <= 1 else []
+
+    def descent_share(self, mu: float) -> float:
+        """Share of the whole mu^2 that is left for the start and the rounds."""
+        return 1 - LEVEL - COORDINATES - SCALE - sum(self.covariance_shares(mu))
 
     def kept(self, noise2: float) -> float:
         """q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""

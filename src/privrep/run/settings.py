@@ -106,9 +106,13 @@ class PartOfProblem(Model):
     head_condition: Annotated[float, Field(ge=1)] = 1.0
     head_factor: Annotated[float, Field(ge=1)] = 1.0
     head_bias: Annotated[float, Field(ge=0, le=1)] = 0.0
+    feature_law: Literal["gauss", "rare", "skewed"] = "gauss"
+    feature_scale: Annotated[float, Field(gt=0)] = 1.0
     feature_condition: Annotated[float, Field(ge=1)] = 1.0
+    feature_axes: Literal["coordinates", "mixed"] = "coordinates"
     feature_tail: Annotated[float, Field(ge=0)] = 0.0
     fewest_samples: Annotated[int, Field(ge=0)] = 0
+    noise_spread: Annotated[float, Field(ge=1)] = 1.0
     adversaries: Annotated[int, Field(ge=0)] = 0
 
 

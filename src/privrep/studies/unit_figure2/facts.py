@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privrep.algorithms import error_tracking, full_prior, unit_steps
+from privrep.algorithms import error_tracking, full_prior, unit_steps, whitening
 from privrep.laws import unit_steps as law
 from privrep.report.run_tables import Run
 
@@ -11,7 +11,10 @@ def parts(run: Run) -> dict[str, float]:
     """Constants of unit steps by short names."""
     return {
         "scale": law.SCALE,
+        "level": law.LEVEL,
+        "coordinates": law.COORDINATES,
         "covariance": law.COVARIANCE,
+        "whitenings": law.WHITENINGS,
         "start_signal": law.START_SIGNAL,
         "least_start": law.START_SHARES[0],
         "most_start": law.START_SHARES[1],
@@ -23,11 +26,16 @@ def parts(run: Run) -> dict[str, float]:
         "contraction": law.CONTRACTION,
         "worth": 1 - law.WORTH,
         "scale_width": unit_steps.SCALE_WIDTH,
+        "level_width": whitening.LEVEL_WIDTH,
+        "log_length": whitening.LOG_LENGTH,
+        "least_square": whitening.LEAST_SQUARE,
+        "start_width": unit_steps.START_WIDTH,
         "residual_width": unit_steps.RESIDUAL_WIDTH,
         "least_noise": unit_steps.LEAST_NOISE,
         "floor": unit_steps.FLOOR,
         "model_sd": error_tracking.MODEL_SD,
         "step_sd": error_tracking.STEP_SD,
+        "drift_sd": error_tracking.DRIFT_SD,
         "error_sd": error_tracking.GUESS_SD[0],
         "noise_sd": error_tracking.GUESS_SD[1],
         "raised": full_prior.RAISED,

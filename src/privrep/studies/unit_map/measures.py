@@ -1,12 +1,15 @@
-"""Which method, and from how many users on (claim O-MAP): unit steps and the published methods at equal exact budgets."""
+"""Which method, and from how many users on (claim O-MAP): unit steps and the published methods at equal exact budgets, and how far each is from the
+non-private risk where data depart from the model."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
+from privrep.data.departures import RARE
 from privrep.evidence.cells import picked
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures
 from privrep.evidence.measured import Measured, bare
@@ -17,8 +20,24 @@ METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep
 WORKS = 0.02
 """A method works where its median risk is at most this share of that of predicting zero."""
 
+NEAR = 1.5
+"""A risk at most so many times the floor is near it."""
 DIM = 100
 """At which users are compared."""
+DEPARTURES = {
+    "rare": "rare binary features",
+    "skewed": "skewed features",
+    "tail": "Student features",
+    "scales": "coordinates of very different scales",
+    "mixed": "directions of such scales that mix coordinates",
+    "small": "features smaller than assumed",
+    "large": "features larger than assumed",
+    "spread": "label noise that differs by user",
+    "unequal": "fewer samples for some users",
+    "hostile": "users against the others",
+    "rank": "one dimension too many is sought",
+}
+"""Beginning of the series of a departure from the model, and what it is."""
 SWEEPS = {"on the map": ("", "users"), "by samples": ("m-", "samples"), "by label noise": ("sigma-", "label_noise_sd")}
 """What is varied beside epsilon: beginning of its series' names, and the axis."""
 
@@ -60,6 +79,21 @@ def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return found
 
 
+def over_floors(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Median risk over that of ridge heads in the true subspace on the same users, by method, departure and epsilon; a run that broke down counts as
+    infinite, and a median of such ones as no number."""
+    found = {}
+    for departure, name in product(DEPARTURES, METHODS):
+        rows, floors = (cells[cells["series"] == f"{departure}-{one}"] for one in (name, "floor"))
+        if len(rows):
+            floor = picked(floors, pick)["excess_risk"].median()
+            rows = picked(rows, pick)
+            medians = rows["excess_risk"].fillna(np.inf).groupby(rows["epsilon"]).median()
+            for epsilon, risk in medians.replace(np.inf, np.nan).items():
+                found[f"{name} over floor, {departure}, at {epsilon:g}"] = float(risk / floor)
+    return found
+
+
 def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     """The map and the users needed."""
     tables = {sweep: risks(cells, sweep) for sweep in SWEEPS}
@@ -68,4 +102,6 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         for sweep, table in tables.items()
         for name in METHODS
     ]
-    return [*(largest_ratio(cells, sweep) for sweep in SWEEPS), *works, *series_measures(cells, "users-unit", users)]
+    departures = series_measures(cells, "rare-unit", over_floors, "half of the runs broke down")
+    largest = [largest_ratio(cells, sweep) for sweep in SWEEPS]
+    return [*largest, *works, *series_measures(cells, "users-unit", users), *departures]

@@ -12,7 +12,7 @@ from privrep.evidence.cells import picked
 from privrep.evidence.intervals import series_measures
 from privrep.evidence.measured import Measured, bare
 from privrep.evidence.scaling import fit_all, fit_measures
-from privrep.laws.unit_steps import SCALE, Sizes, schedule
+from privrep.laws.unit_steps import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
 from privrep.run.settings import Analysis
 
@@ -23,7 +23,7 @@ USERS = ("users-d", "users-k", "users-start")
 
 def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
     """e^2 that the recursion expects in the end, in units of a head's coordinate."""
-    left = 1 - SCALE - sizes.covariance_share(mu)
+    left = sizes.descent_share(mu)
     return schedule(sizes, math.sqrt(left) * mu, noise2).path[-1]
 
 
