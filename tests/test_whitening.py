@@ -147,12 +147,11 @@ def test_each_release_sees_what_the_last_one_left():
 @pytest.mark.parametrize("law", ["gauss", "rare", "skewed"])
 @pytest.mark.parametrize("size", [0.125, 1.0, 8.0])
 def test_the_size_of_features_is_learned(size, law):
-    """To a power of two, exactly for features of any law; ten times the noise of the clip still stays within it."""
+    """To a power of two, exactly for features of any law; with noise far beyond the clip it is 1, but for one draw in some hundred."""
     users = Users(Problem(2000, 6, 20, 2, feature_scale=size, feature_law=law))
     assert learned_level(users, door(users)) == size
-    for seed in range(5):
-        found = learned_level(users, door(users, 1e6, np.random.default_rng(seed)))
-        assert 1 / 16 <= found <= 16
+    found = [learned_level(users, door(users, 1e6, np.random.default_rng(seed))) for seed in range(50)]
+    assert found.count(1.0) >= 48 and all(1 / 16 <= one <= 16 for one in found)
 
 
 @pytest.mark.parametrize("condition", [1.0, 3.0, 30.0])

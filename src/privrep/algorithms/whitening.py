@@ -1,6 +1,6 @@
 """Coordinates in which features look isotropic, from private estimates of their size, of the scale of each coordinate, and of their covariance.
 
-    f           <- half the mean over users of log(|X|^2 / m d), each clipped to +-4.6, + noise, as a power of two
+    f           <- half the mean over users of log(|X|^2 / m d), each clipped to +-4.6, + noise, as a power of two;  1 within three sd of noise
     l_i         <- log sum_l x_ijl^2 over j, less its mean over j, clipped to norm 2 sqrt(d)
     l           <- ( sum_i l_i + noise ) / n;    W <- diag(exp(-c (l - mean) / 2)) / f,   c in [0, 1] the part of |l|^2 that noise does not explain
     three times, where noise would not hide a covariance:
@@ -26,6 +26,8 @@ from privrep.privacy.mechanisms import Release
 
 LEVEL_WIDTH = 4.6
 """Clip of a user's log size about the public guess: a factor of 10 in length."""
+SURE = 3.0
+"""A size is taken for another than the guess beyond so many standard deviations of its noise."""
 LOG_LENGTH = 2.0
 """Clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30."""
 LEAST_SQUARE = 1e-6
@@ -33,10 +35,12 @@ LEAST_SQUARE = 1e-6
 
 
 def learned_level(users: UserData, release: Release) -> float:
-    """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough."""
-    logs = release.vector("unit_level", total(users, log_levels, name="log levels"), bound=LEVEL_WIDTH)
+    """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough; 1 where noise could have made it."""
+    n = users.problem.users
+    logs = release.vector("unit_level", total(users, log_levels, name="log levels"), bound=LEVEL_WIDTH) / n
     # A log lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
-    logs = min(max(logs / users.problem.users, -LEVEL_WIDTH), LEVEL_WIDTH)
+    noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
+    logs = min(max(logs, -LEVEL_WIDTH), LEVEL_WIDTH) if abs(logs) > SURE * noise_sd else 0.0
     return 2.0 ** round(logs / math.log(4))
 
 

@@ -27,6 +27,7 @@ def parts(run: Run) -> dict[str, float]:
         "worth": 1 - law.WORTH,
         "scale_width": unit_steps.SCALE_WIDTH,
         "level_width": whitening.LEVEL_WIDTH,
+        "sure": whitening.SURE,
         "log_length": whitening.LOG_LENGTH,
         "least_square": whitening.LEAST_SQUARE,
         "start_width": unit_steps.START_WIDTH,
