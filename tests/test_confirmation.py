@@ -230,7 +230,7 @@ def test_what_was_changed_after_the_confirmation_is_listed():
     """The document is that of its table, and a claim with another verdict in docs/claims.csv stands among the revisions."""
     found = read_rows(ROOT / "docs" / "confirmation.csv")
     assert (ROOT / "docs" / "confirmation.md").read_text() == document(found)
-    moved = set(re.findall(r"(\S+) \(\d+\)", revised_since(found, read_rows(ROOT / "docs" / "claims.csv"))))
+    moved = set(re.findall(r"[:,] ([^:,]+) \(\d+\)", revised_since(found, read_rows(ROOT / "docs" / "claims.csv"))))
     listed = {
         where
         for entry in read_deviations(ROOT / "config" / "deviations.yaml")

@@ -41,7 +41,7 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
 def test_the_readme_is_one_screen_and_a_guide():
     """What it is, two commands, a picture and the findings come before all else; tables of results stand elsewhere."""
     above, _, below = (ROOT / "README.md").read_text().partition("## How it is used")
-    assert len(above.split()) < 480 and above.count("<img") == 2
+    assert len(above.split()) < 660 and above.count("<img") == 2
     assert above.index("make all") < above.index("<img") < above.index("### The findings that matter most")
     assert "| A-" not in above + below and "RATE-EXACT |" not in above
 
@@ -56,8 +56,8 @@ def test_readme_names_existing_files_and_targets():
         assert re.search(rf"^([\w-]+ )*{target}( [\w-]+)*:", makefile, flags=re.MULTILINE), target
 
 
-HEADLINE = {("A-L4.6", f"exponent of {name}") for name in ("n", "d", "k, root mean square sine", "Delta")} | {
-    ("A-L4.4", f"privacy: exponent of {name}") for name in ("n", "d", "k", "Delta")
+HEADLINE = {("A-L4.6", f"exponent of {name}") for name in ("n", "d", "k, root mean square sine")} | {
+    ("A-L4.4", f"privacy: exponent of {name}") for name in ("n", "d", "k")
 }
 """Exponents on which the comparison of the papers rests."""
 COMPARED = {
@@ -69,6 +69,9 @@ WIDE = {
     ("A-T4.2", "statistical term, squared distance: exponent of m"): 0.17,
     ("B-CMP", "exponent of d in the users of shen2023"): 0.2,
     ("B-CMP", "exponent of d in the ratio of the users"): 0.2,
+    ("B-CMP", "restriction on epsilon: exponent of d in the users of shen2023 that keep the start, at 0.2"): 0.12,
+    ("B-T5.1", "exponent of kappa at s_1 = 1, at a clip that cuts nothing"): 0.12,
+    ("B-LG.1", "largest norm over the bound without k^1.5: exponent of k"): 0.22,
 }
 """Exponents that cost too much for more repetitions."""
 
