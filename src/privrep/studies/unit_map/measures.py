@@ -22,6 +22,8 @@ WORKS = 0.02
 
 NEAR = 1.5
 """A risk at most so many times the floor is near it."""
+RARE_SHARE = RARE
+"""Probability that a rare binary feature is there."""
 DIM = 100
 """At which users are compared."""
 DEPARTURES = {
