@@ -27,6 +27,10 @@ def start(tmp_path):
         surroundings |= {} if mark is None else {unlock.MARK: mark}
         command = [sys.executable, "-c", "import time; time.sleep(86400)", SCRIPT]
         started.append(subprocess.Popen(command, cwd=folder, env=surroundings))
+        # Only a while after its start does the system show a process's words and surroundings.
+        seen = psutil.Process(started[-1].pid)
+        while SCRIPT not in seen.cmdline() or seen.environ() != surroundings:
+            time.sleep(0.01)
         return started[-1]
 
     yield run
