@@ -18,7 +18,7 @@ from privrep.instruments.canaries import Crowd, changed, larger, structured_pair
 from privrep.instruments.distinguishing import LEVEL, Claim, Game, play
 from privrep.instruments.fitting import fit
 from privrep.instruments.mutants import MUTANTS, clipped_by
-from privrep.instruments.replay import Chosen, apart, log_ratio, loss, noises, scaled, streams, taped
+from privrep.instruments.replay import Chosen, aligned, apart, log_ratio, loss, noises, scaled, streams, taped
 from privrep.instruments.sensitivity_search import RELEASES
 from privrep.instruments.weaker_games import epsilon_of_one_run
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
@@ -78,8 +78,8 @@ def test_the_tape_is_the_run(name):
     assert apart(tape, again) == loss(tape, again) == log_ratio(tape, again) == 0
     assert [one.name for one in tape.taken] == [entry.name for entry in ledger.entries]
     other, _ = taped(mechanism(name, PROBLEM), users, 1.3, streams(4, 0))
-    assert any(not np.array_equal(a, b) for a, b in zip(noises(other), noises(tape), strict=True))
-    assert all(np.any(one != 0) for one in noises(tape))
+    assert any(not np.array_equal(noises(other)[key], noise) for key, noise in noises(tape).items())
+    assert len(noises(tape)) == len(tape.taken) and all(np.any(one != 0) for one in noises(tape).values())
 
 
 @pytest.mark.parametrize(("noise", "beside"), [(symmetric_noise, 1.0), (isotropic_noise, 0.5**0.5)])
@@ -238,26 +238,49 @@ def test_the_rounds_of_networks_pass_and_their_wrong_doors_are_found():
 # Looks at the noise
 
 
-def fresh(runs=200, seed=0):
+def fresh(runs=200, seed=0, scale=1.0):
+    """Noise of two releases, and of a third where the first has a large sum."""
     rng = np.random.default_rng(seed)
-    return [[rng.standard_normal(6), rng.standard_normal(4)] for _ in range(runs)]
+    drawn = [
+        {
+            ("a", 0): scale * rng.standard_normal(6),
+            ("b", 0): scale * rng.standard_normal(4),
+            ("a", 1): scale * rng.standard_normal(6),
+        }
+        for _ in range(runs)
+    ]
+    return [run if run["a", 0].sum() > 0 else {key: run[key] for key in list(run)[:2]} for run in drawn]
+
+
+def alarm_of(runs, seed=0):
+    return noise_alarm(aligned(runs, np.random.default_rng([seed, 1])))
 
 
 def test_honest_noise_does_not_alarm():
-    alarms = sum(noise_alarm(fresh(seed=seed)) < 0.05 for seed in range(100))
+    """Also where the noise of one release decides on another."""
+    alarms = sum(alarm_of(fresh(seed=seed), seed) < 0.05 for seed in range(100))
     assert stats.binom.sf(alarms - 1, 100, 0.05) > FALSE_ALARM
+
+
+def test_a_release_that_was_not_made_is_filled():
+    runs = fresh(50)
+    table = aligned(runs, np.random.default_rng(0))
+    made = np.array([("a", 1) in run for run in runs])
+    assert table.shape == (50, 16) and 0 < made.sum() < 50
+    np.testing.assert_array_equal(
+        table[made, 10:], [run["a", 1] for run, there in zip(runs, made, strict=True) if there]
+    )
+    assert len(np.unique(table[~made, 10:])) == 6 * (~made).sum()
 
 
 @pytest.mark.parametrize("fault", ["scale", "rounds", "runs"])
 def test_faults_of_the_noise_alarm(fault):
-    runs = fresh()
-    if fault == "scale":
-        runs = [[1.1 * one for one in run] for run in runs]
+    runs = fresh(scale=1.1 if fault == "scale" else 1.0)
     if fault == "rounds":
-        runs = [[run[0], run[0][:4]] for run in runs]
+        runs = [run | {("b", 0): run["a", 0][:4]} for run in runs]
     if fault == "runs":
         runs = [runs[0] for _ in runs]
-    assert noise_alarm(runs) < audit.SURE
+    assert alarm_of(runs) < audit.SURE
 
 
 # Participation, and choices

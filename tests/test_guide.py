@@ -52,7 +52,7 @@ def run(cells) -> SimpleNamespace:
 def test_the_recursion_of_unit_steps_is_the_schedule(users, samples, dim, rank, mu):
     """For many sizes at once, what `laws.unit_steps.schedule` finds for one."""
     sizes = unit_steps.Sizes(users, samples, dim, rank)
-    left = sizes.descent_share(mu)
+    left = sizes.isotropic_share(mu)
     path = unit_steps.schedule(sizes, math.sqrt(left) * mu, 1e-4).path
     both = Sizes(np.array([users, 2 * users]), samples, dim, rank, 0.01)
     start, end = whole_methods.unit_recursion(both, np.array([mu, mu]))

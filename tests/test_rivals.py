@@ -109,7 +109,8 @@ def test_where_data_depart_from_the_law_each_clip_has_its_best():
     """Two of each clip by the law, and the former setting; at a problem of the model the shortlist is that of the law."""
     for cell in CHOOSE.settings("unit_map"):
         departs = CHOOSE.departs(cell.problem)
-        assert departs == cell.series.startswith(DEPARTURES)
+        told = cell.series.startswith(("small-", "large-"))  # the size, so that nothing departs
+        assert departs == (cell.series.startswith(DEPARTURES) and not told)
         if departs and not cell.series.endswith("altmin"):
             tried = CHOOSE.candidates(cell)
             assert CHOOSE.FORMER[cell.algorithm] in tried

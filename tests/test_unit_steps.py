@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.algorithms.error_tracking import DRIFT_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
+from privrep.algorithms.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
 from privrep.algorithms.unit_steps import (
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
@@ -371,7 +371,7 @@ STRANGERS = {
 def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name, tape):
     """A whole run on neighbouring data that is told the first run's releases: no exact sum is further off, and the subspaces are the same."""
     rng = np.random.default_rng(6)
-    features, labels = rng.standard_normal((6, 40, 5)), rng.standard_normal((6, 40))
+    features, labels = rng.standard_normal((6, 40, 5)) @ (np.eye(5) + 1), rng.standard_normal((6, 40))
     runs = []
     for change in (lambda *data: data, STRANGERS[name]):
         own, answers = features.copy(), labels.copy()
@@ -394,13 +394,13 @@ def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name
     assert any(not np.array_equal(before, after) for (_, before), (_, after) in zip(totals, moved, strict=True))
 
 
-@pytest.mark.parametrize("multiplier", [0.02, 0.8, 30.0])
-def test_the_ledger_adds_up(multiplier):
-    """Sizes, three covariances where n mu is large, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier."""
+@pytest.mark.parametrize(("multiplier", "covariances"), [(0.02, 3), (0.3, 1), (0.8, 0), (30.0, 0)])
+def test_the_ledger_adds_up(multiplier, covariances):
+    """Sizes, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier. No covariance where noise would hide it, one
+    where it hides that of few samples, three where it does not, and what is not spent on them is left for the descent."""
     users, ledger = Users(Problem(50, 6, 5, 2, label_noise_sd=0.3)), Ledger()
     *_, last = UnitSteps(2, 1.0, 0.3).fit(users, door(users, multiplier, ledger=ledger))
     assert last.log["rounds"] in ROUNDS
-    covariances = 3 if multiplier == 0.02 else 0
     expected = (
         ["unit_level", "unit_coordinates"]
         + ["unit_covariance"] * covariances
@@ -583,6 +583,18 @@ def test_a_measurement_counts_by_its_precision():
         assert found.mean[1] == pytest.approx(0.7 * precisions[1] / precisions.sum(), rel=1e-6)
         assert found.covariance[1, 1] == pytest.approx(1 / precisions.sum(), rel=1e-6)
         assert found.covariance[0, 0] == pytest.approx(GUESS_SD[0] ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(("error2", "noise2", "explained"), [(1.0, 1e-4, 1.0), (1e-6, 1.0, 2.0)])
+def test_a_start_is_doubted_where_the_guesses_do_not_explain_the_first_residual(error2, noise2, explained):
+    """Beyond three standard deviations of that of what dominates the residual and of the measurement, on either side; the guesses themselves stay."""
+    known, sd = Knowledge.guessed(error2, noise2), 0.5
+    far = 3 * math.sqrt(explained**2 + sd**2 + MODEL_SD**2)
+    for ratio, failed in ((0.98 * far, False), (1.02 * far, True)):
+        for sign in (1, -1):
+            checked = known.checked(SIZE, sign * ratio, sd)
+            np.testing.assert_array_equal(checked.mean, known.mean)
+            np.testing.assert_array_equal(checked.covariance, np.diag(np.square(FAILED_SD if failed else GUESS_SD)))
 
 
 @given(

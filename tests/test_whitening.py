@@ -46,9 +46,11 @@ def test_what_noise_explains_is_not_kept(size):
     off /= np.linalg.norm(off)
     sd, noise = 0.02, 0.02 * math.sqrt(size * (size + 1) / 2)
     for length, kept in ((0.5, 0.0), (0.99, 0.0), (math.sqrt(2), 0.5), (10.0, 0.99), (40.0, 1 - 1 / 1600)):
-        found = matrix_of(*shrunk(np.eye(size) + length * noise * off, sd))
+        found = matrix_of(*shrunk(np.eye(size) + length * noise * off, sd)[:2])
         np.testing.assert_allclose(found, np.eye(size) + kept * length * noise * off, rtol=0, atol=1e-12)
-        assert np.array_equal(shrunk(np.eye(size) + length * noise * off, sd)[0], np.ones(size)) == (length < 1)
+        values, _, differs = shrunk(np.eye(size) + length * noise * off, sd)
+        assert np.array_equal(values, np.ones(size)) == (length < 1)
+        assert differs == (length > 1.5)
 
 
 def test_shrinking_a_deviation_brings_it_nearer(rng):
@@ -63,7 +65,7 @@ def test_shrinking_a_deviation_brings_it_nearer(rng):
         errors = np.zeros(3)
         for _ in range(400):
             found = true + symmetric(size, sd, rng)
-            for number, one in enumerate((found, *(matrix_of(*shrunk(found, level)) for level in (sd, sd / 2)))):
+            for number, one in enumerate((found, *(matrix_of(*shrunk(found, level)[:2]) for level in (sd, sd / 2)))):
                 errors[number] += ((one - true) ** 2).sum()
         assert low <= errors[1] / errors[0] < high
         assert length > 0 or errors[2] / errors[0] > 0.3
@@ -74,7 +76,7 @@ def test_eigenvalues_keep_their_order_and_vectors(size, seed, sd, trace):
     """What is kept of the deviation has trace 0 and the same eigenvectors, and is no longer than it was."""
     rng = np.random.default_rng(seed)
     found = trace * np.eye(size) + symmetric(size, 1.0, rng)
-    values, vectors = shrunk(found, sd)
+    values, vectors, _ = shrunk(found, sd)
     assert values.sum() == pytest.approx(size, rel=1e-9)
     level = max(np.trace(found) / size, 0.1)
     plain = (found - np.trace(found) / size * np.eye(size)) / level
@@ -96,7 +98,7 @@ def plain(dim: int) -> Whitening:
 def whitened(users: Users, multiplier: float = 0.0, floor: float = 1e-4, seed: int = 0) -> Whitening:
     """One release of the covariance of features as they are."""
     noise = np.random.default_rng(seed)
-    return released_whitening(users, plain(users.problem.dim), door(users, multiplier, noise), floor)
+    return released_whitening(users, plain(users.problem.dim), door(users, multiplier, noise), floor)[0]
 
 
 def shape_of(users: Users, whitening: Whitening) -> np.ndarray:
@@ -135,10 +137,21 @@ def test_each_release_sees_what_the_last_one_left():
     users = Users(Problem(10_000, 6, 20, 2, feature_condition=30.0, feature_axes="mixed"))
     whitening, left = plain(20), []
     for seed in range(3):
-        whitening = released_whitening(users, whitening, door(users, 6.0, np.random.default_rng(seed)), 0.05)
+        whitening, _ = released_whitening(users, whitening, door(users, 6.0, np.random.default_rng(seed)), 0.05)
         shape = shape_of(users, whitening)
         left.append(shape[-1] / shape[0])
     assert left[0] > 10 and left[2] < 2
+
+
+@pytest.mark.parametrize(("condition", "least", "most"), [(1.0, 0, 2), (1.2, 0, 2), (3.0, 50, 50)])
+def test_a_covariance_is_seen_where_there_is_one(condition, least, most):
+    """Of 50 draws of the noise: all see a condition of 3 in the standard deviations, and at most two one of 1 or of what noise hides."""
+    users = Users(Problem(2000, 6, 20, 2, feature_condition=condition, feature_axes="mixed"))
+    seen = sum(
+        released_whitening(users, plain(20), door(users, 3.0, np.random.default_rng(seed)), 0.05)[1]
+        for seed in range(50)
+    )
+    assert least <= seen <= most
 
 
 # Size and scales
@@ -213,7 +226,7 @@ def test_small_eigenvalues_are_raised(rng):
 def test_the_covariance_is_released_once():
     """One entry of sensitivity sqrt 2 at the noise multiplier of the door, and W is symmetric and positive, of C with trace d."""
     users, ledger = Users(Problem(500, 6, 10, 2, feature_condition=2.0)), Ledger()
-    matrix = released_whitening(users, plain(10), door(users, 0.7, ledger=ledger), 0.3).matrix
+    matrix = released_whitening(users, plain(10), door(users, 0.7, ledger=ledger), 0.3)[0].matrix
     (entry,) = ledger.entries
     assert (entry.name, entry.start, entry.stop) == ("unit_covariance", 0, 500)
     assert entry.sensitivity == pytest.approx(math.sqrt(2), rel=1e-12)

@@ -17,9 +17,11 @@ MODEL_SD = 0.1
 STEP_SD, DRIFT_SD = 0.3, 0.5
 """Standard deviations of what the model of a round's contraction leaves out, in log e^2: of any round, and of a contraction by e. A step may fall short of
 the model, and what is measured must then be believed."""
-GUESS_SD = (3.0, 2.0)
-"""Standard deviations of the first guesses of log e^2 and log s^2: a start may be no better than a subspace at random, which moves the first by up to 8;
-a noise level that is off by 3 moves the second by 2.2."""
+GUESS_SD, FAILED_SD = (1.0, 2.0), (3.0, 2.0)
+"""Standard deviations of the first guesses of log e^2 and log s^2: after a start that went as expected, and after one that failed, which may be no better
+than a subspace at random and moves the first by up to 8. A noise level that is off by 3 moves the second by 2.2."""
+SURPRISE = 3.0
+"""A start has failed if the first residual is off by more than so many standard deviations of what the first guesses explain."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,21 @@ class Knowledge:
 
     def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> Knowledge:
         """After a measurement of the log residual, `log_ratio` above what is expected, with noise of the given sd."""
+        across, variance = self._expected(sizes, sd)
+        weight = across / variance
+        return Knowledge(self.mean + weight * log_ratio, self.covariance - np.outer(weight, across))
+
+    def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> Knowledge:
+        """The first guesses, which are less sure if they do not explain the first measurement: the start has failed."""
+        failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
+        return Knowledge(self.mean, np.diag(np.square(FAILED_SD))) if failed else self
+
+    def _expected(self, sizes: Sizes, sd: float) -> tuple[np.ndarray, float]:
+        """Covariance of (log e^2, log s^2) with a measurement of the log residual, and the variance of that."""
         part = sizes.dist2(self.error2) / sizes.residual(self.error2, self.noise2)
         slope = np.array([part, 1 - part])
         across = self.covariance @ slope
-        weight = across / (slope @ across + sd**2 + MODEL_SD**2)
-        return Knowledge(self.mean + weight * log_ratio, self.covariance - np.outer(weight, across))
+        return across, slope @ across + sd**2 + MODEL_SD**2
 
     def stepped(self, eta: float) -> Knowledge:
         """After a round of gain eta."""

@@ -36,7 +36,19 @@ from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
-from privrep.laws.unit_steps import COORDINATES, LEVEL, METRICS, SCALARS, SCALE, STEPS, Sizes, schedule
+from privrep.laws.unit_steps import (
+    COORDINATES,
+    COVARIANCE,
+    LEVEL,
+    METRICS,
+    SCALARS,
+    SCALE,
+    STEPS,
+    WHITENINGS,
+    Sizes,
+    descent_share,
+    schedule,
+)
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
@@ -200,7 +212,7 @@ class HeadMoments:
         """H^1/2 and H^-1/2 in the coordinates of a basis (d, k), shrunk so that heads of one scale are left alone; eigenvalues that noise could
         have made are raised."""
         noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
-        values, vectors = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
+        values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
         roots = np.sqrt(values * (self.rank / values.sum()))
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
@@ -229,10 +241,10 @@ class UnitSteps:
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level = learned_level(users, release.share(LEVEL))
-        whitening = self.learned_whitening(sizes, mu, level, users, release)
+        whitening, whitenings = self.learned_whitening(sizes, mu, level, users, release)
         scale = learned_scale(Guesses(k, level * self.head_scale, self.noise), users, release.share(SCALE))
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        left = sizes.descent_share(mu)
+        left = descent_share(whitenings)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)
 
         basis = self.start(users, whitening, noise2, release.start().share(left * plan.start))
@@ -249,7 +261,9 @@ class UnitSteps:
             # A log residual lies in [-width, width], so replacing a user moves the sum by at most twice that.
             logs = release.share(SCALARS * share).vector("unit_residual", logs, bound=width)
             if self.without != "tracking":
-                known = known.measured(sizes, logs / n, 2 * width / (n * mu * math.sqrt(SCALARS * share)))
+                noise_sd = 2 * width / (n * mu * math.sqrt(SCALARS * share))
+                known = known if number else known.checked(sizes, logs / n, noise_sd)
+                known = known.measured(sizes, logs / n, noise_sd)
             second = release.share(METRICS * share).semidefinite("unit_heads", second, bound=1.0)
             heads.add(frame, second, METRICS * share * mu**2 if mu < math.inf else share)
             step = release.share(STEPS * share).vector("unit_step", step, bound=1.0)
@@ -278,13 +292,23 @@ class UnitSteps:
         noisy = release.semidefinite("unit_start", moments, bound=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
-    def learned_whitening(self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release) -> Whitening:
-        """W: of the coordinates' scales, and of the covariance where noise would not hide one."""
+    def learned_whitening(
+        self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release
+    ) -> tuple[Whitening, int]:
+        """W, of the coordinates' scales and of the covariance where noise would not hide one, and the number of releases of the covariance.
+
+        Another follows while the last one saw a covariance other than I. How many there are depends on released numbers alone, and what is not
+        spent here serves the descent: all shares of mu^2 add up to one (Smith and Thakurta 2022: Gaussian releases of which each may depend on the
+        last compose as if their mu^2 were fixed, as long as the sum is).
+        """
         whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
         floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
-        for share in sizes.covariance_shares(mu):
-            whitening = released_whitening(users, whitening, release.share(share), floor)
-        return whitening
+        releases = 0
+        more = sizes.covariance_noise(mu) <= 1
+        while more and releases < WHITENINGS:
+            whitening, more = released_whitening(users, whitening, release.share(COVARIANCE), floor)
+            releases += 1
+        return whitening, releases
 
 
 @dataclass(frozen=True)

@@ -123,8 +123,8 @@ def clipped_moments(block: Block, whitening: Whitening) -> np.ndarray:
     return rows.T @ rows
 
 
-def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors of a noisy matrix (k, k) over its mean eigenvalue, shrunk towards I.
+def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Eigenvalues and eigenvectors of a noisy matrix (k, k) over its mean eigenvalue, shrunk towards I; and whether most of what differs is no noise.
 
     The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs from I is multiplied
     by the part of its square that symmetric noise of this sd is not expected to have, so that nothing is left where noise explains it.
@@ -134,14 +134,15 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
     differs = (found - np.trace(found) / size * np.eye(size)) / level
     energy, noise = (differs**2).sum(), (noise_sd / level) ** 2 * size * (size + 1) / 2
     kept = 1 - noise / energy if energy > noise else 0.0
-    return np.linalg.eigh(np.eye(size) + kept * differs)
+    return *np.linalg.eigh(np.eye(size) + kept * differs), kept > 0.5
 
 
-def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> Whitening:
-    """A better W from one release, of mu^2 = 1 / noise_multiplier^2; eigenvalues of C are raised to `floor`."""
+def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
+    """A better W from one release, of mu^2 = 1 / noise_multiplier^2, and whether it saw a covariance other than I; eigenvalues of C are raised to
+    `floor`."""
     n, d = users.problem.users, users.problem.dim
     moments = total(users, lambda block: clipped_moments(block, whitening))
     found = release.semidefinite("unit_covariance", moments, bound=1.0)
-    values, vectors = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
+    values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
     values = np.maximum(values, floor)
-    return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T)
+    return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T), differs

@@ -30,6 +30,7 @@ from privrep.instruments.replay import (
     OUTSIDE,
     GivenUsers,
     Tape,
+    aligned,
     apart,
     log_ratio,
     loss,
@@ -210,13 +211,12 @@ def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
     return 2 * stdtr(runs - 1, -np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)))
 
 
-def noise_alarm(runs: list[list[np.ndarray]]) -> float:
+def noise_alarm(table: np.ndarray) -> float:
     """Smallest p-value, times the number of looks, at: mean and variance of all; variance of each number, on and off a diagonal alike; correlation of
     each two numbers of a run, in one release or two; correlation of successive runs.
 
-    runs : what was added to each release of each run, in units of the claimed noise; at least two.
+    table : (runs, numbers), what was added in each run, in units of the claimed noise; at least two runs.
     """
-    table = np.array([np.concatenate(run) for run in runs])
     count, size = table.shape
     looks = [
         two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),
@@ -268,7 +268,8 @@ class Audit:
             task.ledger.record(entry)
         runs = options.runs if options.mutant == "none" else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
         game = play(score, runs, np.random.default_rng([seed, 2]))
-        claim, alarm = Claim(example.ledger), noise_alarm(kept)
+        fill = np.random.default_rng([seed, 3])
+        claim, alarm = Claim(example.ledger), noise_alarm(aligned(kept, fill))
         told, most = np.array(reached).T
         caught = {
             "replay": most.max() > 1 + ROUNDING,

@@ -15,7 +15,7 @@ log-probabilities. Where users take part at random, everybody's coins are public
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -319,6 +319,23 @@ def log_ratio(one: Tape, other: Tape, without: Tape | None = None) -> float:
     return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))
 
 
-def noises(tape: Tape) -> list[np.ndarray]:
-    """What was added to each release, in units of the claimed noise: standard normal numbers."""
-    return [one.noise for one in tape.taken]
+def noises(tape: Tape) -> dict[tuple[str, int], np.ndarray]:
+    """What was added to each release, in units of the claimed noise: standard normal numbers, by its name and how often that was released before."""
+    before = Counter()
+    found = {}
+    for one in tape.taken:
+        found[one.name, before[one.name]] = one.noise
+        before[one.name] += 1
+    return found
+
+
+def aligned(runs: list[dict[tuple[str, int], np.ndarray]], rng: np.random.Generator) -> np.ndarray:
+    """One row a run, (runs, numbers). What earlier answers decide whether to release is in some runs alone; in the others standard normal numbers stand
+    for it, so that sound noise has the same law in all."""
+    sizes = {key: len(noise) for run in runs for key, noise in run.items()}
+    return np.array(
+        [
+            np.concatenate([run[key] if key in run else rng.standard_normal(size) for key, size in sizes.items()])
+            for run in runs
+        ]
+    )

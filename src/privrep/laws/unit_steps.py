@@ -21,7 +21,7 @@ LEVEL = 0.0025
 COORDINATES = 0.01
 """Share of the whole mu^2 for the scales of the features' coordinates."""
 COVARIANCE, WHITENINGS = 0.05, 3
-"""Share of the whole mu^2 for a release of the features' covariance, and how many there are, where that is enough to see one."""
+"""Share of the whole mu^2 for a release of the features' covariance, and how many there are at most."""
 START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
 """Signal over noise of the start that is aimed at, and the least and largest share of mu^2 for it."""
 START_NOISE, START_ERROR = 1.3, 0.95
@@ -37,6 +37,11 @@ CONTRACTION = 0.9
 """A round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out."""
 SMALLEST = 1e-30
 """Errors are not followed below this."""
+
+
+def descent_share(whitenings: int) -> float:
+    """Share of the whole mu^2 that is left for the start and the rounds after so many releases of the covariance."""
+    return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
 
 
 @dataclass(frozen=True)
@@ -93,13 +98,9 @@ class Sizes:
         """Norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of mu^2: 2 d^1.5 / (n mu sqrt(share))."""
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
-    def covariance_shares(self, mu: float) -> list[float]:
-        """`COVARIANCE` for each release, or none where noise would hide a covariance other than I."""
-        return [COVARIANCE] * WHITENINGS if self.covariance_noise(mu) <= 1 else []
-
-    def descent_share(self, mu: float) -> float:
-        """Share of the whole mu^2 that is left for the start and the rounds."""
-        return 1 - LEVEL - COORDINATES - SCALE - sum(self.covariance_shares(mu))
+    def isotropic_share(self, mu: float) -> float:
+        """`descent_share` where features are isotropic: one release of their covariance finds that, if its noise would not hide another."""
+        return descent_share(self.covariance_noise(mu) <= 1)
 
     def kept(self, noise2: float) -> float:
         """q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""

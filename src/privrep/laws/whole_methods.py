@@ -146,9 +146,7 @@ def unit_recursion(sizes: Sizes, mu: Values) -> tuple[np.ndarray, np.ndarray]:
     n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
-    whitenings = unit.WHITENINGS * unit.COVARIANCE * (all_.covariance_noise(mu) <= 1)
-    left = 1 - unit.LEVEL - unit.COORDINATES - unit.SCALE - whitenings
-    mu = np.sqrt(left) * mu
+    mu = np.sqrt(all_.isotropic_share(mu)) * mu
     share = np.clip((unit.START_SIGNAL / all_.start_signal(mu, noise2)) ** 2, *unit.START_SHARES)
     private = unit.START_NOISE / all_.start_signal(np.sqrt(share) * mu, noise2) ** 2
     few = sizes.rank / (all_.kept(noise2) * n)

@@ -39,6 +39,8 @@ def parts(run: Run) -> dict[str, float]:
         "drift_sd": error_tracking.DRIFT_SD,
         "error_sd": error_tracking.GUESS_SD[0],
         "noise_sd": error_tracking.GUESS_SD[1],
+        "surprise": error_tracking.SURPRISE,
+        "failed_sd": error_tracking.FAILED_SD[0],
         "raised": full_prior.RAISED,
     }
 

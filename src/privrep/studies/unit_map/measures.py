@@ -84,9 +84,10 @@ def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
 def over_floors(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     """Median risk over that of ridge heads in the true subspace on the same users, by method, departure and epsilon; a run that broke down counts as
     infinite, and a median of such ones as no number."""
-    found = {}
+    found, series = {}, set(cells["series"])
     for departure, name in product(DEPARTURES, METHODS):
-        rows, floors = (cells[cells["series"] == f"{departure}-{one}"] for one in (name, "floor"))
+        told = name != "unit" and f"{departure}-told" in series
+        rows, floors = (cells[cells["series"] == f"{departure}-{one}"] for one in (name, "told" if told else "floor"))
         if len(rows):
             floor = picked(floors, pick)["excess_risk"].median()
             rows = picked(rows, pick)

@@ -23,7 +23,7 @@ USERS = ("users-d", "users-k", "users-start")
 
 def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
     """e^2 that the recursion expects in the end, in units of a head's coordinate."""
-    left = sizes.descent_share(mu)
+    left = sizes.isotropic_share(mu)
     return schedule(sizes, math.sqrt(left) * mu, noise2).path[-1]
 
 
