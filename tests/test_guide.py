@@ -20,6 +20,7 @@ from privrep.privacy.accounting import gdp_mu
 from privrep.report.page import from_markdown, with_formulas
 from privrep.report.rehearsal import made_up_cells
 from privrep.run.config import read_config, read_study
+from privrep.run.rivals import PASSES, ROUNDS
 from privrep.studies.guide import facts, measures
 from privrep.studies.guide.measures import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
 
@@ -265,11 +266,27 @@ def test_a_law_knows_where_its_assumptions_fail():
 
 
 def test_a_method_that_cannot_run_is_not_named():
-    """It needs as many samples in half as heads have coordinates; on the grid it then has no mean risk either."""
-    assert all(m <= k + 1 for m in AXES["samples"] for k in AXES["rank"] if m < 2 * k)
+    """It needs as many samples in half as heads have coordinates. With all samples private FedRep can be run, beyond what its law knows."""
     risks, known = measures.predictions(pd.DataFrame([EXAMPLE | {"samples": 6, "rank": 5}]))
-    assert np.isinf(risks.loc[0, ["centaur", "altmin", "fedrep"]].astype(float)).all()
+    assert np.isinf(risks.loc[0, ["centaur", "altmin"]].astype(float)).all() and np.isfinite(risks.loc[0, "fedrep"])
     assert not known.loc[0, ["centaur", "altmin", "fedrep"]].any()
+
+
+@pytest.mark.parametrize(("outside", "rank", "samples"), [(0.0, 3, 10), (0.02, 3, 10), (0.3, 5, 20)])
+def test_ridge_heads_have_the_label_noise_as_penalty(outside, rank, samples):
+    """Against a simulation; with label noise as large as heads the penalty is worth something against least squares."""
+    for noise in (0.01, 1.0):
+        rng = np.random.default_rng(0)
+        features = rng.standard_normal((20_000, samples, rank))
+        heads = math.sqrt(1 - outside) * rng.standard_normal((20_000, rank))
+        left = rank * outside + noise**2
+        labels = np.einsum("bmk,bk->bm", features, heads) + math.sqrt(left) * rng.standard_normal((20_000, samples))
+        system = features.transpose(0, 2, 1) @ features + noise**2 * np.eye(rank)
+        fitted = np.linalg.solve(system, np.einsum("bmk,bm->bk", features, labels)[:, :, None])[:, :, 0]
+        found = whole_methods.personal(Sizes(1, samples, 30, rank, noise), outside)
+        assert found == pytest.approx(outside + ((fitted - heads) ** 2).mean(), rel=0.05)
+        if noise == 1:
+            assert found < 0.96 * jain2021.personal_risk(rank * outside, rank, samples, noise) / rank
 
 
 # Design
@@ -298,20 +315,46 @@ def test_every_value_of_an_axis_is_measured():
     assert len({tuple(point.values()) for point in points("guide-own")}) == len(points("guide-own"))
 
 
+TRIED = {"centaur": ROUNDS[40], "fedrep": ROUNDS[40], "altmin": PASSES[4]}
+
+
+def options_of(name: str) -> dict:
+    """Options of a series, one of its choices among them."""
+    batch = {"batch_samples": 5} if name == "centaur" else {}
+    return STUDY.series[name].options | TRIED.get(name, {}) | batch
+
+
 def test_laws_are_told_the_options_of_the_study():
-    """And the defaults of the algorithms."""
-    for name, options in measures.OPTIONS.items():
-        assert options.items() <= STUDY.series[name].options.items(), name
+    """What is not chosen as the study has it, what is chosen from the grid of the table, and the defaults of the algorithms."""
+    told = {name: options for name, options in measures.OPTIONS.items() if name in STUDY.series}
+    for name, some in told.items():
+        chosen = set(TRIED.get(name, {}))
+        for options in some:
+            fixed = {key: value for key, value in options.items() if key not in chosen}
+            assert fixed.items() <= STUDY.series[name].options.items(), name
+        assert STUDY.series[name].tuned == bool(chosen)
     problem = Problem(100, 10, 30, 3, **{k: v for k, v in STUDY.problem.items() if k in ("label_noise_sd", "head_law")})
     assert (problem.label_noise_sd, STUDY.delta) == (measures.LABEL_NOISE, measures.DELTA)
-    built = {
-        name: load_options(spec.algorithm, spec.options | ({"batch_samples": 5} if name == "centaur" else {}))
-        for name, spec in STUDY.series.items()
-    }
-    assert (built["centaur"].iterations, built["centaur"].step) == (measures.ITERATIONS, measures.STEP)
+    built = {name: load_options(spec.algorithm, options_of(name)) for name, spec in STUDY.series.items()}
+    assert built["centaur"].iterations == measures.ITERATIONS
     assert built["fedrep"].init_label_clip == measures.FEDREP_LABEL_CLIP and built["altmin"].split == measures.SPLIT
-    for name in ("centaur", "fedrep", "altmin"):
-        assert built[name].start(problem, *({"altmin": [SPLIT], "fedrep": [10]}.get(name, []))).share == 0.1
+    for name, tried in TRIED.items():
+        start = built[name].start(problem, *({"altmin": [SPLIT], "fedrep": [10]}.get(name, [])))
+        assert start.share == tried["init_share"]
+        assert built[name].final_heads == "ridge"
+
+
+@pytest.mark.parametrize(("name", "grid"), [("centaur", ROUNDS), ("fedrep", ROUNDS), ("altmin", PASSES)])
+def test_a_law_takes_the_best_of_all_options(name, grid):
+    """One at a time; of alternating minimisation those of one pass. The best at one budget is not the best at another."""
+    mu, start = np.array([MU, MU / 8]), {"init_samples": 4, "init_clip": 0.5}
+    some = [options for options in grid if options.get("epochs", 1) == 1]
+    found = [measures.law(name, SIZES, mu, start | options) for options in some]
+    risks = np.array([one.risk for one in found])
+    risk, known = measures.at_its_best(name, SIZES, mu)
+    np.testing.assert_allclose(risk, risks.min(axis=0), rtol=1e-12)
+    assert list(known) == [found[place].known[column] for column, place in enumerate(risks.argmin(axis=0))]
+    assert name == "altmin" or risks[:, 0].argmin() != risks[:, 1].argmin()
 
 
 SPLIT = SimpleNamespace(init=slice(0, 10))
@@ -324,10 +367,8 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     law = {"centaur": "centaur", "fedrep": "private_fedrep", "altmin": "altmin"}[name]
     monkeypatch.setattr(whole_methods, law, lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
     sizes = whole_methods.Sizes(np.array([100.0]), 10, 30, 3, 0.01)
-    measures.law(name, sizes, np.array([MU]), measures.OPTIONS[name])
-    spec = STUDY.series[name]
-    options = load_options(spec.algorithm, spec.options | ({"batch_samples": 5} if name == "centaur" else {}))
-    method = options.build(Problem(100, 10, 30, 3, 0.01, "sphere"))
+    measures.law(name, sizes, np.array([MU]), options_of(name))
+    method = load_options(STUDY.series[name].algorithm, options_of(name)).build(Problem(100, 10, 30, 3, 0.01, "sphere"))
     if name == "centaur":
         assert (told["start"].clip, told["start"].samples) == (method.start.method.clip, method.start.method.samples)
         assert told["steps"] == Rounds(method.server.rounds, method.batch_samples, method.step, method.server.clip)

@@ -12,7 +12,6 @@ In a search for a number of users this number stands for the risk.
 """
 
 import argparse
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,7 +27,7 @@ from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.grids import Cell, expand
 from privrep.run.progress import track
 from privrep.run.results import run_cell
-from privrep.run.rivals import COLUMNS, SIZES, TABLE
+from privrep.run.rivals import CLIPS, COLUMNS, PASSES, ROUNDS, SIZES, TABLE
 from privrep.run.settings import Series
 from privrep.studies.guide.measures import law
 
@@ -38,20 +37,6 @@ AT_EACH_CLIP = 2
 CLOSE = 1.01
 NOTHING = 0.1
 """A run has found nothing where its risk is beyond this share of that of predicting zero."""
-SHARES = (0.1, 0.3, 0.5)
-CLIPS = (0.0025, 0.005, 0.01, 0.02, 0.05, 0.125)
-ROUNDS = [
-    {"clip": clip, "rounds": rounds, "step": step, "init_share": share}
-    for clip, rounds, step, share in itertools.product(CLIPS, (12, 24, 48), (0.25, 1.0), SHARES)
-]
-"""Of CENTAUR and private FedRep. 1/4 is the step of shen2023's theorem, 1 a whole step."""
-PASSES = [
-    {"clip_feature": clip, "clip_label": clip, "init_label_clip": clip, "init_share": share, **solved}
-    for clip, share, solved in itertools.product(
-        (0.0625, 0.125, 0.25, 0.5), SHARES, ({"epochs": 1, "fallback": "solve"}, {"epochs": 3, "fallback": "eigclip"})
-    )
-]
-"""Of alternating minimisation: one clip in units of the data, and one pass or three with eigenvalues raised."""
 FORMER = {
     "centaur": {"clip": 0.125, "rounds": 24, "step": 0.25, "init_share": 0.1},
     "private_fedrep": {"clip": 0.125, "rounds": 12, "step": 1.0, "init_share": 0.1},

@@ -58,7 +58,7 @@ class SpectralStart:
 
     samples: int
     label_clip: float
-    share: float
+    share: Values
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class PowerStart:
     iterations: int
     samples: int
     clip: float
-    share: float
+    share: Values
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Rounds:
 
     rounds: int
     batch: int
-    step: float
-    clip: float
+    step: Values
+    clip: Values
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,10 @@ def predicting_zero() -> Prediction:
 
 
 def personal(sizes: Sizes, outside: Values) -> Values:
-    """F6 over k: least-squares heads on all samples; infinite for m <= k + 1."""
-    m, k = sizes.samples, sizes.rank
-    if m <= k + 1:
-        return np.full(np.shape(outside), math.inf)
-    return jain2021.personal_risk(k * outside, k, m, sizes.noise) / k
+    """Ridge heads on all samples, with the label noise as penalty (`privrep.data.heads.final_penalty`), over k: F6 but for the penalty. The part of a
+    head that lies outside is noise to it."""
+    k, noise2 = sizes.rank, sizes.noise**2
+    return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
 
 
 # Unit steps
@@ -202,7 +201,7 @@ def spectral_outside(sizes: Sizes, mu: Values, start: SpectralStart) -> Values:
     Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are not clipped)."""
     n, d, k = sizes.users, sizes.dim, sizes.rank
     signal, first, other = pair_moments(d, k, start.label_clip)
-    private = (2 * start.label_clip**2 / (n * mu * math.sqrt(start.share))) ** 2
+    private = (2 * start.label_clip**2 / (n * mu * np.sqrt(start.share))) ** 2
     sampling = other * (first + (k - 1) * other) / k / (n * (start.samples // 2))
     return np.minimum(sizes.random, (d - k) * (private + sampling) / (signal**2 / k) ** 2)
 
@@ -217,7 +216,7 @@ def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Sizes) -> Va
 def power_outside(sizes: Sizes, mu: Values, start: PowerStart) -> Values:
     """S after the power method from a subspace at random: F11 iterated. Left out: that the clip cuts less far from the truth."""
     product = shen2023.clipped_product(sizes.dim, sizes.rank, start.samples, start.clip)
-    multiplier = math.sqrt(start.iterations / start.share) / mu
+    multiplier = np.sqrt(start.iterations / np.asarray(start.share)) / mu
     noise2 = ((2 * multiplier * start.clip) / sizes.users) ** 2 + product.spread**2 / sizes.users
     outside = np.full(np.shape(noise2), sizes.random)
     for _ in range(start.iterations):
@@ -266,11 +265,13 @@ def rounds_outside(sizes: Sizes, mu2: Values, rounds: Rounds, outside: Values) -
 
 
 def by_rounds(sizes: Sizes, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
-    """Rounds from a start with this S, which took the share of mu^2; then least-squares heads on all samples."""
+    """Rounds from a start with this S, which took the share of mu^2; then ridge heads on all samples. They cannot be run where a head has more
+    coordinates than samples."""
     left = (1 - share) * np.square(mu)
     outside = rounds_outside(sizes, left, rounds, start)
-    least = (rounds.batch or sizes.samples) > sizes.rank + 1
-    return Prediction(personal(sizes, outside), (start <= STARTED) & (outside <= NEAR) & least)
+    heads = rounds.batch or sizes.samples
+    risk = personal(sizes, outside) if heads >= sizes.rank else np.full(np.shape(outside), math.inf)
+    return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1))
 
 
 def centaur(sizes: Sizes, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
@@ -307,8 +308,10 @@ def moments_outside(sizes: Sizes, mu2: Values, step: Moments, start: Values) -> 
 
 
 def altmin(sizes: Sizes, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
-    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 on whole users, least-squares heads on all samples."""
+    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 on whole users, ridge heads on all samples. It cannot be run where a head has more
+    coordinates than samples."""
     first = spectral_outside(sizes, mu, start)
     outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
     within = (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)
-    return Prediction(personal(sizes, outside), within)
+    risk = personal(sizes, outside) if step.heads >= sizes.rank else np.full(np.shape(outside), math.inf)
+    return Prediction(risk, within)

@@ -11,6 +11,7 @@ import pandas as pd
 from privrep.report.html_pieces import table
 from privrep.report.run_tables import Run
 from privrep.report.spelling import interval, number
+from privrep.run.rivals import ROUNDS
 from privrep.studies.guide.measures import (
     AXES,
     CLOSE,
@@ -43,6 +44,11 @@ FINE = 1000
 def settings(run: Run) -> int:
     """How many settings were measured."""
     return len(settings_of(run.cells(STUDY)))
+
+
+def settings_tried(run: Run) -> int:
+    """From how many combinations the options of a method with rounds are chosen."""
+    return len(ROUNDS)
 
 
 def example_table(run: Run) -> str:

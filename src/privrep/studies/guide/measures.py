@@ -15,12 +15,15 @@ from privrep.data.splits import count, split_samples
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_intervals, bootstrap_measures
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.laws import whole_methods
+from privrep.laws.shared import Values
 from privrep.laws.whole_methods import Moments, PowerStart, Prediction, Rounds, SpectralStart
 from privrep.privacy.accounting import gdp_mu
 from privrep.privacy.mechanisms import USER_MOMENTS_COST
+from privrep.run.rivals import PASSES, ROUNDS
 from privrep.run.settings import Analysis
 
 PRIVATE = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
+PUBLISHED = [name for name in PRIVATE if name != "unit"]
 RUN = PRIVATE | {"own": "own data"}
 METHODS = RUN | {"zero": "predicting zero"}
 """Series and what they are called; the last one is not run."""
@@ -37,24 +40,38 @@ SIZES = KEYS[:4]
 EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """A measured point that is shown by itself."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
+
+
+def by_rounds(options: list[dict]) -> list[dict]:
+    """Options with the same number of rounds as one, whose other values are columns (options, 1)."""
+    table = pd.DataFrame(options)
+    return [
+        {"rounds": int(rounds)} | {name: rows[[name]].to_numpy() for name in rows if name != "rounds"}
+        for rounds, rows in table.groupby("rounds")
+    ]
+
+
 OPTIONS = {
-    "centaur": {"rounds": 24, "clip": 0.125, "init_samples": 4, "init_clip": 0.5, "init_share": 0.1},
-    "fedrep": {"rounds": 12, "clip": 0.125, "step": 1.0, "init_share": 0.1},
-    "altmin": {"clip_feature": 0.125, "clip_label": 0.125, "init_label_clip": 0.125, "init_share": 0.1},
-    "own": {"penalty": 0.001},
+    "unit": [{}],
+    "centaur": [{"init_samples": 4, "init_clip": 0.5} | some for some in by_rounds(ROUNDS)],
+    "fedrep": by_rounds(ROUNDS),
+    "altmin": [one for one in PASSES if one["epochs"] == 1],
+    "own": [{"penalty": 0.001}],
+    "zero": [{}],
 }
-"""What the laws are told of the methods: options of the study's series, and below defaults of the algorithms."""
+"""What a law is told of a method: all options that may be chosen (`privrep.run.rivals`), of which it takes those that it expects to be the best. That of
+alternating minimisation knows one pass."""
 BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
 """At which the method to use is drawn."""
-ITERATIONS, STEP, FEDREP_LABEL_CLIP, SPLIT = 14, 0.25, 0.5, "halves-then-all"
-"""Of CENTAUR's start and rounds, of private FedRep's start, and of alternating minimisation."""
+ITERATIONS, FEDREP_LABEL_CLIP, SPLIT = 14, 0.5, "halves-then-all"
+"""Of CENTAUR's start, of private FedRep's start, and of alternating minimisation: defaults."""
 CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS if name != "unit"]}
 """Methods among which one is named. The second choice is the harder one: its best method changes from setting to setting."""
 CLOSE = 1.1
 """Methods whose risks differ by less than this factor are as good as each other."""
 
 
-def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[str, float]) -> Prediction:
+def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[str, Values]) -> Prediction:
     """The law of a method with these options at its thresholds in absolute terms."""
     samples = sizes.samples
     # Thresholds in units of the data do not depend on the number of users.
@@ -69,9 +86,7 @@ def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[s
         zeta = moment_threshold("practical", chosen["init_clip"], problem)
         start = PowerStart(ITERATIONS, chosen["init_samples"], zeta, chosen["init_share"])
         clip = gradient_threshold("practical", chosen["clip"], problem)
-        return whole_methods.centaur(
-            sizes, mu, start, Rounds(chosen["rounds"], samples // 2, chosen.get("step", STEP), clip)
-        )
+        return whole_methods.centaur(sizes, mu, start, Rounds(chosen["rounds"], samples // 2, chosen["step"], clip))
     if name == "fedrep":
         zeta = label_threshold("data", FEDREP_LABEL_CLIP, problem)
         clip = gradient_threshold("practical", chosen["clip"], problem)
@@ -90,17 +105,28 @@ def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[s
     return whole_methods.altmin(sizes, mu, start, step)
 
 
+def at_its_best(name: str, sizes: whole_methods.Sizes, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least risk that the law of a method expects of its `OPTIONS`, and whether the law is known there, for each mu."""
+    found = [law(name, sizes, mu, options) for options in OPTIONS[name]]
+    risk, known = (
+        np.vstack([np.broadcast_to(part, np.broadcast_shapes(np.shape(part), mu.shape)) for part in parts])
+        for parts in ([one.risk for one in found], [one.known for one in found])
+    )
+    best = risk.argmin(axis=0)
+    return risk[best, np.arange(len(mu))], known[best, np.arange(len(mu))]
+
+
 def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Risk over that of predicting zero, and whether the law is known there, by setting (rows) and method (columns). A risk without a mean is
-    infinite, and so is that of a method that cannot be run with so few samples."""
+    """Risk over that of predicting zero, and whether the law is known there, by setting (rows) and method (columns). That of a method that cannot
+    be run with so few samples is infinite."""
     risks = pd.DataFrame(np.inf, settings.index, list(METHODS))
     known = pd.DataFrame(False, settings.index, list(METHODS))
     mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
     for (samples, dim, rank), rows in settings.groupby(["samples", "dim", "rank"]):
         sizes = whole_methods.Sizes(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
         for name in METHODS:
-            found = law(name, sizes, mu[rows.index].to_numpy(), OPTIONS.get(name, {}))
-            risks.loc[rows.index, name], known.loc[rows.index, name] = found.risk, found.known
+            found = at_its_best(name, sizes, mu[rows.index].to_numpy())
+            risks.loc[rows.index, name], known.loc[rows.index, name] = found
     return risks, known
 
 
@@ -240,7 +266,8 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     where, values = settings_of(cells), repetitions(cells)
     expected, known = predictions(where)
     found = medians(values)
-    best, named = found.idxmin(axis=1), guide()[0].idxmin(axis=1)
+    best, everywhere = found.idxmin(axis=1), guide()[0]
+    named, level = everywhere.idxmin(axis=1), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
 
     def over_settings(pick: np.ndarray) -> dict[str, float]:
         drawn = medians(values, pick)
@@ -253,6 +280,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
         *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
+        exact("share of the grid on which a published method is as good as unit steps", level.mean()),
         exact("share of the grid near a measured setting", near(grid(), where).mean()),
         *example(cells),
     ]
