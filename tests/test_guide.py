@@ -20,7 +20,7 @@ from privrep.privacy.accounting import gdp_mu
 from privrep.report.page import from_markdown, with_formulas
 from privrep.report.rehearsal import made_up_cells
 from privrep.run.config import read_config, read_study
-from privrep.run.rivals import PASSES, ROUNDS
+from privrep.run.rival_options import PASSES, ROUNDS
 from privrep.studies.guide import facts, measures
 from privrep.studies.guide.measures import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
 

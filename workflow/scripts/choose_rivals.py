@@ -27,7 +27,8 @@ from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.grids import Cell, expand
 from privrep.run.progress import track
 from privrep.run.results import run_cell
-from privrep.run.rivals import CLIPS, COLUMNS, PASSES, ROUNDS, SIZES, TABLE
+from privrep.run.rival_options import CLIPS, PASSES, ROUNDS
+from privrep.run.rivals import COLUMNS, SIZES, TABLE
 from privrep.run.settings import Series
 from privrep.studies.guide.measures import law
 

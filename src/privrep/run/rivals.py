@@ -6,7 +6,6 @@ or else of the nearest row, in logarithms.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,20 +21,6 @@ REALS = ("label_noise_sd", "epsilon")
 COLUMNS = ("study", "series", *SIZES, *REALS, "options", "value", "runs", "failed")
 """value : median over the public data sets of what was made small, the excess risk or, in a search, the number of users. failed : runs of the chosen
 setting that found nothing."""
-SHARES = (0.1, 0.3, 0.5)
-CLIPS = (0.0025, 0.005, 0.01, 0.02, 0.05, 0.125)
-ROUNDS = [
-    {"clip": clip, "rounds": rounds, "step": step, "init_share": share}
-    for clip, rounds, step, share in itertools.product(CLIPS, (12, 24, 48), (0.25, 1.0), SHARES)
-]
-"""What is chosen from, of CENTAUR and private FedRep. 1/4 is the step of shen2023's theorem, 1 a whole step."""
-PASSES = [
-    {"clip_feature": clip, "clip_label": clip, "init_label_clip": clip, "init_share": share, **solved}
-    for clip, share, solved in itertools.product(
-        (0.0625, 0.125, 0.25, 0.5), SHARES, ({"epochs": 1, "fallback": "solve"}, {"epochs": 3, "fallback": "eigclip"})
-    )
-]
-"""Of alternating minimisation: one clip in units of the data, and one pass or three with eigenvalues raised."""
 LEAST = 1e-9
 """Stands in for no label noise in logarithms."""
 

@@ -11,7 +11,7 @@ import pandas as pd
 from privrep.report.html_pieces import table
 from privrep.report.run_tables import Run
 from privrep.report.spelling import interval, number
-from privrep.run.rivals import ROUNDS
+from privrep.run.rival_options import ROUNDS
 from privrep.studies.guide.measures import (
     AXES,
     CLOSE,

@@ -19,7 +19,7 @@ from privrep.laws.shared import Values
 from privrep.laws.whole_methods import Moments, PowerStart, Prediction, Rounds, SpectralStart
 from privrep.privacy.accounting import gdp_mu
 from privrep.privacy.mechanisms import USER_MOMENTS_COST
-from privrep.run.rivals import PASSES, ROUNDS
+from privrep.run.rival_options import PASSES, ROUNDS
 from privrep.run.settings import Analysis
 
 PRIVATE = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
@@ -59,7 +59,7 @@ OPTIONS = {
     "own": [{"penalty": 0.001}],
     "zero": [{}],
 }
-"""What a law is told of a method: all options that may be chosen (`privrep.run.rivals`), of which it takes those that it expects to be the best. That of
+"""What a law is told of a method: all options that may be chosen (`privrep.run.rival_options`), of which it takes those that it expects to be the best. That of
 alternating minimisation knows one pass."""
 BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
 """At which the method to use is drawn."""
