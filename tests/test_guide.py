@@ -442,6 +442,16 @@ def test_factors_count_in_both_directions(cells):
     assert found["typical factor between law and risk, all methods"] == pytest.approx(1)
 
 
+def test_runs_that_find_nothing_are_counted_where_most_find_something():
+    """Three settings of five runs, in one of which most find nothing: two of ten."""
+    values = np.full((5, 3, len(METHODS)), 1e-4)
+    values[:2, 0], values[:3, 1] = 0.2, np.inf
+    found = {one.quantity: one for one in measures.failures(values)}
+    assert len(found) == len(PRIVATE)
+    one = found["runs of centaur that find nothing where most find something"]
+    assert (one.measured, one.seeds) == (0.2, 10)
+
+
 def test_near_is_one_step_on_each_axis():
     one = pd.DataFrame([EXAMPLE])
     others = pd.DataFrame([EXAMPLE, EXAMPLE | {"dim": 50, "epsilon": 0.5}, EXAMPLE | {"dim": 100}])

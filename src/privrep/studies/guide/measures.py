@@ -67,6 +67,8 @@ ITERATIONS, FEDREP_LABEL_CLIP, SPLIT = 14, 0.5, "halves-then-all"
 """Of CENTAUR's start, of private FedRep's start, and of alternating minimisation: defaults."""
 CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS if name != "unit"]}
 """Methods among which one is named. The second choice is the harder one: its best method changes from setting to setting."""
+NOTHING = 0.1
+"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
 CLOSE = 1.1
 """Methods whose risks differ by less than this factor are as good as each other."""
 
@@ -241,6 +243,18 @@ def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) ->
     return typical | {f"largest factor between law and risk, {name}": float(apart[name].max()) for name in RUN}
 
 
+def failures(values: np.ndarray) -> list[Measured]:
+    """How often a private method finds nothing, in the settings in which most of its runs find something."""
+    found = []
+    for place, name in enumerate(PRIVATE):
+        nothing = values[:, :, place] > NOTHING
+        most = nothing[:, np.median(nothing, axis=0) == 0]
+        if most.size:
+            quantity = f"runs of {name} that find nothing where most find something"
+            found.append(share(quantity, most.sum(), most.size, "over runs"))
+    return found
+
+
 def without_ends(one: Measured) -> Measured:
     """An extreme over settings, which has no interval."""
     return bare(one.quantity, one.measured, one.seeds, one.note)
@@ -276,6 +290,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)
     return [
         *choices(found, expected, known),
+        *failures(values),
         *(without_ends(one) if one.quantity.startswith("largest") else one for one in ratios),
         *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
         *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
