@@ -87,7 +87,10 @@ class Method(Protocol):
 
 
 class PrivateMethod(Method, Protocol):
-    """A method that needs noise."""
+    """A method that needs noise. Its releases may take what `cost` comes to, and no more.
+
+    An instrument whose ledger has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`.
+    """
 
     @property
     def cost(self) -> Cost: ...
