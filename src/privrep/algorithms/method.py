@@ -153,11 +153,13 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a text where its annotation has none, or a number or a list where it has a text alone."""
+    """Raise ValueError if an option is a text, None or true or false where its annotation has none, or a list."""
     if isinstance(value, str) and "str" not in type_:
         number = re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
         hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
         raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint}")
+    if (value is None and "None" not in type_) or (isinstance(value, bool) and "bool" not in type_):
+        raise ValueError(f"{name} is {value!r}; it must be {'a text' if type_ == 'str' else 'a number'}")
     if isinstance(value, list | dict):
         raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
 
@@ -195,7 +197,8 @@ def load_options(name: str, options: dict) -> MethodOptions:
         near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0)
         raise ValueError(f"{unknown[0]} is no option of {name}; the nearest is {near[0]}; it has {', '.join(known)}")
     for option in fields(kind):
-        check_type(option.name, options.get(option.name), str(option.type))
+        if option.name in options:
+            check_type(option.name, options[option.name], str(option.type))
     try:
         return kind(**options)
     except TypeError as error:

@@ -68,8 +68,11 @@ def opened(method: Method, task: Task) -> Release:
 def check_spent(method: Method, task: Task) -> None:
     """Raise OverBudget if the ledger has more than a method declares, or nothing where it declares something."""
     cost = declared(method)
-    task.ledger.check(cost.at(multiplier(method, task)))
-    if not task.ledger.entries and 0 < cost.mu_squared + cost.pure < math.inf:
+    if cost == UNLIMITED:
+        return
+    if task.ledger.entries:
+        task.ledger.check(cost.at(multiplier(method, task)))
+    elif cost.mu_squared or cost.pure:
         raise OverBudget(f"{type(method).__name__} declares a cost, and its ledger is empty")
 
 
