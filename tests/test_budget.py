@@ -245,7 +245,7 @@ def test_what_is_spent_is_the_sum_of_the_user_who_is_charged_most(drawn, start, 
             else GaussianRelease("sum", size, 1.0, first, first + count, rate)
         )
         if number % 2:
-            ledger.charge(kind, UNLIMITED)
+            ledger.enter(kind, UNLIMITED)
         else:
             ledger.entries.append(kind)
     for part in ("mu_squared", "pure"):
@@ -264,10 +264,10 @@ def test_what_is_spent_is_the_sum_of_the_user_who_is_charged_most(drawn, start, 
 def test_rounding_is_allowed_for_and_no_more():
     ledger = Ledger()
     for _ in range(10):
-        ledger.charge(GaussianRelease("tenth", math.sqrt(0.1), 1.0, 0, 5), GAUSSIAN_COST)
+        ledger.enter(GaussianRelease("tenth", math.sqrt(0.1), 1.0, 0, 5), GAUSSIAN_COST)
     with pytest.raises(OverBudget):
-        ledger.charge(GaussianRelease("more", 1e-4, 1.0, 0, 5), GAUSSIAN_COST)
-    ledger.charge(GaussianRelease("others", 1.0, 1.0, 5, 9), GAUSSIAN_COST)
+        ledger.enter(GaussianRelease("more", 1e-4, 1.0, 0, 5), GAUSSIAN_COST)
+    ledger.enter(GaussianRelease("others", 1.0, 1.0, 5, 9), GAUSSIAN_COST)
 
 
 SIZES = {"users": 60, "samples": 8, "dim": 6, "rank": 2}
@@ -295,7 +295,7 @@ CENTAUR = SIZES | {"epsilon": 1.0, "init": "random", "rounds": 3, "clip": 0.5, "
         ("centaur", {"clip": "0.5"}, "clip is '0.5', a text; it must be a number"),
         ("centaur", {"clip": True}, "clip is True; it must be a number"),
         ("centaur", {"clip": None}, "clip is None; it must be a number"),
-        ("centaur", {"init": None}, "init is None; it must be a text"),
+        ("centaur", {"init": None}, "init is None; it must be one of planted, power_method, random"),
     ],
 )
 def test_a_shell_checks_what_a_study_checks(algorithm, changes, message):

@@ -153,13 +153,14 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a text, None or true or false where its annotation has none, or a list."""
+    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number; what texts there are, it checks itself."""
     if isinstance(value, str) and "str" not in type_:
         number = re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
         hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
         raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint}")
-    if (value is None and "None" not in type_) or (isinstance(value, bool) and "bool" not in type_):
-        raise ValueError(f"{name} is {value!r}; it must be {'a text' if type_ == 'str' else 'a number'}")
+    flag = isinstance(value, bool) and "bool" not in type_
+    if (flag or (value is None and "None" not in type_)) and "str" not in type_:
+        raise ValueError(f"{name} is {value!r}; it must be a number")
     if isinstance(value, list | dict):
         raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
 

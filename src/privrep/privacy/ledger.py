@@ -128,18 +128,18 @@ class Ledger:
 
         Releases about disjoint users do not add. Random participation brings no gain, as in `Cost`: what is summed is mu^2 of a user who takes part.
         """
-        charged = [(range(start, stop), sum_) for (of, start, stop), sum_ in self._charges().items() if of == part]
+        charged = [(range(start, stop), taken) for (of, start, stop), taken in self._charges().items() if of == part]
         starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
-        return max(sum(sum_ for touched, sum_ in charged if user in touched) for user in starts)
+        return max(sum(taken for touched, taken in charged if user in touched) for user in starts)
 
     def _charges(self) -> Counter[tuple[str, int, int]]:
-        """Sums of charges by part of a cost and range of users. Each entry is added once: summed anew at each release, long ledgers would take time."""
+        """Sums of charges by part of a cost and range of users. Entries are added once, so that a release takes no longer after many others."""
         for entry in self.entries[self._summed :]:
             self._sums[entry.part, entry.start, entry.stop] += entry.charge
         self._summed = len(self.entries)
         return self._sums
 
-    def charge(self, entry: Entry, allowed: Cost) -> None:
+    def enter(self, entry: Entry, allowed: Cost) -> None:
         """Append a release, if with what its users have spent it stays within what is allowed.
 
         Raises

@@ -50,7 +50,7 @@ class Release:
     """The only door through which data leave the users.
 
     A release that would take more than is allowed is refused before its noise is drawn: Gaussian ones that touch one user may add up to the allowed
-    mu^2, those without a delta to the allowed epsilon, each kind by itself, and with no gain from random participation (`Ledger.charge`).
+    mu^2, those without a delta to the allowed epsilon, each kind by itself, and with no gain from random participation (`Ledger.enter`).
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Release:
         if self.noise_multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
             raise ValueError(f"clipping bounds are {bounds}; a private release needs them positive and finite")
         entry = GaussianRelease(name, sensitivity, sd, self.users.start, self.users.stop, rate)
-        self.ledger.charge(entry, self.allowed)
+        self.ledger.enter(entry, self.allowed)
         return self.noise_multiplier > 0
 
     def vector(self, name: str, total: np.ndarray, *, bound: float, rate: float = 1.0) -> np.ndarray:
@@ -189,7 +189,7 @@ class Release:
         if self.noise_multiplier > 0 and not 0 < width < math.inf:
             raise ValueError(f"width is {width!r}; a private release needs it positive and finite")
         epsilon = 1 / self.noise_multiplier if self.noise_multiplier else math.inf
-        self.ledger.charge(PureRelease(name, epsilon, self.users.start, self.users.stop, limit), self.allowed)
+        self.ledger.enter(PureRelease(name, epsilon, self.users.start, self.users.stop, limit), self.allowed)
         return 2 * width * self.noise_multiplier if self.noise_multiplier else 0.0
 
     def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
