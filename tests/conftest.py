@@ -26,7 +26,7 @@ from workflow_helpers import copy_project, environment, run_all_at_tiny
 from privrep.algorithms.method import Task
 from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import stream
-from privrep.privacy.accounting import FixedNoise
+from privrep.privacy.accounting import UNLIMITED, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -145,7 +145,7 @@ def door(users, multiplier: float = 0.0, rng=None, ledger: Ledger | None = None,
     count = users if isinstance(users, int) else users.problem.users
     noise = np.random.default_rng(0) if rng is None else rng
     streams = {"noise": noise, "init_noise": noise, "participants": participants}
-    return Release(multiplier, Ledger() if ledger is None else ledger, range(count), streams)
+    return Release(multiplier, Ledger() if ledger is None else ledger, range(count), streams, UNLIMITED)
 
 
 def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:

@@ -24,11 +24,10 @@ from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams, stream
 from privrep.data.splits import count, split_samples
 from privrep.data.subspace import dist_frobenius, random_subspace
-from privrep.instruments.fitting import fit
+from privrep.instruments.fitting import fit, opened
 from privrep.instruments.scoring import SCORES
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Release
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6
@@ -541,7 +540,8 @@ def test_a_method_runs_on_data_without_a_truth(case):
     method, learnt = load_options(case.name, case.options).build(PROBLEM), []
     for users in (Users(PROBLEM), Brought(Users(PROBLEM))):
         streams = Streams(lambda role: stream(3, role, {"test": "brought"}))
-        *_, last = method.fit(users, Release(1.0 if case.budgeted else 0.0, Ledger(), range(PROBLEM.users), streams))
+        release = opened(method, make_task(users, fixed_noise(1.0 if case.budgeted else 0.0)))
+        *_, last = method.fit(users, replace(release, streams=streams))
         (block,) = users.blocks()
         personal = last.personal
         own = None if personal is None else (personal.models if hasattr(personal, "models") else personal.heads)(block)

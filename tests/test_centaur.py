@@ -23,9 +23,9 @@ from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
-from privrep.instruments.fitting import fit, with_truth
+from privrep.instruments.fitting import fit, opened, with_truth
 from privrep.laws import shen2023
-from privrep.privacy.accounting import Budget, gdp_epsilon
+from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.mechanisms import Release
 
 PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
@@ -515,7 +515,7 @@ def test_the_share_of_the_start_is_met(rounds, starts, iterations, share, multip
     assert cost.rho == pytest.approx(cost.mu_squared / 2, rel=1e-12)
     assert replace(chosen, init="random").build(PROBLEM).cost.mu_squared == rounds
     task = make_task(Users(replace(PROBLEM, users=2)), fixed_noise(multiplier))
-    next(chosen.build(PROBLEM).fit(task.users, Release(multiplier, task.ledger, range(2), Streams(task.stream))))
+    next(chosen.build(PROBLEM).fit(task.users, opened(chosen.build(PROBLEM), task)))
     assert sum(entry.mu**2 for entry in task.ledger.entries) == pytest.approx(start, rel=1e-9)
 
 
@@ -626,7 +626,7 @@ def test_starts_without_the_power_method_cost_nothing(init):
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
     streams, truth = Streams(task.stream), task.users.truth.basis
     method = with_truth(algorithm(init=init, start_sine=0.3).build(PROBLEM), truth, streams)
-    start = next(method.fit(task.users, Release(0.5, task.ledger, range(60), streams)))
+    start = next(method.fit(task.users, Release(0.5, task.ledger, range(60), streams, UNLIMITED)))
     assert not task.ledger.entries
     assert not start.log
     assert start.candidates is None

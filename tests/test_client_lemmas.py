@@ -168,7 +168,7 @@ def test_only_the_noisy_sum_is_released(monkeypatch):
 
     monkeypatch.setattr("privrep.privacy.mechanisms.Release.vector", release)
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    outcome = fit(algorithm(), task)
+    outcome = algorithm().build(PROBLEM).run(task)
     start = planted_subspace(task.users.truth.basis, 0.4, task.stream("init"))
     assert dist2(outcome.subspace, orthonormalise(start - 0.25 / 24 * np.ones(start.shape))) < 1e-9
     assert len(asked) == 1

@@ -14,7 +14,7 @@ from privrep.data.rng import Streams
 from privrep.data.subspace import sines
 from privrep.instruments.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
 from privrep.instruments.fitting import fit
-from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
+from privrep.privacy.accounting import UNLIMITED, Budget, Cost, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
 
@@ -83,7 +83,7 @@ def test_the_scale_of_the_draw_is_that_of_the_ledger(name, options, epsilon, mon
 
 def door(users, multiplier: float, seed: int = 0) -> Release:
     streams = Streams(lambda role: np.random.default_rng([seed, *role.encode()]))
-    return Release(multiplier, Ledger(), range(users.problem.users), streams)
+    return Release(multiplier, Ledger(), range(users.problem.users), streams, UNLIMITED)
 
 
 def other_data(users: Users):

@@ -188,7 +188,7 @@ def test_only_the_noisy_pair_is_released(monkeypatch):
     logs = []
     for seed in (0, 1):
         task = make_task(Users(Problem(60, 24, 7, 3, seed=seed)), fixed_noise(0.5))
-        outcome = fit(algorithm(), task)
+        outcome = algorithm().build(task.users.problem).run(task)
         np.testing.assert_allclose(outcome.subspace, expected, atol=1e-12)
         logs.append(outcome.log)
     assert len(asked) == 2

@@ -87,7 +87,10 @@ class Method(Protocol):
 
 
 class PrivateMethod(Method, Protocol):
-    """A method that needs noise."""
+    """A method that needs noise. Its releases may take what `cost` comes to, and no more.
+
+    An instrument whose ledger has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`.
+    """
 
     @property
     def cost(self) -> Cost: ...
@@ -150,11 +153,14 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a text where its annotation has none, or a number or a list where it has a text alone."""
+    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number; what texts there are, it checks itself."""
     if isinstance(value, str) and "str" not in type_:
         number = re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
         hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
         raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint}")
+    flag = isinstance(value, bool) and "bool" not in type_
+    if (flag or (value is None and "None" not in type_)) and "str" not in type_:
+        raise ValueError(f"{name} is {value!r}; it must be a number")
     if isinstance(value, list | dict):
         raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
 
@@ -192,7 +198,8 @@ def load_options(name: str, options: dict) -> MethodOptions:
         near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0)
         raise ValueError(f"{unknown[0]} is no option of {name}; the nearest is {near[0]}; it has {', '.join(known)}")
     for option in fields(kind):
-        check_type(option.name, options.get(option.name), str(option.type))
+        if option.name in options:
+            check_type(option.name, options[option.name], str(option.type))
     try:
         return kind(**options)
     except TypeError as error:

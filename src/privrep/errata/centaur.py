@@ -17,6 +17,7 @@ from privrep.data.splits import SampleDraws
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, slope
+from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -39,7 +40,7 @@ def distances(
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
     step = 0.25 / problem.head_condition**2
-    release = Release(noise * problem.users / (step * 2 * WIDE), Ledger(), range(problem.users), streams)
+    release = Release(noise * problem.users / (step * 2 * WIDE), Ledger(), range(problem.users), streams, UNLIMITED)
     path = Server(rounds, WIDE).run(
         "erratum",
         users,

@@ -12,7 +12,7 @@ from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams, stream
 from privrep.errata.finding import Finding, decides, spell
 from privrep.laws.prescribed_powers import least_epsilon, power, privacy_cap, utility, utility_cap
-from privrep.privacy.accounting import gdp_delta
+from privrep.privacy.accounting import UNLIMITED, gdp_delta
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.renyi import Mixture, renyi_divergence
@@ -110,7 +110,8 @@ def empty_round_fails() -> bool:
     """Whether SERVER as printed stops when nobody takes part."""
     users = Users(Problem(users=3, samples=1, dim=2, rank=1))
     server = Server(rounds=1, clip=1.0, participation=1e-6, divide_by="realised")
-    release = Release(1.0, Ledger(), range(3), Streams(lambda role: stream(0, "erratum", {"erratum": 51})))
+    streams = Streams(lambda role: stream(0, "erratum", {"erratum": 51}))
+    release = Release(1.0, Ledger(), range(3), streams, UNLIMITED)
     try:
         list(
             server.run(

@@ -38,7 +38,7 @@ from privrep.instruments.replay import (
     streams,
     taped,
 )
-from privrep.privacy.accounting import Cost, gdp_epsilon
+from privrep.privacy.accounting import UNLIMITED, Cost, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 
 CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
@@ -244,6 +244,11 @@ class Audit:
     @property
     def cost(self) -> Cost:
         return self.audited.cost
+
+    @property
+    def spends(self) -> Cost:
+        """The cost; mutants may spend more, and are to be found by it."""
+        return self.cost if self.options.mutant == "none" else UNLIMITED
 
     def run(self, task: Task) -> Outcome:
         """All five checks. The task's own users are not read: the canaries and their crowd are made up."""

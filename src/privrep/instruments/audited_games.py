@@ -35,6 +35,7 @@ class AuditedGames:
 
     options: Options
     cost = GAUSSIAN_COST
+    spends = 0 * GAUSSIAN_COST
     theorem = None
 
     def run(self, task: Task) -> Outcome:

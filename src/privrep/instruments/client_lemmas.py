@@ -26,12 +26,12 @@ from privrep.algorithms.method import EXACT, Outcome, Task, check_count, check_s
 from privrep.algorithms.server import clip_outer
 from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
-from privrep.data.rng import Streams
 from privrep.data.splits import SampleDraws, check_draws
 from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
+from privrep.instruments.fitting import opened
 from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,7 @@ class ClientLemmas:
         """The released iterate, and what the lemmas bound."""
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
         n = problem.users
-        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        release = Release(noise_multiplier, task.ledger, range(n), Streams(task.stream))
+        release = opened(self, task)
         start = planted_subspace(truth, self.sine, release.streams["init"])
         draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
         found = clients(users, start, *draws.take(self.samples, self.samples))
@@ -111,9 +110,9 @@ class ClientLemmas:
         return Outcome(
             subspace=orthonormalise(iterate),
             theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
             log={
-                "noise_multiplier": noise_multiplier,
+                "noise_multiplier": release.noise_multiplier,
                 "zeta": self.clip,
                 "gradient_median": float(np.median(found.norms)),
                 "gradient_max": float(found.norms.max()),

@@ -19,11 +19,11 @@ from privrep.algorithms.user_scores import UserScore
 from privrep.data.nets import chart_net, check_net
 from privrep.data.passes import total
 from privrep.data.problem import Problem
-from privrep.data.rng import Streams
 from privrep.data.subspace import dist_frobenius
+from privrep.instruments.fitting import opened
 from privrep.instruments.scoring import excess_loss, excess_risk
 from privrep.privacy.accounting import PureTheorem
-from privrep.privacy.mechanisms import PURE_COST, Release
+from privrep.privacy.mechanisms import PURE_COST
 
 KEPT = 4
 """States of each chain in which the users' final models are scored."""
@@ -69,9 +69,8 @@ class ExponentialLaw:
 
     def run(self, task: Task) -> Outcome:
         """Expectations under the law, per user, and how well the chains mix."""
-        users, n, streams = task.users, task.users.problem.users, Streams(task.stream)
-        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        release = Release(multiplier, task.ledger, range(n), streams)
+        users, n = task.users, task.users.problem.users
+        release = opened(self, task)
         scale = release.temperature("subspace", width=self.score.width, limit=True)
         if not scale:
             raise ValueError("noise_multiplier is 0; a chain needs a positive one")
@@ -81,13 +80,13 @@ class ExponentialLaw:
         def excess(bases: np.ndarray) -> np.ndarray:
             return self.score.totals(users, bases) - least
 
-        starts = uniform_starts(self.chains, users.problem.dim, self.rank, streams["init"])
+        starts = uniform_starts(self.chains, users.problem.dim, self.rank, release.streams["init"])
         walked = walk(excess, starts, scale, self.burn_in, self.steps, release.noise, min(KEPT, self.steps))
         states = walked.kept.reshape(-1, *truth.shape)
         models = [personalised(basis, self.score, self.final) for basis in states]
         spread = walked.scores.mean(axis=0).std(ddof=1) / math.sqrt(self.chains) if self.chains > 1 else math.nan
         log = mixing(walked) | {
-            "noise_multiplier": multiplier,
+            "noise_multiplier": release.noise_multiplier,
             "beta_n": n / scale,
             "score_truth": float(least + total(users, lambda block: self.score.at_zero(block).sum())) / n,
             "score_excess": float(walked.scores.mean() / n),
@@ -102,7 +101,7 @@ class ExponentialLaw:
         return Outcome(
             excess_risk=float(np.mean([excess_risk(users, model) for model in models])),
             theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(multiplier, task.budget.delta),
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
             log=log,
             scores={"excess_loss": float(np.mean([excess_loss(users, model, self.score.loss) for model in models]))},
         )

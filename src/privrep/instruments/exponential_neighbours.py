@@ -24,9 +24,9 @@ from privrep.algorithms.method import Outcome, Task, check_choice
 from privrep.algorithms.user_scores import UserScore
 from privrep.data.nets import Net, chart_net, check_net
 from privrep.data.problem import Block, Problem
-from privrep.data.rng import Streams
+from privrep.instruments.fitting import opened
 from privrep.privacy.accounting import Budget, PureTheorem
-from privrep.privacy.mechanisms import PURE_COST, Release
+from privrep.privacy.mechanisms import PURE_COST
 
 OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
 """Name -> angle between the kinds, and share of the other users that is of the first kind."""
@@ -89,8 +89,7 @@ class ExponentialNeighbours:
         problem = task.users.problem
         if not isinstance(task.budget, Budget):
             raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
-        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        release = Release(multiplier, task.ledger, range(problem.users), Streams(task.stream))
+        release = opened(self, task)
         scale = release.temperature("subspace", width=self.score.width, limit=self.chain_steps > 0)
         net = chart_net(problem.dim, problem.rank, self.radius)
         laws = [
@@ -99,9 +98,9 @@ class ExponentialNeighbours:
         ]
         return Outcome(
             theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(multiplier, task.budget.delta),
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
             log={
-                "noise_multiplier": multiplier,
+                "noise_multiplier": release.noise_multiplier,
                 "privacy_loss": float(np.abs(laws[0] - laws[1]).max()),
                 "delta_at_epsilon": delta_at(task.budget.epsilon, *laws),
                 "net_size": len(net.bases),

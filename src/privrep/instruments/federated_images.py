@@ -7,7 +7,7 @@ accuracies and lengths are exact, for analysis.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,13 +15,13 @@ import numpy as np
 
 from privrep.algorithms.method import EXACT, NotRun, Outcome, Task, check_choice, check_count
 from privrep.data.problem import Problem
-from privrep.data.rng import Streams
+from privrep.instruments.fitting import opened
 from privrep.neural.clients import SPLITS
 from privrep.neural.sets import SETS, check_set
-from privrep.privacy.accounting import Cost, gdp_epsilon
+from privrep.privacy.accounting import UNLIMITED, Cost, gdp_epsilon
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 FEDERATED = ("fedavg", "pmtl", "ppsgd", "centaur")
 NEIGHBOURS = ("add-remove", "replace-one")
@@ -72,6 +72,12 @@ class Together:
     theorem = None
 
     @property
+    def spends(self) -> Cost:
+        """What the ledger has, whose sensitivities are for replacing a user. An estimate with fewer clients releases nothing that a claim could be made
+        of: its entries are thrown away."""
+        return (self.options.rounds if self.options.nominal is None else 0) * GAUSSIAN_COST
+
+    @property
     def cost(self) -> Cost:
         whole = self.options.rounds * GAUSSIAN_COST
         if self.options.neighbours == "replace-one":
@@ -80,18 +86,17 @@ class Together:
 
     def run(self, task: Task) -> Outcome:
         """The accuracy of the clients."""
-        options, clients = self.options, task.users.problem.users
-        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        # An estimate with fewer clients releases nothing that a claim could be made of: its entries are thrown away.
-        ledger = task.ledger if options.nominal is None else Ledger()
-        release = Release(multiplier, ledger, range(clients), Streams(task.stream))
+        options = self.options
+        release = opened(self, task)
+        if options.nominal is not None:
+            release = replace(release, ledger=Ledger(), allowed=UNLIMITED)
         federation, recipe, seed = options.prepared(task)
         found = neural().train_together(
             federation, options.method, recipe, options.plan, release, seed, options.shift, options.watched
         )
-        log = {"noise_multiplier": multiplier} | spread(found.accuracies.test) | options.log(found)
-        if multiplier and options.nominal is None:
-            log["epsilon_add_remove"] = gdp_epsilon(ledger.mu / 2, task.budget.delta)
+        log = {"noise_multiplier": release.noise_multiplier} | spread(found.accuracies.test) | options.log(found)
+        if release.noise_multiplier and options.nominal is None:
+            log["epsilon_add_remove"] = gdp_epsilon(task.ledger.mu / 2, task.budget.delta)
         return Outcome(log=log)
 
 

@@ -23,9 +23,9 @@ from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, fin
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem
 from privrep.data.risk import personal_risk
-from privrep.data.rng import Streams
 from privrep.data.subspace import orthonormalise
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.instruments.fitting import opened
+from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 KINDS = ("floor", "step")
 
@@ -63,8 +63,7 @@ class TrueStep:
     def run(self, task: Task) -> Outcome:
         """The truth and the noise of one step."""
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
-        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        release = Release(noise_multiplier, task.ledger, range(problem.users), Streams(task.stream))
+        release = opened(self, task)
         step, lengths = total(users, lambda block: true_step(block, truth))
         step = release.vector("true_step", step, bound=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
@@ -73,7 +72,7 @@ class TrueStep:
         return Outcome(
             excess_risk=personal_risk(users, basis, personal.heads),
             subspace=basis,
-            log={"noise_multiplier": noise_multiplier},
+            log={"noise_multiplier": release.noise_multiplier},
         )
 
 

@@ -26,6 +26,7 @@ from scipy.special import log_softmax, ndtri
 from privrep.algorithms.method import Method
 from privrep.data.problem import Block, Problem
 from privrep.data.rng import Streams
+from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -289,9 +290,10 @@ def taped(
     forced: Tape | None = None,
     fault: Fault = SOUND,
 ) -> tuple[Tape, Ledger]:
-    """What a whole fit releases, and its ledger. forced : a tape whose answers are given again."""
+    """What a whole fit releases, and its ledger, which has no limit, so that an audit sees what a mechanism spends. forced : a tape whose answers are
+    given again."""
     tape, ledger = Tape(forced), Ledger()
-    door = TapedRelease(multiplier, ledger, range(users.problem.users), streams, tape=tape, fault=fault)
+    door = TapedRelease(multiplier, ledger, range(users.problem.users), streams, UNLIMITED, tape=tape, fault=fault)
     for _ in method.fit(users, door):
         pass
     return tape, ledger

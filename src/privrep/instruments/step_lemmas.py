@@ -24,12 +24,12 @@ from privrep.algorithms.moment_step import SampleClip, moments
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.passes import parts
 from privrep.data.problem import Block, Problem, Users
-from privrep.data.rng import Streams
 from privrep.data.splits import SPLIT_COLUMN, Split, count
 from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
+from privrep.instruments.fitting import opened
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import MOMENTS_COST, Release
+from privrep.privacy.mechanisms import MOMENTS_COST
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,7 @@ class StepLemmas:
     def run(self, task: Task) -> Outcome:
         """The released iterate, and the parts of eq. (27)."""
         users, problem, split, truth = task.users, task.users.problem, self.split, task.users.truth.basis
-        noise_multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        release = Release(noise_multiplier, task.ledger, range(problem.users), Streams(task.stream))
+        release = opened(self, task)
         start = planted_subspace(truth, self.sine, release.streams["init"])
         overlap = truth.T @ start
         rule, used = FittedHeads(start, split.heads), count(split.subspace)
@@ -99,9 +98,9 @@ class StepLemmas:
         return Outcome(
             subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
             theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(noise_multiplier, task.budget.delta),
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
             log={
-                "noise_multiplier": noise_multiplier,
+                "noise_multiplier": release.noise_multiplier,
                 **self.clip.log,
                 "head_error_rms": heads.error_rms,
                 "head_error_max": heads.error_max,

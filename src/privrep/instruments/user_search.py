@@ -16,7 +16,8 @@ import numpy as np
 from privrep.algorithms.method import MethodOptions, Outcome, Task, check_choice
 from privrep.data.problem import FirstUsers, Problem
 from privrep.instruments.fitting import fit
-from privrep.privacy.accounting import Cost
+from privrep.privacy.accounting import UNLIMITED, Cost
+from privrep.privacy.ledger import Ledger
 
 PRECISION = 1.03
 """Bisection stops when the bracket's ends are within this ratio."""
@@ -57,23 +58,27 @@ class Target:
 class Search:
     """The smallest number of users, at least `fewest`, at which a method's excess risk is at most `risk`.
 
-    cost : of the method, which says that it needs a budget.
+    cost : of the method, which says that it needs a budget. Each fit keeps to it; all together spend more.
     """
 
     options: MethodOptions
     risk: float
     fewest: int
     cost: Cost
+    spends = UNLIMITED
 
     def run(self, task: Task) -> Outcome:
         """The outcome of the method at that number of users."""
         tried: dict[int, Outcome | None] = {}
 
         def reached(users: int) -> bool:
+            ledger = Ledger()
             try:
-                outcome = fit(self.options, replace(task, users=FirstUsers(task.users, users)))
+                outcome = fit(self.options, replace(task, users=FirstUsers(task.users, users), ledger=ledger))
             except np.linalg.LinAlgError:
                 outcome = None
+            finally:
+                task.ledger.entries.extend(ledger.entries)
             tried[users] = outcome if outcome is not None and outcome.excess_risk <= self.risk else None
             return tried[users] is not None
 

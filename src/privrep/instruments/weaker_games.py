@@ -35,7 +35,8 @@ RIDGE = 1e-3
 def projector(stage: Stage, world: int, run: int) -> np.ndarray:
     """The last released subspace of a run, as the upper triangle of its projector."""
     users = stage.worlds[world]
-    release = Release(stage.multiplier, Ledger(), range(users.problem.users), streams(run, stage.seed))
+    allowed = stage.method.cost.at(stage.multiplier)
+    release = Release(stage.multiplier, Ledger(), range(users.problem.users), streams(run, stage.seed), allowed)
     for last in stage.method.fit(users, release):
         pass
     whole = last.subspace @ last.subspace.T

@@ -156,6 +156,13 @@ class Cost:
     def __rmul__(self, times: int) -> Cost:
         return Cost(times * self.mu_squared, times * self.rho, times * self.pure)
 
+    def at(self, noise_multiplier: float) -> Cost:
+        """What the same releases cost at this Delta; without noise they have no limit."""
+        if not noise_multiplier:
+            return UNLIMITED
+        square = noise_multiplier**2
+        return Cost(self.mu_squared / square, self.rho / square, self.pure / noise_multiplier)
+
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
         """The smallest Delta at which Gaussian releases at some (e, delta) and pure ones at epsilon - e fit into (epsilon, delta).
 
@@ -174,6 +181,10 @@ class Cost:
         most = 2 * max(least, math.sqrt(self.mu_squared) / gdp_mu(epsilon / 2, delta))
         root = scipy.optimize.brentq(spent, math.log(least), math.log(most), xtol=1e-13, rtol=1e-13)
         return math.exp(root)
+
+
+UNLIMITED = Cost(math.inf, math.inf, math.inf)
+"""What may be spent where nobody is promised anything: by probes, by mutants, and without noise."""
 
 
 @dataclass(frozen=True)

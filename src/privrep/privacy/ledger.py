@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from scipy.special import expit, ndtri
 
-from privrep.privacy.accounting import composed_epsilon, gdp_epsilon
+from privrep.privacy.accounting import Cost, composed_epsilon, gdp_epsilon
+
+ROUNDING = 1e-9
+"""Spending may exceed what is allowed by this share of it: sums of shares are exact but for rounding."""
+EVERYBODY = range(sys.maxsize)
+
+
+class OverBudget(RuntimeError):
+    """A method releases other than it declares, a fault of its code: the message says what was spent and what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +40,17 @@ class GaussianRelease:
     start: int
     stop: int
     rate: float = 1.0
+    part: ClassVar = "mu_squared"
 
     @property
     def mu(self) -> float:
         """Gaussian-DP parameter of this release alone, for a user who takes part."""
         return self.sensitivity / self.noise_sd if self.noise_sd > 0 else math.inf
+
+    @property
+    def charge(self) -> float:
+        """What it takes of the part `mu_squared` of a cost, with no gain from random participation."""
+        return self.mu**2
 
     @property
     def terms(self) -> str:
@@ -65,6 +81,12 @@ class PureRelease:
     start: int
     stop: int
     limit: bool = False
+    part: ClassVar = "pure"
+
+    @property
+    def charge(self) -> float:
+        """What it takes of the part `pure` of a cost."""
+        return self.epsilon
 
     @property
     def mu(self) -> float:
@@ -94,10 +116,50 @@ class Ledger:
     """
 
     entries: list[Entry] = field(default_factory=list)
+    _sums: Counter = field(default_factory=Counter, init=False, repr=False, compare=False)
+    _summed: int = field(default=0, init=False, repr=False, compare=False)
 
     def record(self, entry: Entry) -> None:
         """Append a release."""
         self.entries.append(entry)
+
+    def spent(self, part: str, users: range = EVERYBODY) -> float:
+        """The sum of charges to this part of a cost, of the one among the users who is charged most.
+
+        Releases about disjoint users do not add. Random participation brings no gain, as in `Cost`: what is summed is mu^2 of a user who takes part.
+        """
+        charged = [(range(start, stop), taken) for (of, start, stop), taken in self._charges().items() if of == part]
+        starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
+        return max(sum(taken for touched, taken in charged if user in touched) for user in starts)
+
+    def _charges(self) -> Counter[tuple[str, int, int]]:
+        """Sums of charges by part of a cost and range of users. Entries are added once, so that a release takes no longer after many others."""
+        for entry in self.entries[self._summed :]:
+            self._sums[entry.part, entry.start, entry.stop] += entry.charge
+        self._summed = len(self.entries)
+        return self._sums
+
+    def enter(self, entry: Entry, allowed: Cost) -> None:
+        """Append a release, if with what its users have spent it stays within what is allowed.
+
+        Raises
+        ------
+        OverBudget
+            If it does not; the ledger is as before.
+        """
+        spent, most = self.spent(entry.part, range(entry.start, entry.stop)), getattr(allowed, entry.part)
+        if not spent + entry.charge <= most * (1 + ROUNDING):
+            raise OverBudget(
+                f"release {entry.name!r} asks for {entry.part} = {entry.charge:.6g} when {spent:.6g} is spent; its method declares {most:.6g} in all"
+            )
+        self.record(entry)
+
+    def check(self, allowed: Cost) -> None:
+        """Raise OverBudget if all releases together cost more than is allowed."""
+        for part in ("mu_squared", "pure"):
+            spent, most = self.spent(part), getattr(allowed, part)
+            if not spent <= most * (1 + ROUNDING):
+                raise OverBudget(f"the ledger has {part} = {spent:.6g}; its method declares {most:.6g} in all")
 
     def _touching(self) -> list[list[Entry]]:
         """The releases that touch a user, for the users at whom some release starts: one of them is touched most."""

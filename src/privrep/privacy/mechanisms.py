@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from privrep.privacy.accounting import Cost
+from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 
 DOMINATED = 9 / 8
@@ -49,11 +49,15 @@ class NotRecorded:
 class Release:
     """The only door through which data leave the users.
 
+    A release that would take more than is allowed is refused before its noise is drawn: Gaussian ones that touch one user may add up to the allowed
+    mu^2, those without a delta to the allowed epsilon, each kind by itself, and with no gain from random participation (`Ledger.enter`).
+
     Attributes
     ----------
     noise_multiplier : noise sd over sensitivity, in all releases. ledger : where each release is written.
     users : the users whose data the next release holds, and nobody else's.
     streams : named random streams, each started once. Noise comes from `role`; the others are public.
+    allowed : what all entries of the ledger may cost. `UNLIMITED` is for probes and audits.
     watch : sees norms before a clip, exact, for analysis; nothing of it is released.
     """
 
@@ -61,6 +65,7 @@ class Release:
     ledger: Ledger
     users: range
     streams: Mapping[str, np.random.Generator]
+    allowed: Cost
     role: str = "noise"
     watch: NotRecorded = field(default_factory=NotRecorded)
 
@@ -70,8 +75,8 @@ class Release:
 
     @classmethod
     def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
-        """A door for all of `users` users whose noise comes from one generator, wherever it is released."""
-        return cls(noise_multiplier, ledger, range(users), {"noise": rng, "init_noise": rng})
+        """A door for probes: of all of `users` users, with noise from one generator, wherever it is released, and no limit."""
+        return cls(noise_multiplier, ledger, range(users), {"noise": rng, "init_noise": rng}, UNLIMITED)
 
     def of(self, users: range) -> Release:
         """The same door for a part of the users."""
@@ -82,7 +87,7 @@ class Release:
         return replace(self, role="init_noise", noise_multiplier=self.noise_multiplier * relative)
 
     def share(self, share: float) -> Release:
-        """The same door for a release that takes this share of mu^2, where all shares add up to one."""
+        """The same door for a release that takes this share of mu^2; with shares that add up to more than one, the last is refused."""
         return replace(self, noise_multiplier=self.noise_multiplier / math.sqrt(share))
 
     @property
@@ -94,7 +99,8 @@ class Release:
         """Write an entry; whether there is noise to add."""
         if self.noise_multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
             raise ValueError(f"clipping bounds are {bounds}; a private release needs them positive and finite")
-        self.ledger.record(GaussianRelease(name, sensitivity, sd, self.users.start, self.users.stop, rate))
+        entry = GaussianRelease(name, sensitivity, sd, self.users.start, self.users.stop, rate)
+        self.ledger.enter(entry, self.allowed)
         return self.noise_multiplier > 0
 
     def vector(self, name: str, total: np.ndarray, *, bound: float, rate: float = 1.0) -> np.ndarray:
@@ -183,7 +189,7 @@ class Release:
         if self.noise_multiplier > 0 and not 0 < width < math.inf:
             raise ValueError(f"width is {width!r}; a private release needs it positive and finite")
         epsilon = 1 / self.noise_multiplier if self.noise_multiplier else math.inf
-        self.ledger.record(PureRelease(name, epsilon, self.users.start, self.users.stop, limit))
+        self.ledger.enter(PureRelease(name, epsilon, self.users.start, self.users.stop, limit), self.allowed)
         return 2 * width * self.noise_multiplier if self.noise_multiplier else 0.0
 
     def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:

@@ -100,6 +100,20 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
     return None if epsilon is None else Budget(float(epsilon), delta, calibration, redraw)
 
 
+def check_budget(cell: Cell, without: str, with_one: str) -> None:
+    """Raise ValueError unless a private algorithm has a budget, and no other.
+
+    Parameters
+    ----------
+    without, with_one : how the message begins where there is no budget, and where there is one.
+    """
+    private = hasattr(cell.chosen.build(cell.problem), "cost")
+    if private and cell.budget is None:
+        raise ValueError(f"{without}; {cell.algorithm} is private and needs one")
+    if cell.budget is not None and not private:
+        raise ValueError(f"{with_one}; {cell.algorithm} takes none")
+
+
 def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
     spec = study.series[name]
     grid_name = spec.grid
@@ -114,13 +128,8 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
             setting = vars(Problem(**problem)) | {"epsilon": budget.epsilon}
             options |= chosen_options(study.choices, name, setting)
         cell = Cell(study.study, name, spec.algorithm, tuple(options.items()), Problem(**problem), budget)
-        private = hasattr(cell.chosen.build(cell.problem), "cost")
-        if private and budget is None:
-            raise ValueError(
-                f"grid {grid_name!r} has no epsilon or noise_multiplier; {cell.algorithm} is private and needs one"
-            )
-        if budget is not None and not private:
-            raise ValueError(f"grid {grid_name!r} has an epsilon or noise_multiplier; {cell.algorithm} takes none")
+        grid = f"grid {grid_name!r} has"
+        check_budget(cell, f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier")
         yield cell
 
 

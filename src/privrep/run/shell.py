@@ -8,15 +8,30 @@ print(row["excess_risk"], row["dist2"], ledger)
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
 
 from privrep.algorithms.method import load_options
 from privrep.data.problem import Problem, Users
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
-from privrep.run.grids import Cell
+from privrep.run.grids import Cell, check_budget
 from privrep.run.results import run_cell
+from privrep.run.settings import WholeProblem, checked
 
 AXES = {field.name for field in fields(Problem)}
+
+
+class Arguments(WholeProblem):
+    """What a fit is given, but for the options of its algorithm."""
+
+    seed: Annotated[int, Field(ge=0)] = 0
+    epsilon: Annotated[float, Field(gt=0)] | None
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    calibration: Literal["paper", "exact"]
+    master_seed: Annotated[int, Field(ge=0)]
 
 
 def fit(
@@ -38,12 +53,16 @@ def fit(
     Raises
     ------
     ValueError
-        If a setting is unknown or out of range.
+        If a setting is unknown, of the wrong kind or out of range, or if epsilon is missing, or given to a method without privacy.
     """
+    settings |= {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
+    settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    options = {name: value for name, value in settings.items() if name not in Arguments.model_fields}
+    checked(Arguments, {name: value for name, value in settings.items() if name not in options}, "fit")
     problem = Problem(**{name: value for name, value in settings.items() if name in AXES})
-    options = {name: value for name, value in settings.items() if name not in AXES}
     load_options(algorithm, options).build(problem)
-    budget = None if epsilon is None else Budget(epsilon, delta, calibration)
+    budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
     cell = Cell("shell", "shell", algorithm, tuple(options.items()), problem, budget)
-    row, _, ledger = run_cell(cell, Users(problem, master_seed))
+    check_budget(cell, f"epsilon is {epsilon!r}", f"epsilon is {epsilon!r}")
+    row, _, ledger = run_cell(cell, Users(problem, settings["master_seed"]))
     return row, ledger
