@@ -393,7 +393,8 @@ def test_methods_are_over_the_floor_of_their_departure():
         rows("mixed-floor", [10.0, 10.0, 10.0]),
         rows("mixed-centaur", [30.0, 10.0, 40.0], 2.0),
     )
-    found = unit_map.over_floors(cells, np.arange(3))
+    risks = unit_map.departure_risks(cells)
+    found = unit_map.over_floors(risks, np.arange(3))
     assert found == {
         "unit over floor, rare, at 2": 1.5,
         "unit over floor, rare, at 50": 1.0,
@@ -401,7 +402,7 @@ def test_methods_are_over_the_floor_of_their_departure():
         "altmin over floor, rare, at 2": pytest.approx(math.nan, nan_ok=True),
         "centaur over floor, mixed, at 2": 3.0,
     }
-    assert unit_map.over_floors(cells, np.array([2, 2, 0]))["unit over floor, rare, at 2"] == 2.0
+    assert unit_map.over_floors(risks, np.array([2, 2, 0]))["unit over floor, rare, at 2"] == 2.0
 
 
 def test_every_departure_has_its_series():

@@ -3,6 +3,7 @@ non-private risk where data depart from the model."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -81,19 +82,25 @@ def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return found
 
 
-def over_floors(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """Median risk over that of ridge heads in the true subspace on the same users, by method, departure and epsilon; a run that broke down counts as
-    infinite, and a median of such ones as no number."""
-    found, series = {}, set(cells["series"])
+def departure_risks(cells: pd.DataFrame) -> pd.DataFrame:
+    """Excess risk by repetition (rows), series of a departure and epsilon (columns; 0 without one); infinite where a run broke down."""
+    rows = cells[cells["series"].str.partition("-")[0].isin(DEPARTURES)]
+    rows = rows.assign(epsilon=rows["epsilon"].fillna(0.0), excess_risk=rows["excess_risk"].fillna(np.inf))
+    return rows.pivot(index="seed", columns=["series", "epsilon"], values="excess_risk").sort_index(axis=1)
+
+
+def over_floors(risks: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+    """Median risk over that of ridge heads in the true subspace on the same users, by method, departure and epsilon; no number where half of the runs
+    broke down."""
+    medians = dict(zip(risks.columns, np.median(risks.to_numpy()[pick], axis=0), strict=True))
+    found = {}
     for departure, name in product(DEPARTURES, METHODS):
-        told = name != "unit" and f"{departure}-told" in series
-        rows, floors = (cells[cells["series"] == f"{departure}-{one}"] for one in (name, "told" if told else "floor"))
-        if len(rows):
-            floor = picked(floors, pick)["excess_risk"].median()
-            rows = picked(rows, pick)
-            medians = rows["excess_risk"].fillna(np.inf).groupby(rows["epsilon"]).median()
-            for epsilon, risk in medians.replace(np.inf, np.nan).items():
-                found[f"{name} over floor, {departure}, at {epsilon:g}"] = float(risk / floor)
+        own = (f"{departure}-floor", 0.0)
+        floor = own if name == "unit" else (f"{departure}-told", 0.0)
+        for (series, epsilon), risk in medians.items():
+            if series == f"{departure}-{name}":
+                ratio = risk / medians.get(floor, medians[own])
+                found[f"{name} over floor, {departure}, at {epsilon:g}"] = float(ratio) if np.isfinite(risk) else np.nan
     return found
 
 
@@ -105,6 +112,8 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         for sweep, table in tables.items()
         for name in METHODS
     ]
-    departures = series_measures(cells, "rare-unit", over_floors, "half of the runs broke down")
+    floors = partial(over_floors, departure_risks(cells))
+    found = bootstrap_measures(floors, int(cells["seed"].nunique()), over_floors.__name__, BOOTSTRAP)
+    departures = [replace(one, note="half of the runs broke down") if np.isnan(one.measured) else one for one in found]
     largest = [largest_ratio(cells, sweep) for sweep in SWEEPS]
     return [*largest, *works, *series_measures(cells, "users-unit", users), *departures]
