@@ -48,7 +48,8 @@ SWEEPS = {"on the map": ("", "users"), "by samples": ("m-", "samples"), "by labe
 def risks(cells: pd.DataFrame, sweep: str, pick: np.ndarray | None = None) -> pd.DataFrame:
     """Median risk over that of predicting zero, by the axis of a sweep and epsilon (rows) and method (columns)."""
     prefix, axis = SWEEPS[sweep]
-    rows = picked(cells[cells["series"].isin([prefix + name for name in METHODS])], pick)
+    columns = ["series", "seed", "excess_risk", "rank", axis, "epsilon"]  # few, since they are copied for each resample
+    rows = picked(cells.loc[cells["series"].isin([prefix + name for name in METHODS]), columns], pick)
     names = rows["series"].str.removeprefix(prefix)
     return (rows["excess_risk"] / rows["rank"]).groupby([rows[axis], rows["epsilon"], names]).median().unstack()
 
@@ -69,7 +70,8 @@ def largest_ratio(cells: pd.DataFrame, sweep: str) -> Measured:
 
 def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     """Median users needed by each method, and over those of unit steps, by dimension; a search that failed counts as no number."""
-    rows = picked(cells[cells["series"].str.startswith("users-")], pick)
+    columns = ["series", "seed", "smallest_users", "dim"]
+    rows = picked(cells.loc[cells["series"].str.startswith("users-"), columns], pick)
     names = rows["series"].str.removeprefix("users-")
     table = rows["smallest_users"].groupby([rows["dim"], names]).median().unstack()
     found = {}
