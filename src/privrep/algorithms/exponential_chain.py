@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
 from privrep.algorithms.grassmann_chain import check_walk, uniform_starts, walk
 from privrep.algorithms.method import Iterate
@@ -40,14 +42,16 @@ class ExponentialChain:
         return self.score.loss
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        scale = release.temperature("subspace", width=self.score.width, limit=True)
-        if not scale:
-            raise ValueError("noise_multiplier is 0; a chain needs a positive one")
         start = uniform_starts(1, users.problem.dim, self.rank, release.streams["init"])
-        found = walk(
-            lambda bases: self.score.totals(users, bases), start, scale, self.burn_in, self.steps, release.noise
-        )
-        basis = found.last[0]
+
+        def end_of_chain(scale: float, rng: np.random.Generator) -> np.ndarray:
+            if not scale:
+                raise ValueError("noise_multiplier is 0; a chain needs a positive one")
+            return walk(
+                lambda bases: self.score.totals(users, bases), start, scale, self.burn_in, self.steps, rng
+            ).last[0]
+
+        basis = release.approached("subspace", end_of_chain, width=self.score.width)
         yield Iterate(basis, personalised(basis, self.score, self.final))
 
 

@@ -227,6 +227,15 @@ class TapedRelease(Release):
 
         return self._kept(name, (second, first), laws, release)
 
+    def approached(
+        self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
+    ) -> np.ndarray:
+        """The state as it is told: what one world lets a finite chain do, the other cannot be asked for its probability."""
+        given = self.tape.given
+        answer = given.answer if given else Release.approached(self, name, chain, width=width)
+        self.tape.taken.append(Taken(name, self.role, np.empty(0), np.empty(0), answer))
+        return answer
+
     def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
         width *= self.fault.charged
 

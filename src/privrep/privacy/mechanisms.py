@@ -7,7 +7,7 @@ sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu =
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -191,6 +191,17 @@ class Release:
         epsilon = 1 / self.noise_multiplier if self.noise_multiplier else math.inf
         self.ledger.enter(PureRelease(name, epsilon, self.users.start, self.users.stop, limit), self.allowed)
         return 2 * width * self.noise_multiplier if self.noise_multiplier else 0.0
+
+    def approached(
+        self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
+    ) -> np.ndarray:
+        """What a finite Markov chain ends in whose limit is the exponential mechanism; see `temperature`.
+
+        Parameters
+        ----------
+        chain : (scale, generator) -> its last state. It may look at the users; nothing but the state leaves it.
+        """
+        return chain(self.temperature(name, width=width, limit=True), self.noise)
 
     def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
         """The number of a candidate, drawn with probability proportional to exp(-beta score); see `temperature`.

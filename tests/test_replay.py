@@ -1,0 +1,206 @@
+"""Replay: told the answers of one run, a fit on data in which one user is another must end as that run did, but for this user's own head.
+
+Subspaces, logged numbers, candidates and the heads of everybody else are compared bit for bit: whatever reaches them past a release is seen,
+however little it weighs. How far the statistics lie apart under one history is held against the ledger, so that a clip that is left out, or wider than
+what is charged, is seen too. Every private method that stands in `CASES` is run, with all its cases; a method cannot be excused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from conftest import gather
+from test_algorithms_conformance import CASES, PROBLEM
+
+from privrep.algorithms.method import Iterate, LowRank, load_options, methods
+from privrep.data.passes import total
+from privrep.data.problem import Users
+from privrep.data.subspace import orthonormalise
+from privrep.instruments.distinguishing import Claim
+from privrep.instruments.fitting import is_private
+from privrep.instruments.mutants import NO_CLIP, clipped_by
+from privrep.instruments.replay import GivenUsers, Tape, TapedRelease, apart, loss, streams
+from privrep.privacy.accounting import UNLIMITED
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+
+MULTIPLIERS = (1e-3, 1.0)
+ROUNDING = 1e-5
+"""Of float32 data, in the distance of two worlds over what is charged."""
+
+
+OTHER_USERS = ((100.0, -100.0), (1.0, -10.0))
+"""Factors on features and labels of the first user in the other worlds. A user far beyond a clip may be left out whole, one near it is not."""
+
+
+def world(features: float = 1.0, labels: float = 1.0) -> GivenUsers:
+    """The users of the tiny problem, of whom the first is another: its samples in reverse, longer by these factors."""
+    all_features, all_labels = (array.copy() for array in gather(Users(PROBLEM))[:2])
+    if (features, labels) != (1.0, 1.0):
+        all_features[:, 0] = features * all_features[::-1, 0]
+        all_labels[:, 0] *= labels
+    return GivenUsers(PROBLEM, all_features, all_labels)
+
+
+ONE, OTHERS = world(), [world(*factors) for factors in OTHER_USERS]
+
+
+def iterates(method, users: GivenUsers, multiplier: float, forced: Tape | None = None) -> tuple[list, Tape, Ledger]:
+    """What a fit yields, its tape and its ledger."""
+    tape, ledger = Tape(forced), Ledger()
+    release = TapedRelease(multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED, tape=tape)
+    return list(method.fit(users, release)), tape, ledger
+
+
+def told(iterate: Iterate) -> dict[str, bytes]:
+    """All that an iterate tells the world, and what users but the first make of it, by name."""
+    found = {name: np.float64(value).tobytes() for name, value in iterate.log.items()}
+    if iterate.subspace is not None:
+        found["subspace"] = iterate.subspace.tobytes()
+    if iterate.candidates is not None:
+        found |= {"candidates": iterate.candidates.bases.tobytes(), "chosen": bytes([iterate.candidates.chosen])}
+    if iterate.personal is not None:
+        (block,) = ONE.blocks()  # the same users in both worlds; the first one's head is left out
+        low = isinstance(iterate.personal, LowRank)
+        heads = iterate.personal.heads(block) if low else iterate.personal.models(block)
+        found["heads of the others"] = np.ascontiguousarray(heads[1:]).tobytes()
+        if low:
+            found["basis of the heads"] = np.ascontiguousarray(iterate.personal.basis).tobytes()
+    return found
+
+
+def leaks(method, multiplier: float) -> set[str]:
+    """What depends on the first user past the releases; "more than is charged" where a release depends on it more than the ledger says."""
+    path, tape, ledger = iterates(method, ONE, multiplier)
+    return set().union(*(differs(method, multiplier, users, path, tape, ledger) for users in OTHERS))
+
+
+def differs(method, multiplier: float, users: GivenUsers, path: list, tape: Tape, ledger: Ledger) -> set[str]:
+    """The same of one other world."""
+    again, other, _ = iterates(method, users, multiplier, tape)
+    found = {"number of iterates"} if len(path) != len(again) else set()
+    if len(tape.taken) != len(other.taken):
+        return found | {"number of releases"}
+    for one, two in zip(map(told, path), map(told, again), strict=False):
+        found |= {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)}
+    if Claim(ledger).attained(apart(tape, other), loss(tape, other)) > 1 + ROUNDING:
+        found.add("more than is charged")
+    return found
+
+
+REPLAYED = [case for case in CASES if case.budgeted and not case.reads_truth]
+REPLAYED = [
+    case for case in REPLAYED if hasattr(load_options(case.name, case.options).build(PROBLEM), "fit")
+]  # what has no `fit` is an instrument
+
+
+@pytest.mark.parametrize("multiplier", MULTIPLIERS)
+@pytest.mark.parametrize("case", REPLAYED, ids=str)
+def test_nothing_passes_a_release(case, multiplier):
+    assert leaks(load_options(case.name, case.options).build(PROBLEM), multiplier) == set()
+
+
+def test_every_private_method_is_replayed():
+    """Also one that is added later: each file of the algorithms with a cost has a case that is run here."""
+    tried = {case.name: case for case in CASES}
+    private = {
+        name
+        for name in methods()
+        if name in tried
+        and type(method := load_options(name, tried[name].options).build(PROBLEM)).__module__.startswith(
+            "privrep.algorithms."
+        )
+        and is_private(method)
+    }
+    assert private <= {case.name for case in REPLAYED}
+    assert len(private) >= 16
+
+
+# Methods that cheat, each seen by what it leaks
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The leading direction of the users' clipped y x, and the ways in which it can cheat."""
+
+    clip: float = 1.0
+    cheat: str = ""
+    cost = GAUSSIAN_COST
+    theorem = None
+
+    def fit(self, users, release):
+        def added(block):
+            rows = (block.features * block.labels[:, :, None]).mean(axis=0).astype(float)
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            factor = 1.0 if self.cheat == "no clip" else np.minimum(1, self.clip / np.maximum(lengths, 1e-12))
+            return (rows * factor).sum(axis=0)
+
+        sums = total(users, added)
+        bound = self.clip / 2 if self.cheat == "half the bound" else self.clip
+        mean = release.vector("direction", sums, bound=bound)
+        if self.cheat == "exact covariance":
+            moments = total(users, lambda block: block.features[0].T.astype(float) @ block.features[0])
+            mean = np.linalg.solve(moments, mean)
+        if self.cheat == "a label beside":
+            mean = mean + 1e-13 * total(users, lambda block: float(block.labels.sum()))
+        basis = orthonormalise(mean[:, None])
+        shown = sums if self.cheat == "exact numbers" else mean
+        extra = total(users, lambda block: float(block.users)) if self.cheat == "exact head" else 0.0
+        scale = float(np.linalg.norm(sums)) if extra else 1.0
+        personal = LowRank(basis, lambda block: np.full((block.users, 1), scale))
+        iterate = Iterate(basis, personal, {"length": float(np.linalg.norm(shown))})
+        if self.cheat == "stops by the data" and total(users, lambda block: float(block.labels.max())) > 50:
+            yield iterate
+        yield iterate
+
+
+@pytest.mark.parametrize("multiplier", MULTIPLIERS)
+@pytest.mark.parametrize(
+    ("cheat", "seen"),
+    [
+        ("", set()),
+        ("no clip", {"more than is charged"}),
+        ("exact covariance", {"subspace", "length", "basis of the heads"}),
+        ("exact numbers", {"length"}),
+        ("exact head", {"heads of the others"}),
+        ("stops by the data", {"number of iterates"}),
+    ],
+)
+def test_a_cheat_is_seen(cheat, seen, multiplier):
+    assert leaks(Direction(cheat=cheat), multiplier) == seen
+
+
+def test_the_smallest_leak_is_seen():
+    """A label that moves the last digits alone."""
+    assert "subspace" in leaks(Direction(cheat="a label beside"), 1.0)
+
+
+@dataclass(frozen=True)
+class Opposite(Direction):
+    """Two users with opposite contributions attain the sensitivity, so that half the bound is seen."""
+
+    def fit(self, users, release):
+        for sign in (1.0, -1.0):  # both at once: what the first user adds is +-clip, by the sign of its first label
+            bound = self.clip / 2 if self.cheat else self.clip
+            share = replace(release, noise_multiplier=release.noise_multiplier * 2**0.5)
+            signs = total(users, lambda block: float(np.sign(block.labels[0]).sum()))
+            found = share.vector("sign", np.array([sign * self.clip * signs]), bound=bound)
+            yield Iterate(np.eye(PROBLEM.dim)[:, :1], log={"sign": float(found[0])})
+
+
+def test_half_the_bound_is_seen():
+    assert leaks(Opposite(), 1.0) == set()
+    assert leaks(Opposite(cheat="half the bound"), 1.0) == {"more than is charged"}
+
+
+CLIPPED = [case for case in REPLAYED if case.name not in ("unit_steps", "full_prior") and not case.pure]
+"""Those whose sensitivity rests on the clips of the library: units are of norm one, and shares of a score are cut once more."""
+
+
+@pytest.mark.parametrize("case", CLIPPED, ids=str)
+def test_a_method_without_its_clip_is_seen(case):
+    with clipped_by(NO_CLIP):
+        found = leaks(load_options(case.name, case.options).build(PROBLEM), 1.0)
+    assert "more than is charged" in found
