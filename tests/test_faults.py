@@ -28,7 +28,7 @@ from privrep.evidence.cells import read_cells
 from privrep.run.config import ConfigError, layers, read_config, read_study
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.grids import expand
-from privrep.run.journal import Journal
+from privrep.run.journal import Journal, fingerprint
 from privrep.run.plainly import Unreadable, said
 from privrep.run.seals import broken, renew, sealed
 
@@ -226,6 +226,22 @@ def test_a_journal_keeps_what_is_whole(tmp_path):
     assert not path.exists()
 
 
+def test_a_journal_is_of_the_code_of_its_cells(tmp_path):
+    """Another text or another name of a file that cells are run by is another origin, and a file beside them is none of it."""
+    used = [tmp_path / name for name in ("method.py", "step.py")]
+    for path in used:
+        path.write_text(f"# {path.name}\n")
+    known = fingerprint(b"settings", used)
+    (tmp_path / "figures.py").write_text("# drawn\n")
+    assert fingerprint(b"settings", reversed(used)) == known
+    assert fingerprint(b"others", used) != known
+    assert fingerprint(b"settings", used[:1]) != known
+    moved = used[1].rename(tmp_path / "renamed.py")
+    assert fingerprint(b"settings", [used[0], moved]) != known
+    moved.rename(used[1]).write_text("# step.py, changed\n")
+    assert fingerprint(b"settings", used) != known
+
+
 def test_seals_tell_what_is_not_as_it_was_left(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = ["a.csv", "b.csv", "c.csv", "d.csv"]
@@ -368,6 +384,16 @@ def test_what_is_damaged_is_made_again(first, finished):
                 f"{case.path} is not as its job left it: it is removed, and made again where it is needed"
                 in done.stdout
             ), case.what
+
+
+def test_a_figure_for_print_is_held_against_its_seal(finished):
+    """Also where no print is asked for: half a picture of an earlier run does not stay."""
+    folder, expected = finished
+    path = folder / RESULTS / "figures/jain2021/figure2.pdf"
+    path.write_bytes(b"%PDF-1.4 half")
+    done = run_all(folder)
+    assert not done.returncode and f"{path.relative_to(folder)} has no seal of the job that writes it" in done.stdout
+    assert not path.exists() and kept(folder) == expected
 
 
 @pytest.mark.parametrize("words", [("-n",), ("--dag",), ("--summary",), ("--lint",)])

@@ -138,9 +138,10 @@ Path(SEALS, "run_shard").mkdir(parents=True, exist_ok=True)
 
 
 def promised():
-    """All that a run makes: tables, figures and reports, and the shards that it makes them from."""
+    """All that a run makes: tables, figures, for print too where that was asked for, and reports, and the shards that it makes them from."""
     shards = [shard for study in SIMULATED for shard in shards_of(study)]
-    return [*shards, *kept_tables(), *figure_files(*STUDIES), *reports()]
+    figures = figure_files(*STUDIES, kinds=("svg", "csv", "pdf"))
+    return [*shards, *kept_tables(), *figures, *reports()]
 
 
 def kept_tables():

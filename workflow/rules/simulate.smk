@@ -37,6 +37,6 @@ rule run_shard:
         killed=lambda wildcards: KILLED.format(wildcards=wildcards),
     shell:
         "{params.memory} python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
-        " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} > {log} 2>&1"
-        " || {{ code=$?; [ $code -le 128 ] || echo '{params.killed}' >> {log}; exit $code; }}"
+        " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} --code {input.code}"
+        " > {log} 2>&1 || {{ code=$?; [ $code -le 128 ] || echo '{params.killed}' >> {log}; exit $code; }}"
         " && sha256sum {output} > {params.seal}"

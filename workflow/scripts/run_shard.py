@@ -82,6 +82,9 @@ def main() -> None:
     what.add_argument("--cell", metavar="KEY", help="key of one cell, from cells.csv")
     parser.add_argument("--output", type=Path, help="rows of the shard")
     parser.add_argument("--timings", type=Path, help="run times of the shard")
+    parser.add_argument(
+        "--code", type=Path, nargs="*", help="files that the cells are run by; default: all of the library"
+    )
     args = parser.parse_args()
     assert_one_thread()
     if args.cell:
@@ -94,7 +97,8 @@ def main() -> None:
     if not 0 <= args.shard < chosen.study.shards:
         parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {chosen.study.shards - 1}")
     cells = [cell for group in shard(chosen.study, args.shard) for cell in group]
-    journal = Journal(args.output.with_suffix(".journal"), fingerprint(chosen.model_dump_json().encode(), CODE))
+    code = args.code or CODE.rglob("*.py")
+    journal = Journal(args.output.with_suffix(".journal"), fingerprint(chosen.model_dump_json().encode(), code))
     record = read_record(chosen.study.record)
     data = None
     for cell in track(

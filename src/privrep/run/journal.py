@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from privrep.run.csv_tables import spelled
@@ -17,11 +18,12 @@ Done = tuple[dict[str, str], dict[str, str]]
 """Row and timing of a cell, as they are written to CSV."""
 
 
-def fingerprint(settings: bytes, code: Path) -> str:
-    """Of the settings of a shard and of all files of the library."""
+def fingerprint(settings: bytes, code: Iterable[Path]) -> str:
+    """Of the settings of a shard and of the files of code that its cells are run by, in whatever order."""
     whole = hashlib.sha256(settings)
-    for path in sorted(code.rglob("*.py")):
-        whole.update(path.read_bytes())
+    for path in sorted(code):
+        whole.update(f"{path}\0".encode())
+        whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()
 
 
