@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
-from privrep.algorithms.method import Outcome, Task, load_options, methods, options_class
+from privrep.algorithms.method import Outcome, Task
 from privrep.algorithms.unit_steps import INGREDIENTS
 from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams, stream
@@ -28,6 +28,7 @@ from privrep.instruments.fitting import fit, opened
 from privrep.instruments.scoring import SCORES
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
+from privrep.run.registry import load_options, methods, options_class
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6

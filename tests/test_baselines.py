@@ -9,7 +9,6 @@ from scipy import stats
 
 from privrep.algorithms import gradient_descent, own_data, reference_model, single_model
 from privrep.algorithms.gradient_descent import clipped_gradients
-from privrep.algorithms.method import load_options
 from privrep.algorithms.starts import GivenStart
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personal_risk
@@ -17,6 +16,7 @@ from privrep.data.subspace import dist2, orthonormalise, random_subspace
 from privrep.instruments.fitting import fit
 from privrep.laws import jain2021
 from privrep.privacy.accounting import Budget
+from privrep.run.registry import load_options
 
 PROBLEM = Problem(60, 8, 12, 2, label_noise_sd=0.1, head_law="sphere")
 DELTA = 1e-6

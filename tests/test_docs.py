@@ -12,10 +12,10 @@ import pytest
 from patience import patience
 from workflow_helpers import ROOT, environment
 
-from privrep.algorithms.method import methods
 from privrep.report.documents import Documented, results_page, with_findings
 from privrep.run.columns import dictionary
 from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.registry import methods
 from privrep.run.shell import fit
 
 

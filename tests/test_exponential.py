@@ -7,7 +7,7 @@ import pytest
 from conftest import Recorder, fake_users, gather, make_task
 
 from privrep.algorithms.exponential import RandomSubspaces
-from privrep.algorithms.method import Task, load_options
+from privrep.algorithms.method import Task
 from privrep.algorithms.user_scores import UserScore
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams
@@ -17,6 +17,7 @@ from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import UNLIMITED, Budget, Cost, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
+from privrep.run.registry import load_options
 
 PROBLEM = Problem(40, 8, 6, 2, label_noise_sd=0.2)
 DELTA = 1e-6

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from privrep.algorithms.method import load_options
 from privrep.algorithms.user_scores import UserScore
 from privrep.data.losses import Loss
 from privrep.data.nets import chart_net, distance_to_net
@@ -21,6 +20,7 @@ from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
+from privrep.run.registry import load_options
 
 FALSE_ALARM = 1e-6
 NET = chart_net(3, 1, 0.15)

@@ -11,12 +11,12 @@ from scipy import stats
 
 from privrep.algorithms import dp_fedavg, general_centaur, pmtl, ppsgd
 from privrep.algorithms.federated import clipped_sum
-from privrep.algorithms.method import load_options
 from privrep.algorithms.server import Server
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import random_subspace
 from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import Budget
+from privrep.run.registry import load_options
 
 PROBLEM = Problem(20, 8, 6, 2, label_noise_sd=0.2)
 BATCHES = [np.array([0, 2, 5]), np.array([1, 2, 7]), np.array([3, 4, 6])]

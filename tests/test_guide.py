@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.algorithms.method import load_options
 from privrep.data.problem import Problem
 from privrep.laws import jain2021, shen2023, unit_steps, whole_methods
 from privrep.laws.whole_methods import Moments, PowerStart, Rounds, Sizes, SpectralStart
@@ -20,6 +19,7 @@ from privrep.privacy.accounting import gdp_mu
 from privrep.report.page import from_markdown, with_formulas
 from privrep.report.rehearsal import made_up_cells
 from privrep.run.config import read_config, read_study
+from privrep.run.registry import load_options
 from privrep.run.rival_options import PASSES, ROUNDS
 from privrep.studies.guide import facts, measures
 from privrep.studies.guide.measures import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN

@@ -13,13 +13,14 @@ from conftest import make_task
 from test_archives import cifar_set, digit_values, emnist_files, json_file, stored, tar_gz, write
 from workflow_helpers import ROOT
 
-from privrep.algorithms.method import NotRun, load_options
+from privrep.algorithms.method import NotRun
 from privrep.data.problem import Problem, Users
 from privrep.instruments import federated_images
 from privrep.instruments.fitting import fit
 from privrep.neural import sets
 from privrep.neural.images import Images
 from privrep.run.grids import Cell
+from privrep.run.registry import load_options
 from privrep.run.results import run_cell
 
 spec = importlib.util.spec_from_file_location("run_all", ROOT / "workflow" / "scripts" / "run_all.py")

@@ -8,7 +8,6 @@ import pytest
 from conftest import make_task
 
 pytest.importorskip("jax", reason="the neural part needs JAX")
-from privrep.algorithms.method import load_options
 from privrep.data.problem import Problem, Users
 from privrep.instruments import federated_images
 from privrep.instruments.fitting import fit
@@ -18,6 +17,7 @@ from privrep.neural.rounds import Plan
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_mu
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.run.registry import load_options
 
 CLIENTS, IMAGES = 10, 40
 

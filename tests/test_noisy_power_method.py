@@ -9,11 +9,11 @@ import pytest
 from conftest import clopper_pearson, make_task
 from scipy import stats
 
-from privrep.algorithms.method import load_options
 from privrep.data.problem import Problem
 from privrep.data.subspace import dist2, random_subspace
 from privrep.instruments.fitting import fit
 from privrep.instruments.noisy_power_method import least_cosine, limit_noise, noisy_power_method
+from privrep.run.registry import load_options
 from privrep.studies.noisy_power_method.measures import log_points, log_ratio, tau_measure, tau_points, with_predictions
 
 

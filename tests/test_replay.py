@@ -14,7 +14,7 @@ import pytest
 from conftest import gather
 from test_algorithms_conformance import CASES, PROBLEM
 
-from privrep.algorithms.method import Iterate, LowRank, load_options, methods
+from privrep.algorithms.method import Iterate, LowRank
 from privrep.data.passes import total
 from privrep.data.problem import Users
 from privrep.data.subspace import orthonormalise
@@ -25,6 +25,7 @@ from privrep.instruments.replay import GivenUsers, Tape, TapedRelease, apart, lo
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.run.registry import load_options, methods
 
 MULTIPLIERS = (1e-3, 1.0)
 ROUNDING = 1e-5

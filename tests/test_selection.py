@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from conftest import clopper_pearson, make_task
 
-from privrep.algorithms.method import load_options
 from privrep.data.problem import Problem
 from privrep.data.subspace import dist2
 from privrep.evidence.cells import picked
 from privrep.instruments.fitting import fit
 from privrep.instruments.made_up_candidates import BAD, trials_needed
+from privrep.run.registry import load_options
 from privrep.studies.selection.measures import (
     costs,
     expected_failure,

@@ -22,7 +22,7 @@ from privrep.run.costs import estimated
 from privrep.run.csv_tables import write_rows
 from privrep.run.resolved import spelled, write_if_changed, write_resolved
 from privrep.run.unlock import survey
-from privrep.algorithms.method import ROOMS
+from privrep.run.registry import ROOMS
 
 try:
     for path in workflow.configfiles:
@@ -256,14 +256,9 @@ METHODS = {
 
 @functools.cache
 def imported_modules(path):
-    """Files of privrep that a Python file imports, at its top or inside a function, by reading its import statements; where it loads options by the
-    name of a method, the files of the methods that it names.
-    """
+    """Files of privrep that a Python file imports, at its top or inside a function, by reading its import statements."""
     text, found = Path(path).read_text(), []
-    names = METHODS if "load_options(" in text else {}
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and node.value in names:
-            found.append(names[node.value])
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
             "privrep"
         ):

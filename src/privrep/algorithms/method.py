@@ -7,12 +7,8 @@ instrument of analysis (`privrep.instruments`) is given the whole task, truth in
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import pkgutil
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Protocol
 
@@ -25,9 +21,6 @@ from privrep.privacy.mechanisms import Release
 
 EXACT = "; exact, for analysis, not released"
 """Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
-
-ROOMS = ("algorithms", "instruments")
-"""Packages whose files can be named in a study's settings."""
 
 
 class NotRun(Exception):
@@ -152,19 +145,6 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
 
 
-def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number; what texts there are, it checks itself."""
-    if isinstance(value, str) and "str" not in type_:
-        number = re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
-        hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
-        raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint}")
-    flag = isinstance(value, bool) and "bool" not in type_
-    if (flag or (value is None and "None" not in type_)) and "str" not in type_:
-        raise ValueError(f"{name} is {value!r}; it must be a number")
-    if isinstance(value, list | dict):
-        raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
-
-
 def check_count(name: str, value: int) -> None:
     """Raise ValueError unless an option is an integer of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
@@ -181,61 +161,3 @@ def check_sine(value: float, one: bool = False) -> None:
     """Raise ValueError unless the sine of a planted start is at least 0 and less than 1, or at most 1 with `one`."""
     if not (0 <= value < 1 or (one and value == 1)):
         raise ValueError(f"start_sine is {value!r}; it must be at least 0 and {'at most' if one else 'less than'} 1")
-
-
-def load_options(name: str, options: dict) -> MethodOptions:
-    """The options of the file `name` of a room, with the given values.
-
-    Raises
-    ------
-    ValueError
-        If the file does not exist, an option is unknown, or a value is out of range.
-    """
-    kind = options_class(name)
-    known = [f.name for f in fields(kind)]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0)
-        raise ValueError(f"{unknown[0]} is no option of {name}; the nearest is {near[0]}; it has {', '.join(known)}")
-    for option in fields(kind):
-        if option.name in options:
-            check_type(option.name, options[option.name], str(option.type))
-    try:
-        return kind(**options)
-    except TypeError as error:
-        raise ValueError(f"options of {name}: {error}") from None
-
-
-def options_class(name: str) -> type[MethodOptions]:
-    """The class `Options` of the file `name` of a room.
-
-    Raises
-    ------
-    ValueError
-        If the file does not exist or has none.
-    """
-    module = _module(name)
-    if not hasattr(module, "Options"):
-        raise ValueError(f"algorithm is {name!r}; that file is a step of other algorithms and cannot run alone")
-    return module.Options
-
-
-def methods() -> list[str]:
-    """Names of all files of the rooms that can be named in a study's settings."""
-    packages = [importlib.import_module(f"privrep.{room}").__path__ for room in ROOMS]
-    names = [one.name for package in packages for one in pkgutil.iter_modules(package)]
-    return [name for name in names if hasattr(_module(name), "Options")]
-
-
-def _module(name: str):
-    for room in ROOMS:
-        path = f"privrep.{room}.{name}"
-        try:
-            return importlib.import_module(path)
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
-    near = difflib.get_close_matches(str(name), methods(), n=1, cutoff=0)
-    raise ValueError(
-        f"algorithm is {name!r}; there is no file src/privrep/algorithms/{name}.py, the nearest is {near[0]}"
-    )

@@ -19,7 +19,24 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import chdtr, ndtr, stdtr
 
-from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count, load_options
+from privrep.algorithms import (
+    altmin,
+    centaur,
+    dp_fedavg,
+    exponential,
+    exponential_staged,
+    full_prior,
+    general_centaur,
+    gradient_descent,
+    pmtl,
+    power_method,
+    ppsgd,
+    private_fedrep,
+    single_model,
+    spectral_init,
+    unit_steps,
+)
+from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count
 from privrep.data.problem import Problem
 from privrep.instruments.canaries import Crowd, Pair, larger, worst_pair
 from privrep.instruments.distinguishing import Claim, play
@@ -45,37 +62,29 @@ CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
 START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
 LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_step": 0.1}
 AUDITED = {
-    "altmin": ("altmin", START | CLIPS),
-    "altmin, users clipped": ("altmin", START | CLIPS | {"clip_unit": "user"}),
-    "altmin, all pairs": ("altmin", START | CLIPS | {"init_pairs": "all"}),
-    "spectral_init": ("spectral_init", {"init_label_clip": 1.0, "clip_scale": "absolute"}),
-    "gradient_descent": (
-        "gradient_descent",
-        {"init": "random", "split": "text", "clip_feature": 0.5, "step": 1.0, "epochs": 2},
+    "altmin": altmin.Options(**START, **CLIPS),
+    "altmin, users clipped": altmin.Options(**START, **CLIPS, clip_unit="user"),
+    "altmin, all pairs": altmin.Options(**START, **CLIPS, init_pairs="all"),
+    "spectral_init": spectral_init.Options(init_label_clip=1.0, clip_scale="absolute"),
+    "gradient_descent": gradient_descent.Options(init="random", split="text", clip_feature=0.5, step=1.0, epochs=2),
+    "power_method": power_method.Options(iterations=1, init_clip=0.7, starts=1, clip_scale="absolute"),
+    "power_method, iterated": power_method.Options(iterations=3, init_clip=0.7, starts=1, clip_scale="absolute"),
+    "centaur": centaur.Options(
+        rounds=3, clip=0.4, batch_samples=2, clip_scale="absolute", init="random", sample_use="fresh"
     ),
-    "power_method": ("power_method", {"iterations": 1, "init_clip": 0.7, "starts": 1, "clip_scale": "absolute"}),
-    "power_method, iterated": (
-        "power_method",
-        {"iterations": 3, "init_clip": 0.7, "starts": 1, "clip_scale": "absolute"},
-    ),
-    "centaur": (
-        "centaur",
-        {"rounds": 3, "clip": 0.4, "batch_samples": 2, "clip_scale": "absolute", "init": "random"}
-        | {"sample_use": "fresh"},
-    ),
-    "general_centaur": ("general_centaur", LOCAL),
-    "dp_fedavg": ("dp_fedavg", LOCAL),
-    "dp_fedavg, half take part": ("dp_fedavg", LOCAL | {"participation": 0.5}),
-    "ppsgd": ("ppsgd", LOCAL | {"personal_step": 0.1}),
-    "pmtl": ("pmtl", {"rounds": 3, "clip": 0.4}),
-    "private_fedrep": ("private_fedrep", {"rounds": 3}),
-    "single_model": ("single_model", {"method": "moments", "clip_feature": 1.0, "clip_label": 1.0}),
-    "full_prior": ("full_prior", {}),
-    "unit_steps": ("unit_steps", {}),
-    "exponential": ("exponential", {"count": 50, "clip_scale": "absolute"}),
-    "exponential_staged": ("exponential_staged", {"around": 20}),
+    "general_centaur": general_centaur.Options(**LOCAL),
+    "dp_fedavg": dp_fedavg.Options(**LOCAL),
+    "dp_fedavg, half take part": dp_fedavg.Options(**LOCAL, participation=0.5),
+    "ppsgd": ppsgd.Options(**LOCAL, personal_step=0.1),
+    "pmtl": pmtl.Options(rounds=3, clip=0.4),
+    "private_fedrep": private_fedrep.Options(rounds=3),
+    "single_model": single_model.Options(method="moments", clip_feature=1.0, clip_label=1.0),
+    "full_prior": full_prior.Options(),
+    "unit_steps": unit_steps.Options(),
+    "exponential": exponential.Options(count=50, clip_scale="absolute"),
+    "exponential_staged": exponential_staged.Options(around=20),
 }
-"""Mechanism -> algorithm and options; thresholds are those at which the canaries are clipped."""
+"""Mechanism -> options; thresholds are those at which the canaries are clipped."""
 NETWORKS = "rounds of networks"
 """Audited, too: `privrep.instruments.network_rounds`."""
 NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
@@ -98,8 +107,7 @@ def mechanism(name: str, problem: Problem) -> Method:
     """The method that is audited."""
     if name == NETWORKS:
         return NetworkRounds()
-    algorithm, options = AUDITED[name]
-    return load_options(algorithm, options).build(problem)
+    return AUDITED[name].build(problem)
 
 
 @dataclass(frozen=True)

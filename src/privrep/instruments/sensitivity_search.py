@@ -10,7 +10,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count, load_options
+from privrep.algorithms import (
+    altmin,
+    centaur,
+    dp_fedavg,
+    full_prior,
+    general_centaur,
+    pmtl,
+    ppsgd,
+    single_model,
+    spectral_init,
+)
+from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count
 from privrep.data.problem import Problem
 from privrep.instruments.audit import CLIPS, Stage, attained
 from privrep.instruments.canaries import Crowd, Pair, worst_pair
@@ -18,30 +29,25 @@ from privrep.privacy.accounting import Cost
 
 ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
 RELEASES = {
-    "pair of Algorithm 2": ("altmin", CLIPS | {"init": "random", "split": "all-samples-reused"}),
-    "pair of Algorithm 2, users clipped": (
-        "altmin",
-        CLIPS | {"init": "random", "split": "all-samples-reused", "clip_unit": "user"},
+    "pair of Algorithm 2": altmin.Options(**CLIPS, init="random", split="all-samples-reused"),
+    "pair of Algorithm 2, users clipped": altmin.Options(
+        **CLIPS, init="random", split="all-samples-reused", clip_unit="user"
     ),
-    "moments of one model": ("single_model", {"method": "moments", "clip_feature": 1.0, "clip_label": 1.0}),
-    "matrix of Algorithm 3": ("spectral_init", {"init_label_clip": 1.0, "clip_scale": "absolute"}),
-    "full prior": ("full_prior", {}),
-    "gradient of CENTAUR": (
-        "centaur",
-        {"rounds": 1, "clip": 0.4, "batch_samples": 1, "clip_scale": "absolute", "init": "random"},
-    ),
-    "displacement of CENTAUR": ("general_centaur", ONCE),
-    "displacement of DP-FedAvg": ("dp_fedavg", ONCE),
-    "displacement of PPSGD": ("ppsgd", ONCE | {"personal_step": 0.1}),
-    "displacement of PMTL": ("pmtl", {"rounds": 1, "clip": 0.4}),
+    "moments of one model": single_model.Options(method="moments", clip_feature=1.0, clip_label=1.0),
+    "matrix of Algorithm 3": spectral_init.Options(init_label_clip=1.0, clip_scale="absolute"),
+    "full prior": full_prior.Options(),
+    "gradient of CENTAUR": centaur.Options(rounds=1, clip=0.4, batch_samples=1, clip_scale="absolute", init="random"),
+    "displacement of CENTAUR": general_centaur.Options(**ONCE),
+    "displacement of DP-FedAvg": dp_fedavg.Options(**ONCE),
+    "displacement of PPSGD": ppsgd.Options(**ONCE, personal_step=0.1),
+    "displacement of PMTL": pmtl.Options(rounds=1, clip=0.4),
 }
-"""Release -> a mechanism that makes it once."""
+"""Release -> options of a mechanism that makes it once."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
     """The method whose one release is searched."""
-    algorithm, options = RELEASES[name]
-    return load_options(algorithm, options).build(problem)
+    return RELEASES[name].build(problem)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from privrep.algorithms.method import methods, options_class
 from privrep.instruments.scoring import SCORE_COLUMNS
+from privrep.run.registry import methods, options_class
 from privrep.run.settings import Simulation
 
 IDENTITY = {

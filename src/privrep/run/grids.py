@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 
-from privrep.algorithms.method import MethodOptions, load_options
+from privrep.algorithms.method import MethodOptions
 from privrep.data.problem import Problem
 from privrep.data.rng import digest
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.run.config import ROOT
 from privrep.run.places import Layer, place
+from privrep.run.registry import load_options
 from privrep.run.rivals import chosen_options
 from privrep.run.settings import ConfigError, Simulation
 

@@ -13,11 +13,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from privrep.algorithms.method import load_options
 from privrep.data.problem import Problem, Users
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.run.grids import Cell, check_budget
+from privrep.run.registry import load_options
 from privrep.run.results import run_cell
 from privrep.run.settings import WholeProblem, checked
 
