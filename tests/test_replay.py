@@ -7,6 +7,7 @@ what is charged, is seen too. Every private method that stands in `CASES` is run
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,7 +50,8 @@ ONE, OTHERS = world(), [world(*factors) for factors in OTHER_USERS]
 
 
 def iterates(method, users: GivenUsers, multiplier: float, forced: Tape | None = None) -> tuple[list, Tape, Ledger]:
-    """What a fit yields, its tape and its ledger."""
+    """What a fit yields, its tape and its ledger; no sum of another fit is kept, which may have had another clip."""
+    users = replace(users, sums=OrderedDict())
     tape, ledger = Tape(forced), Ledger()
     release = TapedRelease(multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED, tape=tape)
     return list(method.fit(users, release)), tape, ledger
