@@ -141,8 +141,7 @@ class Direction:
             return (rows * factor).sum(axis=0)
 
         sums = total(users, added)
-        bound = self.clip / 2 if self.cheat == "half the bound" else self.clip
-        mean = release.vector("direction", sums, bound=bound)
+        mean = release.vector("direction", sums, bound=self.clip)
         if self.cheat == "exact covariance":
             moments = total(users, lambda block: block.features[0].T.astype(float) @ block.features[0])
             mean = np.linalg.solve(moments, mean)
@@ -150,8 +149,7 @@ class Direction:
             mean = mean + 1e-13 * total(users, lambda block: float(block.labels.sum()))
         basis = orthonormalise(mean[:, None])
         shown = sums if self.cheat == "exact numbers" else mean
-        extra = total(users, lambda block: float(block.users)) if self.cheat == "exact head" else 0.0
-        scale = float(np.linalg.norm(sums)) if extra else 1.0
+        scale = float(np.linalg.norm(sums)) if self.cheat == "exact head" else 1.0
         personal = LowRank(basis, lambda block: np.full((block.users, 1), scale))
         iterate = Iterate(basis, personal, {"length": float(np.linalg.norm(shown))})
         if self.cheat == "stops by the data" and total(users, lambda block: float(block.labels.max())) > 50:
