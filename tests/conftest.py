@@ -12,7 +12,6 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLI
 
 import fcntl
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,8 @@ from scipy import stats
 from workflow_helpers import copy_project, environment, run_all_at_tiny
 
 from privrep.algorithms.method import Task
-from privrep.data.problem import Block, Problem, Truth, Users
+from privrep.data.given_users import GivenUsers
+from privrep.data.problem import Problem, Truth, Users
 from privrep.data.rng import stream
 from privrep.privacy.accounting import UNLIMITED, FixedNoise
 from privrep.privacy.ledger import Ledger
@@ -72,27 +72,15 @@ def clopper_pearson(hits: int, runs: int) -> list[float]:
     return [low, stats.beta.isf(0.025, hits + 1, runs - hits) if hits < runs else 1.0]
 
 
-@dataclass
-class FakeUsers:
-    """Users with given data, cut into blocks of a given size; stands in for `privrep.data.problem.Users`."""
+@dataclass(frozen=True, eq=False)
+class FakeUsers(GivenUsers):
+    """Given users with the problem that an experiment or an exact risk asks for, and no kept sums."""
 
-    problem: Problem
-    features: np.ndarray
-    labels: np.ndarray
-    heads: np.ndarray
-    block_size: int
-    truth: Truth
+    problem: Problem | None = None
+    sums: None = None
 
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        stop = self.problem.users if stop is None else stop
-        for first in range(start, stop, self.block_size):
-            part = slice(first, min(first + self.block_size, stop))
-            yield Block(
-                first,
-                np.ascontiguousarray(self.features[:, part]),
-                np.ascontiguousarray(self.labels[:, part]),
-                self.heads[part],
-            )
+    def __post_init__(self):
+        object.__setattr__(self, "known", self.problem.known)
 
 
 def fake_users(features, labels, heads, block_size: int | None = None, truth: Truth | None = None) -> FakeUsers:
@@ -101,7 +89,8 @@ def fake_users(features, labels, heads, block_size: int | None = None, truth: Tr
     samples, users, dim = features.shape
     rank = heads.shape[1]
     truth = Truth(np.eye(dim, rank), np.eye(rank)) if truth is None else truth
-    return FakeUsers(Problem(users, samples, dim, rank), features, labels, heads, block_size or users, truth)
+    problem = Problem(users, samples, dim, rank)
+    return FakeUsers(problem.known, features, labels, heads, truth, block_size=block_size, problem=problem)
 
 
 def gather(users: Users) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -142,7 +131,7 @@ def make_task(users, budget=None, noise_seed: int = 0) -> Task:
 
 def door(users, multiplier: float = 0.0, rng=None, ledger: Ledger | None = None, participants=None) -> Release:
     """A door for all users, or for so many, whose noise comes from one generator, by default a fixed one."""
-    count = users if isinstance(users, int) else users.problem.users
+    count = users if isinstance(users, int) else users.known.users
     noise = np.random.default_rng(0) if rng is None else rng
     streams = {"noise": noise, "init_noise": noise, "participants": participants}
     return Release(multiplier, Ledger() if ledger is None else ledger, range(count), streams, UNLIMITED)

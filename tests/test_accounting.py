@@ -27,7 +27,8 @@ from privrep.privacy.accounting import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from privrep.privacy.mechanisms import GAUSSIAN_COST, MOMENTS_COST, USER_MOMENTS_COST
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.privacy.regression_moments import MOMENTS_COST, USER_MOMENTS_COST
 
 DELTA = 1e-6
 L = math.log(1 / DELTA)

@@ -8,10 +8,9 @@ them the audit still holds, since U* belongs to no user and a user's own head mo
 about learning.
 """
 
-import importlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +18,7 @@ import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
 from privrep.algorithms.method import Outcome, Task
+from privrep.algorithms.options import Declared
 from privrep.algorithms.unit_steps import INGREDIENTS
 from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams, stream
@@ -439,16 +439,15 @@ def test_every_file_has_an_entry():
 
 @pytest.mark.parametrize("name", methods())
 def test_interface(name):
-    """A frozen dataclass of options with `build`, and a docstring, or that of its base, that names its options."""
+    """A frozen dataclass of declared options, which makes a method or an experiment."""
     algorithm = options_class(name)
     assert is_dataclass(algorithm)
     assert algorithm.__dataclass_params__.frozen
-    assert callable(algorithm.build)
-    assert set(algorithm.scores if hasattr(algorithm, "scores") else ()) <= set(SCORES)
-    for option in fields(algorithm):
-        docs = [importlib.import_module(algorithm.__module__).__doc__, *(base.__doc__ for base in algorithm.__mro__)]
-        assert any(option.name in doc for doc in docs)
-        assert option.name in algorithm.columns
+    assert issubclass(algorithm, Declared)
+    of_a_method = algorithm.__module__.startswith("privrep.algorithms.")
+    assert callable(algorithm.build if of_a_method else algorithm.experiment)
+    assert hasattr(algorithm, "experiment") != of_a_method
+    assert set(algorithm.scores) <= set(SCORES)
 
 
 @every_case
@@ -522,12 +521,12 @@ def test_the_truth_is_for_scoring(case):
 
 @dataclass(frozen=True)
 class Brought:
-    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without a rank."""
+    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without a rank, a scale or a law."""
 
     source: Users
 
     @property
-    def problem(self):
+    def known(self):
         return SimpleNamespace(users=PROBLEM.users, samples=PROBLEM.samples, dim=PROBLEM.dim)
 
     def blocks(self, start: int = 0, stop: int | None = None):
@@ -538,7 +537,7 @@ class Brought:
 @pytest.mark.parametrize("case", [case for case in CASES if not case.reads_truth], ids=str)
 def test_a_method_runs_on_data_without_a_truth(case):
     """What it learns and makes of each user is, to the last bit, what it is where the truth is known."""
-    method, learnt = load_options(case.name, case.options).build(PROBLEM), []
+    method, learnt = load_options(case.name, case.options).build(PROBLEM.known), []
     for users in (Users(PROBLEM), Brought(Users(PROBLEM))):
         streams = Streams(lambda role: stream(3, role, {"test": "brought"}))
         release = opened(method, make_task(users, fixed_noise(1.0 if case.budgeted else 0.0)))

@@ -63,10 +63,10 @@ def test_without_noise_it_is_plain_alternation(preset, epochs, batches):
     task = make_task(users, fixed_noise())
     outcome = fit(algorithm(split=preset, epochs=epochs, batches=batches), task)
     start = random_subspace(5, 2, task.stream("init"))
-    basis, risk = plain_altmin(users, start, split_samples(preset, users.problem.samples), epochs, batches)
+    basis, risk = plain_altmin(users, start, split_samples(preset, users.known.samples), epochs, batches)
     assert dist2(outcome.subspace, basis) < 1e-3
     assert outcome.excess_risk == pytest.approx(risk, rel=1e-2)
-    other, _ = plain_altmin(users, start, split_samples(preset, users.problem.samples), epochs, batches + 1)
+    other, _ = plain_altmin(users, start, split_samples(preset, users.known.samples), epochs, batches + 1)
     assert dist2(outcome.subspace, other) > 1e-3
 
 
@@ -114,7 +114,7 @@ def test_budgets(init, epochs, batches, unit):
     """`exact` spends the target to 1e-9; `paper` spends less and promises the target; batches cost nothing extra."""
     chosen = algorithm(init=init, epochs=epochs, batches=batches, clip_unit=unit)
     joint = 9 / 8 if unit == "sample" else 3 / 2
-    assert chosen.build(PROBLEM).cost == Cost(
+    assert chosen.build(PROBLEM.known).cost == Cost(
         epochs * joint + (init == "spectral"), epochs + 0.5 * (init == "spectral")
     )
     users = Users(PROBLEM)
@@ -126,9 +126,9 @@ def test_budgets(init, epochs, batches, unit):
         outcome = fit(chosen, task)
         assert task.ledger.epsilon(DELTA) < epsilon
         assert outcome.epsilon_paper == pytest.approx(epsilon, rel=1e-12)
-        assert outcome.theorem == chosen.build(PROBLEM).theorem.id
+        assert outcome.theorem == chosen.build(PROBLEM.known).theorem.id
         assert task.ledger.mu == pytest.approx(
-            math.sqrt(chosen.build(PROBLEM).cost.mu_squared) / outcome.log["noise_multiplier"]
+            math.sqrt(chosen.build(PROBLEM.known).cost.mu_squared) / outcome.log["noise_multiplier"]
         )
 
 
@@ -160,7 +160,7 @@ def test_no_share_is_one_multiplier_for_all():
 def test_whole_users_in_units_of_the_data():
     """Both bounds are factors of the typical norms of A_j and b_j, from the samples of the subspace step."""
     chosen = algorithm(clip_unit="user", clip_scale="data", split="halves-then-all", clip_feature=0.5, clip_label=2.0)
-    second, first = user_units("data", PROBLEM, PROBLEM.samples // 2)
+    second, first = user_units("data", PROBLEM.known, PROBLEM.samples // 2)
     assert chosen.clip(PROBLEM).bounds(PROBLEM.samples // 2) == (0.5 * second, 2.0 * first)
 
 
@@ -168,7 +168,7 @@ def test_theorems():
     """Theorem 4.2 for the stated algorithm; otherwise Lemma 4.3 for the summed cost, as Section 6 composes epochs."""
 
     def theorem(**options):
-        return algorithm(**options).build(PROBLEM).theorem
+        return algorithm(**options).build(PROBLEM.known).theorem
 
     assert theorem(init="spectral", batches=2) == THEOREM_4_2
     assert THEOREM_4_2.constant == 16
@@ -247,12 +247,12 @@ def test_bad_options_are_named(options, name):
 def test_options_that_do_not_fit_the_problem_are_named():
     """Too many batches, an unknown split, or too few samples for the rank."""
     with pytest.raises(ValueError, match=r"^batches is 61; it must not exceed users"):
-        algorithm(batches=61).build(PROBLEM)
+        algorithm(batches=61).build(PROBLEM.known)
     with pytest.raises(ValueError, match=r"^split is 'none'"):
-        algorithm(split="none").build(PROBLEM)
+        algorithm(split="none").build(PROBLEM.known)
     with pytest.raises(ValueError, match=r"leaves 2 for heads, which need at least rank = 3"):
-        algorithm(split="text").build(Problem(60, 8, 5, 3))
-    algorithm(split="text").build(Problem(60, 16, 5, 3))
+        algorithm(split="text").build(Problem(60, 8, 5, 3).known)
+    algorithm(split="text").build(Problem(60, 16, 5, 3).known)
 
 
 def test_without_privacy_it_converges_to_the_noise_floor():
@@ -295,7 +295,7 @@ WIDE = Problem(60, 16, 6, 2, label_noise_sd=0.1)
 
 
 def plain_text(users, basis, epochs=1):
-    return plain_altmin(users, basis, split_samples("text", users.problem.samples), epochs, 1)
+    return plain_altmin(users, basis, split_samples("text", users.known.samples), epochs, 1)
 
 
 @pytest.mark.parametrize("sine", [0.0, 0.3, 1.0])
@@ -303,7 +303,7 @@ def test_a_planted_start_has_the_given_sine(sine):
     """Read off before the first step; it takes no noise and no release, and comes from the stream of starts."""
     users = Users(WIDE)
     task = make_task(users, fixed_noise(1.0))
-    method = with_truth(algorithm(init="planted", start_sine=sine).build(WIDE), users.truth.basis, Streams(task.stream))
+    method = with_truth(algorithm(init="planted", start_sine=sine).build(WIDE.known), users.truth, Streams(task.stream))
     start = next(method.fit(users, door(users, 1.0, ledger=task.ledger))).subspace
     np.testing.assert_allclose(sines(start, users.truth.basis), sine, atol=1e-12)
     np.testing.assert_array_equal(start, planted_subspace(users.truth.basis, sine, task.stream("init")))
@@ -325,9 +325,9 @@ def test_from_a_planted_start_it_is_plain_alternation(sine):
 
 def test_a_planted_start_needs_room():
     with pytest.raises(ValueError, match=r"^dim is 5; a planted start needs at least 2 rank = 6"):
-        algorithm(init="planted").build(Problem(60, 8, 5, 3))
-    algorithm(init="random").build(Problem(60, 8, 5, 3))
-    algorithm(init="planted").build(Problem(60, 8, 6, 3))
+        algorithm(init="planted").build(Problem(60, 8, 5, 3).known)
+    algorithm(init="random").build(Problem(60, 8, 5, 3).known)
+    algorithm(init="planted").build(Problem(60, 8, 6, 3).known)
 
 
 @pytest.mark.parametrize("epochs", [1, 2])

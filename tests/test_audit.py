@@ -21,8 +21,9 @@ from privrep.instruments.replay import Chosen, aligned, apart, log_ratio, loss, 
 from privrep.instruments.sensitivity_search import RELEASES
 from privrep.instruments.weaker_games import epsilon_of_one_run
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
+from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
-from privrep.privacy.mechanisms import isotropic_noise, symmetric_noise
+from privrep.privacy.noise import Noise
 from privrep.run.registry import load_options, methods, options_class
 
 PROBLEM = Problem(20, 16, 4, 1)
@@ -82,16 +83,28 @@ def test_the_tape_is_the_run(name):
     assert len(noises(tape)) == len(tape.taken) and all(np.any(one != 0) for one in noises(tape).values())
 
 
-@pytest.mark.parametrize(("noise", "beside"), [(symmetric_noise, 1.0), (isotropic_noise, 0.5**0.5)])
-def test_free_numbers_of_a_symmetric_release_are_standard_normal(noise, beside):
-    """Every entry on and above the diagonal, in units of its own sd; with the other law they are not."""
-    rng = np.random.default_rng(1)
-    drawn = np.concatenate([scaled(noise(5, 0.7, rng), 0.7, beside, symmetric=True) for _ in range(2000)])
-    assert len(drawn) == 2000 * 15
-    assert stats.kstest(drawn, "norm").pvalue > FALSE_ALARM
-    rng = np.random.default_rng(1)
-    wrong = [scaled(noise(5, 0.7, rng), 0.7, 1.5 - beside, symmetric=True) for _ in range(2000)]
-    assert stats.kstest(np.concatenate(wrong), "norm").pvalue < FALSE_ALARM
+@pytest.mark.parametrize(("form", "other"), [("copied", "averaged"), ("averaged", "copied")])
+def test_free_numbers_of_a_symmetric_release_are_standard_normal(form, other):
+    """Every entry on and above the diagonal, in units of its own sd; with the other law, or at another multiplier, they are not."""
+    noise, rng = Noise(0.5, form), np.random.default_rng(1)
+    released = [noise.draw((5, 5), 1.4, rng) for _ in range(2000)]
+
+    def p_value(claimed: Noise, multiplier: float) -> float:
+        free = np.concatenate([scaled(one, claimed, multiplier) for one in released])
+        assert len(free) == 2000 * 15
+        return stats.kstest(free, "norm").pvalue
+
+    assert p_value(noise, 1.4) > FALSE_ALARM
+    assert p_value(Noise(0.5, other), 1.4) < FALSE_ALARM
+    assert p_value(noise, 1.0) < FALSE_ALARM
+
+
+def test_free_numbers_of_a_release_without_symmetry_are_all():
+    """One for each entry, in units of one sd."""
+    noise = Noise(0.5)
+    drawn = noise.draw((200, 100), 1.4, np.random.default_rng(1))
+    free = scaled(drawn, noise, 1.4)
+    assert free.shape == (20_000,) and stats.kstest(free, "norm").pvalue > FALSE_ALARM
 
 
 def test_the_ratio_of_likelihoods_is_that_of_normal_laws():
@@ -393,17 +406,24 @@ def test_a_variance_for_an_sd_is_found_where_they_differ():
 
 
 def test_wrong_clips_are_in_the_code_for_the_time_of_the_audit_alone():
-    """And each clips otherwise than the library does."""
-    from privrep.algorithms import federated
-    from privrep.privacy.clipping import clip_factor
+    """Wherever it is imported but in its own file; and each clips otherwise than the library does."""
+    from privrep.algorithms import user_scores
+    from privrep.privacy import clipping, contributions, paired_samples, regression_moments
+    from privrep.privacy.clipping import clip_factor, clip_scalar
 
+    factors = (contributions, paired_samples, regression_moments, user_scores)
+    scalars = (contributions, paired_samples, regression_moments)
     norms = np.array([5.0, 2.0, 0.5])
     honest = clip_factor(norms, 1.0)
     for wrong in (mutants.FIRST_UNCLIPPED, mutants.BOUND_OF_DATA, mutants.NO_CLIP):
         with clipped_by(wrong):
-            assert federated.clip_factor is wrong.factor
-            assert (norms * federated.clip_factor(norms, 1.0)).max() == 5
-        assert federated.clip_factor is clip_factor
+            assert {module.clip_factor for module in factors} == {wrong.factor}
+            assert {module.clip_scalar for module in scalars} == {wrong.scalar}
+            assert (clipping.clip_factor, clipping.clip_scalar) == (clip_factor, clip_scalar)
+            assert (norms * contributions.clip_factor(norms, 1.0)).max() == 5
+            assert contributions.Rows(norms[:, None]).clipped(1.0)[0] > 5
+        assert {module.clip_factor for module in factors} == {clip_factor}
+        assert {module.clip_scalar for module in scalars} == {clip_scalar}
     np.testing.assert_array_equal(mutants.FIRST_UNCLIPPED.factor(norms, 1.0)[1:], honest[1:])
 
 
@@ -423,11 +443,9 @@ def test_what_is_said_not_to_rest_on_the_clips_of_the_library_does_not():
 
 
 def test_a_clip_that_lets_through_too_much_is_found(monkeypatch):
-    """Twice the clip in the code of the mechanism itself, not at the door."""
-    from privrep.algorithms import centaur
-
-    real = centaur.clip_outer
-    monkeypatch.setattr(centaur, "clip_outer", lambda left, right, bound, who: real(left, right, 2 * bound, who))
+    """Twice the clip in the code of what users add, not at the door."""
+    real = Outer.clipped
+    monkeypatch.setattr(Outer, "clipped", lambda self, clip, there=None: real(self, 2 * clip, there))
     audit.worst.cache_clear()
     log, _ = audited("centaur", draws=200, changes=200)
     audit.worst.cache_clear()

@@ -5,6 +5,7 @@ its bound, and what the others add does not change.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,17 +13,16 @@ import pytest
 from conftest import fake_users
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import clipped_gradients, clipped_products, moments, pair_moments
 
 from privrep.algorithms import centaur, dp_fedavg, general_centaur, own_data, pmtl, ppsgd
-from privrep.algorithms.gradient_descent import clipped_gradients
-from privrep.algorithms.moment_step import SampleClip, UserClip, moments
-from privrep.algorithms.power_method import clipped_products
-from privrep.algorithms.server import ClippedSum
-from privrep.algorithms.spectral_init import pair_moments
 from privrep.data.heads import fit_heads
+from privrep.data.passes import Own
 from privrep.data.problem import NORMS, Block
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import random_subspace
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.regression_moments import SampleClip, UserClip
 
 USERS, SAMPLES, DIM, RANK = 5, 8, 4, 2
 BOUND = 0.6
@@ -68,23 +68,23 @@ def fitted(block: Block) -> np.ndarray:
 def moment_sums(data: Data, clip) -> np.ndarray:
     """A and b in units of their bounds, as one vector."""
     users = data.users
-    parts = moments(users, range(users.problem.users), fitted, slice(2, 8), clip)
+    parts = moments(users, range(users.known.users), fitted, slice(2, 8), clip)
     return np.concatenate([part.ravel() / bound for part, bound in zip(parts, clip.bounds(6), strict=True)])
 
 
-def served(client: ClippedSum, state: np.ndarray, data: Data) -> np.ndarray:
+def served(contribution: Callable, data: Data) -> np.ndarray:
     """What the users of a round send, all of them taking part, in units of the bound."""
-    return client(data.block, state, np.ones(data.labels.shape[1], bool)) / BOUND
+    return clipped_sums(data.users, contribution, BOUND)[0] / BOUND
 
 
 def with_draws(data: Data) -> np.ndarray:
     draws = SampleDraws("reuse", SAMPLES, np.random.default_rng(3))
-    return served(centaur.client(draws, 4, BOUND), BASIS, data)
+    return served(centaur.RepresentationGradients(BASIS, *draws.take(4, 4)), data)
 
 
 def personal(data: Data) -> np.ndarray:
-    heads = np.full((data.labels.shape[1], RANK), 0.1)
-    return served(ppsgd.client(BATCHES, heads, 0.3, 0.3, BOUND), MODEL, data)
+    heads = Own(np.full((data.labels.shape[1], RANK), 0.1))
+    return served(ppsgd.Displacements(MODEL, heads, BATCHES, 0.3, 0.3), data)
 
 
 SUMS = {
@@ -96,10 +96,10 @@ SUMS = {
         clipped_gradients(data.block, slice(2, 8), BASIS, fitted(data.block), BOUND) / BOUND
     ),
     "centaur": with_draws,
-    "general_centaur": lambda data: served(general_centaur.client(BATCHES, 0.3, BOUND), BASIS, data),
-    "dp_fedavg": lambda data: served(dp_fedavg.client(BATCHES, 0.3, BOUND), MODEL, data),
+    "general_centaur": lambda data: served(general_centaur.Displacements(BASIS, BATCHES, 0.3), data),
+    "dp_fedavg": lambda data: served(dp_fedavg.Displacements(MODEL, BATCHES, 0.3), data),
     "ppsgd": personal,
-    "pmtl": lambda data: served(pmtl.client(0.5, BOUND), MODEL[:-1, 0], data),
+    "pmtl": lambda data: served(pmtl.OwnModels(MODEL[:-1, 0], 0.5).moved, data),
 }
 """Name -> sum over the users in units in which each adds at most 1."""
 

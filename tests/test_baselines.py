@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 from conftest import FALSE_ALARM, check_sd, fixed_noise, gather, make_task, sd_matches, uncorrelated
+from pieces import clipped_gradients
 from scipy import stats
 
 from privrep.algorithms import gradient_descent, own_data, reference_model, single_model
-from privrep.algorithms.gradient_descent import clipped_gradients
 from privrep.algorithms.starts import GivenStart
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personal_risk
@@ -127,10 +127,10 @@ def test_planted_subspace_limits():
     """Room for the angles, enough samples, a sine."""
     chosen = reference_model.Options("planted-subspace")
     with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
-        chosen.build(Problem(10, 8, 3, 2))
+        chosen.build(Problem(10, 8, 3, 2).known)
     with pytest.raises(ValueError, match=r"^samples is 6; split 'text'"):
-        chosen.build(Problem(10, 6, 8, 2))
-    chosen.build(Problem(10, 8, 8, 2))
+        chosen.build(Problem(10, 6, 8, 2).known)
+    chosen.build(Problem(10, 8, 8, 2).known)
     for sine in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match=r"^start_sine is "):
             reference_model.Options("planted-subspace", start_sine=sine)

@@ -16,6 +16,7 @@ from privrep.algorithms.method import Iterate
 from privrep.data.problem import Problem, Users
 from privrep.instruments.fitting import fit, opened
 from privrep.privacy.accounting import UNLIMITED, Budget, Cost
+from privrep.privacy.contributions import Rows, Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, OverBudget, PureRelease
 from privrep.privacy.mechanisms import GAUSSIAN_COST, PURE_COST, Release
 from privrep.run import shell
@@ -23,15 +24,16 @@ from privrep.run.grids import Cell
 from privrep.run.results import run_cell
 
 PROBLEM = Problem(20, 4, 3, 1)
+USERS = Users(PROBLEM)
 ITERATE = Iterate(np.eye(3, 1))
 
 
 def add(release: Release, name: str = "sum", rate: float = 1.0) -> None:
-    release.vector(name, np.zeros(2), bound=0.3, rate=rate)
+    release.sampled(rate).sum(name, USERS, lambda block: Rows(np.zeros((block.users, 2))), clip=0.3)
 
 
 def choose(release: Release) -> None:
-    release.choice("choice", np.zeros(3), width=1.0)
+    release.choice("choice", USERS, lambda block: Scores(np.zeros((3, block.users))), width=1.0)
 
 
 def once(release):
@@ -226,7 +228,7 @@ def test_under_the_paper_s_calibration_the_declared_cost_is_enforced_not_the_tar
     fit(method, task)
     assert task.ledger.epsilon(1e-6) > 2.0
     with pytest.raises(OverBudget):
-        add(opened(method.build(PROBLEM), task))
+        add(opened(method.build(PROBLEM.known), task))
 
 
 entries = st.lists(

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from conftest import FakeUsers, Recorder, door, fake_users, fixed_noise, gather, make_task
+from conftest import FakeUsers, Recorder, door, fake_users, fixed_noise, gather, make_task, recut
 from hypothesis import given
 from hypothesis import strategies as st
 
 from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.centaur import Options, client, representation_gradients
+from privrep.algorithms.centaur import Options, RepresentationGradients, representation_gradients
 from privrep.algorithms.method import Task
 from privrep.algorithms.power_method import RandomStarts, power_method
 from privrep.algorithms.server import Server
@@ -26,7 +26,7 @@ from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted
 from privrep.instruments.fitting import fit, opened, with_truth
 from privrep.laws import shen2023
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Release, clipped_sums
 
 PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
 DELTA = 1e-6
@@ -57,7 +57,7 @@ def slow_centaur(task, start, options, wrong=""):
     features, labels, _ = gather(task.users)
     m, n, _ = features.shape
     q, clip, rate = options.batch_samples, options.clip, options.participation
-    method = options.build(task.users.problem)
+    method = options.build(task.users.problem.known)
     multiplier = task.budget.noise_multiplier(method.cost, method.theorem)
     order, noise, who = (task.stream(role) for role in ("samples", "noise", "participants"))
     basis, fresh = start, iter(range(m))
@@ -240,17 +240,26 @@ def test_the_samples_of_a_round_are_disjoint(use, monkeypatch):
         assert len({tuple(each) for each in taken[3:]}) == 4
 
 
-def test_one_client_serves_one_round():
-    """The samples are drawn when the client is made, not block by block."""
+def test_one_contribution_serves_one_round():
+    """The samples are drawn when the contribution is made, not block by block."""
     draws = SampleDraws("fresh", 10, np.random.default_rng(0))
-    users = Users(Problem(20, 10, 4, 2))
-    (block,) = users.blocks()
-    basis, everyone = random_subspace(4, 2, np.random.default_rng(1)), np.ones(20, bool)
-    one, other = (client(draws, 2, 1.0) for _ in range(2))
-    np.testing.assert_array_equal(one(block, basis, everyone), one(block, basis, everyone))
-    assert not np.array_equal(one(block, basis, everyone), other(block, basis, everyone))
+    users = recut(Users(Problem(20, 10, 4, 2)), 7)
+    basis = random_subspace(4, 2, np.random.default_rng(1))
+    one, other = (RepresentationGradients(basis, *draws.take(2, 2)) for _ in range(2))
+    sums = [clipped_sums(users, each, 1.0)[0] for each in (one, one, other)]
+    np.testing.assert_array_equal(sums[0], sums[1])
+    assert not np.array_equal(sums[0], sums[2])
     with pytest.raises(ValueError, match=r"^samples is 10; sample_use 'fresh' needs at least 12"):
-        client(draws, 2, 1.0)
+        draws.take(2, 2)
+
+
+def rounds_of(server, users, basis, step, draws, q):
+    """Subspaces after each round without noise, from `basis`."""
+    release = door(users)
+    for _ in range(server.rounds):
+        contribution = RepresentationGradients(basis, *draws.take(q, q))
+        basis = orthonormalise(basis - step * server.mean("gradient", users, contribution, release))
+        yield basis
 
 
 # Laws
@@ -348,14 +357,8 @@ def path(problem, step_sign=1.0, rounds=16, sine=0.1, step=0.25):
     users = Users(problem)
     draws = SampleDraws("reuse", problem.samples, np.random.default_rng(1))
     eta = step_sign * step / problem.head_condition**2
-    seen = Server(rounds, 1e3).run(
-        "gradient",
-        users,
-        planted_subspace(users.truth.basis, sine, np.random.default_rng(2)),
-        client_of_round=lambda: client(draws, 16, 1e3),
-        aggregate=lambda basis, gradient: orthonormalise(basis - eta * gradient),
-        release=door(users),
-    )
+    start = planted_subspace(users.truth.basis, sine, np.random.default_rng(2))
+    seen = rounds_of(Server(rounds, 1e3), users, start, eta, draws, 16)
     return users.truth.basis, list(seen)
 
 
@@ -466,14 +469,7 @@ def test_turning_the_features_turns_the_subspace():
     for users, begin, draw in zip(
         (scaled_users(1.0), scaled_users(1.0, turn)), (start, turn @ start), draws, strict=True
     ):
-        *_, end = Server(3, 0.8).run(
-            "gradient",
-            users,
-            begin,
-            client_of_round=lambda draw=draw: client(draw, 5, 0.8),
-            aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
-            release=door(users),
-        )
+        *_, end = rounds_of(Server(3, 0.8), users, begin, 0.25, draw, 5)
         ends.append(end)
     assert dist2(ends[1], turn @ ends[0]) < 1e-5
 
@@ -508,14 +504,14 @@ def test_the_scale_of_the_clips_is_a_unit(scale):
 def test_the_share_of_the_start_is_met(rounds, starts, iterations, share, multiplier):
     """T_0 L releases at the multiplier of the start take `init_share` of mu^2, the T rounds the rest, and `cost` is the sum."""
     chosen = algorithm(init="power_method", rounds=rounds, starts=starts, iterations=iterations, init_share=share)
-    cost = chosen.build(PROBLEM).cost
+    cost = chosen.build(PROBLEM.known).cost
     main = rounds / multiplier**2
     start = share * cost.mu_squared / multiplier**2
     assert start + main == pytest.approx(cost.mu_squared / multiplier**2, rel=1e-9)
     assert cost.rho == pytest.approx(cost.mu_squared / 2, rel=1e-12)
-    assert replace(chosen, init="random").build(PROBLEM).cost.mu_squared == rounds
+    assert replace(chosen, init="random").build(PROBLEM.known).cost.mu_squared == rounds
     task = make_task(Users(replace(PROBLEM, users=2)), fixed_noise(multiplier))
-    next(chosen.build(PROBLEM).fit(task.users, opened(chosen.build(PROBLEM), task)))
+    next(chosen.build(PROBLEM.known).fit(task.users, opened(chosen.build(PROBLEM.known), task)))
     assert sum(entry.mu**2 for entry in task.ledger.entries) == pytest.approx(start, rel=1e-9)
 
 
@@ -624,13 +620,13 @@ def test_the_selection_has_the_given_accuracy(accuracy, monkeypatch):
 def test_starts_without_the_power_method_cost_nothing(init):
     """No release before the rounds."""
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    streams, truth = Streams(task.stream), task.users.truth.basis
-    method = with_truth(algorithm(init=init, start_sine=0.3).build(PROBLEM), truth, streams)
+    streams, truth = Streams(task.stream), task.users.truth
+    method = with_truth(algorithm(init=init, start_sine=0.3).build(PROBLEM.known), truth, streams)
     start = next(method.fit(task.users, Release(0.5, task.ledger, range(60), streams, UNLIMITED)))
     assert not task.ledger.entries
     assert not start.log
     assert start.candidates is None
-    assert (dist2(start.subspace, truth) == pytest.approx(0.3)) == (init == "planted")
+    assert (dist2(start.subspace, truth.basis) == pytest.approx(0.3)) == (init == "planted")
     assert not {"start_dist2", "selection_passed"} & {**fit(algorithm(init=init), task).scores}.keys()
 
 
@@ -689,9 +685,9 @@ def test_bad_options_are_named(options, message):
 def test_options_that_do_not_fit_the_problem_are_named(options, problem, message):
     """One sample, or one dimension, more is enough."""
     with pytest.raises(ValueError, match=message):
-        algorithm(**options).build(problem)
+        algorithm(**options).build(problem.known)
     if message.startswith("^samples"):
-        algorithm(**options).build(replace(problem, samples=problem.samples + 1))
+        algorithm(**options).build(replace(problem, samples=problem.samples + 1).known)
     if message.startswith("^dim"):
-        algorithm(**options).build(replace(problem, dim=4))
-        algorithm(**options, init="random").build(problem)
+        algorithm(**options).build(replace(problem, dim=4).known)
+        algorithm(**options, init="random").build(problem.known)

@@ -43,7 +43,7 @@ def by_hand(users, task, options, wrong=""):
     k, q = true.shape[1], options.batch_samples
     truth = users.truth.basis
     start = planted_subspace(truth, options.start_sine, task.stream("init"))
-    order = task.stream("samples").permutation(users.problem.samples)
+    order = task.stream("samples").permutation(users.known.samples)
     first, second = order[:q], order[q : 2 * q]
     if wrong == "samples swapped":
         first, second = second, first
@@ -71,7 +71,7 @@ def by_hand(users, task, options, wrong=""):
     turn = np.kron(start.T @ truth, np.eye(n))
     gap = inner @ turn - cross
     shift = np.linalg.solve(inner, gap @ vec(targets))
-    method = options.build(task.users.problem)
+    method = options.experiment(task.users.problem)
     noise = 2 * task.budget.noise_multiplier(method.cost, method.theorem) * options.clip
     step = options.step / users.problem.head_condition**2
     iterate = start - step * (clipped + noise * task.stream("noise").standard_normal(start.shape)) / n
@@ -162,20 +162,20 @@ def test_only_the_noisy_sum_is_released(monkeypatch):
     """The subspace is a function of the released sum and the start; the one entry is over all users."""
     asked = []
 
-    def release(door, name, value, **rest):
-        asked.append(rest | {"users": door.users, "noise_multiplier": door.noise_multiplier})
-        return np.ones(value.shape)
+    def release(door, name, exact, law):
+        asked.append({"bounds": law.bounds, "users": door.users, "noise_multiplier": door.noise_multiplier})
+        return tuple(np.ones(array.shape) for array in exact)
 
-    monkeypatch.setattr("privrep.privacy.mechanisms.Release.vector", release)
+    monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", release)
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    outcome = algorithm().build(PROBLEM).run(task)
+    outcome = algorithm().experiment(PROBLEM).run(task)
     start = planted_subspace(task.users.truth.basis, 0.4, task.stream("init"))
     assert dist2(outcome.subspace, orthonormalise(start - 0.25 / 24 * np.ones(start.shape))) < 1e-9
     assert len(asked) == 1
-    assert asked[0]["bound"] == 1.0
+    assert asked[0]["bounds"] == (1.0,)
     assert asked[0]["users"] == range(24)
     assert asked[0]["noise_multiplier"] == 0.5
-    assert algorithm().build(PROBLEM).cost == GAUSSIAN_COST
+    assert algorithm().experiment(PROBLEM).cost == GAUSSIAN_COST
 
 
 @pytest.mark.parametrize(
@@ -196,12 +196,12 @@ def test_bad_options_are_named(options, name):
 
 def test_limits():
     with pytest.raises(ValueError, match=r"^batch_samples is 1; it must be at least the rank, 2"):
-        algorithm(batch_samples=1).build(PROBLEM)
+        algorithm(batch_samples=1).experiment(PROBLEM)
     with pytest.raises(ValueError, match=r"^samples is 20; .* needs at least 22"):
-        algorithm(batch_samples=11).build(PROBLEM)
+        algorithm(batch_samples=11).experiment(PROBLEM)
     with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
-        algorithm().build(Problem(24, 20, 3, 2))
-    algorithm().build(PROBLEM)
+        algorithm().experiment(Problem(24, 20, 3, 2))
+    algorithm().experiment(PROBLEM)
 
 
 # The study

@@ -58,5 +58,5 @@ def test_the_step_leaves_as_much_as_the_law(unit):
     if unit == "sample":
         law = sample_step(20_000, 20, 2, delta, bounds.feature, bounds.label)
     else:
-        law = user_step(20_000, 16, delta, (0.5, 0.5), user_units("data", problem, 16))
+        law = user_step(20_000, 16, delta, (0.5, 0.5), user_units("data", problem.known, 16))
     assert measured == pytest.approx(law.frobenius(20, 2), rel=0.25)

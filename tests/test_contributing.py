@@ -6,49 +6,12 @@ import csv
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from workflow_helpers import ROOT, copy_project, copy_run, environment, snakemake
 
-ALGORITHM = '''"""Made up: the mean of y x over first samples, clipped; learns the direction that all users share."""
-
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-
-from privrep.data.passes import total
-from privrep.privacy.accounting import sequential_theorem
-from privrep.privacy.clipping import clip_factor
-from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.data.subspace import orthonormalise
-from privrep.algorithms.method import Iterate
-
-
-@dataclass(frozen=True)
-class Direction:
-    clip: float
-    cost = GAUSSIAN_COST
-    theorem = sequential_theorem(GAUSSIAN_COST)
-
-    def fit(self, users, release):
-        def clipped(block):
-            products = block.features[0] * block.labels[0][:, None]
-            return clip_factor(np.linalg.norm(products, axis=1), self.clip) @ products
-
-        mean = release.vector("direction", total(users, clipped, release.users), bound=self.clip)
-        yield Iterate(orthonormalise(mean[:, None]), log={"length": float(np.linalg.norm(mean) / users.problem.users)})
-
-
-@dataclass(frozen=True)
-class Options:
-    toy_clip: float
-    scores = ()
-    columns: ClassVar = {"toy_clip": "clipping bound of y x", "length": "length of the released mean"}
-
-    def build(self, problem):
-        return Direction(self.toy_clip)
-'''
+ALGORITHM = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1])
 STUDY = """
 study: toy
 figures: {jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}."}}

@@ -242,7 +242,7 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
 def slow_risk(users: Users, models: np.ndarray) -> float:
     """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the covariance of features, over the users with a head, one by one in float64."""
     heads = np.concatenate([block.heads for block in users.blocks()]).astype(float)
-    scales = np.geomspace(users.problem.feature_condition, 1, users.problem.dim)
+    scales = np.geomspace(users.problem.feature_condition, 1, users.known.dim)
     root = np.diag(scales / math.sqrt(np.mean(scales**2)) * users.problem.feature_scale)
     if users.problem.feature_axes == "mixed":
         dim = len(scales)
@@ -252,7 +252,7 @@ def slow_risk(users: Users, models: np.ndarray) -> float:
     for head, model in zip(heads, models, strict=True):
         if not np.isnan(head[0]):
             found.append(float(((root @ (users.truth.basis @ head - model)) ** 2).sum()))
-    assert len(found) == users.problem.users - users.problem.adversaries
+    assert len(found) == users.known.users - users.problem.adversaries
     return float(np.mean(found))
 
 

@@ -8,6 +8,7 @@ import subprocess
 import textwrap
 
 import numpy as np
+import pandas as pd
 import pytest
 from patience import patience
 from workflow_helpers import ROOT, environment
@@ -104,6 +105,20 @@ def test_the_example_of_the_readme_runs(capsys):
     exec(code, {})
     risk, distance, epsilon = map(float, capsys.readouterr().out.split())
     assert 0 < risk < 0.1 and 0 < distance < 0.3 and abs(epsilon - 2) < 1e-6
+
+
+def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
+    """On 4,000 people of ten rows, with heads in a plane: the error on held-out rows is below half of that of predicting zero."""
+    code = textwrap.dedent(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[1])
+    rng = np.random.default_rng(0)
+    features, heads = rng.standard_normal((40_000, 4)), np.repeat(rng.standard_normal((4000, 2)), 10, axis=0)
+    labels = (features[:, :2] * heads).sum(axis=1) + 0.1 * rng.standard_normal(40_000)
+    people = pd.DataFrame(features, columns=[f"x{number}" for number in range(4)])
+    monkeypatch.chdir(tmp_path)
+    people.assign(y=labels, who=np.repeat(np.arange(4000), 10)).to_csv("people.csv", index=False)
+    exec(code, {})
+    error, zero, epsilon = map(float, re.findall(r"[\d.]+(?:e-\d+)?", capsys.readouterr().out))
+    assert error < zero / 2 and abs(epsilon - 8) < 1e-6
 
 
 def test_the_commands_of_the_readme_hold_after_quick(quick_run):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,6 +31,7 @@ from privrep.errata.tools import subspace_risk
 from privrep.evidence.catalogue import check_errata, read_errata
 from privrep.evidence.quantities import checked_claims
 from privrep.laws.prescribed_powers import assumed_samples, utility_cap
+from privrep.privacy.contributions import Contribution
 from privrep.run.config import ROOT, read_yaml
 from privrep.run.csv_tables import read_rows
 from privrep.run.settings import ConfigError
@@ -149,8 +150,8 @@ def test_decides_tells_the_corrected_value_from_the_printed_one():
     assert not decides(float("nan"), printed=1, correct=2, within=0.2)
 
 
-def root_noise(statistics, clip, samples, noise_multiplier, rng):
-    return RELEASE(statistics, clip, samples, noise_multiplier**0.5, rng)
+def root_noise(users, contribution, clip, noise_multiplier, rng):
+    return RELEASE(users, contribution, clip, noise_multiplier**0.5, rng)
 
 
 RELEASE = risk.noisy_moments
@@ -173,15 +174,15 @@ def equation_22(users, basis, samples):
     return subspace_risk(users, basis) + problem.label_noise_sd**2 * problem.rank / problem.samples
 
 
-CLIP_OUTER, PRODUCTS, EXPERIMENTS, REMOVAL = (
-    privacy_shen2023.clip_outer,
-    power_method.clipped_products,
+ROWS, PRODUCTS, EXPERIMENTS, REMOVAL = (
+    privacy_shen2023.Rows,
+    power_method.Products,
     privacy_shen2023.experiments_epsilon,
     privacy_shen2023.removal_divergence,
 )
 PROJECTION, NEIGHBOURS = exponential.longest_projection, exponential.neighbouring_scores
-CLIENT, PLANTED, PARTS, NORMAL, CLIP = (
-    centaur.client,
+GRADIENTS, PLANTED, PARTS, NORMAL, CLIP = (
+    centaur.RepresentationGradients,
     centaur.planted_subspace,
     centaur.gradient_parts,
     centaur.printed_normal_matrix,
@@ -189,10 +190,31 @@ CLIENT, PLANTED, PARTS, NORMAL, CLIP = (
 )
 
 
+@dataclass(frozen=True)
+class Shorter:
+    """A contribution that is `factor` times another once it is clipped."""
+
+    kind: Contribution
+    factor: float
+
+    def clipped(self, clip):
+        return tuple(self.factor * total for total in self.kind.clipped(clip))
+
+
+def shorter_products(*args):
+    products = PRODUCTS(*args)
+    return lambda block: tuple(Shorter(run, 2**-0.5) for run in products(block))
+
+
 def displacements(*args):
     """Clients that send where they move to, as in the general CENTAUR."""
-    gradients = CLIENT(*args)
-    return lambda *block: -gradients(*block)
+    gradients = GRADIENTS(*args)
+
+    def moved(block):
+        gradient = gradients(block)
+        return replace(gradient, left=-gradient.left)
+
+    return moved
 
 
 def fewer_rounds(problem, rounds, *, noise, **options):
@@ -233,11 +255,11 @@ AS_PRINTED = {
     "E33": (exponential, "samples_exponential", lambda k, risk: k**0.5),
     "E34": (exponential, "neighbouring_scores", far_neighbours),
     # Replacing a user moves the sum as far as removing one.
-    "E10": (privacy_shen2023, "clip_outer", lambda *args: 0.5 * CLIP_OUTER(*args)),
-    "E11": (centaur, "client", displacements),
+    "E10": (privacy_shen2023, "Rows", lambda updates: Shorter(ROWS(updates), 0.5)),
+    "E11": (centaur, "RepresentationGradients", displacements),
     # The squared least singular value is sqrt(1 - s^2).
     "E12": (centaur, "planted_subspace", lambda b, s, rng: PLANTED(b, (1 - (1 - s**2) ** 0.5) ** 0.5, rng)),
-    "E13": (power_method, "clipped_products", lambda *args: (PRODUCTS(*args)[0] / 2**0.5,)),
+    "E13": (power_method, "Products", shorter_products),
     "E40": (centaur, "distances", fewer_rounds),
     # Only Theorem 5.1 limits the noise.
     "E41": (privacy_shen2023, "privacy_cap", utility_cap),
@@ -245,7 +267,7 @@ AS_PRINTED = {
     # Long heads do no harm.
     "E43": (centaur, "gradient_parts", lambda problem, s: PARTS(replace(problem, head_factor=1.0), s)),
     "E44": (power_method, "moment_threshold", lambda *args: CLIP(*args) / args[-1].rank ** 0.5),
-    "E45": (centaur, "printed_normal_matrix", lambda users, *args: users.problem.users * NORMAL(users, *args)),
+    "E45": (centaur, "printed_normal_matrix", lambda users, *args: users.known.users * NORMAL(users, *args)),
     "E46": (centaur, "least_batch", lambda n, d, k, kappa: kappa**2 * k**2 * np.log(n)),
     "E47": (centaur, "stream", constant_labels),
     "E48": (power_method, "select", lambda candidates, accuracy: Selection(len(candidates) - 1, True)),

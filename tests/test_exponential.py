@@ -13,7 +13,7 @@ from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams
 from privrep.data.subspace import sines
 from privrep.instruments.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
-from privrep.instruments.fitting import fit
+from privrep.instruments.fitting import fit, prepared
 from privrep.privacy.accounting import UNLIMITED, Budget, Cost, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
@@ -32,13 +32,13 @@ class Compared(np.ndarray):
 
 
 def drawn(options, budget, monkeypatch) -> tuple[list[np.ndarray], list[np.ndarray], Task]:
-    """Scores that users summed, what was taken from Gumbel noise of scale 1, and the task, of one fit."""
+    """Exact scores of what was chosen from, what was taken from Gumbel noise of scale 1, and the task, of one fit."""
     totals, tilts = [], []
-    plain = UserScore.totals
+    plain = Release.choice
 
-    def recorded(self, users, bases, *name):
-        totals.append(plain(self, users, bases, *name))
-        return totals[-1]
+    def recorded(self, name, users, contribution, *, width):
+        totals.append(contribution.score.totals(users, contribution.bases))
+        return plain(self, name, users, contribution, width=width)
 
     class Noise(Recorder):
         def gumbel(self, loc, scale, size):
@@ -47,7 +47,7 @@ def drawn(options, budget, monkeypatch) -> tuple[list[np.ndarray], list[np.ndarr
             noise.seen = tilts
             return noise
 
-    monkeypatch.setattr(UserScore, "totals", recorded)
+    monkeypatch.setattr(Release, "choice", recorded)
     task = make_task(Users(PROBLEM), budget)
     task = Task(task.users, budget, lambda role: Noise(make_task(task.users).stream(role)), task.ledger)
     fit(options, task)
@@ -84,7 +84,7 @@ def test_the_scale_of_the_draw_is_that_of_the_ledger(name, options, epsilon, mon
 
 def door(users, multiplier: float, seed: int = 0) -> Release:
     streams = Streams(lambda role: np.random.default_rng([seed, *role.encode()]))
-    return Release(multiplier, Ledger(), range(users.problem.users), streams, UNLIMITED)
+    return Release(multiplier, Ledger(), range(users.known.users), streams, UNLIMITED)
 
 
 def other_data(users: Users):
@@ -98,7 +98,7 @@ def test_staged_candidates_depend_on_data_through_the_release_alone(options):
     """With a first stage that is all noise, other data leave the candidates within rounding of where they were; with little noise they do not."""
     users = Users(PROBLEM)
     for noise, alike in ((1e9, True), (1e-3, False)):
-        stage = load_options("exponential_staged", options | {"init_noise": noise}).build(PROBLEM).subspaces
+        stage = prepared(load_options("exponential_staged", options | {"init_noise": noise}), PROBLEM).subspaces
         mine, others = (stage.bases(data, door(users, 1.0)) for data in (users, other_data(users)))
         far = max(float(sines(one, two)[0]) for one, two in zip(mine, others, strict=True))
         assert (far < 1e-3) == alike
@@ -108,7 +108,7 @@ def test_staged_candidates_depend_on_data_through_the_release_alone(options):
 @pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "around": 2}])
 def test_staged_candidates_hold_what_was_released(options):
     """The subspaces that the first stage yields by itself, at the same noise, are among them; the others lie around the last, nearest first."""
-    users, stage = Users(PROBLEM), load_options("exponential_staged", options).build(PROBLEM).subspaces
+    users, stage = Users(PROBLEM), prepared(load_options("exponential_staged", options), PROBLEM).subspaces
     bases = stage.bases(users, door(users, 1.0))
     released = [iterate.subspace for iterate in stage.first.fit(users, door(users, 1.0).start(stage.relative))]
     for own, candidate in zip(released, bases, strict=False):
@@ -198,9 +198,9 @@ def test_neighbours_have_the_samples_that_are_said(others):
 )
 def test_bad_options_are_named(name, options, message):
     with pytest.raises(ValueError, match=message):
-        load_options(name, options).build(PROBLEM)
+        prepared(load_options(name, options), PROBLEM)
 
 
 def test_an_odd_number_of_samples_is_refused():
     with pytest.raises(ValueError, match=r"^samples is 7; Algorithm 4 needs an even number"):
-        load_options("exponential", {}).build(Problem(40, 7, 6, 2))
+        prepared(load_options("exponential", {}), Problem(40, 7, 6, 2))

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from privrep.algorithms.user_scores import UserScore
+from privrep.algorithms.user_scores import Shares, UserScore
+from privrep.data.given_users import GivenUsers
 from privrep.data.losses import Loss
 from privrep.data.nets import chart_net, distance_to_net
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import random_subspace
 from privrep.instruments.exponential_neighbours import exact_law, neighbouring_scores
-from privrep.instruments.fitting import fit
+from privrep.instruments.fitting import fit, prepared
 from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
+from privrep.privacy.contributions import Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
 from privrep.run.registry import load_options
@@ -27,8 +29,17 @@ NET = chart_net(3, 1, 0.15)
 LOSSES = (Loss("absolute", 0.0), Loss("huber"), Loss("pseudo-huber"))
 
 
+ALIKE = GivenUsers(Problem(10, 1, 1, 1), np.zeros((1, 10, 1)), np.zeros((1, 10)))
+
+
 def door(multiplier: float, seed: int = 0) -> Release:
     return Release.from_one(multiplier, np.random.default_rng(seed), 10, Ledger())
+
+
+def chosen(release: Release, scores: np.ndarray, width: float) -> int:
+    """Among candidates with these scores, to which all users add alike."""
+    given = np.tile(scores[:, None] / len(release.users), len(release.users))
+    return release.choice("u", ALIKE, lambda block: Scores(given), width=width)
 
 
 @pytest.mark.parametrize("multiplier", [0.3, 2.0])
@@ -36,7 +47,7 @@ def test_choice_is_drawn_from_its_law(multiplier):
     """Frequencies of 20,000 draws against exp(-score / (2 w Delta)) by chi-square; twice the temperature is rejected."""
     scores, width = np.array([-3.0, -2.5, -1.0, 0.0, -2.9]), 1.5
     release = door(multiplier)
-    counts = np.bincount([release.choice("u", scores, width=width) for _ in range(20_000)], minlength=5)
+    counts = np.bincount([chosen(release, scores, width) for _ in range(20_000)], minlength=5)
 
     def p_value(scale: float) -> float:
         law = np.exp(-scores / scale - logsumexp(-scores / scale))
@@ -50,21 +61,25 @@ def test_choice_is_drawn_from_its_law(multiplier):
 def test_ledger_of_a_choice():
     """Epsilon is one over the multiplier, of the users behind the door; without noise the least score is taken and epsilon is infinite."""
     release = door(0.25).of(range(2, 7))
-    release.choice("u", np.zeros(3), width=1.0)
+    chosen(release, np.zeros(3), 1.0)
     release.temperature("v", width=2.0, limit=True)
     assert release.ledger.entries == [PureRelease("u", 4.0, 2, 7), PureRelease("v", 4.0, 2, 7, limit=True)]
     silent = door(0.0)
-    assert silent.choice("u", np.array([0.0, -2.0, -1.0]), width=1.0) == 1
+    assert chosen(silent, np.array([0.0, -2.0, -1.0]), 1.0) == 1
     assert math.isinf(silent.ledger.epsilon(1e-6))
     for width in (0.0, math.inf, math.nan):
+        refusing = door(1.0)
         with pytest.raises(ValueError, match="width is"):
-            door(1.0).temperature("u", width=width)
+            refusing.temperature("u", width=width)
+        with pytest.raises(ValueError, match="width is"):
+            chosen(refusing, np.zeros(3), width)
+        assert not refusing.ledger.entries
 
 
 def shares(score: UserScore, features, labels, bases=NET.bases) -> np.ndarray:
-    """a_j of one user, (c,)."""
+    """a_j of one user as it is summed, (c,)."""
     block = Block(0, np.asarray(features, np.float32)[:, None], np.asarray(labels, np.float32)[:, None])
-    return score.shares(block, bases)[:, 0]
+    return Shares(score, bases)(block).clipped(score.width)[0]
 
 
 numbers = st.floats(-(2.0**43), 2.0**43, width=32) | st.sampled_from([math.nan, math.inf, 0.0, 1.0, -1.0, 5.0])
@@ -200,11 +215,11 @@ def test_subspaces_lie_within_the_radius_of_a_net(dim, rank, radius, rng):
 def test_bad_input_is_named(name, options, message):
     """The option, its value and what it may be."""
     with pytest.raises(ValueError, match=message):
-        load_options(name, options).build(Problem(50, 4, 6, 2))
+        prepared(load_options(name, options), Problem(50, 4, 6, 2))
 
 
 @pytest.mark.parametrize("name", ["exponential", "exponential_chain", "exponential_staged", "exponential_law"])
 def test_the_score_and_the_final_fit_take_a_half_each(name):
     """The first half of the samples and the second, as Algorithm 4 has them: the risk of Theorem 5.2 needs a final fit on fresh samples."""
-    method = load_options(name, {}).build(Problem(50, 8, 6, 2))
+    method = prepared(load_options(name, {}), Problem(50, 8, 6, 2))
     assert (method.score.samples, method.final) == (slice(0, 4), slice(4, 8))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from conftest import check_sd, door, fake_users, fixed_noise, gather, make_task, recut
+from pieces import clipped_rows
 from scipy import stats
 
 from privrep.algorithms import dp_fedavg, general_centaur, pmtl, ppsgd
-from privrep.algorithms.federated import clipped_sum
-from privrep.algorithms.server import Server
+from privrep.data.passes import Own
 from privrep.data.problem import Problem, Users
+from privrep.data.splits import SampleDraws
 from privrep.data.subspace import random_subspace
 from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import Budget
+from privrep.privacy.mechanisms import Release, clipped_sums
 from privrep.run.registry import load_options
 
 PROBLEM = Problem(20, 8, 6, 2, label_noise_sd=0.2)
@@ -79,7 +82,7 @@ def test_pmtl_solves_its_local_problem(samples, penalty, rng):
         np.testing.assert_allclose(slope, 0, atol=1e-6)
 
 
-def test_clipped_sum_clips_each_user_as_a_whole():
+def test_rows_are_clipped_user_by_user_as_a_whole():
     """The norm over all entries; clipping parts on their own would let more through. Who is absent, or overflowed, adds nothing."""
     updates = np.zeros((4, 3, 2))
     updates[0, :2] = 3.0
@@ -87,26 +90,23 @@ def test_clipped_sum_clips_each_user_as_a_whole():
     updates[2] = 5.0
     updates[3, 0, 0] = np.inf
     here = np.array([True, True, False, True])
-    total = clipped_sum(updates, 0.6, here)
+    total = clipped_rows(updates, 0.6, here)
     expected = updates[0] * 0.6 / np.linalg.norm(updates[0]) + updates[1]
     np.testing.assert_allclose(total, expected, rtol=1e-14)
     by_rows = sum(row * min(1, 0.6 / np.linalg.norm(row)) for row in updates[0][:2])
     assert np.linalg.norm(by_rows) > 0.6
     huge = np.full((1, 3, 2), 1e200)
-    assert (clipped_sum(huge, 0.6, np.array([True])) == 0).all()
+    assert (clipped_rows(huge, 0.6, np.array([True])) == 0).all()
 
 
-def clients(bound: float, samples: int, model: np.ndarray):
-    """Name -> what one user adds, from its block and the shared model B over w."""
-    batches = [np.arange(samples), np.arange(samples - 1)]
-    everyone = np.ones(1, bool)
+def contributions(samples: int, model: np.ndarray):
+    """Name -> what users add, with the shared model B over w."""
+    batches, basis = [np.arange(samples), np.arange(samples - 1)], model[:-1]
     return {
-        "general_centaur": lambda block: general_centaur.client(batches, 0.3, bound)(block, model[:-1], everyone),
-        "dp_fedavg": lambda block: dp_fedavg.client(batches, 0.3, bound)(block, model, everyone),
-        "ppsgd": lambda block: ppsgd.client(batches, np.ones((1, model.shape[1])), 0.3, 0.3, bound)(
-            block, model, everyone
-        ),
-        "pmtl": lambda block: pmtl.client(0.5, bound)(block, model[:-1, 0], everyone),
+        "general_centaur": general_centaur.Displacements(basis, batches, 0.3),
+        "dp_fedavg": dp_fedavg.Displacements(model, batches, 0.3),
+        "ppsgd": ppsgd.Displacements(model, Own(np.ones((1, model.shape[1]))), batches, 0.3, 0.3),
+        "pmtl": pmtl.OwnModels(basis[:, 0], 0.5).moved,
     }
 
 
@@ -132,8 +132,7 @@ def test_nobody_adds_more_than_the_bound(name, rng):
         if not (np.isfinite(user.features).all() and np.isfinite(user.labels).all()):
             continue
         model = rng.standard_normal((5, 2)) * 10 ** rng.uniform(-6, 6)
-        (block,) = user.blocks()
-        added = clients(bound, samples, model)[name](block)
+        added = clipped_sums(user, contributions(samples, model)[name], bound)[0]
         assert np.isfinite(added).all()
         largest = max(largest, float(np.linalg.norm(added)))
     assert largest <= bound * (1 + 1e-5)
@@ -148,21 +147,32 @@ OPTIONS = {
 }
 
 
-def learned(name: str, users, noise: float = 0.0, seed: int = 0, **more) -> np.ndarray:
-    """The shared model after the rounds."""
+def asked(name: str, users, noise: float = 0.0, seed: int = 0, **more) -> list:
+    """What users are asked to add in each round."""
     kept = []
-    rounds = Server.run
+    released = Release.sum
 
-    def watch(self, *args, **kwargs):
-        for state in rounds(self, *args, **kwargs):
-            kept.append(state)
-            yield state
+    def watch(self, stands, users, contribution, *, clip):
+        kept.append(contribution)
+        return released(self, stands, users, contribution, clip=clip)
 
     algorithm = load_options(name, OPTIONS[name] | more)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Server, "run", watch)
+        patch.setattr(Release, "sum", watch)
         fit(algorithm, make_task(users, fixed_noise(noise), seed))
-    return kept[-1]
+    return kept
+
+
+def shared(contribution) -> np.ndarray:
+    """The shared model from which users start."""
+    if hasattr(contribution, "__self__"):
+        return contribution.__self__.centre
+    return contribution.basis if hasattr(contribution, "basis") else contribution.model
+
+
+def learned(name: str, users, noise: float = 0.0, seed: int = 0, *, rounds: int = 1, **more) -> np.ndarray:
+    """The shared model after the rounds: that from which one more would start."""
+    return shared(asked(name, users, noise, seed, rounds=rounds + 1, **more)[-1])
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -204,24 +214,67 @@ def test_participation(name):
         load_options(name, OPTIONS[name] | {"participation": 1.5})
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("participation", [1.0, 0.6])
+def test_rounds_follow_each_other(name, participation):
+    """A round starts from the model to which the one before has added its mean over p n, with mini-batches of its own."""
+    users = Users(PROBLEM)
+    rounds = asked(name, users, rounds=5, participation=participation)
+    coins = make_task(users, fixed_noise()).stream("participants")
+    for before, after in pairwise(rounds):
+        here = coins.random(20) < participation if participation < 1 else None
+        moved = replace(door(users), taking_part=here).sum("moved", users, before, clip=0.5)
+        moved = moved[0] if isinstance(moved, tuple) else moved
+        np.testing.assert_allclose(shared(after), shared(before) + moved / (participation * 20), rtol=0, atol=1e-12)
+        assert np.abs(moved).max() > 0.01
+    if name != "pmtl":
+        draws = SampleDraws("reuse", 8, make_task(users, fixed_noise()).stream("samples"))
+        drawn = [[draws.take(4)[0] for _ in range(2)] for _ in rounds]
+        np.testing.assert_array_equal([contribution.batches for contribution in rounds], drawn)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_empty_round_releases_nothing(name):
+    """Divided by |C_t| = 0: an error before anything is written to the ledger."""
+    task = make_task(Users(PROBLEM), fixed_noise(1.0))
+    with pytest.raises(ArithmeticError, match=r"^nobody takes part in a round"):
+        fit(load_options(name, OPTIONS[name] | {"participation": 1e-12, "divide_by": "realised"}), task)
+    assert not task.ledger.entries
+
+
 def test_personal_heads_stay_with_those_who_take_part(rng):
     """Only participants write their head anew, and a head that overflowed keeps its last sound value; the sum never sees them."""
-    users, model = Users(PROBLEM), rng.standard_normal((7, 2))
-    (block,) = users.blocks()
-    personal = np.zeros((20, 2))
+    users, model = recut(Users(PROBLEM), 7), rng.standard_normal((7, 2))
+    (block,) = Users(PROBLEM).blocks()
+    personal = Own(np.zeros((20, 2)))
     here = np.arange(20) < 12
-    total = ppsgd.client(BATCHES, personal, STEP, STEP, 0.5)(block, model, here)
+    contribution = ppsgd.Displacements(model, personal, BATCHES, STEP, STEP)
+    total, kept = replace(door(users), taking_part=here).sum("displacement", users, contribution, clip=0.5)
     moved, heads = dp_fedavg.model_steps(block, BATCHES, model, np.zeros((20, 2)), STEP, STEP)
-    np.testing.assert_array_equal(personal[12:], 0)
-    np.testing.assert_allclose(personal[:12], heads[:12])
-    np.testing.assert_allclose(total, clipped_sum(moved, 0.5, here))
-    assert (personal[:12] != 0).all()
+    np.testing.assert_allclose(total, clipped_rows(moved, 0.5, here))
+    after = personal.updated(kept, here).rows
+    np.testing.assert_array_equal(after[12:], 0)
+    np.testing.assert_allclose(after[:12], heads[:12])
+    assert (after[:12] != 0).all() and not personal.rows.any()
     # In the domain, and the steps overflow.
     wild = fake_users(1e11 * np.ones((8, 1, 6)), np.ones((8, 1)), np.ones((1, 2)))
-    kept = np.full((1, 2), 0.25)
     (block,) = wild.blocks()
-    ppsgd.client(BATCHES * 20, kept, 1.0, 1.0, 0.5)(block, 1e30 * model, np.ones(1, bool))
-    np.testing.assert_array_equal(kept, 0.25)
+    wild = ppsgd.Displacements(1e30 * model, Own(np.full((1, 2), 0.25)), BATCHES * 20, 1.0, 1.0)
+    np.testing.assert_array_equal(wild(block)[1].rows, 0.25)
+
+
+def test_a_fit_keeps_the_heads_of_those_who_stay_away():
+    """Round by round, with the coins of the participants: PPSGD starts from a user's last own head, which is 0 until it takes part."""
+    users = recut(Users(PROBLEM), 7)
+    coins = make_task(users, fixed_noise()).stream("participants")
+    rounds = asked("ppsgd", users, rounds=4, participation=0.4)
+    (block,) = Users(PROBLEM).blocks()
+    heads = np.zeros((20, 2))
+    for contribution in rounds:
+        np.testing.assert_allclose(contribution.personal.rows, heads, rtol=0, atol=1e-12)
+        found = contribution(block)[1].rows
+        heads = np.where((coins.random(20) < 0.4)[:, None], found, heads)
+    assert 0 < (heads == 0).all(axis=1).sum() < 10
 
 
 def test_the_feasible_set():
@@ -286,14 +339,14 @@ def test_too_few_samples_are_named():
     """For a mini-batch, or for the final heads."""
     chosen = load_options("dp_fedavg", OPTIONS["dp_fedavg"])
     with pytest.raises(ValueError, match=r"^samples is 3; it must be at least batch_samples, 4"):
-        chosen.build(Problem(10, 3, 6, 2))
+        chosen.build(Problem(10, 3, 6, 2).known)
     with pytest.raises(ValueError, match=r"^samples is 4; it must be at least the rank, 5"):
-        chosen.build(Problem(10, 4, 6, 5))
+        chosen.build(Problem(10, 4, 6, 5).known)
 
 
 def test_mini_batches_are_drawn_without_replacement():
     """Positions differ within a step and cover all samples over many rounds, each about as often: chi-square test at 1e-6."""
-    steps = load_options("dp_fedavg", OPTIONS["dp_fedavg"]).build(PROBLEM).steps
+    steps = load_options("dp_fedavg", OPTIONS["dp_fedavg"]).build(PROBLEM.known).steps
     users = Users(PROBLEM)
     draw = steps.draw(users, replace(door(users), streams={"samples": np.random.default_rng(0)}))
     batches = [batch for _ in range(500) for batch in draw()]

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from conftest import door
 
-from privrep.algorithms.moment_step import MomentStep, SampleClip
+from privrep.algorithms.moment_step import MomentStep
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.data.heads import FittedHeads, true_heads
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk
 from privrep.data.subspace import dist_frobenius, orthonormalise, random_subspace
+from privrep.privacy.regression_moments import SampleClip
 
 NO_CLIP = SampleClip(math.inf, math.inf)
 
@@ -41,7 +42,7 @@ def sphere(n: int, m: int, d: int, k: int, **other) -> Users:
 
 
 def initial_distance(users: Users, zeta: float, multiplier: float, seed: int = 0) -> float:
-    method = SpectralInit(users.problem.rank, slice(0, users.problem.samples), zeta)
+    method = SpectralInit(users.known.rank, slice(0, users.known.samples), zeta)
     basis = method.subspace(users, door(users, multiplier, np.random.default_rng(seed)))
     return dist_frobenius(basis, users.truth.basis)
 
@@ -93,7 +94,7 @@ def test_f2_sampling_term_of_the_initialisation(k, noise):
 def subspace_steps(users: Users, clip: SampleClip, multiplier: float, draws: int):
     """Subspace steps from the true heads: distances and smallest eigenvalues."""
     steps = [
-        MomentStep(slice(0, users.problem.samples), clip)(
+        MomentStep(slice(0, users.known.samples), clip)(
             users, true_heads, door(users, multiplier, np.random.default_rng(seed))
         )
         for seed in range(draws)
@@ -156,7 +157,7 @@ def test_f3_where_the_minimum_ceases_to_exist():
 
 def alternation(users: Users, basis: np.ndarray, q_v: int) -> np.ndarray:
     """One exact round: heads on the first q_v samples, subspace on the rest."""
-    m = users.problem.samples
+    m = users.known.samples
     step = MomentStep(slice(q_v, m), NO_CLIP)(users, FittedHeads(basis, slice(0, q_v)), door(users))
     return orthonormalise(step.minimiser)
 

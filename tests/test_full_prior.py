@@ -12,10 +12,11 @@ import pytest
 from conftest import FALSE_ALARM, door, fixed_noise, make_task
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import half_products
 from scipy import stats
 
 from privrep.algorithms import full_prior, own_data, unit_steps
-from privrep.algorithms.full_prior import FullPrior, Options, half_products, posterior_means
+from privrep.algorithms.full_prior import FullPrior, HalfProducts, Options, PosteriorMeans
 from privrep.algorithms.unit_steps import ridge_models, unit
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import random_subspace
@@ -71,8 +72,9 @@ def sums(features: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 @given(crowds(1))
 def test_a_user_adds_a_symmetric_matrix_of_norm_one_at_most(crowd):
-    """Finite whatever the data; its trace is the cosine of two models."""
+    """Finite whatever the data, and before any clip; its trace is the cosine of two models."""
     share = sums(*crowd)
+    assert HalfProducts(PENALTY)(Block(0, *(part.astype(np.float32) for part in crowd))).norms[0] <= 1
     assert np.isfinite(share).all()
     np.testing.assert_array_equal(share, share.T)
     assert np.linalg.norm(share) <= 1 + SLACK
@@ -155,11 +157,11 @@ def priors(monkeypatch) -> list[tuple[np.ndarray, float]]:
     """Records the prior and the noise variance of each run."""
     seen = []
 
-    def recorded(block, prior, noise2):
+    def recorded(prior, noise2):
         seen.append((prior, noise2))
-        return posterior_means(block, prior, noise2)
+        return PosteriorMeans(prior, noise2)
 
-    monkeypatch.setattr(full_prior, "posterior_means", recorded)
+    monkeypatch.setattr(full_prior, "PosteriorMeans", recorded)
     return seen
 
 
@@ -188,7 +190,12 @@ def test_eigenvalues_are_raised(priors, monkeypatch, multiplier):
     """To a quarter of the noise's norm 2 sqrt(2d) Delta and a thousandth of the largest, before the trace is set to that of the heads; vectors stay."""
     turn = random_subspace(5, 5, np.random.default_rng(5))
     values = np.array([500.0, 60.0, 1.0, -5.0, -90.0])
-    monkeypatch.setattr(Release, "isotropic", lambda *ignored, **options: (turn * values) @ turn.T)
+    released = Release._gaussian
+
+    def given(self, name, exact, law):
+        return ((turn * values) @ turn.T,) if name == "half_products" else released(self, name, exact, law)
+
+    monkeypatch.setattr(Release, "_gaussian", given)
     outcome = fit(Options(), make_task(Users(Problem(300, 6, 5, 5, label_noise_sd=0.3)), fixed_noise(multiplier)))
     least = max(0.25 * 2 * multiplier / math.sqrt(1 - SCALE) * math.sqrt(10), 0.5)
     raised = np.maximum(values, least)
@@ -206,7 +213,7 @@ def test_posterior_means_are_those_of_the_closed_form(rng, samples, dim):
         rng.standard_normal((samples, 7, dim)).astype(np.float32),
         rng.standard_normal((samples, 7)).astype(np.float32),
     )
-    found = posterior_means(block, prior, noise2)
+    found = PosteriorMeans(prior, noise2)(block)
     x, y = block.features.transpose(1, 0, 2).astype(float), block.labels.T.astype(float)
     for precision, variance, same in (
         (np.linalg.inv(prior), noise2, True),
@@ -253,8 +260,7 @@ def test_the_risk_is_below_that_of_own_data_and_of_subspaces():
     users = users_of(SMALL)
     true = users.truth.basis @ np.diag(SMALL.head_scales**2) @ users.truth.basis.T
     best = sum(
-        ((block.heads @ users.truth.basis.T - posterior_means(block, true, 0.25)) ** 2).sum()
-        for block in users.blocks()
+        ((block.heads @ users.truth.basis.T - PosteriorMeans(true, 0.25)(block)) ** 2).sum() for block in users.blocks()
     )
     assert best / SMALL.users < risk < 1.6 * best / SMALL.users
 
@@ -286,7 +292,7 @@ def test_a_wrong_scale_is_learned(guesses):
 def test_guesses_are_in_units_of_the_truth():
     """Root mean square coordinate of a model, and label noise, times the guesses."""
     problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
-    method = Options(scale_guess=2.0, noise_guess=0.5).build(problem)
+    method = Options(scale_guess=2.0, noise_guess=0.5).build(problem.known)
     assert method == FullPrior(pytest.approx(2 * math.sqrt(5 * 2 / 20)), pytest.approx(0.15))
 
 

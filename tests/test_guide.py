@@ -368,7 +368,9 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     monkeypatch.setattr(whole_methods, law, lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
     sizes = whole_methods.Sizes(np.array([100.0]), 10, 30, 3, 0.01)
     measures.law(name, sizes, np.array([MU]), options_of(name))
-    method = load_options(STUDY.series[name].algorithm, options_of(name)).build(Problem(100, 10, 30, 3, 0.01, "sphere"))
+    method = load_options(STUDY.series[name].algorithm, options_of(name)).build(
+        Problem(100, 10, 30, 3, 0.01, "sphere").known.known.known
+    )
     if name == "centaur":
         assert (told["start"].clip, told["start"].samples) == (method.start.method.clip, method.start.method.samples)
         assert told["steps"] == Rounds(method.server.rounds, method.batch_samples, method.step, method.server.clip)

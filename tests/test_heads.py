@@ -140,9 +140,9 @@ def test_last_heads_by_ridge_are_the_posterior_mean():
     problem = Problem(4000, 4, 6, 2, label_noise_sd=1.0, head_condition=2.0, head_law="aniso")
     users = Users(problem, 0)
     truth = users.truth.basis
-    penalty = final_penalty("ridge", problem)
+    penalty = final_penalty("ridge", problem.known)
     assert penalty == 1 / ((2.0**2 + 1) / 2)
-    assert final_penalty("least squares", problem) == 0
+    assert final_penalty("least squares", problem.known) == 0
     risks = [
         personal_risk(users, truth, FittedHeads(truth, slice(0, 4), factor * penalty)) for factor in (0, 0.25, 1, 4)
     ]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from test_problem import moments_match
 
 import privrep.data.problem
-from privrep.algorithms.clip_units import head_bound
 from privrep.data.problem import FirstUsers, Problem, Users
 
 PROBLEM = Problem(2000, 1, 6, 3, head_law="heavy", head_factor=5.0)
@@ -59,12 +58,12 @@ def test_long_heads_have_no_preferred_direction():
 
 def test_the_bound_on_heads_is_the_long_ones():
     """mu sqrt(k) in the prescribed thresholds: 1 for a factor of 1, and for other laws."""
-    assert head_bound(PROBLEM) == pytest.approx(MU * 3**0.5, rel=1e-12)
-    assert lengths(Users(PROBLEM)).max() == pytest.approx(head_bound(PROBLEM), rel=1e-6)
+    assert PROBLEM.known.head_bound == pytest.approx(MU * 3**0.5, rel=1e-12)
+    assert lengths(Users(PROBLEM)).max() == pytest.approx(PROBLEM.known.head_bound, rel=1e-6)
     for law in ("sphere", "heavy"):
         plain = replace(PROBLEM, head_law=law, head_factor=1.0)
         assert plain.longest_head == 1
-        assert head_bound(plain) == pytest.approx(3**0.5, rel=1e-12)
+        assert plain.known.head_bound == pytest.approx(3**0.5, rel=1e-12)
 
 
 def test_a_factor_of_one_is_the_sphere():

@@ -29,7 +29,7 @@ RULE_TOLERANCE = 0.03
 
 def scores(problem: Problem, sine: float, samples: int) -> dict[str, float]:
     algorithm = update_norms.Options(start_sine=sine, batch_samples=samples)
-    algorithm.build(problem)
+    algorithm.experiment(problem)
     return fit(algorithm, make_task(Users(problem))).scores
 
 
@@ -126,9 +126,9 @@ def test_limits_of_the_instrument():
         update_norms.Options(start_sine=1.2, batch_samples=4)
     chosen = update_norms.Options(start_sine=0.1, batch_samples=4)
     with pytest.raises(ValueError, match=r"^samples is 7; it must be at least twice batch_samples, 4"):
-        chosen.build(Problem(10, 7, 8, 2))
+        chosen.experiment(Problem(10, 7, 8, 2))
     with pytest.raises(ValueError, match=r"^batch_samples is 4; it must be at least the rank, 5"):
-        chosen.build(Problem(10, 8, 12, 5))
+        chosen.experiment(Problem(10, 8, 12, 5))
 
 
 STUDY = read_yaml(ROOT / "config" / "studies" / "heterogeneity.yaml")

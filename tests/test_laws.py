@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import make_task
+from pieces import clipped_products
 from scipy import integrate, stats
 
 from privrep.algorithms import altmin, power_method, spectral_init
@@ -22,7 +23,7 @@ from privrep.instruments import client_lemmas, step_lemmas
 from privrep.instruments.fitting import fit
 from privrep.laws import jain2021, shared, shen2023
 from privrep.privacy.accounting import FixedNoise
-from privrep.privacy.mechanisms import symmetric_noise
+from privrep.privacy.noise import symmetric_noise
 
 
 def rms(values) -> float:
@@ -422,8 +423,8 @@ def test_the_map_under_the_clip_is_that_of_clipped_products(zeta):
     bases = np.array([math.sqrt(1 - sine**2) * truth + sine * outside for sine in (0.0, 0.1, -0.1)])
     total = np.zeros((3, d, k))
     for block in users.blocks():
-        total += power_method.clipped_products(block, np.arange(q), bases, zeta)[0]
-    middle, right, left = total / users.problem.users
+        total += clipped_products(block, np.arange(q), bases, zeta)[0]
+    middle, right, left = total / users.known.users
     product = shen2023.clipped_product(d, k, q, zeta)
     assert np.trace(truth.T @ middle) / k == pytest.approx(product.along, rel=0.03)
     across = np.trace(outside.T @ (right - left)) / (2 * 0.1 * k)

@@ -8,18 +8,29 @@ import math
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, check_sd, door, sd_matches, uncorrelated
+from conftest import FALSE_ALARM, check_sd, door, fake_users, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
+from privrep.privacy.contributions import Rows, Semidefinite, SymmetricOuter
 from privrep.privacy.ledger import GaussianRelease, Ledger
-from privrep.privacy.mechanisms import DOMINATED, INDEPENDENT, Release, symmetric_noise
+from privrep.privacy.mechanisms import Release
+from privrep.privacy.noise import Law, Noise, symmetric_noise
+from privrep.privacy.paired_samples import DisjointPairs
+from privrep.privacy.regression_moments import DOMINATED, Moments, SampleClip, UserClip
 
 MULTIPLIER = 1.7
 DRAWS = 300
+
+
+USERS = fake_users(np.zeros((2, 9, 2)), np.zeros((2, 9)), np.zeros((9, 1)))
+
+
+def pairs_of_nothing(block) -> DisjointPairs:
+    return DisjointPairs(block.features, block.labels, block.feature_norms)
 
 
 def opened(rng, ledger, multiplier) -> Release:
@@ -29,22 +40,41 @@ def opened(rng, ledger, multiplier) -> Release:
 
 def vector(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
     value = np.zeros((5, 2)) if value is None else value
-    return opened(rng, ledger, multiplier).vector("v", value, bound=bound)
+    return opened(rng, ledger, multiplier)._gaussian("v", (value,), Rows(value[None]).law(bound))[0]
 
 
 def symmetric(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
+    """Of one pair of samples."""
     value = np.zeros((5, 5)) if value is None else value
-    return opened(rng, ledger, multiplier).symmetric("s", value, bound=bound)
+    law = DisjointPairs(np.zeros((2, 1, 5)), np.zeros((2, 1)), np.ones((2, 1))).law(math.sqrt(bound))
+    return opened(rng, ledger, multiplier)._gaussian("s", (value,), law)[0]
+
+
+def opposite(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
+    value = np.zeros((5, 5)) if value is None else value
+    law = SymmetricOuter(value[:1], value[:1]).law(bound)
+    return opened(rng, ledger, multiplier)._gaussian("o", (value,), law)[0]
 
 
 def semidefinite(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
     value = np.zeros((5, 5)) if value is None else value
-    return opened(rng, ledger, multiplier).semidefinite("p", value, bound=bound)
+    return opened(rng, ledger, multiplier)._gaussian("p", (value,), Semidefinite(value[:1]).law(bound))[0]
 
 
-def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, bounds=(0.4, 3.0), joint=DOMINATED, averaged=False):
-    second, first = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
-    return opened(rng, ledger, multiplier).moments("m", second, first, bounds=bounds, joint=joint, averaged=averaged)
+SAMPLE_CLIP = SampleClip(0.4**0.5, 3.0 / 0.4**0.5)
+"""Bounds (0.4, 3) for one sample."""
+
+
+def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, clip=SAMPLE_CLIP, averaged=False):
+    """Of one sample."""
+    value = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
+    kind = Moments(np.zeros((1, 1, 3)), np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 2)), averaged)
+    return opened(rng, ledger, multiplier)._gaussian("m", value, kind.law(clip))
+
+
+def of_two(bounds: tuple[float, float]) -> Law:
+    """Of A and b with any bounds."""
+    return Law(math.sqrt(DOMINATED), 1.0, (Noise(2 * bounds[0], "copied"), Noise(2 * bounds[1])), bounds)
 
 
 def triangles(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,10 +128,11 @@ def test_release_semidefinite_noise(rng):
     assert uncorrelated(noise[:-1], noise[1:])
 
 
-def test_semidefinite_noise_is_isotropic(rng):
+@pytest.mark.parametrize("release", [semidefinite, opposite])
+def test_averaged_noise_is_isotropic(release, rng):
     """In every direction of symmetric matrices of Frobenius norm 1 the noise has the sd of the ledger, so that differences count by that norm."""
     ledger = Ledger()
-    noise = np.stack([semidefinite(rng, ledger) for _ in range(4 * DRAWS)])
+    noise = np.stack([release(rng, ledger) for _ in range(4 * DRAWS)])
     for _ in range(5):
         direction = rng.standard_normal((5, 5))
         direction += direction.T
@@ -132,11 +163,11 @@ def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
         for number, share in enumerate(times * shares):
             part = opened(rng, ledger, multiplier).share(share)
             if number % 3 == 0:
-                part.vector("v", np.zeros(2), bound=0.3)
+                part.sum("v", USERS, lambda block: Rows(np.zeros((block.users, 2))), clip=0.3)
             elif number % 3 == 1:
-                part.semidefinite("p", np.zeros((2, 2)), bound=7.0)
+                part.sum("p", USERS, lambda block: Semidefinite(np.zeros((block.users, 2))), clip=7.0)
             else:
-                part.symmetric("s", np.zeros((2, 2)), bound=2.0)
+                part.sum("s", USERS, pairs_of_nothing, clip=2.0)
         assert ledger.mu == pytest.approx(times**0.5 / multiplier, rel=1e-9)
 
 
@@ -194,7 +225,9 @@ def test_averaged_noise_of_moments_is_isotropic(rng):
     assert ledgers[0].entries == ledgers[1].entries
 
 
-@pytest.mark.parametrize("release", [vector, symmetric, lambda rng: moments(rng)[0], lambda rng: moments(rng)[1]])
+@pytest.mark.parametrize(
+    "release", [vector, symmetric, opposite, lambda rng: moments(rng)[0], lambda rng: moments(rng)[1]]
+)
 def test_noise_is_normal(release, rng):
     """Kolmogorov-Smirnov at rate 1e-6; Laplace noise of the same sd is rejected."""
     sample = np.concatenate([np.triu(np.atleast_2d(release(rng))).ravel() for _ in range(600)])
@@ -225,10 +258,11 @@ def test_noise_of_a_and_b_from_one_stream_is_noticed():
     [
         (vector, GaussianRelease("v", 0.8, 0.8 * MULTIPLIER, 3, 9)),
         (symmetric, GaussianRelease("s", 0.8, 0.8 * MULTIPLIER, 3, 9)),
+        (opposite, GaussianRelease("o", 0.8, 0.8 * MULTIPLIER, 3, 9)),
         (semidefinite, GaussianRelease("p", 0.4 * 2**0.5, 0.4 * 2**0.5 * MULTIPLIER, 3, 9)),
         (moments, GaussianRelease("m", math.sqrt(9 / 8), MULTIPLIER, 3, 9)),
         (
-            lambda rng, ledger: moments(rng, ledger, joint=INDEPENDENT),
+            lambda rng, ledger: moments(rng, ledger, clip=UserClip(0.4, 3.0)),
             GaussianRelease("m", math.sqrt(3 / 2), MULTIPLIER, 3, 9),
         ),
     ],
@@ -245,7 +279,7 @@ def test_each_release_writes_one_entry(release, expected, rng):
     assert entry.mu == pytest.approx(expected.sensitivity / expected.noise_sd, rel=1e-14)
 
 
-@pytest.mark.parametrize("release", [vector, symmetric, semidefinite, moments])
+@pytest.mark.parametrize("release", [vector, symmetric, opposite, semidefinite, moments])
 def test_multiplier_zero_is_recorded_as_unprotected(release, rng):
     """Values pass unchanged, no noise is drawn, and the ledger says mu = inf."""
     ledger = Ledger()
@@ -257,7 +291,7 @@ def test_multiplier_zero_is_recorded_as_unprotected(release, rng):
     assert [entry.mu for entry in ledger.entries] == [math.inf]
 
 
-@pytest.mark.parametrize("release", [vector, symmetric, semidefinite, moments])
+@pytest.mark.parametrize("release", [vector, symmetric, opposite, semidefinite, moments])
 def test_the_statistic_is_not_overwritten(release, rng):
     """The exact value stays as it was: noise goes to a copy."""
     value = (np.ones((6, 6)), np.ones(6)) if release is moments else np.ones((5, 5))
@@ -266,7 +300,7 @@ def test_the_statistic_is_not_overwritten(release, rng):
         np.testing.assert_array_equal(part, 1)
 
 
-@pytest.mark.parametrize("release", [vector, symmetric, semidefinite, moments])
+@pytest.mark.parametrize("release", [vector, symmetric, opposite, semidefinite, moments])
 @pytest.mark.parametrize("multiplier", [-1.0, math.nan])
 def test_bad_multiplier_is_refused(release, multiplier, rng):
     """Nothing is released and nothing recorded."""
@@ -280,17 +314,21 @@ def test_bad_multiplier_is_refused(release, multiplier, rng):
 def test_private_release_needs_finite_bounds(bound, rng):
     """Without a bound on a user there is no sensitivity; without noise there needs to be none."""
     ledger = Ledger()
+    released = opened(rng, ledger, MULTIPLIER)
     calls = (
         lambda: vector(rng, ledger, bound=bound),
-        lambda: symmetric(rng, ledger, bound=bound),
+        lambda: released.sum("v", USERS, lambda block: Rows(np.ones((block.users, 2))), clip=bound),
+        lambda: released._gaussian("s", (np.zeros((2, 2)),), Law.of_one(2 * bound, bound, "copied")),
+        lambda: opposite(rng, ledger, bound=bound),
         lambda: semidefinite(rng, ledger, bound=bound),
-        lambda: moments(rng, ledger, bounds=(bound, 1.0)),
-        lambda: moments(rng, ledger, bounds=(1.0, bound)),
+        lambda: released._gaussian("m", (np.zeros((2, 2)), np.zeros(2)), of_two((bound, 1.0))),
+        lambda: released._gaussian("m", (np.zeros((2, 2)), np.zeros(2)), of_two((1.0, bound))),
     )
+    state = rng.bit_generator.state
     for call in calls:
         with pytest.raises(ValueError, match="positive and finite"):
             call()
-    assert not ledger.entries
+    assert not ledger.entries and rng.bit_generator.state == state
     vector(rng, ledger, bound=math.inf, multiplier=0.0)
     assert ledger.mu == math.inf
 

@@ -7,11 +7,13 @@ import pytest
 from conftest import check_sd, door, fake_users, gather, recut, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import moments
 
-from privrep.algorithms.moment_step import FALLBACKS, MomentStep, SampleClip, UserClip, moments
+from privrep.algorithms.moment_step import FALLBACKS, MomentStep
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist2, orthonormalise
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.regression_moments import SampleClip, UserClip
 
 PROBLEM = Problem(40, 8, 5, 2, label_noise_sd=0.2)
 
@@ -151,8 +153,8 @@ def test_noise_is_the_printed_one_at_a_quarter_of_the_samples():
 
 
 def exact_step(users, rule=None, batch=None, samples=None):
-    step = MomentStep(samples or slice(0, users.problem.samples), rule or SampleClip(math.inf, math.inf))
-    return step(users, own_heads, door(users).of(batch or range(users.problem.users)))
+    step = MomentStep(samples or slice(0, users.known.samples), rule or SampleClip(math.inf, math.inf))
+    return step(users, own_heads, door(users).of(batch or range(users.known.users)))
 
 
 def test_the_minimiser_solves_the_least_squares_problem():
@@ -303,13 +305,32 @@ def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch)
         assert chosen.min_eigenvalue == plain.min_eigenvalue < 0
 
 
+@pytest.mark.parametrize("symmetry", ["copied", "averaged"])
+def test_noise_is_made_symmetric_as_asked(symmetry, monkeypatch):
+    """The upper triangle copied below, or the mean with the transpose, whose norm is less by sqrt(2): `ridge` raises A by that."""
+    users, rule, spy = Users(PROBLEM), SampleClip(3.0, 1.0), Spy(monkeypatch)
+    exact, noisy = (
+        MomentStep(slice(0, 8), rule, "ridge", symmetry)(users, own_heads, door(users, multiplier))
+        for multiplier in (0.0, 0.5)
+    )
+    bounds = 2 * np.array(rule.bounds(8)) * 0.5
+    generator = np.random.default_rng(0)
+    drawn, beside = generator.normal(0.0, bounds[0], (10, 10)), generator.normal(0.0, bounds[1], 10)
+    added = (drawn + drawn.T) / 2 if symmetry == "averaged" else np.triu(drawn) + np.triu(drawn, 1).T
+    second, first = spy.seen[-2], spy.seen[-2] @ exact.minimiser.ravel(order="F") + beside
+    np.testing.assert_allclose(spy.seen[-1], second + added, rtol=1e-9)
+    norm = 2 * bounds[0] * (10 / (2 if symmetry == "averaged" else 1)) ** 0.5
+    expected = np.linalg.solve(second + added + norm * np.eye(10), first)
+    np.testing.assert_allclose(noisy.minimiser.ravel(order="F"), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("fallback", FALLBACKS)
 def test_fallbacks_read_released_and_public_numbers_only(fallback, monkeypatch):
     """Other users with the same released pair get the same minimiser; a larger public noise gets another, but for `solve`."""
     rng = np.random.default_rng(8)
     second = rng.standard_normal((10, 10))
     pair = second + second.T, rng.standard_normal(10)
-    monkeypatch.setattr("privrep.privacy.mechanisms.Release.moments", lambda *_, **__: pair)
+    monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", lambda *_: pair)
     one, other = (Users(Problem(40, 8, 5, 2, seed=seed)) for seed in (0, 1))
     minimiser = fallen_back(fallback, one, 1e-3).minimiser
     np.testing.assert_array_equal(fallen_back(fallback, other, 1e-3).minimiser, minimiser)

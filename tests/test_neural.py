@@ -26,7 +26,16 @@ from privrep.neural.method import Client, Pixels, Task, head_rows, jittered  # n
 from privrep.neural.networks import apply, lenet, mlp, patches  # noqa: E402
 from privrep.neural.pmtl import Pmtl  # noqa: E402
 from privrep.neural.ppsgd import Ppsgd  # noqa: E402
-from privrep.neural.rounds import Plan, client_chunk, clipped_sum, displacements, length, run  # noqa: E402
+from privrep.neural.rounds import (  # noqa: E402
+    Everybody,
+    Plan,
+    Scanned,
+    client_chunk,
+    clipped_sum,
+    displacements,
+    length,
+    run,
+)
 from privrep.neural.spectrum import effective_rank, in_common  # noqa: E402
 from privrep.neural.stand_alone import StandAlone  # noqa: E402
 from privrep.neural.training import Descent, cross_entropy, descend  # noqa: E402
@@ -257,6 +266,16 @@ def test_each_round_is_one_release_of_the_stated_noise():
     assert ledger.mu == pytest.approx(math.sqrt(3) / delta, rel=1e-12)
     plain = rounds(method, made_up(), count=1, clip=clip)
     check_sd(flat(noisy[0].shared) - flat(plain[0].shared), 2 * clip * delta / CLIENTS)
+
+
+def test_a_scanned_sum_is_released_at_the_clip_of_the_scan():
+    """As often as each client stands for others, in float64; another clip is refused before anything is written."""
+    added, ledger, everybody = Scanned(jnp.arange(3.0), 0.5, 2.0), Ledger(), Everybody(CLIENTS)
+    exact = door(0.0).sum("displacement", everybody, lambda block: added, clip=0.5)
+    assert exact.dtype == np.float64 and exact.tolist() == [0, 2, 4]
+    with pytest.raises(ValueError, match=r"^clip is 0\.4; clients were clipped to 0\.5"):
+        door(1.0, ledger=ledger).sum("displacement", everybody, lambda block: added, clip=0.4)
+    assert not ledger.entries
 
 
 def test_runs_repeat_bit_by_bit_and_follow_their_keys():

@@ -133,4 +133,4 @@ def test_methods_share_clients_and_those_alone_need_no_budget(small):
 )
 def test_wrong_options_are_named(options, problem, words):
     with pytest.raises(ValueError, match=re.escape(words)):
-        load_options("federated_images", {"method": "fedavg"} | options).build(replace(IMAGES_OF, **problem))
+        load_options("federated_images", {"method": "fedavg"} | options).experiment(replace(IMAGES_OF, **problem))

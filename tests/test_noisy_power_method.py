@@ -132,7 +132,7 @@ def test_options_out_of_range(options, message):
 def test_sizes_that_cannot_be():
     """The perturbation needs k directions outside of U."""
     with pytest.raises(ValueError, match="dim is 3; it must be at least twice the rank, 2"):
-        load_options("noisy_power_method", {"gap": 0.1, "tau": 2.0}).build(Problem(1, 1, 3, 2))
+        load_options("noisy_power_method", {"gap": 0.1, "tau": 2.0}).experiment(Problem(1, 1, 3, 2))
 
 
 def test_iterations_grow_at_most_as_the_logarithm():

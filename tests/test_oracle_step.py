@@ -22,8 +22,10 @@ from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import orthonormalise, planted_subspace
 from privrep.instruments.fitting import fit
-from privrep.instruments.oracle_step import Options, true_step
+from privrep.instruments.oracle_step import Options, StepAtTruth, head_lengths
 from privrep.privacy.accounting import Budget, gdp_mu
+from privrep.privacy.contributions import Outer
+from privrep.privacy.mechanisms import clipped_sums
 
 FLOOR = Options(kind="floor")
 
@@ -88,8 +90,8 @@ def test_the_gain_is_that_of_a_small_error():
     truth = users.truth.basis
     basis = planted_subspace(truth, 0.1, np.random.default_rng(3))
     near = basis @ (basis.T @ truth)  # heads are those of the truth, so the columns must be, too
-    step, lengths = total(users, lambda block: true_step(block, orthonormalise(near)))
-    assert lengths == pytest.approx(40_000 * math.sqrt(2), rel=1e-5)
+    (step,) = clipped_sums(users, StepAtTruth(orthonormalise(near)), 1.0)
+    assert total(users, head_lengths) == pytest.approx(40_000 * math.sqrt(2), rel=1e-5)
     error = truth - near
     found = float((step * error).sum() / (error**2).sum()) / problem.users
     kappa = math.sqrt(8 / 20) * math.sqrt(2) / (2 * 0.5)
@@ -123,23 +125,29 @@ def persons(draw):
         return tuple(size * rng.standard_normal(shape) for size, shape in zip(sizes, ((3, 4), 3, 2), strict=True))
 
 
-def added(*people) -> np.ndarray:
-    """The sum of some users."""
+def asked(*people) -> Outer:
+    """What some users add."""
     features, labels, heads = (
         np.stack(part, axis=axis) for part, axis in zip(zip(*people, strict=True), (1, 1, 0), strict=True)
     )
     with np.errstate(all="ignore"):
         block = Block(0, features.astype(np.float32), labels.astype(np.float32), heads.astype(np.float32))
-        return true_step(block, np.eye(4, 2))[0]
+        return StepAtTruth(np.eye(4, 2))(block)
+
+
+def added(*people) -> np.ndarray:
+    """The sum of some users."""
+    return asked(*people).clipped(1.0)[0]
 
 
 @given(persons(), persons(), persons())
 def test_replacing_a_user_moves_the_sum_by_two_at_most(one, other, beside):
-    """Whatever its data and head, and whoever stands beside; one alone has norm at most 1."""
+    """Whatever its data and head, and whoever stands beside; one alone has norm at most 1, before any clip."""
     first, second = added(one, beside), added(other, beside)
     assert np.isfinite(first).all() and np.isfinite(second).all()
     assert np.linalg.norm(first - second) <= 2 * (1 + 1e-12)
     assert np.linalg.norm(added(one)) <= 1 + 1e-12
+    assert asked(one).norms[0] <= 1
 
 
 def test_opposite_users_attain_the_sensitivity_and_the_ledger_says_so():
@@ -163,7 +171,7 @@ def test_a_step_needs_label_noise():
     """Without it the residual at the truth is 0 and has no direction; the floor needs none."""
     problem = Problem(50, 4, 5, 2)
     with pytest.raises(ValueError, match=r"^label_noise_sd is 0\.0; kind 'step' needs it positive"):
-        Options().build(problem)
+        Options().experiment(problem)
     assert risk(FLOOR, Users(problem), 0.0) < 1e-10
 
 

@@ -9,16 +9,10 @@ import pytest
 from conftest import Recorder, door, fake_users, fixed_noise, gather, make_task, recut
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import clipped_products
 
 from privrep.algorithms.method import Candidates, Iterate
-from privrep.algorithms.power_method import (
-    LARGEST,
-    ROUNDING,
-    Options,
-    RandomStarts,
-    clipped_products,
-    power_method,
-)
+from privrep.algorithms.power_method import LARGEST, ROUNDING, Options, RandomStarts, power_method
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
 from privrep.instruments import scoring
@@ -186,20 +180,24 @@ def test_runs_do_not_meet(rng):
 
 @dataclass(frozen=True)
 class Watching:
-    """Keeps the norms that it is shown."""
+    """Keeps the norms and bounds that it is shown."""
 
     seen: list
 
     def lengths(self, norms, bound):
-        self.seen.append(norms)
+        self.seen.append((norms, bound))
 
 
 def test_the_norms_are_seen_before_the_clip(rng):
-    """`watch` gets (users, runs) in every iteration; the row's largest norm and share of clipped users are theirs."""
-    seen = []
-    run(Users(PROBLEM), RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, rng), 0.0, watch=Watching(seen))
-    assert sum(part.shape[0] for part in seen) == 3 * PROBLEM.users
-    assert np.concatenate(seen).min() > 0
+    """`watch` gets those of all users for each run in every iteration, and changes nothing; the row's largest norm and share of clipped users are theirs."""
+    seen, users, starts = [], recut(Users(PROBLEM), 64), RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, rng)
+    watched = run(users, starts, 0.3, watch=Watching(seen))
+    np.testing.assert_array_equal(watched, run(users, starts, 0.3))
+    assert [norms.shape for norms, _ in seen] == [(PROBLEM.users,)] * 3 * 2
+    assert {bound for _, bound in seen} == {5.0}
+    assert np.concatenate([norms for norms, _ in seen]).min() > 0
+    for (norms, _), start in zip(seen[:2], starts, strict=True):
+        np.testing.assert_allclose(norms, by_hand(users, SAMPLES, start, 5.0)[1], rtol=1e-4)
     fitter = Options(iterations=2, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6)
     task = make_task(Users(PROBLEM), fixed_noise())
     log = fit(fitter, task).scores
@@ -263,7 +261,7 @@ def test_options_out_of_range_are_named(options, message):
 def test_planted_starts_are_planted(rng):
     """All angles at the given sine, in directions of each run's own."""
     users = Users(Problem(50, 4, 10, 2))
-    method = Options(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(users.problem)
-    starts = with_truth(method, users.truth.basis, {"init": rng}).start.bases
+    method = Options(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(users.problem.known)
+    starts = with_truth(method, users.truth, {"init": rng}).start.bases
     assert [dist2(start, users.truth.basis) for start in starts] == pytest.approx([0.3] * 3)
     assert dist2(starts[0], starts[1]) > 0.1

@@ -69,11 +69,11 @@ def test_a_run_is_that_of_the_public_code(wrong, multiplier):
 
 def test_the_defaults_are_those_of_the_public_code():
     """Clip 10 k / 2 at d = 50 and k = 2, step 2.5, T = 5, the same samples for head and gradient."""
-    method = Options(init="random", final_samples=5).build(Problem(9, 10, 50, 2, head_law="sphere"))
+    method = Options(init="random", final_samples=5).build(Problem(9, 10, 50, 2, head_law="sphere").known)
     assert (method.server.clip, method.step, method.server.rounds) == (pytest.approx(10, rel=1e-12), 2.5, 5)
     assert (method.sample_use, method.batch_samples) == ("same", 5)
     unequal = Problem(9, 10, 50, 2, head_law="aniso", head_condition=3.0)
-    assert Options(init="random").build(unequal).step == pytest.approx(2.5 / 9)
+    assert Options(init="random").build(unequal.known).step == pytest.approx(2.5 / 9)
 
 
 @pytest.mark.parametrize("sample_use", ["same", "reuse", "fresh"])
@@ -82,7 +82,7 @@ def test_the_subspace_is_recovered_without_noise(sample_use):
     problem = Problem(600, 40, 8, 2, head_law="sphere")
     options = Options(sample_use=sample_use, rounds=5, step=1.0, clip=50.0)
     users = Users(problem)
-    start, *_, last = options.build(problem).fit(users, door_with_samples(users))
+    start, *_, last = options.build(problem.known).fit(users, door_with_samples(users))
     truth = users.truth.basis
     assert dist2(last.subspace, truth) < 0.02 < 0.05 < dist2(start.subspace, truth)
     longer = fit(replace(options, rounds=12, sample_use="same"), make_task(users, fixed_noise()))
@@ -117,18 +117,18 @@ def test_the_ledger_has_the_budget(init, share):
 
 @pytest.fixture
 def first_sum(monkeypatch):
-    """What the first round sums and the bound that it states, for given data; clip c, from one random start, which comes, too."""
+    """What the first round sums and the bound that its law states, for given data; clip c, from one random start, which comes, too."""
 
     def found(features, labels, clip):
         seen = []
 
-        def spy(self, name, total, *, bound, rate=1.0):
-            seen.append((total, bound))
-            return total
+        def spy(self, name, exact, law):
+            seen.append((*exact, *law.bounds))
+            return exact
 
-        monkeypatch.setattr(Release, "vector", spy)
+        monkeypatch.setattr(Release, "_gaussian", spy)
         users = replace(fake_users(features, labels, np.ones((PROBLEM.users, 2))), problem=PROBLEM)
-        method = Options(init="random", rounds=1, clip_scale="absolute", clip=clip).build(PROBLEM)
+        method = Options(init="random", rounds=1, clip_scale="absolute", clip=clip).build(PROBLEM.known)
         start, _ = method.fit(users, replace(door(users), streams={"init": np.random.default_rng(3)}))
         ((total, bound),) = seen
         return total, bound, start.subspace
@@ -233,4 +233,4 @@ def test_bad_options_are_named(options, message):
 )
 def test_options_that_do_not_fit_the_problem_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        Options(**options).build(PROBLEM)
+        Options(**options).build(PROBLEM.known)

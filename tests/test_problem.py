@@ -8,15 +8,15 @@ import pytest
 from conftest import FALSE_ALARM, check_sd, gather, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import moments, pair_moments
 from scipy import stats
 
 import privrep.data.problem
-from privrep.algorithms.moment_step import SampleClip, UserClip, moments
-from privrep.algorithms.spectral_init import pair_moments
 from privrep.data.heads import FittedHeads
 from privrep.data.passes import KEPT, total
 from privrep.data.problem import Block, Problem, Users, draw_truth
 from privrep.data.subspace import random_subspace
+from privrep.privacy.regression_moments import SampleClip, UserClip
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ TOO_FAR = {
 def planned(cell: Cell) -> dict:
     """A row of the results table as far as it is known before the run; errors are placeholders."""
     fitter, problem = cell.chosen, cell.problem
-    method = fitter.build(problem)
+    method = fitter.build(problem.known)
     row = (
         dict.fromkeys(columns([cell.algorithm]), np.nan)
         | cell_row(cell)
@@ -48,10 +48,10 @@ def planned(cell: Cell) -> dict:
     if row["noise_multiplier"] is np.nan and cell.budget is not None:
         row["noise_multiplier"] = cell.budget.noise_multiplier(method.cost, method.theorem)
     if hasattr(fitter, "clip_feature"):
-        row["eta"] = feature_threshold(fitter.clip_scale, fitter.clip_feature, problem)
-        row["zeta"] = label_threshold(fitter.clip_scale, fitter.clip_label, problem)
+        row["eta"] = feature_threshold(fitter.clip_scale, fitter.clip_feature, problem.known)
+        row["zeta"] = label_threshold(fitter.clip_scale, fitter.clip_label, problem.known)
     elif hasattr(fitter, "init_label_clip"):
-        row["zeta"] = label_threshold(fitter.clip_scale, fitter.init_label_clip, problem)
+        row["zeta"] = label_threshold(fitter.clip_scale, fitter.init_label_clip, problem.known)
     return row
 
 

@@ -13,15 +13,18 @@ from functools import cache
 import numpy as np
 import pytest
 from conftest import FALSE_ALARM, door, fake_users, fixed_noise, make_task
+from pieces import clip_outer
 from scipy import stats
 
-from privrep.algorithms import centaur
 from privrep.algorithms.centaur import Options, representation_gradients
-from privrep.algorithms.server import Server, clip_outer
+from privrep.algorithms.server import Server
+from privrep.data.given_users import GivenUsers
+from privrep.data.problem import Problem
 from privrep.data.subspace import orthonormalise, random_subspace
 from privrep.instruments.fitting import fit
-from privrep.instruments.worst_users import MadeUpUsers, largest
+from privrep.instruments.worst_users import largest
 from privrep.privacy.accounting import composed_epsilon
+from privrep.privacy.contributions import Outer, Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -33,9 +36,9 @@ ALONE = np.ones(1, bool)
 # The largest change of a clipped gradient
 
 
-def clipped_gradient(user: MadeUpUsers, basis: np.ndarray, q: int, bound: float = BOUND) -> np.ndarray:
+def clipped_gradient(user: GivenUsers, basis: np.ndarray, q: int, bound: float = BOUND) -> np.ndarray:
     """What one user adds to a round whose head takes samples 0..q-1 and whose gradient takes the next q."""
-    left, heads = representation_gradients(user.block, np.arange(q), np.arange(q, 2 * q), basis)
+    left, heads = representation_gradients(next(user.blocks()), np.arange(q), np.arange(q, 2 * q), basis)
     return clip_outer(left, heads, bound, ALONE)
 
 
@@ -74,8 +77,8 @@ def test_the_bound_is_attained_by_opposite_labels(rng):
     for sign in (1.0, -1.0):
         features = np.concatenate([basis.T, np.tile(outside, (2, 1))])[:, None]
         labels = np.array([1.0, 1.0, 9.0 * sign, 9.0 * sign])[:, None]
-        (block,) = fake_users(features, labels, np.zeros((1, 2))).blocks()
-        gradients.append(clipped_gradient(MadeUpUsers(None, block), basis, 2))
+        user = fake_users(features, labels, np.zeros((1, 2)))
+        gradients.append(clipped_gradient(user, basis, 2))
     assert np.linalg.norm(gradients[0] - gradients[1]) == pytest.approx(2 * BOUND, rel=1e-6)
 
 
@@ -113,7 +116,7 @@ def contributions(users, basis: np.ndarray, t: int) -> tuple[np.ndarray, np.ndar
     first = np.arange(2 * BATCH * t, 2 * BATCH * t + BATCH)
     left, heads = representation_gradients(block, first, first + BATCH, basis)
     own = np.arange(4) == 0
-    return tuple(centaur.clip_outer(left, heads, BOUND, who) for who in (own, ~own))
+    return tuple(clip_outer(left, heads, BOUND, who) for who in (own, ~own))
 
 
 @dataclass(frozen=True)
@@ -135,18 +138,22 @@ class Game:
         return stats.norm.isf(FALSE_ALARM) * math.sqrt(2 / len(self.first) * (1 + self.separation**2 / 8))
 
 
-def play(monkeypatch, release=Release.vector) -> Game:
+released_sum = Release._gaussian
+
+
+def play(monkeypatch, release=released_sum) -> Game:
     """Run CENTAUR many times in each world and score the released sums, given all data but the world.
 
     The subspaces of the rounds are computed from the releases: the start is public, and the rest is post-processing.
     """
     worlds, released, scores = two_worlds(), [], ([], [])
 
-    def spying(*arguments, **options):
-        released.append(release(*arguments, **options))
-        return released[-1]
+    def spying(*arguments):
+        found = release(*arguments)
+        released.extend(found)
+        return found
 
-    monkeypatch.setattr(Release, "vector", spying)
+    monkeypatch.setattr(Release, "_gaussian", spying)
     for world, found in zip(worlds, scores, strict=True):
         for run in range(RUNS):
             released.clear()
@@ -175,15 +182,12 @@ def test_the_adversary_gains_what_the_ledger_says(monkeypatch):
         assert abs(game.separation - wrong) > game.error
 
 
-def noise_over_root_two(door, *arguments, **options):
+def noise_over_root_two(door, *arguments):
     """A mechanism that adds less noise than it reports."""
-    quiet = replace(door, noise_multiplier=door.noise_multiplier / 2**0.5, ledger=Ledger())
-    real = released_vector(quiet, *arguments, **options)
-    released_vector(door, *arguments, **options)
+    quiet = replace(door, whole=door.whole / 2**0.5, ledger=Ledger())
+    real = released_sum(quiet, *arguments)
+    released_sum(door, *arguments)
     return real
-
-
-released_vector = Release.vector
 
 
 def test_too_little_noise_is_flagged(monkeypatch):
@@ -193,7 +197,8 @@ def test_too_little_noise_is_flagged(monkeypatch):
 
 def test_a_sum_clipped_too_late_is_flagged(monkeypatch):
     """Updates of twice the clip in the sum, noise and ledger for the clip."""
-    monkeypatch.setattr(centaur, "clip_outer", lambda left, right, bound, who: clip_outer(left, right, 2 * bound, who))
+    real = Outer.clipped
+    monkeypatch.setattr(Outer, "clipped", lambda self, clip, there=None: real(self, 2 * clip, there))
     game = play(monkeypatch)
     assert game.separation - CLAIMED > game.error
 
@@ -205,27 +210,22 @@ RATE, SAMPLED_ROUNDS = 0.4, 20_000
 
 @cache
 def sampled_sums(sign: float, taking_part: float = RATE) -> np.ndarray:
-    """Released sums of many rounds in which one user holds sign * BOUND with probability `taking_part`."""
-    ledger, sums = Ledger(), []
-    rounds = Server(SAMPLED_ROUNDS, BOUND, taking_part).run(
-        "update",
-        fake_users(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1))),
-        np.zeros((1, 1)),
-        client_of_round=lambda: lambda block, state, who: np.full((1, 1), sign * BOUND * who.sum()),
-        aggregate=lambda state, mean: sums.append(mean[0, 0] * taking_part) or state,
-        release=door(
-            1,
-            MULTIPLIER,
-            np.random.default_rng([5, int(sign > 0)]),
-            ledger,
-            np.random.default_rng([6, int(sign > 0)]),
-        ),
-    )
-    assert len(list(rounds)) == SAMPLED_ROUNDS
+    """Released sums of many rounds in which one user, far beyond the clip on the side of `sign`, takes part with probability `taking_part`."""
+    server = Server(SAMPLED_ROUNDS, BOUND, taking_part)
+    alone = GivenUsers(Problem(1, 1, 1, 1), np.zeros((1, 1, 1)), np.zeros((1, 1)))
+    noise, coins = (np.random.default_rng([stream, int(sign > 0)]) for stream in (5, 6))
+    ledger = Ledger()
+    release = door(1, MULTIPLIER, noise, ledger, coins)
+    means = [
+        server.mean("update", alone, lambda block: Rows(np.full((block.users, 1), 9 * sign)), release)
+        for _ in range(server.rounds)
+    ]
+    sums = taking_part * np.array(means)[:, 0]
+    assert len(ledger.entries) == SAMPLED_ROUNDS
     ((mu, rate),) = {(entry.mu, entry.rate) for entry in ledger.entries}
     assert mu == pytest.approx(1 / MULTIPLIER, rel=1e-12)
     assert rate == taking_part
-    return np.array(sums)
+    return sums
 
 
 def density(x: np.ndarray, sign: float) -> np.ndarray:

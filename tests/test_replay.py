@@ -16,16 +16,18 @@ from conftest import gather
 from test_algorithms_conformance import CASES, PROBLEM
 
 from privrep.algorithms.method import Iterate, LowRank
-from privrep.data.passes import total
-from privrep.data.problem import Users
+from privrep.data.given_users import GivenUsers
+from privrep.data.passes import Own, total
+from privrep.data.problem import Block, Users
 from privrep.data.subspace import orthonormalise
 from privrep.instruments.distinguishing import Claim
-from privrep.instruments.fitting import is_private
+from privrep.instruments.fitting import is_private, prepared
 from privrep.instruments.mutants import NO_CLIP, clipped_by
-from privrep.instruments.replay import GivenUsers, Tape, TapedRelease, apart, loss, streams
+from privrep.instruments.replay import Tape, TapedRelease, apart, loss, streams
 from privrep.privacy.accounting import UNLIMITED
+from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.privacy.mechanisms import GAUSSIAN_COST, clipped_sums
 from privrep.run.registry import load_options, methods
 
 MULTIPLIERS = (1e-3, 1.0)
@@ -43,7 +45,7 @@ def world(features: float = 1.0, labels: float = 1.0) -> GivenUsers:
     if (features, labels) != (1.0, 1.0):
         all_features[:, 0] = features * all_features[::-1, 0]
         all_labels[:, 0] *= labels
-    return GivenUsers(PROBLEM, all_features, all_labels)
+    return GivenUsers(PROBLEM.known, all_features, all_labels)
 
 
 ONE, OTHERS = world(), [world(*factors) for factors in OTHER_USERS]
@@ -95,14 +97,14 @@ def differs(method, multiplier: float, users: GivenUsers, path: list, tape: Tape
 
 REPLAYED = [case for case in CASES if case.budgeted and not case.reads_truth]
 REPLAYED = [
-    case for case in REPLAYED if hasattr(load_options(case.name, case.options).build(PROBLEM), "fit")
+    case for case in REPLAYED if hasattr(prepared(load_options(case.name, case.options), PROBLEM), "fit")
 ]  # what has no `fit` is an instrument
 
 
 @pytest.mark.parametrize("multiplier", MULTIPLIERS)
 @pytest.mark.parametrize("case", REPLAYED, ids=str)
 def test_nothing_passes_a_release(case, multiplier):
-    assert leaks(load_options(case.name, case.options).build(PROBLEM), multiplier) == set()
+    assert leaks(prepared(load_options(case.name, case.options), PROBLEM), multiplier) == set()
 
 
 def test_every_private_method_is_replayed():
@@ -112,7 +114,7 @@ def test_every_private_method_is_replayed():
         name
         for name in methods()
         if name in tried
-        and type(method := load_options(name, tried[name].options).build(PROBLEM)).__module__.startswith(
+        and type(method := prepared(load_options(name, tried[name].options), PROBLEM)).__module__.startswith(
             "privrep.algorithms."
         )
         and is_private(method)
@@ -124,6 +126,27 @@ def test_every_private_method_is_replayed():
 # Methods that cheat, each seen by what it leaks
 
 
+def products(block: Block) -> np.ndarray:
+    """Mean y x of each user, (B, d)."""
+    return (block.features * block.labels[:, :, None]).mean(axis=0).astype(float)
+
+
+@dataclass(frozen=True, eq=False)
+class Unclipped(Rows):
+    """A kind of its own that says that it clips."""
+
+    def clipped(self, clip, there=None):
+        return (self.values.sum(axis=0),)
+
+
+@dataclass(frozen=True, eq=False)
+class Quiet(Rows):
+    """A kind of its own with half the noise for what it clips."""
+
+    def law(self, clip):
+        return super().law(clip / 2)
+
+
 @dataclass(frozen=True)
 class Direction:
     """The leading direction of the users' clipped y x, and the ways in which it can cheat."""
@@ -133,21 +156,31 @@ class Direction:
     cost = GAUSSIAN_COST
     theorem = None
 
-    def fit(self, users, release):
-        def added(block):
-            rows = (block.features * block.labels[:, :, None]).mean(axis=0).astype(float)
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            factor = 1.0 if self.cheat == "no clip" else np.minimum(1, self.clip / np.maximum(lengths, 1e-12))
-            return (rows * factor).sum(axis=0)
+    def added(self, block: Block) -> Rows | tuple[Rows, Own]:
+        rows = (Unclipped if self.cheat == "no clip" else Rows)(products(block))
+        return (rows, Own(block.labels.T, block.start)) if self.cheat == "what users keep" else rows
 
-        sums = total(users, added)
-        mean = release.vector("direction", sums, bound=self.clip)
+    def fit(self, users, release):
+        mean = release.sum("direction", users, self.added, clip=self.clip)
+        if self.cheat == "what users keep":
+            mean, own = mean
+            mean = mean + own.rows.mean()
         if self.cheat == "exact covariance":
             moments = total(users, lambda block: block.features[0].T.astype(float) @ block.features[0])
             mean = np.linalg.solve(moments, mean)
         if self.cheat == "a label beside":
             mean = mean + 1e-13 * total(users, lambda block: float(block.labels.sum()))
+        if self.cheat == "through the contribution":
+            largest = []
+            release.share(1e-12).sum(
+                "nothing",
+                users,
+                lambda block: largest.append(block.labels.max()) or Rows(0 * products(block)),
+                clip=1.0,
+            )
+            mean = mean + max(largest)
         basis = orthonormalise(mean[:, None])
+        (sums,) = clipped_sums(users, self.added, self.clip) if "exact" in self.cheat else [mean]
         shown = sums if self.cheat == "exact numbers" else mean
         scale = float(np.linalg.norm(sums)) if self.cheat == "exact head" else 1.0
         personal = LowRank(basis, lambda block: np.full((block.users, 1), scale))
@@ -164,6 +197,8 @@ class Direction:
         ("", set()),
         ("no clip", {"more than is charged"}),
         ("exact covariance", {"subspace", "length", "basis of the heads"}),
+        ("what users keep", {"subspace", "length", "basis of the heads"}),
+        ("through the contribution", {"subspace", "length", "basis of the heads"}),
         ("exact numbers", {"length"}),
         ("exact head", {"heads of the others"}),
         ("stops by the data", {"number of iterates"}),
@@ -180,14 +215,17 @@ def test_the_smallest_leak_is_seen():
 
 @dataclass(frozen=True)
 class Opposite(Direction):
-    """Two users with opposite contributions attain the sensitivity, so that half the bound is seen."""
+    """Two users with opposite contributions attain the sensitivity, so that noise for half of it is seen."""
 
     def fit(self, users, release):
+        kind = Quiet if self.cheat else Rows
         for sign in (1.0, -1.0):  # both at once: what the first user adds is +-clip, by the sign of its first label
-            bound = self.clip / 2 if self.cheat else self.clip
-            share = replace(release, noise_multiplier=release.noise_multiplier * 2**0.5)
-            signs = total(users, lambda block: float(np.sign(block.labels[0]).sum()))
-            found = share.vector("sign", np.array([sign * self.clip * signs]), bound=bound)
+            found = release.share(0.5).sum(
+                "sign",
+                users,
+                lambda block, sign=sign: kind(sign * 9 * np.sign(block.labels[0, :, None])),
+                clip=self.clip,
+            )
             yield Iterate(np.eye(PROBLEM.dim)[:, :1], log={"sign": float(found[0])})
 
 
@@ -203,5 +241,5 @@ CLIPPED = [case for case in REPLAYED if case.name not in ("unit_steps", "full_pr
 @pytest.mark.parametrize("case", CLIPPED, ids=str)
 def test_a_method_without_its_clip_is_seen(case):
     with clipped_by(NO_CLIP):
-        found = leaks(load_options(case.name, case.options).build(PROBLEM), 1.0)
+        found = leaks(prepared(load_options(case.name, case.options), PROBLEM), 1.0)
     assert "more than is charged" in found

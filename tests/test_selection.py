@@ -42,7 +42,7 @@ def test_made_up_candidates_are_as_promised(rng):
     """Good ones within eps_i, bad ones just above eps_0; alike or scattered."""
     for bad in BAD:
         method = load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": bad}).build(
-            Problem(1, 1, 12, 2)
+            Problem(1, 1, 12, 2).known.known.known
         )
         some, truth = method.candidates(200, 12, 2, rng)
         distances = np.array([dist2(one, truth) for one in some])

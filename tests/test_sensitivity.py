@@ -13,16 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from conftest import Recorder, door, fake_users
+from pieces import all_pairs, clipped_gradients, moments, pair_moments
 
-from privrep.algorithms.gradient_descent import clipped_gradients
-from privrep.algorithms.moment_step import MomentStep, SampleClip, UserClip, moments
-from privrep.algorithms.spectral_init import SpectralInit, all_pairs, pair_moments
+from privrep.algorithms.gradient_descent import Gradients
+from privrep.algorithms.moment_step import MomentStep
+from privrep.algorithms.spectral_init import SpectralInit
+from privrep.data.given_users import GivenUsers
 from privrep.data.heads import fit_heads
-from privrep.data.problem import Block, Problem
+from privrep.data.known import Known
+from privrep.data.problem import Block
 from privrep.data.splits import PRESETS, count, split_samples
 from privrep.data.subspace import random_subspace
-from privrep.instruments.worst_users import MadeUpUsers
 from privrep.privacy.ledger import GaussianRelease, Ledger
+from privrep.privacy.regression_moments import SampleClip, UserClip
 
 SLACK = 1e-13
 DELTA = 1.3
@@ -108,7 +111,9 @@ def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release
         return [clipped_gradients(block, samples, basis, block.heads, bound)]
 
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    door(1, DELTA, recorder, ledger).vector("gradient", np.zeros_like(basis), bound=bound)
+    contribution = Gradients(basis, own_heads, samples)
+    alone = someone(samples.stop, *basis.shape).alone
+    door(1, DELTA, recorder, ledger).sum("gradient", alone, contribution, clip=bound)
     return Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
 
 
@@ -371,7 +376,7 @@ def test_no_size_of_features_gets_past_a_clip(size, labels):
             # Nearly orthogonal to the subspace: the fit is close to singular and the head huge.
             features -= (1 - 1e-6) * (features @ basis @ basis.T).astype(np.float32)
         block = Block(0, features, np.full((8, 1), labels, np.float32), np.zeros((1, 2), np.float32))
-        users = MadeUpUsers(Problem(1, 8, 5, 2), block)
+        users = GivenUsers(Known(1, 8, 5, 2), block.features, block.labels, block.heads)
         with np.errstate(all="ignore"):
             heads = fit_heads(features[:4], block.labels[:4], basis)
             gradient = clipped_gradients(block, slice(4, 8), basis, heads, bound)
@@ -435,8 +440,8 @@ def test_rounding_lets_nobody_past_a_clip(name, rng, monkeypatch):
     """Every bound holds in float32, by a share of 1e-5 or so; without the allowance rounding exceeds some."""
     assert 1 - 2e-5 < largest_share(name, rng) <= 1
     if not name.startswith("users"):
-        for module in ("moment_step", "spectral_init"):
-            monkeypatch.setattr(f"privrep.algorithms.{module}.within_float32", lambda bound, additions: bound)
+        for module in ("regression_moments", "paired_samples"):
+            monkeypatch.setattr(f"privrep.privacy.{module}.within_float32", lambda bound, additions: bound)
         assert largest_share(name, rng) > 1 + 5e-8
 
 

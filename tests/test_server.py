@@ -5,19 +5,22 @@ and 2).
 """
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from conftest import FALSE_ALARM, check_sd, door, fake_users, recut, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import clip_outer
 from scipy import stats
 
 from privrep.algorithms.centaur import representation_gradients
-from privrep.algorithms.server import Server, clip_outer
+from privrep.algorithms.server import Server
 from privrep.data.problem import Block
 from privrep.data.subspace import random_subspace
 from privrep.privacy.accounting import gdp_epsilon
+from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 
 USERS, DIM, RANK = 12, 4, 2
@@ -31,39 +34,47 @@ def clip(matrix: np.ndarray, bound: float) -> np.ndarray:
 
 
 def blank_users(count: int = USERS, block_size: int | None = None):
-    """Users without data, for clients that look at their numbers only."""
+    """Users without data, for contributions that look at their numbers only."""
     return fake_users(np.zeros((1, count, DIM)), np.zeros((1, count)), np.zeros((count, RANK)), block_size)
 
 
-def summing(updates: np.ndarray, seen: list | None = None):
-    """A client that returns the clipped sum of given updates (n, d, k), and keeps who took part."""
+@dataclass(frozen=True, eq=False)
+class Attended(Rows):
+    """Rows that keep who took part when they were clipped."""
 
-    def client(block, state, taking_part):
-        assert taking_part.dtype == bool
-        assert taking_part.shape == (block.users,)
-        if seen is not None:
-            seen.append((block.start, taking_part.copy()))
-        chosen = updates[block.start : block.start + block.users][taking_part]
-        return sum((clip(update, CLIP) for update in chosen), np.zeros(state.shape))
+    start: int = 0
+    seen: list | None = None
 
-    return client
+    def clipped(self, clip, there):
+        if self.seen is not None:
+            everybody = np.ones(len(self.values), bool)
+            assert there is None or (there.dtype == bool and there.shape == everybody.shape)
+            self.seen.append((self.start, everybody if there is None else there.copy()))
+        return super().clipped(clip, there)
+
+
+def given_updates(updates: np.ndarray, seen: list | None = None):
+    """What users add: given updates (n, d, k)."""
+    return lambda block: Attended(updates[block.start :][: block.users], start=block.start, seen=seen)
 
 
 def run(server: Server, updates=None, *, users=None, multiplier=MULTIPLIER, seed=0, seen=None, aggregate=None):
-    """All noisy means of a run (rounds, d, k), its ledger, and the generator of participants after it."""
+    """The states of a run (rounds, d, k), by default the noisy means, its ledger, and the generator of participants after it.
+
+    What users add follows the state where they are told how to `aggregate` it.
+    """
     users = blank_users() if users is None else users
-    updates = np.zeros((users.problem.users, DIM, RANK)) if updates is None else updates
+    updates = np.zeros((users.known.users, DIM, RANK)) if updates is None else updates
     ledger = Ledger()
     participants = np.random.default_rng([seed, 1])
-    means = server.run(
-        "update",
-        users,
-        np.zeros((DIM, RANK)),
-        client_of_round=lambda: summing(updates, seen),
-        aggregate=aggregate or (lambda state, mean: mean),
-        release=door(users, multiplier, np.random.default_rng([seed, 0]), ledger, participants),
-    )
-    return np.array([mean.copy() for mean in means]), ledger, participants
+    release = door(users, multiplier, np.random.default_rng([seed, 0]), ledger, participants)
+    state, states = np.zeros((DIM, RANK)), []
+    for _ in range(server.rounds):
+        contribution = given_updates(updates + state if aggregate else updates, seen)
+        mean = server.mean("update", users, contribution, release)
+        state = aggregate(state, mean) if aggregate else mean
+        states.append(state)
+    return np.array(states), ledger, participants
 
 
 def drawn(rounds: int, rate: float, users: int = USERS, seed: int = 0) -> np.ndarray:
@@ -186,47 +197,43 @@ def test_an_empty_round_has_no_mean():
     """Divided by |C_t| = 0: an error before anything is released. Over p n it is noise alone."""
     server = Server(5, CLIP, 1e-12, "realised")
     ledger = Ledger()
+    release = door(USERS, MULTIPLIER, ledger=ledger, participants=np.random.default_rng(0))
     with pytest.raises(ArithmeticError, match=r"^nobody takes part in a round"):
-        next(
-            server.run(
-                "update",
-                blank_users(),
-                np.zeros((DIM, RANK)),
-                client_of_round=lambda: summing(np.zeros((USERS, DIM, RANK))),
-                aggregate=lambda state, mean: mean,
-                release=door(USERS, MULTIPLIER, ledger=ledger, participants=np.random.default_rng(0)),
-            )
-        )
+        server.mean("update", blank_users(), given_updates(np.zeros((USERS, DIM, RANK))), release)
     assert not ledger.entries
     means, ledger, _ = run(Server(5, CLIP, 1e-3))
     assert np.isfinite(means).all()
     assert len(ledger.entries) == 5
 
 
-def test_rounds_follow_each_other(rng):
-    """A client is made once a round, sees the state of the round before, and the last state is returned."""
-    made, states = [], []
+def test_rounds_follow_each_other():
+    """A contribution is asked once a round of each block, and the door of a round is no other round's: who takes part is drawn anew."""
+    asked, seen = [], []
+    users = blank_users(block_size=5)
+    given = given_updates(np.ones((USERS, DIM, RANK)), seen)
 
-    def client_of_round():
-        made.append(len(states))
+    def contribution(block):
+        asked.append(block.start)
+        return given(block)
 
-        def client(block, state, taking_part):
-            states.append(state.copy())
-            return np.ones(state.shape)
+    release = door(users, participants=np.random.default_rng([0, 1]))
+    means = [Server(4, CLIP, 0.5).mean("update", users, contribution, release) for _ in range(4)]
+    assert asked == [start for start, _ in seen] == [0, 5, 10] * 4
+    who = np.concatenate([mask for _, mask in seen]).reshape(4, USERS)
+    np.testing.assert_array_equal(who, drawn(4, 0.5))
+    assert release.taking_part is None
+    one = clip(np.ones((DIM, RANK)), CLIP)
+    np.testing.assert_allclose(means, who.sum(axis=1)[:, None, None] * one / (0.5 * USERS), rtol=1e-12)
 
-        return client
 
-    *_, final = Server(4, CLIP).run(
-        "update",
-        blank_users(),
-        np.zeros((DIM, RANK)),
-        client_of_round=client_of_round,
-        aggregate=lambda state, mean: 2 * state + mean,
-        release=door(USERS),
-    )
-    assert made == [0, 1, 2, 3]
-    np.testing.assert_allclose([state[0, 0] for state in states], np.array([0, 1, 3, 7]) / USERS)
-    np.testing.assert_allclose(final, 15 / USERS)
+def test_two_doors_of_one_round_are_apart():
+    """The divisor is that of the door whose sum it divides: |C_t| of those who took part there, also of a part of the users."""
+    server = Server(1, CLIP, 0.5, "realised")
+    release = door(USERS, participants=np.random.default_rng(3))
+    doors = [server.door(release.of(part)) for part in (range(USERS), range(3, 9))]
+    assert [len(each.taking_part) for each in doors] == [USERS, 6]
+    assert [server.divisor(each) for each in doors] == [each.taking_part.sum() for each in doors]
+    assert [replace(server, divide_by="expected").divisor(each) for each in doors] == [0.5 * USERS, 3.0]
 
 
 # The ledger

@@ -7,16 +7,19 @@ import pytest
 from conftest import check_sd, door, fake_users, fixed_noise, gather, make_task, recut, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import all_pairs, pair_moments
 
-from privrep.algorithms.spectral_init import LEMMA_4_5, Options, SpectralInit, all_pairs, pair_moments, pairs_bound
-from privrep.data.problem import Block, Problem, Users
+from privrep.algorithms.spectral_init import LEMMA_4_5, Options, SpectralInit
+from privrep.data.given_users import GivenUsers
+from privrep.data.known import Known
+from privrep.data.problem import Problem, Users
 from privrep.data.splits import PRESETS, split_samples
 from privrep.data.subspace import dist2
 from privrep.instruments.fitting import fit
-from privrep.instruments.worst_users import MadeUpUsers
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.privacy.paired_samples import pairs_bound
 
 PROBLEM = Problem(30, 8, 5, 2, label_noise_sd=0.2)
 
@@ -38,7 +41,7 @@ def by_hand(users, samples, label_clip):
 
 
 def start(users, samples, label_clip=2.0, multiplier=0.0, rng=None, ledger=None):
-    return SpectralInit(users.problem.rank, samples, label_clip).subspace(users, door(users, multiplier, rng, ledger))
+    return SpectralInit(users.known.rank, samples, label_clip).subspace(users, door(users, multiplier, rng, ledger))
 
 
 @pytest.mark.parametrize("label_clip", [0.8, 1e-4, math.inf])
@@ -180,9 +183,7 @@ def test_a_zero_feature_adds_nothing():
     """x / ||x|| of a zero vector is taken as zero: one user cannot turn the release into NaN."""
     features = np.zeros((2, 1, 3), dtype=np.float32)
     features[1, 0, 0] = 1.0
-    users = MadeUpUsers(
-        Problem(1, 2, 3, 1), Block(0, features, np.ones((2, 1), np.float32), np.zeros((1, 1), np.float32))
-    )
+    users = GivenUsers(Known(1, 2, 3, 1), features, np.ones((2, 1)))
     assert np.array_equal(pair_moments(users, slice(0, 2), 1.0), np.zeros((3, 3)))
 
 
@@ -213,7 +214,7 @@ def test_the_algorithm_is_the_step_alone(preset, multiplier):
 
 def test_the_promise_is_that_of_lemma_4_5():
     """epsilon = sqrt(8 ln(1/delta)) / Delta, printed for one release of M; the exact epsilon is below it."""
-    assert Options(1.5).build(PROBLEM).cost == GAUSSIAN_COST
+    assert Options(1.5).build(PROBLEM.known).cost == GAUSSIAN_COST
     assert (LEMMA_4_5.id, LEMMA_4_5.constant) == ("A-L4.5", 8)
     outcome = fit(Options(1.5), make_task(Users(PROBLEM), fixed_noise(3.0)))
     assert outcome.theorem == "A-L4.5"
@@ -243,7 +244,7 @@ def test_bad_options_are_named():
     with pytest.raises(ValueError, match=r"^clip_scale is 'big'"):
         Options(1.0, clip_scale="big")
     with pytest.raises(ValueError, match=r"^split is 'thirds'"):
-        Options(1.0, "thirds").build(PROBLEM)
+        Options(1.0, "thirds").build(PROBLEM.known)
     with pytest.raises(ValueError, match=r"^samples is 7; split"):
-        Options(1.0).build(Problem(30, 7, 5, 2))
-    Options(1.0).build(PROBLEM)
+        Options(1.0).build(Problem(30, 7, 5, 2).known)
+    Options(1.0).build(PROBLEM.known)

@@ -16,7 +16,7 @@ from privrep.instruments.fitting import fit
 from privrep.instruments.step_lemmas import Options, head_errors, whitened
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import MOMENTS_COST
+from privrep.privacy.regression_moments import MOMENTS_COST
 
 DELTA = 1e-6
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
@@ -113,7 +113,7 @@ def test_the_parts_are_told_apart():
     parts = ByHand(users, task, 0.4, 0.02, 2.5, 1.25)
     quiet = np.linalg.solve(parts.second, parts.first) - parts.target - parts.along
     assert abs(np.linalg.norm(quiet) / np.linalg.norm(parts.rest) - 1) > 0.01
-    features = users.problem.dim
+    features = users.known.dim
     turned = users.truth.basis.T @ parts.along.reshape(-1, features).T
     assert np.linalg.norm(turned - turned.T) > 0.1 * np.linalg.norm(turned)
 
@@ -158,7 +158,7 @@ def test_head_errors(problem, sine):
 @pytest.mark.parametrize("multiplier", [0.3, 2.0])
 def test_one_release_is_paid_for(multiplier):
     """One entry over all users, of the cost of (A, b); both calibrations keep their target."""
-    assert algorithm().build(PROBLEM).cost == MOMENTS_COST
+    assert algorithm().experiment(PROBLEM).cost == MOMENTS_COST
     task = make_task(Users(PROBLEM), fixed_noise(multiplier))
     outcome = fit(algorithm(), task)
     (entry,) = task.ledger.entries
@@ -179,16 +179,16 @@ def test_only_the_noisy_pair_is_released(monkeypatch):
     pair = rows.T @ rows, rng.standard_normal(21)
     asked = []
 
-    def release(door, name, second, first, **rest):
-        asked.append((second, first, rest | {"users": door.users, "noise_multiplier": door.noise_multiplier}))
+    def release(door, name, exact, law):
+        asked.append((*exact, {"users": door.users, "noise_multiplier": door.noise_multiplier}))
         return pair
 
-    monkeypatch.setattr("privrep.privacy.mechanisms.Release.moments", release)
+    monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", release)
     expected = orthonormalise(np.linalg.solve(*pair).reshape(3, 7).T)
     logs = []
     for seed in (0, 1):
         task = make_task(Users(Problem(60, 24, 7, 3, seed=seed)), fixed_noise(0.5))
-        outcome = algorithm().build(task.users.problem).run(task)
+        outcome = algorithm().experiment(task.users.problem).run(task)
         np.testing.assert_allclose(outcome.subspace, expected, atol=1e-12)
         logs.append(outcome.log)
     assert len(asked) == 2
@@ -228,7 +228,7 @@ def test_bad_options_are_named(options, name):
 
 def test_limits():
     with pytest.raises(ValueError, match=r"^dim is 5; a planted start"):
-        algorithm().build(Problem(60, 24, 5, 3))
+        algorithm().experiment(Problem(60, 24, 5, 3))
     with pytest.raises(ValueError, match=r"leaves 2 for heads"):
-        algorithm().build(Problem(60, 8, 7, 3))
-    algorithm().build(PROBLEM)
+        algorithm().experiment(Problem(60, 8, 7, 3))
+    algorithm().experiment(PROBLEM)

@@ -18,7 +18,6 @@ from privrep.algorithms.clip_units import (
     check_update_scale,
     feature_threshold,
     gradient_threshold,
-    head_bound,
     label_threshold,
     moment_threshold,
     user_units,
@@ -42,14 +41,14 @@ TAIL = math.sqrt(2 * (math.log(4 * 400 * 8) + 10 * math.log(400)))
         ("data", ANISO, 3 * 2 * 3, 3 * 2 + 0.7),
         ("printed", PROBLEM, 2 * (3 + TAIL), (2 + 0.7) * TAIL),
         ("printed", ANISO, 6 * (3 + TAIL), (6 + 0.7) * TAIL),
-        ("printed", GAUSS, head_bound(GAUSS) * (3 + TAIL), (head_bound(GAUSS) + 0.7) * TAIL),
+        ("printed", GAUSS, GAUSS.known.head_bound * (3 + TAIL), (GAUSS.known.head_bound + 0.7) * TAIL),
     ],
 )
 @pytest.mark.parametrize("factor", [1.0, 0.4])
 def test_units(scale, problem, feature, label, factor):
     """eta and zeta by hand at d = 9, k = 4, where sqrt(d) = 3 and sqrt(k) = 2."""
-    assert feature_threshold(scale, factor, problem) == pytest.approx(factor * feature, rel=1e-12)
-    assert label_threshold(scale, factor, problem) == pytest.approx(factor * label, rel=1e-12)
+    assert feature_threshold(scale, factor, problem.known) == pytest.approx(factor * feature, rel=1e-12)
+    assert label_threshold(scale, factor, problem.known) == pytest.approx(factor * label, rel=1e-12)
 
 
 def test_unknown_scale_is_named():
@@ -68,13 +67,13 @@ def test_no_head_exceeds_its_bound(law, condition, rank):
     """Of 20,000 heads, and the longest comes within a third of it."""
     problem = Problem(20_000, 1, 2 * rank, rank, head_law=law, head_condition=condition)
     longest = np.linalg.norm(gather(Users(problem))[2], axis=1).max()
-    assert 0.75 * head_bound(problem) < longest <= head_bound(problem) * (1 + 1e-6)
+    assert 0.75 * problem.known.head_bound < longest <= problem.known.head_bound * (1 + 1e-6)
 
 
 @given(st.integers(1, 16), st.integers(100, 10**7))
 def test_bound_of_gauss_heads_holds_with_the_stated_probability(rank, users):
     """n P(chi^2_k > bound^2) < 5 % for ranks up to 16, without a draw; and more than 1e-6, so the bound is no idle one."""
-    bound = head_bound(Problem(users, 1, rank, rank))
+    bound = Problem(users, 1, rank, rank).known.head_bound
     assert 1e-6 < users * stats.chi2.sf(bound**2, rank) < 0.05
 
 
@@ -85,10 +84,10 @@ def test_printed_thresholds_clip_nothing(law, condition, sigma):
     problem = Problem(2000, 8, 10, 2, label_noise_sd=sigma, head_law=law, head_condition=condition)
     features, labels, heads = gather(Users(problem))
     norms = np.linalg.norm(features, axis=2) * np.linalg.norm(heads, axis=1)
-    assert norms.max() < feature_threshold("printed", 1.0, problem)
-    assert np.abs(labels).max() < label_threshold("printed", 1.0, problem)
-    assert norms.max() > feature_threshold("data", 1.0, problem)
-    assert np.abs(labels).max() > label_threshold("data", 1.0, problem)
+    assert norms.max() < feature_threshold("printed", 1.0, problem.known)
+    assert np.abs(labels).max() < label_threshold("printed", 1.0, problem.known)
+    assert norms.max() > feature_threshold("data", 1.0, problem.known)
+    assert np.abs(labels).max() > label_threshold("data", 1.0, problem.known)
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, ANISO, Problem(50, 200, 40, 2, 5.0, head_law="sphere")])
@@ -98,8 +97,8 @@ def test_printed_thresholds_fail_with_the_stated_probability(problem):
     Twice the longest tail at 0.9 times the threshold is above it, so the test would notice a smaller logarithm.
     """
     n, m, d = problem.users, problem.samples, problem.dim
-    bound, sigma = head_bound(problem), problem.label_noise_sd
-    eta, zeta = (threshold("printed", 1.0, problem) for threshold in (feature_threshold, label_threshold))
+    bound, sigma = problem.known.head_bound, problem.label_noise_sd
+    eta, zeta = (threshold("printed", 1.0, problem.known) for threshold in (feature_threshold, label_threshold))
 
     def log_failure(shrink: float) -> float:
         # |<theta, x>| <= bound t and |noise| <= sigma t with the same t keep |y| below zeta.
@@ -145,8 +144,8 @@ def test_units_of_updates(problem, longest_squared, factor):
     }
     assert set(expected) == set(UPDATE_SCALES)
     for scale, (gradient, moment) in expected.items():
-        assert gradient_threshold(scale, factor, problem) == pytest.approx(factor * gradient, rel=1e-12)
-        assert moment_threshold(scale, factor, problem) == pytest.approx(factor * moment, rel=1e-12)
+        assert gradient_threshold(scale, factor, problem.known) == pytest.approx(factor * gradient, rel=1e-12)
+        assert moment_threshold(scale, factor, problem.known) == pytest.approx(factor * moment, rel=1e-12)
 
 
 @given(st.integers(2, 6), st.integers(1, 5))
@@ -154,14 +153,18 @@ def test_exponents_of_the_prescribed_bounds(growth, rank):
     """zeta_g ~ sqrt(d), zeta_0 ~ sqrt(d); in k they grow as k^1.5 and, from k on, between k^1.5 and k^2. Labels' noise plays no part."""
     small, large = (Problem(1000, 8, dim, rank, head_law="sphere") for dim in (16, 16 * growth**2))
     for threshold in (gradient_threshold, moment_threshold):
-        assert threshold("prescribed", 1.0, large) == pytest.approx(growth * threshold("prescribed", 1.0, small))
-        assert threshold("practical", 1.0, large) == pytest.approx(growth * threshold("practical", 1.0, small))
+        assert threshold("prescribed", 1.0, large.known) == pytest.approx(
+            growth * threshold("prescribed", 1.0, small.known)
+        )
+        assert threshold("practical", 1.0, large.known) == pytest.approx(
+            growth * threshold("practical", 1.0, small.known)
+        )
     wide = Problem(1000, 8, 16, 2 * rank, head_law="sphere", label_noise_sd=3.0)
     narrow = Problem(1000, 8, 16, rank, head_law="sphere")
-    assert gradient_threshold("prescribed", 1.0, wide) == pytest.approx(
-        2**1.5 * gradient_threshold("prescribed", 1.0, narrow)
+    assert gradient_threshold("prescribed", 1.0, wide.known) == pytest.approx(
+        2**1.5 * gradient_threshold("prescribed", 1.0, narrow.known)
     )
-    ratio = moment_threshold("prescribed", 1.0, wide) / moment_threshold("prescribed", 1.0, narrow)
+    ratio = moment_threshold("prescribed", 1.0, wide.known) / moment_threshold("prescribed", 1.0, narrow.known)
     assert 2**1.5 < ratio < 2**2
 
 
@@ -185,6 +188,6 @@ def test_units_of_whole_users_are_root_mean_squares(problem):
     length = (heads**2).sum(axis=1)
     second = (np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * length) ** 2
     first = (np.einsum("uqd,uq->ud", features, labels) ** 2).sum(axis=1) * length
-    for unit, squares in zip(user_units("data", problem, 8), (second, first), strict=True):
+    for unit, squares in zip(user_units("data", problem.known, 8), (second, first), strict=True):
         assert unit**2 == pytest.approx(squares.mean(), abs=5 * squares.std() / 4000**0.5)
-    assert user_units("absolute", problem, 8) == (1.0, 1.0)
+    assert user_units("absolute", problem.known, 8) == (1.0, 1.0)

@@ -13,6 +13,7 @@ import pytest
 from conftest import FALSE_ALARM, door, fake_users, fixed_noise, make_task
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import clipped_moments, log_coordinates, log_levels, log_scales, round_sums, start_moments
 from scipy import stats
 
 from privrep.algorithms.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
@@ -21,14 +22,13 @@ from privrep.algorithms.unit_steps import (
     SCALE_WIDTH,
     HeadMoments,
     Options,
-    RoundSums,
+    Round,
+    UnitModels,
     UnitSteps,
     log_chi,
-    log_scales,
-    start_moments,
     unit,
 )
-from privrep.algorithms.whitening import Whitening, clipped_moments, log_coordinates, log_levels
+from privrep.algorithms.whitening import WhitenedSamples, Whitening
 from privrep.data.heads import FittedHeads
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Users
@@ -89,8 +89,8 @@ def sums(block: Block, basis: np.ndarray) -> dict[str, np.ndarray]:
     """Name of the release -> what the users of a block add to it."""
     dim, rank = basis.shape
     whitening = Whitening(np.eye(dim) + 0.5 * np.outer(basis[:, 0], basis[:, -1])) if dim % 2 else plain(dim)
-    rounds = RoundSums(whitening, basis, basis @ np.diag([1.3, 0.6, 1.0][:rank]), RESIDUAL, SCALE)
-    step, second, logs = rounds(block)
+    frame = basis @ np.diag([1.3, 0.6, 1.0][:rank])
+    step, second, logs = round_sums(block, whitening, basis, frame, RESIDUAL, SCALE)
     return {
         "unit_level": np.asarray(log_levels(block)),
         "unit_coordinates": log_coordinates(block),
@@ -176,6 +176,16 @@ def test_a_user_adds_no_more_than_its_bound(crowd):
             assert size <= bounds[name] / math.sqrt(2) * (1 + SLACK)
         else:
             assert size <= bounds[name] / 2 * (1 + SLACK)
+
+
+@given(crowds(1))
+def test_no_clip_at_one_bites(crowd):
+    """Matrices and steps are of norm one before they are clipped, so that no clip shortens anybody's."""
+    basis, people = crowd
+    block, whitening = together(*people), Whitening(np.eye(len(basis)) + 0.5 * np.outer(basis[:, 0], basis[:, -1]))
+    _, second, step = Round(whitening, basis, 2 * basis, RESIDUAL, SCALE)(block)
+    for kind in (second, step, UnitModels(whitening, PENALTY)(block), WhitenedSamples(whitening)(block)):
+        assert kind.norms.shape == (1,) and 0 <= kind.norms[0] <= 1
 
 
 @given(crowds(4))
@@ -300,7 +310,7 @@ def test_the_sums_of_a_round_are_those_of_a_loop(rng):
             left = y - z @ np.linalg.lstsq(z, y, rcond=None)[0]
             log = math.log(left @ left / freedom / RESIDUAL) - log_chi(np.asarray(freedom))
             logs += min(max(log, -RESIDUAL_WIDTH), RESIDUAL_WIDTH)
-    found = RoundSums(plain(5), basis, frame, RESIDUAL, SCALE)(block)
+    found = round_sums(block, plain(5), basis, frame, RESIDUAL, SCALE)
     for got, expected in zip(found, (step, second, logs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=0, atol=2e-4)
 
@@ -333,8 +343,8 @@ class Tape:
     """Sums before noise and what was released of them, in order. playing : what is released instead."""
 
     totals: list[tuple[str, np.ndarray]]
-    released: list[np.ndarray]
-    playing: Iterator[np.ndarray] | None = None
+    released: list[tuple[np.ndarray]]
+    playing: Iterator[tuple[np.ndarray]] | None = None
 
 
 @pytest.fixture
@@ -342,17 +352,16 @@ def tape(monkeypatch) -> Tape:
     """Records each release of a run, or answers with the releases of another."""
     tape = Tape([], [])
 
-    def recorded(kind):
-        def release(door, name, exact, **options):
-            tape.totals.append((name, np.array(exact)))
-            noisy = kind(door, name, exact, **options)
-            tape.released.append(noisy if tape.playing is None else next(tape.playing))
-            return tape.released[-1]
+    gaussian = Release._gaussian
 
-        return release
+    def recorded(door, name, exact, law):
+        (total,) = exact
+        tape.totals.append((name, np.array(total)))
+        noisy = gaussian(door, name, exact, law)
+        tape.released.append(noisy if tape.playing is None else next(tape.playing))
+        return tape.released[-1]
 
-    for name in ("vector", "semidefinite"):
-        monkeypatch.setattr(Release, name, recorded(getattr(Release, name)))
+    monkeypatch.setattr(Release, "_gaussian", recorded)
     return tape
 
 
@@ -445,7 +454,8 @@ def test_the_gain_of_a_step(m, d, k, noise):
     basis, error = tilted(users, 0.2)
     error2 = (error**2).sum() / ((d - k) * k)
     sizes = Sizes(12_000, m, d, k)
-    step, _, logs = total(users, RoundSums(plain(len(basis)), basis, basis, sizes.residual(error2, noise**2), 1.0))
+    given = plain(d), basis, basis, sizes.residual(error2, noise**2), 1.0
+    step, _, logs = total(users, lambda block: round_sums(block, *given))
     found = (step * error).sum() / (error**2).sum() / 12_000
     expected = sizes.gain(error2, noise**2)
     assert 0.9 < found / expected < 1.15
@@ -763,7 +773,7 @@ def test_without_noise_the_subspace_is_found(condition):
     outcome = fit(Options(), make_task(users, fixed_noise()))
     end = dist_frobenius(outcome.subspace, users.truth.basis)
     start = dist_frobenius(
-        next(iter(Options().build(users.problem).fit(users, door(users)))).subspace, users.truth.basis
+        next(iter(Options().build(users.problem.known).fit(users, door(users)))).subspace, users.truth.basis
     )
     assert start > 0.04
     assert end < start / 10
@@ -784,7 +794,8 @@ def test_the_truth_is_a_fixed_point():
     limit = stats.chi2.isf(FALSE_ALARM, (d - k) * k)
     for sine, still in ((0.0, True), (0.05, False)):
         basis, _ = tilted(users, sine)
-        step, _, _ = total(users, RoundSums(plain(len(basis)), basis, basis, SMALL.label_noise_sd**2, 1.0))
+        given = plain(d), basis, basis, SMALL.label_noise_sd**2, 1.0
+        step, _, _ = total(users, lambda block, given=given: round_sums(block, *given))
         assert ((step**2).sum() * (d - k) * k / n < limit) == still
         np.testing.assert_allclose(basis.T @ step, 0, atol=1e-3)
 
@@ -799,5 +810,5 @@ def test_bad_guesses_are_named(name, value):
 def test_guesses_are_in_units_of_the_truth():
     """Root mean square coordinate of a head and label noise, times the guesses."""
     problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
-    method = Options(scale_guess=2.0, noise_guess=0.5).build(problem)
+    method = Options(scale_guess=2.0, noise_guess=0.5).build(problem.known)
     assert method == UnitSteps(2, pytest.approx(2 * math.sqrt(5)), pytest.approx(0.15))

@@ -8,7 +8,7 @@ import pytest
 from conftest import fake_users, recut
 
 from privrep.algorithms.grassmann_chain import uniform_starts
-from privrep.algorithms.user_scores import BoundedHeads, UserScore
+from privrep.algorithms.user_scores import BoundedHeads, Shares, UserScore
 from privrep.data.bounded_heads import TOLERANCE, fit_bounded
 from privrep.data.losses import Loss
 from privrep.data.nets import chart_net
@@ -24,6 +24,11 @@ W = CLIP * BOUND
 
 def of(loss: Loss, /, **changes) -> UserScore:
     return replace(UserScore(loss, CLIP, BOUND, slice(0, 4)), **changes)
+
+
+def cut(score: UserScore, block: Block, bases: np.ndarray) -> np.ndarray:
+    """What each user of a block adds to the scores, (c, B)."""
+    return Shares(score, bases)(block).shares(score.width)
 
 
 def candidates(count: int = 20, seed: int = 0) -> np.ndarray:
@@ -67,7 +72,7 @@ def test_one_user_moves_totals_by_w_and_differences_by_2w(loss, kind, rng):
     (block,) = Users(PROBLEM).blocks()
     score, bases = of(loss), candidates()
     other = with_first_user(block, *bad_users(rng)[kind])
-    before, after = score.shares(block, bases), score.shares(other, bases)
+    before, after = cut(score, block, bases), cut(score, other, bases)
     for shares in (before, after):
         assert np.isfinite(shares).all()
         assert shares.min() >= -W and shares.max() <= 0
@@ -89,17 +94,17 @@ def test_others_do_not_move_when_a_majority_changes(loss, rng):
     for few in range(20):
         for many in range(20, 40):
             sides = [[few] * (3 + extra) + [many] * (4 - extra) for extra in (0, 1)]
-            shares = [score.shares(Block(0, features[:, side], labels[:, side]), bases)[0] for side in sides]
+            shares = [cut(score, Block(0, features[:, side], labels[:, side]), bases)[0] for side in sides]
             moved += [shares[1][0] - shares[0][0], shares[1][-1] - shares[0][-1]]
     assert np.abs(moved).max() <= 0.01 * TOLERANCE
 
 
 @pytest.mark.parametrize("rubbish", [math.nan, math.inf, -math.inf, 1e6, -1e6])
 def test_a_solver_that_fails_moves_no_share_out_of_its_interval(rubbish, monkeypatch):
-    """Whatever it says of one user; the others keep theirs."""
+    """Whatever it says of one user; the others keep theirs, and what is summed is what each adds."""
     (block,) = Users(PROBLEM).blocks()
     score, bases = of(Loss("huber")), candidates(3)
-    sound = score.shares(block, bases)
+    sound = cut(score, block, bases)
 
     def broken(*arguments):
         fit = fit_bounded(*arguments)
@@ -107,9 +112,11 @@ def test_a_solver_that_fails_moves_no_share_out_of_its_interval(rubbish, monkeyp
         return fit
 
     monkeypatch.setattr("privrep.algorithms.user_scores.fit_bounded", broken)
-    shares = score.shares(block, bases)
+    shares = cut(score, block, bases)
     assert ((shares >= -W) & (shares <= 0)).all()
     assert np.array_equal(shares[:, 1:], sound[:, 1:])
+    (total,) = Shares(score, bases)(block).clipped(score.width)
+    assert total == pytest.approx(shares.sum(axis=1), rel=1e-12)
 
 
 def test_opposed_users_attain_the_bound():
@@ -131,16 +138,14 @@ def test_features_are_clipped_after_the_projection(loss, rng):
     score = of(loss)
     inside = np.linalg.norm(np.einsum("md,cdk->cmk", long, bases), axis=2).min(axis=1) >= CLIP
     assert inside[0]
-    shares = [score.shares(one_user(times * long, y), bases)[inside] for times in (1, 10)]
+    shares = [cut(score, one_user(times * long, y), bases)[inside] for times in (1, 10)]
     assert shares[0] == pytest.approx(shares[1], abs=2 * TOLERANCE)
     outside = long - long @ bases[0] @ bases[0].T
-    assert score.shares(one_user(long + 50 * outside, y), bases[:1]) == pytest.approx(shares[0][:1], abs=2 * TOLERANCE)
+    assert cut(score, one_user(long + 50 * outside, y), bases[:1]) == pytest.approx(shares[0][:1], abs=2 * TOLERANCE)
     short = x * 0.5 * CLIP / np.linalg.norm(x, axis=1)[:, None]
     loose = of(loss, clip=math.inf)
-    assert loose.shares(one_user(short, y), bases) == pytest.approx(score.shares(one_user(short, y), bases), abs=1e-6)
-    assert (
-        np.abs(loose.shares(one_user(10 * long, y), bases) - score.shares(one_user(10 * long, y), bases)).max() > 0.05
-    )
+    assert cut(loose, one_user(short, y), bases) == pytest.approx(cut(score, one_user(short, y), bases), abs=1e-6)
+    assert np.abs(cut(loose, one_user(10 * long, y), bases) - cut(score, one_user(10 * long, y), bases)).max() > 0.05
 
 
 @every_loss
@@ -148,14 +153,14 @@ def test_only_its_own_samples_count(loss, rng):
     """Those of the slice, and all of those."""
     (block,) = Users(PROBLEM).blocks()
     score, bases = of(loss), candidates(5)
-    shares = score.shares(block, bases)
+    shares = cut(score, block, bases)
     for rows, same in ((slice(4, 8), True), (slice(3, 4), False)):
         features, labels = block.features.copy(), block.labels.copy()
         features[rows], labels[rows] = (
             rng.standard_normal(features[rows].shape),
             rng.standard_normal(labels[rows].shape),
         )
-        assert np.array_equal(score.shares(Block(0, features, labels), bases), shares) == same
+        assert np.array_equal(cut(score, Block(0, features, labels), bases), shares) == same
 
 
 @every_loss

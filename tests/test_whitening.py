@@ -10,14 +10,13 @@ import pytest
 from conftest import door, fake_users
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import clipped_moments, log_coordinates
 
 from privrep.algorithms.whitening import (
     LOG_LENGTH,
     Whitening,
-    clipped_moments,
     learned_level,
     learned_scales,
-    log_coordinates,
     released_whitening,
     shrunk,
 )
@@ -98,12 +97,12 @@ def plain(dim: int) -> Whitening:
 def whitened(users: Users, multiplier: float = 0.0, floor: float = 1e-4, seed: int = 0) -> Whitening:
     """One release of the covariance of features as they are."""
     noise = np.random.default_rng(seed)
-    return released_whitening(users, plain(users.problem.dim), door(users, multiplier, noise), floor)[0]
+    return released_whitening(users, plain(users.known.dim), door(users, multiplier, noise), floor)[0]
 
 
 def shape_of(users: Users, whitening: Whitening) -> np.ndarray:
     """Eigenvalues of W R^T R W^T over their mean."""
-    seen = feature_root(users.problem) @ whitening.frame(np.eye(users.problem.dim))
+    seen = feature_root(users.problem) @ whitening.frame(np.eye(users.known.dim))
     values = np.linalg.eigvalsh(seen.T @ seen)
     return values / values.mean()
 

@@ -30,9 +30,9 @@ import numpy as np
 import threadpoolctl
 
 from privrep.algorithms.altmin import Options
-from privrep.algorithms.centaur import client
+from privrep.algorithms.centaur import RepresentationGradients
 from privrep.algorithms.method import Task
-from privrep.algorithms.moment_step import SampleClip, moments
+from privrep.algorithms.moment_step import UserMoments
 from privrep.algorithms.power_method import RandomStarts, power_method
 from privrep.algorithms.server import Server
 from privrep.algorithms.user_scores import UserScore
@@ -45,7 +45,8 @@ from privrep.data.subspace import orthonormalise, planted_subspace
 from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Release, clipped_sums
+from privrep.privacy.regression_moments import SampleClip
 
 CLIP = SampleClip(feature=10.0, label=2.0)
 """Near the medians of ||x|| ||v|| and |y|, so that about half of the samples are clipped."""
@@ -158,7 +159,8 @@ def statistics(users: Users, batch: range) -> tuple[np.ndarray, np.ndarray]:
         block.__dict__.pop("feature_norms", None)
     basis = users.truth.basis
     everything = slice(0, users.problem.samples)
-    return moments(users, batch, lambda block: fit_heads(block.features, block.labels, basis), everything, CLIP)
+    contribution = UserMoments(lambda block: fit_heads(block.features, block.labels, basis), everything)
+    return clipped_sums(users, contribution, CLIP, over=batch)
 
 
 def loop_over_samples(users: Users, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -386,16 +388,10 @@ def bench_slope(bench: Bench, sizes: Sizes) -> None:
 def centaur_round(users: Users) -> None:
     """One round of CENTAUR: 16 samples for the heads, 16 for the gradients, clipped sum, noise, step."""
     draws = SampleDraws("reuse", users.problem.samples, np.random.default_rng(0))
-    list(
-        Server(rounds=1, clip=10.0).run(
-            "gradient",
-            users,
-            users.truth.basis,
-            client_of_round=lambda: client(draws, 16, 10.0),
-            aggregate=lambda basis, gradient: orthonormalise(basis - 0.25 * gradient),
-            release=Release.from_one(1.0, np.random.default_rng(0), users.problem.users, Ledger()),
-        )
-    )
+    basis = users.truth.basis
+    release = Release.from_one(1.0, np.random.default_rng(0), users.problem.users, Ledger())
+    contribution = RepresentationGradients(basis, *draws.take(16, 16))
+    orthonormalise(basis - 0.25 * Server(rounds=1, clip=10.0).mean("gradient", users, contribution, release))
 
 
 def power_step(users: Users, runs: int) -> None:

@@ -21,31 +21,31 @@ import numpy as np
 
 from privrep.algorithms.clip_units import (
     CLIP_SCALE_COLUMN,
+    SCALES,
     USER_SCALES,
-    check_scale,
     feature_threshold,
     label_threshold,
     user_units,
 )
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count, check_sine
+from privrep.algorithms.method import Iterate, LowRank
 from privrep.algorithms.moment_step import (
     FALLBACKS,
     MOMENT_COLUMNS,
     SYMMETRIES,
-    Clip,
     MomentStep,
-    SampleClip,
-    UserClip,
 )
+from privrep.algorithms.options import Declared, among, check_any_sine, check_count, option
 from privrep.algorithms.spectral_init import PAIRS, SpectralInit
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, HeadRule, final_penalty, true_heads
-from privrep.data.problem import Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import UserData
 from privrep.data.splits import SPLIT_COLUMN, Split, count, split_samples
 from privrep.data.subspace import orthonormalise
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
+from privrep.privacy.regression_moments import MomentClip, SampleClip, UserClip
 
 STARTS = ("random", "spectral")
 HEADS = ("fitted", "true")
@@ -100,7 +100,7 @@ class PrivAltMin:
         yield start
         basis, smallest = start.subspace, math.inf
         for _ in range(self.epochs):
-            for batch in disjoint_batches(users.problem.users, self.batches):
+            for batch in disjoint_batches(users.known.users, self.batches):
                 step = self.subspace_step(users, self.head_step(basis), release.of(batch))
                 basis = orthonormalise(step.minimiser)
                 smallest = min(smallest, step.min_eigenvalue)
@@ -108,29 +108,29 @@ class PrivAltMin:
                 yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final, self.penalty)), log)
 
 
-def check_split(preset: str, problem: Problem) -> Split:
+def check_split(preset: str, known: Known) -> Split:
     """The split, after checking that each step has enough samples for the rank."""
-    split = split_samples(preset, problem.samples)
+    split = split_samples(preset, known.samples)
     for step in ("heads", "final"):
         samples = count(getattr(split, step))
-        if samples < problem.rank:
+        if samples < known.rank:
             raise ValueError(
-                f"samples is {problem.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = {problem.rank}"
+                f"samples is {known.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = {known.rank}"
             )
     return split
 
 
 def start_of(
-    init: str, problem: Problem, split: Split, label_clip: float, share: float | None = None, pairs: str = "disjoint"
+    init: str, known: Known, split: Split, label_clip: float, share: float | None = None, pairs: str = "disjoint"
 ) -> Start:
     """U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3."""
     if init == "random":
-        return RandomStart(problem.rank)
-    return SpectralInit(problem.rank, split.init, label_clip, share, pairs)
+        return RandomStart(known.rank)
+    return SpectralInit(known.rank, split.init, label_clip, share, pairs)
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of private alternating minimisation.
 
     Parameters
@@ -153,92 +153,69 @@ class Options:
     final_heads : one of `privrep.data.heads.FINAL_HEADS`.
     """
 
-    init: str
-    split: str
-    clip_feature: float
-    clip_label: float
-    epochs: int = 1
-    batches: int = 1
-    clip_unit: str = "sample"
-    init_label_clip: float = 2.0
-    init_share: float | None = None
-    init_pairs: str = "disjoint"
-    clip_scale: str = "absolute"
-    start_sine: float = 0.1
-    heads: str = "fitted"
-    fallback: str = "solve"
-    symmetry: str = "copied"
-    final_heads: str = "least squares"
-    scores = ()
-    columns: ClassVar = (
-        START_COLUMNS
-        | SPLIT_COLUMN
-        | MOMENT_COLUMNS
-        | CLIP_SCALE_COLUMN
-        | FINAL_HEADS_COLUMN
-        | {
-            "epochs": "passes over all users, E",
-            "batches": "disjoint batches of users per epoch, T",
-            "clip_unit": "what is clipped: each sample, or each user's sums",
-            "init_label_clip": "clipping bound of the labels in Algorithm 3",
-            "init_share": "share of the privacy cost that Algorithm 3 takes",
-            "heads": "heads in the subspace step: fitted, or the true ones",
-            "fallback": "how the noisy linear system is solved: solve, ridge, or eigclip",
-            "init_pairs": "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user",
-            "symmetry": "how the noise of the Gram is made symmetric: copied, or averaged",
-        }
+    init: str = option(START_COLUMNS["init"], among((*STARTS, "planted")))
+    split: str = option(SPLIT_COLUMN["split"])
+    clip_feature: float = option(MOMENT_COLUMNS["clip_feature"], check_bound)
+    clip_label: float = option(MOMENT_COLUMNS["clip_label"], check_bound)
+    epochs: int = option("passes over all users, E", check_count, 1)
+    batches: int = option("disjoint batches of users per epoch, T", check_count, 1)
+    clip_unit: str = option("what is clipped: each sample, or each user's sums", among(("sample", "user")), "sample")
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
+    init_share: float | None = option("share of the privacy cost that Algorithm 3 takes", default=None)
+    init_pairs: str = option(
+        "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint"
     )
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
+    start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
+    heads: str = option("heads in the subspace step: fitted, or the true ones", among(HEADS), "fitted")
+    fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
+    symmetry: str = option(
+        "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"
+    )
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    numbers: ClassVar = {
+        "eta": MOMENT_COLUMNS["eta"],
+        "zeta": MOMENT_COLUMNS["zeta"],
+        "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"],
+    }
 
     def __post_init__(self):
-        check_choice("init", self.init, (*STARTS, "planted"))
-        check_choice("clip_unit", self.clip_unit, ("sample", "user"))
-        check_count("epochs", self.epochs)
-        check_count("batches", self.batches)
-        check_bound("clip_feature", self.clip_feature)
-        check_bound("clip_label", self.clip_label)
-        check_bound("init_label_clip", self.init_label_clip)
-        check_scale(self.clip_scale)
+        super().__post_init__()
         if self.clip_unit == "user" and self.clip_scale not in USER_SCALES:
             raise ValueError(f"clip_scale is {self.clip_scale!r}; clip_unit 'user' needs 'absolute' or 'data'")
         if self.init_share is not None and not (self.init == "spectral" and 0 < self.init_share < 1):
             raise ValueError(
                 f"init_share is {self.init_share!r}; it must lie strictly between 0 and 1, and init must be spectral"
             )
-        check_sine(self.start_sine, one=True)
-        check_choice("heads", self.heads, HEADS)
-        check_choice("fallback", self.fallback, tuple(FALLBACKS))
-        check_choice("symmetry", self.symmetry, SYMMETRIES)
-        check_choice("init_pairs", self.init_pairs, PAIRS)
-        check_choice("final_heads", self.final_heads, FINAL_HEADS)
 
-    def clip(self, problem: Problem) -> Clip:
+    def clip(self, known: Known) -> MomentClip:
         """The thresholds in absolute terms."""
         if self.clip_unit == "user":
-            units = user_units(self.clip_scale, problem, count(split_samples(self.split, problem.samples).subspace))
+            units = user_units(self.clip_scale, known, count(split_samples(self.split, known.samples).subspace))
             return UserClip(self.clip_feature * units[0], self.clip_label * units[1])
         return SampleClip(
-            feature_threshold(self.clip_scale, self.clip_feature, problem),
-            label_threshold(self.clip_scale, self.clip_label, problem),
+            feature_threshold(self.clip_scale, self.clip_feature, known),
+            label_threshold(self.clip_scale, self.clip_label, known),
         )
 
-    def start(self, problem: Problem, split: Split) -> Start:
+    def start(self, known: Known, split: Split) -> Start:
         """U_init."""
         if self.init == "planted":
-            return planted_start(self.start_sine, problem)
-        label_clip = label_threshold(self.clip_scale, self.init_label_clip, problem)
-        return start_of(self.init, problem, split, label_clip, self.init_share, self.init_pairs)
+            return planted_start(self.start_sine, known)
+        label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
+        return start_of(self.init, known, split, label_clip, self.init_share, self.init_pairs)
 
-    def build(self, problem: Problem) -> PrivAltMin:
+    def build(self, known: Known) -> PrivAltMin:
         """The method for a problem."""
-        split = check_split(self.split, problem)
-        if self.batches > problem.users:
-            raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {problem.users}")
+        split = check_split(self.split, known)
+        if self.batches > known.users:
+            raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {known.users}")
         return PrivAltMin(
-            start=self.start(problem, split),
+            start=self.start(known, split),
             head_step=lambda basis: FittedHeads(basis, split.heads) if self.heads == "fitted" else true_heads,
-            subspace_step=MomentStep(split.subspace, self.clip(problem), self.fallback, self.symmetry),
+            subspace_step=MomentStep(split.subspace, self.clip(known), self.fallback, self.symmetry),
             final=split.final,
             epochs=self.epochs,
             batches=self.batches,
-            penalty=final_penalty(self.final_heads, problem),
+            penalty=final_penalty(self.final_heads, known),
         )

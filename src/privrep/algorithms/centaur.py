@@ -15,24 +15,26 @@ serve which round is left open by the paper (E52); `sample_use` decides.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold, moment_threshold
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count, check_share, check_sine
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.options import Declared, among, check_count, check_positive, check_share, check_sine, option
 from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
-from privrep.algorithms.server import SERVER_COLUMNS, ClippedSum, Server, clip_outer
+from privrep.algorithms.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, fit_heads
-from privrep.data.problem import Block, Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.data.subspace import orthonormalise
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
 
 STARTS = ("planted", "power_method", "random")
@@ -56,14 +58,16 @@ def representation_gradients(
         return np.einsum("qbd,qb->bd", features, residual), heads
 
 
-def client(draws: SampleDraws, samples: int, bound: float) -> ClippedSum:
-    """The CLIENT of one round, with samples of its own."""
-    first, second = draws.take(samples, samples)
+@dataclass(frozen=True, eq=False)
+class RepresentationGradients:
+    """CLIENT of one round. first, second : as in `representation_gradients`."""
 
-    def gradients(block: Block, basis: np.ndarray, taking_part: np.ndarray) -> np.ndarray:
-        return clip_outer(*representation_gradients(block, first, second, basis), bound, taking_part)
+    basis: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
 
-    return gradients
+    def __call__(self, block: Block) -> Outer:
+        return Outer(*representation_gradients(block, self.first, self.second, self.basis))
 
 
 @dataclass(frozen=True)
@@ -96,22 +100,19 @@ class Centaur:
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = self.start.first(users, release, self.server.cost)
         yield start
-        samples = users.problem.samples
+        samples = users.known.samples
         draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start.samples_used)
-        for basis in self.server.run(
-            "gradient",
-            users,
-            start.subspace,
-            client_of_round=lambda: client(draws, self.batch_samples, self.server.clip),
-            aggregate=lambda basis, gradient: orthonormalise(basis - self.step * gradient),
-            release=release,
-        ):
+        basis, q = start.subspace, self.batch_samples
+        for _ in range(self.server.rounds):
+            contribution = RepresentationGradients(basis, *draws.take(q, q))
+            gradient = self.server.mean("gradient", users, contribution, release)
+            basis = orthonormalise(basis - self.step * gradient)
             personal = LowRank(basis, FittedHeads(basis, slice(0, samples), self.penalty))
             yield Iterate(basis, personal, {"zeta": self.server.clip, **start.log})
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of CENTAUR.
 
     Parameters
@@ -127,84 +128,55 @@ class Options:
     final_heads : one of `privrep.data.heads.FINAL_HEADS`.
     """
 
-    rounds: int
-    clip: float
-    batch_samples: int
-    clip_scale: str = "practical"
-    step: float = 0.25
-    sample_use: str = "reuse"
-    participation: float = 1.0
-    divide_by: str = "expected"
-    init: str = "power_method"
-    start_sine: float = 0.1
-    starts: int = 36
-    iterations: int = 14
-    init_samples: int = 8
-    init_clip: float = 1.0
-    init_share: float = 0.5
-    accuracy: float = 0.01
-    final_heads: str = "least squares"
+    rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
+    clip: float = option(SERVER_COLUMNS["clip"], check_bound)
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    step: float = option("step size, in units of 1 / s_1^2", check_positive, 0.25)
+    sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
+    participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
+    divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
+    init: str = option(START_COLUMNS["init"], among(STARTS), "power_method")
+    start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
+    starts: int = option("independent runs of the power method, T_0", check_count, 36)
+    iterations: int = option("iterations of the power method, L", check_count, 14)
+    init_samples: int = option("samples per user and iteration of the power method", check_count, 8)
+    init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound, 1.0)
+    init_share: float = option("share of the privacy cost that the power method takes", check_share, 0.5)
+    accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    numbers: ClassVar = {
+        "zeta": SERVER_COLUMNS["zeta"],
+        "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
+    }
     scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
-    columns: ClassVar = (
-        SERVER_COLUMNS
-        | CLIP_SCALE_COLUMN
-        | SAMPLE_USE_COLUMN
-        | START_COLUMNS
-        | FINAL_HEADS_COLUMN
-        | {
-            "batch_samples": "samples per user for each of head and gradient in a round",
-            "step": "step size, in units of 1 / s_1^2",
-            "starts": "independent runs of the power method, T_0",
-            "iterations": "iterations of the power method, L",
-            "init_samples": "samples per user and iteration of the power method",
-            "init_clip": "clipping bound of the power method (zeta_0), in units of clip_scale",
-            "init_share": "share of the privacy cost that the power method takes",
-            "accuracy": "accuracy of a good candidate in the selection, eps_i",
-            "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
-        }
-    )
-
-    def __post_init__(self):
-        self.server(self.clip)  # checks four of them
-        for name in ("batch_samples", "starts", "iterations", "init_samples"):
-            check_count(name, getattr(self, name))
-        check_bound("init_clip", self.init_clip)
-        if not 0 < self.step < math.inf:
-            raise ValueError(f"step is {self.step!r}; it must be positive and finite")
-        check_update_scale(self.clip_scale)
-        check_choice("sample_use", self.sample_use, SAMPLE_USES)
-        check_choice("init", self.init, STARTS)
-        check_sine(self.start_sine)
-        check_share("init_share", self.init_share)
-        check_share("accuracy", self.accuracy)
-        check_choice("final_heads", self.final_heads, FINAL_HEADS)
 
     def server(self, clip: float) -> Server:
         """The rounds, with a clipping bound in absolute terms."""
         return Server(self.rounds, clip, self.participation, self.divide_by)
 
-    def start(self, problem: Problem) -> Start:
+    def start(self, known: Known) -> Start:
         """B_0."""
         if self.init == "planted":
-            return planted_start(self.start_sine, problem)
+            return planted_start(self.start_sine, known)
         if self.init == "random":
-            return RandomStart(problem.rank)
-        clip = moment_threshold(self.clip_scale, self.init_clip, problem)
-        runs = RandomStarts(self.starts, problem.rank)
+            return RandomStart(known.rank)
+        clip = moment_threshold(self.clip_scale, self.init_clip, known)
+        runs = RandomStarts(self.starts, known.rank)
         method = PowerMethod(runs, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)
         return PowerMethodStart(method, self.init_share)
 
-    def build(self, problem: Problem) -> Centaur:
+    def build(self, known: Known) -> Centaur:
         """The method for a problem."""
-        if self.batch_samples < problem.rank:
-            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
+        if self.batch_samples < known.rank:
+            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {known.rank}")
         before = [self.init_samples] * self.iterations if self.init == "power_method" else []
-        check_draws(self.sample_use, problem.samples, before + [2 * self.batch_samples] * self.rounds)
+        check_draws(self.sample_use, known.samples, before + [2 * self.batch_samples] * self.rounds)
         return Centaur(
-            start=self.start(problem),
-            server=self.server(gradient_threshold(self.clip_scale, self.clip, problem)),
+            start=self.start(known),
+            server=self.server(gradient_threshold(self.clip_scale, self.clip, known)),
             batch_samples=self.batch_samples,
-            step=self.step / problem.head_condition**2,
+            step=self.step / known.head_condition**2,
             sample_use=self.sample_use,
-            penalty=final_penalty(self.final_heads, problem),
+            penalty=final_penalty(self.final_heads, known),
         )

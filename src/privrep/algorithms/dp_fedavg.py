@@ -17,12 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, clipped_sum, gradient
+from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, gradient
 from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.server import ClippedSum
 from privrep.data.heads import FittedHeads
-from privrep.data.problem import Block, Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
+from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 
 
@@ -64,14 +65,17 @@ def model_steps(
         return np.concatenate([basis.transpose(1, 2, 0), shared[:, None]], axis=1) - model, personal
 
 
-def client(batches: list[np.ndarray], step: float, bound: float) -> ClippedSum:
-    """What the users send in one round."""
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """What users add in one round: how far their copies of the model have moved."""
 
-    def displacements(block: Block, model: np.ndarray, taking_part: np.ndarray) -> np.ndarray:
-        moved, _ = model_steps(block, batches, model, np.zeros((block.users, model.shape[1])), step, 0.0)
-        return clipped_sum(moved, bound, taking_part)
+    model: np.ndarray
+    batches: list[np.ndarray]
+    step: float
 
-    return displacements
+    def __call__(self, block: Block) -> Rows:
+        personal = np.zeros((block.users, self.model.shape[1]))
+        return Rows(model_steps(block, self.batches, self.model, personal, self.step, 0.0)[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,15 +86,12 @@ class DPFedAvg(Federated):
     steps: LocalSteps
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = start_model(users.problem.dim, self.rank, release.streams["init"])
+        model = start_model(users.known.dim, self.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
-
-        def clients() -> ClippedSum:
-            return client(batches(), self.steps.size, self.server.clip)
-
-        for model in self.rounds(users, start, clients, release):
+        for _ in range(self.server.rounds):
+            model = model + self.moved(users, Displacements(model, batches(), self.steps.size), release)
             basis = model[:-1]
-            everything = FittedHeads(basis, slice(0, users.problem.samples))
+            everything = FittedHeads(basis, slice(0, users.known.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
 
 
@@ -98,6 +99,6 @@ class DPFedAvg(Federated):
 class Options(LocalOptions):
     """Options of `privrep.algorithms.federated.LocalOptions`."""
 
-    def build(self, problem: Problem) -> DPFedAvg:
+    def build(self, known: Known) -> DPFedAvg:
         """The method for a problem."""
-        return DPFedAvg(server=self.server(problem), rank=problem.rank, steps=self.steps(problem))
+        return DPFedAvg(server=self.server(known), rank=known.rank, steps=self.steps(known))

@@ -23,12 +23,15 @@ import numpy as np
 
 from privrep.algorithms.clip_units import PROJECTION_SCALES, projection_threshold
 from privrep.algorithms.grassmann_chain import uniform_starts
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
-from privrep.algorithms.user_scores import BoundedHeads, UserScore
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.options import Declared, among, check_count, option
+from privrep.algorithms.user_scores import BoundedHeads, Shares, UserScore
+from privrep.data.known import Known
 from privrep.data.losses import Loss
 from privrep.data.nets import chart_net, check_net
-from privrep.data.problem import Problem, UserData
+from privrep.data.problem import UserData
 from privrep.privacy.accounting import Cost, PureTheorem
+from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import PURE_COST, Release
 
 EXPONENTS = ("proved", "printed")
@@ -54,7 +57,7 @@ class Net:
     cost = 0 * PURE_COST
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        return chart_net(users.problem.dim, self.rank, self.radius).bases
+        return chart_net(users.known.dim, self.rank, self.radius).bases
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class RandomSubspaces:
     cost = 0 * PURE_COST
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        return uniform_starts(self.count, users.problem.dim, self.rank, release.streams["init"])
+        return uniform_starts(self.count, users.known.dim, self.rank, release.streams["init"])
 
 
 def personalised(basis: np.ndarray, score: UserScore, final: slice) -> LowRank:
@@ -95,14 +98,13 @@ class Exponential:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         bases = self.subspaces.bases(users, release)
-        scores = self.score.totals(users, bases, ("scores", str(self.score), bases.tobytes()))
-        chosen = release.choice("subspace", scores, width=self.score.width)
+        chosen = release.choice("subspace", users, Shares(self.score, bases, kept=True), width=self.score.width)
         basis = bases[chosen]
         yield Iterate(basis, personalised(basis, self.score, self.final), {"chosen_from": len(bases)})
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions:
+class ScoreOptions(Declared):
     """Options of the score and of its exponent.
 
     Parameters
@@ -112,46 +114,41 @@ class ScoreOptions:
     exponent : see above; for calibration `paper`.
     """
 
-    loss: str = "pseudo-huber"
-    loss_width: float = 1.0
-    clip_feature: float = 1.0
-    clip_scale: str = "projected"
-    head_bound: float = 1.0
-    exponent: str = "proved"
+    loss: str = option("loss of the score and of the final fit, see privrep.data.losses", default="pseudo-huber")
+    loss_width: float = option("residual up to which the loss is quadratic", default=1.0)
+    clip_feature: float = option("clipping bound of the projected features, L_f, in units of clip_scale", default=1.0)
+    clip_scale: str = option(
+        "unit of L_f, see PROJECTION_SCALES in privrep.algorithms.clip_units", among(PROJECTION_SCALES), "projected"
+    )
+    head_bound: float = option("largest length of a head, C, over sqrt(k) times the largest head scale", default=1.0)
+    exponent: str = option(
+        "beta for calibration paper: eps / (8 L_f C xi) (proved), or n times that (printed)", among(EXPONENTS), "proved"
+    )
     scores: ClassVar = ("excess_loss",)
-    columns: ClassVar = {
-        "loss": "loss of the score and of the final fit, see privrep.data.losses",
-        "loss_width": "residual up to which the loss is quadratic",
-        "clip_feature": "clipping bound of the projected features, L_f, in units of clip_scale",
-        "clip_scale": "unit of L_f, see PROJECTION_SCALES in privrep.algorithms.clip_units",
-        "head_bound": "largest length of a head, C, over sqrt(k) times the largest head scale",
-        "exponent": "beta for calibration paper: eps / (8 L_f C xi) (proved), or n times that (printed)",
-    }
 
     def __post_init__(self):
+        super().__post_init__()
         Loss(self.loss, self.loss_width)
-        check_choice("clip_scale", self.clip_scale, tuple(PROJECTION_SCALES))
-        check_choice("exponent", self.exponent, EXPONENTS)
         for name, what in (("clip_feature", "L_f"), ("head_bound", "C")):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; {what} must be positive")
 
-    def score(self, problem: Problem) -> UserScore:
+    def score(self, known: Known) -> UserScore:
         """The score for a problem, on the first half of the samples."""
-        if problem.samples % 2:
-            raise ValueError(f"samples is {problem.samples}; Algorithm 4 needs an even number")
-        clip = projection_threshold(self.clip_scale, self.clip_feature, problem)
-        bound = self.head_bound * problem.head_condition * problem.rank**0.5
-        return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, problem.samples // 2))
+        if known.samples % 2:
+            raise ValueError(f"samples is {known.samples}; Algorithm 4 needs an even number")
+        clip = projection_threshold(self.clip_scale, self.clip_feature, known)
+        bound = self.head_bound * known.head_condition * known.rank**0.5
+        return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, known.samples // 2))
 
-    def theorem(self, problem: Problem) -> PureTheorem:
+    def theorem(self, known: Known) -> PureTheorem:
         """Theorem 5.1 with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta = 2 beta L_f C xi."""
-        return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / problem.users)
+        return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / known.users)
 
 
-def final_samples(problem: Problem) -> slice:
+def final_samples(known: Known) -> slice:
     """The second half of the samples, for the last line of Algorithm 4."""
-    return slice(problem.samples // 2, problem.samples)
+    return slice(known.samples // 2, known.samples)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,28 +160,18 @@ class Options(ScoreOptions):
     candidates : `net` or `random`. radius : of the net, phi. count : of random subspaces.
     """
 
-    candidates: str = "random"
-    radius: float = 0.1
-    count: int = 1000
-    columns: ClassVar = ScoreOptions.columns | {
-        "candidates": "what is chosen from: a net, or random subspaces",
+    candidates: str = option("what is chosen from: a net, or random subspaces", among(CANDIDATES), "random")
+    radius: float = option("radius of the net, phi", check_bound, 0.1)
+    count: int = option("number of random subspaces", check_count, 1000)
+    numbers: ClassVar = ScoreOptions.numbers | {
         "chosen_from": "number of subspaces that were chosen from",
-        "radius": "radius of the net, phi",
-        "count": "number of random subspaces",
     }
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_choice("candidates", self.candidates, CANDIDATES)
-        check_count("count", self.count)
-        if not self.radius > 0:
-            raise ValueError(f"radius is {self.radius!r}; it must be positive")
-
-    def build(self, problem: Problem) -> Exponential:
+    def build(self, known: Known) -> Exponential:
         """The method for a problem."""
         if self.candidates == "net":
-            check_net(problem.dim, problem.rank, self.radius)
-            subspaces = Net(problem.rank, self.radius)
+            check_net(known.dim, known.rank, self.radius)
+            subspaces = Net(known.rank, self.radius)
         else:
-            subspaces = RandomSubspaces(problem.rank, self.count)
-        return Exponential(self.score(problem), subspaces, final_samples(problem), self.theorem(problem))
+            subspaces = RandomSubspaces(known.rank, self.count)
+        return Exponential(self.score(known), subspaces, final_samples(known), self.theorem(known))

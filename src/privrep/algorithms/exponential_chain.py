@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
 from privrep.algorithms.grassmann_chain import check_walk, uniform_starts, walk
 from privrep.algorithms.method import Iterate
+from privrep.algorithms.options import option
 from privrep.algorithms.user_scores import UserScore
+from privrep.data.known import Known
 from privrep.data.losses import Loss
-from privrep.data.problem import Problem, UserData
+from privrep.data.problem import UserData
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST, Release
 
@@ -42,7 +43,7 @@ class ExponentialChain:
         return self.score.loss
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = uniform_starts(1, users.problem.dim, self.rank, release.streams["init"])
+        start = uniform_starts(1, users.known.dim, self.rank, release.streams["init"])
 
         def end_of_chain(scale: float, rng: np.random.Generator) -> np.ndarray:
             if not scale:
@@ -64,24 +65,20 @@ class Options(ScoreOptions):
     burn_in : steps in which the step size is found. steps : after that.
     """
 
-    burn_in: int = 500
-    steps: int = 500
-    columns: ClassVar = ScoreOptions.columns | {
-        "burn_in": "steps of a chain in which its step size is found",
-        "steps": "steps of a chain after that",
-    }
+    burn_in: int = option("steps of a chain in which its step size is found", default=500)
+    steps: int = option("steps of a chain after that", default=500)
 
     def __post_init__(self):
         super().__post_init__()
         check_walk(self.burn_in, self.steps)
 
-    def build(self, problem: Problem) -> ExponentialChain:
+    def build(self, known: Known) -> ExponentialChain:
         """The method for a problem."""
         return ExponentialChain(
-            rank=problem.rank,
-            score=self.score(problem),
-            final=final_samples(problem),
-            theorem=self.theorem(problem),
+            rank=known.rank,
+            score=self.score(known),
+            final=final_samples(known),
+            theorem=self.theorem(known),
             burn_in=self.burn_in,
             steps=self.steps,
         )

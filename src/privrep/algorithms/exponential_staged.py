@@ -20,11 +20,12 @@ import numpy as np
 from privrep.algorithms.centaur import Centaur
 from privrep.algorithms.clip_units import gradient_threshold, label_threshold
 from privrep.algorithms.exponential import Exponential, ScoreOptions, final_samples
-from privrep.algorithms.method import check_choice, check_count
+from privrep.algorithms.options import among, check_count, option
 from privrep.algorithms.server import Server
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.algorithms.starts import RandomStart
-from privrep.data.problem import Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import UserData
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -87,46 +88,40 @@ class Options(ScoreOptions):
     init_label_clip : zeta of Algorithm 3, in units of c sqrt(k) + sigma_F. rounds : T of CENTAUR. clip : zeta_g, in units of sqrt(d) k^1.5.
     """
 
-    first: str = "spectral"
-    runs: int = 1
-    around: int = 100
-    init_noise: float = 4.2
-    init_label_clip: float = 0.5
-    rounds: int = 24
-    clip: float = 0.125
-    columns: ClassVar = ScoreOptions.columns | {
-        "first": "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start",
-        "runs": "runs of the first stage",
-        "around": "perturbed subspaces around the last release of each run",
-        "init_noise": "noise multiplier of the first stage over that of the choice, as if each made one release",
-        "init_label_clip": "clipping bound of the labels in Algorithm 3, over c sqrt(k) + sigma_F",
-        "rounds": "rounds of CENTAUR in the first stage",
-        "clip": "clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5",
+    first: str = option(
+        "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start", among(FIRST), "spectral"
+    )
+    runs: int = option("runs of the first stage", check_count, 1)
+    around: int = option("perturbed subspaces around the last release of each run", default=100)
+    init_noise: float = option(
+        "noise multiplier of the first stage over that of the choice, as if each made one release", check_bound, 4.2
+    )
+    init_label_clip: float = option(
+        "clipping bound of the labels in Algorithm 3, over c sqrt(k) + sigma_F", check_bound, 0.5
+    )
+    rounds: int = option("rounds of CENTAUR in the first stage", check_count, 24)
+    clip: float = option("clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5", check_bound, 0.125)
+    numbers: ClassVar = ScoreOptions.numbers | {
         "chosen_from": "number of subspaces that were chosen from",
     }
 
     def __post_init__(self):
         super().__post_init__()
-        check_choice("first", self.first, FIRST)
-        for name in ("runs", "rounds"):
-            check_count(name, getattr(self, name))
         if not isinstance(self.around, Integral) or self.around < 0:
             raise ValueError(f"around is {self.around!r}; it must be an integer of at least 0")
-        for name in ("init_noise", "init_label_clip", "clip"):
-            check_bound(name, getattr(self, name))
         if not math.isfinite(self.init_noise):
             raise ValueError(f"init_noise is {self.init_noise!r}; it must be finite")
 
-    def first_stage(self, problem: Problem) -> SpectralInit | Centaur:
+    def first_stage(self, known: Known) -> SpectralInit | Centaur:
         """One run of the first stage, on all samples."""
         if self.first == "spectral":
-            label_clip = label_threshold("data", self.init_label_clip, problem)
-            return SpectralInit(problem.rank, slice(0, problem.samples), label_clip)
-        server = Server(self.rounds, gradient_threshold("practical", self.clip, problem), 1.0, "expected")
-        step = STEP / problem.head_condition**2
-        return Centaur(RandomStart(problem.rank), server, problem.samples // 2, step, "reuse")
+            label_clip = label_threshold("data", self.init_label_clip, known)
+            return SpectralInit(known.rank, slice(0, known.samples), label_clip)
+        server = Server(self.rounds, gradient_threshold("practical", self.clip, known), 1.0, "expected")
+        step = STEP / known.head_condition**2
+        return Centaur(RandomStart(known.rank), server, known.samples // 2, step, "reuse")
 
-    def build(self, problem: Problem) -> Exponential:
+    def build(self, known: Known) -> Exponential:
         """The method for a problem."""
-        candidates = StagedCandidates(self.first_stage(problem), self.runs, self.around, self.init_noise)
-        return Exponential(self.score(problem), candidates, final_samples(problem), None)
+        candidates = StagedCandidates(self.first_stage(known), self.runs, self.around, self.init_noise)
+        return Exponential(self.score(known), candidates, final_samples(known), None)

@@ -6,19 +6,20 @@ paper's experiments: a user sends how far its copy of the shared model has moved
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
-from privrep.algorithms.method import check_count
-from privrep.algorithms.server import SERVER_COLUMNS, ClippedSum, Server
-from privrep.data.problem import Problem, UserData
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
+from privrep.algorithms.options import Declared, among, check_count, option
+from privrep.algorithms.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
+from privrep.data.known import Known
+from privrep.data.problem import UserData
 from privrep.data.splits import SampleDraws
 from privrep.privacy.accounting import Cost, Theorem
-from privrep.privacy.clipping import check_bound, clip_factor
+from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 
 
@@ -45,16 +46,9 @@ class Federated:
         """The clipping bound as a row has it."""
         return {"zeta": self.server.clip}
 
-    def rounds(
-        self,
-        users: UserData,
-        start: np.ndarray,
-        client_of_round: Callable[[], ClippedSum],
-        release: Release,
-        aggregate: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.add,
-    ) -> Iterator[np.ndarray]:
-        """The shared model after each round; by default the mean displacement is added."""
-        return self.server.run("displacement", users, start, client_of_round, aggregate, release)
+    def moved(self, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
+        """The noisy mean displacement of a round."""
+        return self.server.mean("displacement", users, contribution, release)
 
 
 @dataclass(frozen=True)
@@ -67,12 +61,12 @@ class LocalSteps:
 
     def draw(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
         """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in each."""
-        draws = SampleDraws("reuse", users.problem.samples, release.streams["samples"])
+        draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
         return lambda: [draws.take(self.samples)[0] for _ in range(self.count)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FederatedOptions:
+class FederatedOptions(Declared):
     """Options of every method.
 
     Parameters
@@ -81,21 +75,18 @@ class FederatedOptions:
     participation, divide_by : see `privrep.algorithms.server`.
     """
 
-    rounds: int
-    clip: float
-    clip_scale: str = "absolute"
-    participation: float = 1.0
-    divide_by: str = "expected"
-    scores = ()
-    columns: ClassVar = SERVER_COLUMNS | CLIP_SCALE_COLUMN
+    rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
+    clip: float = option(SERVER_COLUMNS["clip"], check_bound)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "absolute")
+    participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
+    divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
+    numbers: ClassVar = {
+        "zeta": SERVER_COLUMNS["zeta"],
+    }
 
-    def __post_init__(self):
-        check_update_scale(self.clip_scale)
-        Server(self.rounds, self.clip, self.participation, self.divide_by)  # checks the others
-
-    def server(self, problem: Problem) -> Server:
+    def server(self, known: Known) -> Server:
         """The rounds, with the clipping bound in absolute terms."""
-        clip = gradient_threshold(self.clip_scale, self.clip, problem)
+        clip = gradient_threshold(self.clip_scale, self.clip, known)
         return Server(self.rounds, clip, self.participation, self.divide_by)
 
 
@@ -108,26 +99,15 @@ class LocalOptions(FederatedOptions):
     batch_samples : q, samples of a mini-batch. local_steps : T_l. local_step : eta_l.
     """
 
-    batch_samples: int
-    local_steps: int = 1
-    local_step: float = 0.25
-    columns: ClassVar = FederatedOptions.columns | {
-        "batch_samples": "samples per user for each of head and gradient in a round",
-        "local_steps": "gradient steps of a user in a round, T_l",
-        "local_step": "step size of a user's gradient steps, eta_l",
-    }
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
+    local_steps: int = option("gradient steps of a user in a round, T_l", check_count, 1)
+    local_step: float = option("step size of a user's gradient steps, eta_l", check_bound, 0.25)
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_count("batch_samples", self.batch_samples)
-        check_count("local_steps", self.local_steps)
-        check_bound("local_step", self.local_step)
-
-    def steps(self, problem: Problem) -> LocalSteps:
+    def steps(self, known: Known) -> LocalSteps:
         """The local steps, after checking that mini-batches and the final heads have samples."""
-        for name, needed in (("batch_samples", self.batch_samples), ("the rank", problem.rank)):
-            if problem.samples < needed:
-                raise ValueError(f"samples is {problem.samples}; it must be at least {name}, {needed}")
+        for name, needed in (("batch_samples", self.batch_samples), ("the rank", known.rank)):
+            if known.samples < needed:
+                raise ValueError(f"samples is {known.samples}; it must be at least {name}, {needed}")
         return LocalSteps(self.batch_samples, self.local_steps, self.local_step)
 
 
@@ -141,20 +121,3 @@ def gradient(features: np.ndarray, labels: np.ndarray, models: np.ndarray) -> np
     features = features.astype(np.float64)
     residual = np.einsum("qbd,bd->qb", features, models) - labels
     return np.einsum("qbd,qb->bd", features, residual) / len(labels)
-
-
-def clipped_sum(updates: np.ndarray, bound: float, taking_part: np.ndarray) -> np.ndarray:
-    """sum_i clip(g_i; bound) over the users that take part, each update clipped in L2 norm as a whole.
-
-    A user whose numbers overflowed adds nothing.
-
-    Parameters
-    ----------
-    updates : (B, ...) float64.
-    """
-    flat = updates.reshape(len(updates), -1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        norms = np.sqrt(np.einsum("bp,bp->b", flat, flat))
-    sound = np.isfinite(norms) & taking_part
-    factor = np.where(sound, clip_factor(np.where(sound, norms, 0.0), bound), 0.0)
-    return (factor @ np.where(sound[:, None], flat, 0.0)).reshape(updates.shape[1:])

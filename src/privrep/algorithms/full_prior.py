@@ -19,10 +19,11 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.method import FullRank, Iterate
-from privrep.algorithms.unit_steps import LEAST_NOISE, Guesses, learned_scale, ridge_models, unit
-from privrep.data.passes import total
-from privrep.data.problem import Block, Problem, UserData
+from privrep.algorithms.unit_steps import LEAST_NOISE, Guessed, Guesses, learned_scale, ridge_models, unit
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.laws.unit_steps import SCALE
+from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
@@ -32,24 +33,34 @@ TINY = 1e-12
 """The least eigenvalue where nothing was learned at all, as from users with one sample: all are then the same."""
 
 
-def half_products(block: Block, penalty: float) -> np.ndarray:
-    """Sum over the users of a block of (a b^T + b a^T)/2, (d, d); of norm at most 1 for each user."""
-    halves = (slice(0, None, 2), slice(1, None, 2))
-    first, second = (unit(ridge_models(block.features[half], block.labels[half], penalty)) for half in halves)
-    product = first.T @ second
-    return (product + product.T) / 2
+@dataclass(frozen=True)
+class HalfProducts:
+    """What users add: (a b^T + b a^T)/2, (d, d), of norm at most 1. penalty : s^2 / h^2."""
+
+    penalty: float
+
+    def __call__(self, block: Block) -> SymmetricOuter:
+        halves = (slice(0, None, 2), slice(1, None, 2))
+        models = (ridge_models(block.features[half], block.labels[half], self.penalty) for half in halves)
+        return SymmetricOuter(*map(unit, models))
 
 
-def posterior_means(block: Block, prior: np.ndarray, noise2: float) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class PosteriorMeans:
     """Models of the users of a block under the prior N(0, prior), (B, d)."""
-    features = block.features.transpose(1, 0, 2).astype(np.float64)
-    known = features @ prior
-    gram = known @ features.transpose(0, 2, 1)
-    # As in `ridge_models`: a user whose system is not regular would stop them all.
-    own = noise2 + 1e-6 * np.trace(gram, axis1=1, axis2=2)
-    system = gram + own[:, None, None] * np.eye(features.shape[1])
-    weights = np.linalg.solve(system, block.labels.T[:, :, None].astype(np.float64))
-    return np.einsum("bmd,bm->bd", known, weights[:, :, 0])
+
+    prior: np.ndarray
+    noise2: float
+
+    def __call__(self, block: Block) -> np.ndarray:
+        features = block.features.transpose(1, 0, 2).astype(np.float64)
+        known = features @ self.prior
+        gram = known @ features.transpose(0, 2, 1)
+        # As in `ridge_models`: a user whose system is not regular would stop them all.
+        own = self.noise2 + 1e-6 * np.trace(gram, axis1=1, axis2=2)
+        system = gram + own[:, None, None] * np.eye(features.shape[1])
+        weights = np.linalg.solve(system, block.labels.T[:, :, None].astype(np.float64))
+        return np.einsum("bmd,bm->bd", known, weights[:, :, 0])
 
 
 @dataclass(frozen=True)
@@ -63,38 +74,28 @@ class FullPrior:
     theorem = None
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        d = users.problem.dim
-        scale = learned_scale(Guesses(d, self.head_scale, self.noise), users, release.share(SCALE))
+        d = users.known.dim
+        of_scale, door = release.split(SCALE, 1 - SCALE)
+        scale = learned_scale(Guesses(d, self.head_scale, self.noise), users, of_scale)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        products = total(users, lambda block: half_products(block, noise2))
-        door = release.share(1 - SCALE)
-        values, vectors = np.linalg.eigh(door.isotropic("half_products", products, sensitivity=2.0))
+        values, vectors = np.linalg.eigh(door.sum("half_products", users, HalfProducts(noise2), clip=1.0))
         noise = 2 * door.noise_multiplier * math.sqrt(2 * d)
         values = np.maximum(values, max(RAISED * noise, LEAST_EIGENVALUE * np.abs(values).max(), TINY))
         values *= d / values.sum()
         prior = scale**2 * (vectors * values) @ vectors.T
-        yield Iterate(
-            None,
-            FullRank(lambda block: posterior_means(block, prior, noise2 * scale**2)),
-            {"learned_scale": scale},
-        )
+        models = PosteriorMeans(prior, noise2 * scale**2)
+        yield Iterate(None, FullRank(models), {"learned_scale": scale})
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options: `scale_guess`, `noise_guess`, as in `privrep.algorithms.unit_steps`."""
+class Options(Guessed):
+    """Options: public guesses."""
 
-    scale_guess: float = 1.0
-    noise_guess: float = 1.0
-    scores = ()
-    columns: ClassVar = Guesses.columns | {
+    numbers: ClassVar = {
         "learned_scale": "released root mean square coordinate of a head",
     }
 
-    def __post_init__(self):
-        Guesses.check(self.scale_guess, self.noise_guess)
-
-    def build(self, problem: Problem) -> FullPrior:
+    def build(self, known: Known) -> FullPrior:
         """The method for a problem. A model has d coordinates of mean square k/d that of a head."""
-        scale = self.scale_guess * math.sqrt((problem.head_scales**2).mean() * problem.rank / problem.dim)
-        return FullPrior(scale, self.noise_guess * problem.label_noise_sd)
+        scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / known.dim)
+        return FullPrior(scale, self.noise_guess * known.label_noise_sd)

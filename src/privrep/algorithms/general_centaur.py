@@ -15,16 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, gradient
-from privrep.algorithms.method import Iterate, LowRank, check_choice
-from privrep.algorithms.server import ClippedSum, clip_outer
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.options import among, option
 from privrep.data.heads import FittedHeads, fit_heads
-from privrep.data.problem import Block, Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
+from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
 
 FEASIBLE = ("free", "orthonormal")
@@ -46,13 +47,16 @@ def representation_steps(
     return moved, heads
 
 
-def client(batches: list[np.ndarray], step: float, bound: float) -> ClippedSum:
-    """The CLIENT of one round, with its mini-batches."""
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """CLIENT of one round, with its mini-batches."""
 
-    def displacements(block: Block, basis: np.ndarray, taking_part: np.ndarray) -> np.ndarray:
-        return clip_outer(*representation_steps(block, batches, basis, step), bound, taking_part)
+    basis: np.ndarray
+    batches: list[np.ndarray]
+    step: float
 
-    return displacements
+    def __call__(self, block: Block) -> Outer:
+        return Outer(*representation_steps(block, self.batches, self.basis, self.step))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,20 +67,14 @@ class GeneralCentaur(Federated):
     steps: LocalSteps
     orthonormal: bool
 
-    def aggregate(self, basis: np.ndarray, displacement: np.ndarray) -> np.ndarray:
-        """B after a round."""
-        moved = basis + displacement
-        return orthonormalise(moved) if self.orthonormal else moved
-
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = random_subspace(users.problem.dim, self.rank, release.streams["init"])
+        basis = random_subspace(users.known.dim, self.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
-
-        def clients() -> ClippedSum:
-            return client(batches(), self.steps.size, self.server.clip)
-
-        for basis in self.rounds(users, start, clients, release, self.aggregate):
-            everything = FittedHeads(basis, slice(0, users.problem.samples))
+        for _ in range(self.server.rounds):
+            basis = basis + self.moved(users, Displacements(basis, batches(), self.steps.size), release)
+            if self.orthonormal:
+                basis = orthonormalise(basis)
+            everything = FittedHeads(basis, slice(0, users.known.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
 
 
@@ -89,20 +87,13 @@ class Options(LocalOptions):
     feasible : {"free", "orthonormal"}, where B is kept.
     """
 
-    feasible: str = "free"
-    columns: ClassVar = LocalOptions.columns | {
-        "feasible": "feasible set of the representation: free, or orthonormal",
-    }
+    feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_choice("feasible", self.feasible, FEASIBLE)
-
-    def build(self, problem: Problem) -> GeneralCentaur:
+    def build(self, known: Known) -> GeneralCentaur:
         """The method for a problem."""
         return GeneralCentaur(
-            server=self.server(problem),
-            rank=problem.rank,
-            steps=self.steps(problem),
+            server=self.server(known),
+            rank=known.rank,
+            steps=self.steps(known),
             orthonormal=self.feasible == "orthonormal",
         )

@@ -12,40 +12,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.options import Declared, among, check_count, option
 from privrep.algorithms.starts import Start
 from privrep.data.heads import FittedHeads, HeadRule
-from privrep.data.passes import total
-from privrep.data.problem import Block, Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.data.splits import SPLIT_COLUMN, Split
 from privrep.data.subspace import orthonormalise
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
-from privrep.privacy.clipping import check_bound, clip_factor
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 
-def clipped_gradients(block: Block, samples: slice, basis: np.ndarray, heads: np.ndarray, bound: float) -> np.ndarray:
-    """Sum over the users of a block of the clipped gradients of their mean squared error in U, (d, k) float64."""
-    # In float64 throughout: a head can be huge, and the norms must be exact where they are clipped.
-    features, labels = block.features[samples].astype(np.float64), block.labels[samples]
-    residual = np.einsum("qbk,bk->qb", features @ basis, heads) - labels
-    direction = np.einsum("qb,qbd->bd", residual, features) * (2 / len(labels))
-    # g_j = direction_j v_j^T has Frobenius norm ||direction_j|| ||v_j||
-    norms = np.linalg.norm(direction, axis=1) * np.linalg.norm(heads, axis=1)
-    return direction.T @ (heads * clip_factor(norms, bound)[:, None])
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """What users add: the gradients of their mean squared error in U (d, k), with heads by a rule."""
 
+    basis: np.ndarray
+    heads: HeadRule
+    samples: slice
 
-def private_gradient(
-    users: UserData, basis: np.ndarray, heads: HeadRule, samples: slice, bound: float, release: Release
-) -> np.ndarray:
-    """n G: the released sum of the users' clipped gradients, (d, k)."""
-    gradients = total(users, lambda block: clipped_gradients(block, samples, basis, heads(block), bound))
-    return release.vector("gradient", gradients, bound=bound)
+    def __call__(self, block: Block) -> Outer:
+        """g_j = direction_j v_j^T."""
+        # In float64 throughout: a head can be huge, and the norms must be exact where they are clipped.
+        features, labels = block.features[self.samples].astype(np.float64), block.labels[self.samples]
+        heads = self.heads(block)
+        residual = np.einsum("qbk,bk->qb", features @ self.basis, heads) - labels
+        return Outer(np.einsum("qb,qbd->bd", residual, features) * (2 / len(labels)), heads)
 
 
 @dataclass(frozen=True)
@@ -76,42 +75,30 @@ class GradientAltMin:
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = self.start.first(users, release, self.steps_cost)
         yield start
-        basis, unit = start.subspace, users.problem.users * self.clip
+        basis, unit = start.subspace, users.known.users * self.clip
         for t in range(1, self.epochs + 1):
             heads = FittedHeads(basis, self.split.heads)
-            gradient = private_gradient(users, basis, heads, self.split.subspace, self.clip, release)
+            contribution = Gradients(basis, heads, self.split.subspace)
+            gradient = release.sum("gradient", users, contribution, clip=self.clip)
             basis = orthonormalise(basis - self.step / t * gradient / unit)
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.split.final)))
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options: `init`, `split`, `epochs` and `init_label_clip` as in `altmin`; `clip_feature` the clip c of a user's gradient; `step` alpha."""
 
-    init: str
-    split: str
-    clip_feature: float
-    step: float
-    epochs: int = 1
-    init_label_clip: float = 2.0
-    scores = ()
-    columns: ClassVar = SPLIT_COLUMN | {
-        "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
-        "clip_feature": "clipping bound of a user's gradient",
-        "step": "step size, in units of the clipping bound",
-        "epochs": "passes over all users, E",
-        "init_label_clip": "clipping bound of the labels in Algorithm 3",
-    }
+    init: str = option(
+        "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth", among(STARTS)
+    )
+    split: str = option(SPLIT_COLUMN["split"])
+    clip_feature: float = option("clipping bound of a user's gradient", check_bound)
+    step: float = option("step size, in units of the clipping bound", check_bound)
+    epochs: int = option("passes over all users, E", check_count, 1)
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
 
-    def __post_init__(self):
-        check_choice("init", self.init, STARTS)
-        check_count("epochs", self.epochs)
-        check_bound("clip_feature", self.clip_feature)
-        check_bound("step", self.step)
-        check_bound("init_label_clip", self.init_label_clip)
-
-    def build(self, problem: Problem) -> GradientAltMin:
+    def build(self, known: Known) -> GradientAltMin:
         """The method for a problem."""
-        split = check_split(self.split, problem)
-        start = start_of(self.init, problem, split, self.init_label_clip)
+        split = check_split(self.split, known)
+        start = start_of(self.init, known, split, self.init_label_clip)
         return GradientAltMin(start, split, self.clip_feature, self.step, self.epochs)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.method import check_count
+from privrep.algorithms.options import check_count
 
 WANTED = 0.3
 """Share of proposals that is accepted, between the best one for a line and for many dimensions (Gelman, Roberts and Gilks 1996)."""

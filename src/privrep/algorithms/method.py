@@ -1,20 +1,20 @@
 """What a method is, what it yields, and what became of a fit.
 
-A method sees users and a door for releases, never the truth. It yields an iterate for each subspace that it has released. The options of a
-study's file are made into a method for a problem; noise, privacy statement and scores are the business of `privrep.instruments.fitting`. An
-instrument of analysis (`privrep.instruments`) is given the whole task, truth included.
+A method sees users, what is publicly known of them, and a door for releases, never the truth. It yields an iterate for each subspace that it has
+released. The options of a study's file are made into a method for what is known; noise, privacy statement and scores are the business of
+`privrep.instruments.fitting`. An experiment (`privrep.instruments`) is given the whole task, truth included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Protocol
 
 import numpy as np
 
-from privrep.data.problem import Block, Problem, UserData, Users
+from privrep.data.known import Known
+from privrep.data.problem import Block, Problem, UserData
 from privrep.privacy.accounting import Budget, Cost, FixedNoise, PureTheorem, Theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
@@ -33,6 +33,10 @@ class LowRank:
 
     basis: np.ndarray
     heads: Callable[[Block], np.ndarray]
+
+    def models(self, block: Block) -> np.ndarray:
+        """(B, d)."""
+        return self.heads(block) @ self.basis.T
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Method(Protocol):
 class PrivateMethod(Method, Protocol):
     """A method that needs noise. Its releases may take what `cost` comes to, and no more.
 
-    An instrument whose ledger has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`.
+    An experiment whose ledger has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`.
     """
 
     @property
@@ -95,14 +99,28 @@ class PrivateMethod(Method, Protocol):
 class MethodOptions(Protocol):
     """The class `Options` of a file in `privrep.algorithms`: what a study's file says, in units of the data.
 
-    `build` raises ValueError where the problem cannot be had with them. `scores` names what the row tells of the way there
+    `build` raises ValueError where users of these sizes cannot be had with them. `scores` names what the row tells of the way there
     (`privrep.instruments.scoring.SCORES`), `columns` says what the options and the numbers beside them mean: name -> meaning.
     """
 
     scores: tuple[str, ...]
     columns: Mapping[str, str]
 
-    def build(self, problem: Problem) -> Method: ...
+    def build(self, known: Known) -> Method: ...
+
+
+class Experiment(Protocol):
+    """What runs on a whole task, truth included: an audit, a lemma taken apart, a search."""
+
+    def run(self, task: Task) -> Outcome: ...
+
+
+class ExperimentOptions(Protocol):
+    """The class `Options` of a file in `privrep.instruments`; `experiment` raises ValueError where the problem cannot be had with them."""
+
+    columns: Mapping[str, str]
+
+    def experiment(self, problem: Problem) -> Experiment: ...
 
 
 @dataclass(frozen=True)
@@ -112,7 +130,7 @@ class Task:
     `budget` is None for methods without privacy.
     """
 
-    users: Users
+    users: UserData
     budget: Budget | FixedNoise | None
     stream: Callable[[str], np.random.Generator]
     ledger: Ledger
@@ -129,6 +147,7 @@ class Outcome:
     theorem, epsilon_paper : id of the printed privacy statement and the epsilon that it promises.
     log : further numbers of the row; each must stand in the data dictionary (`privrep.run.results`).
     scores : the same, for numbers that look at the truth, for instance distances along the way.
+    personal : what users make of the released model. held_out : its error on samples that no fit has seen, and that of predicting zero.
     """
 
     excess_risk: float | None = None
@@ -137,27 +156,5 @@ class Outcome:
     epsilon_paper: float | None = None
     log: dict[str, float] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise ValueError unless an option is one of its choices."""
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
-
-
-def check_count(name: str, value: int) -> None:
-    """Raise ValueError unless an option is an integer of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
-
-
-def check_share(name: str, value: float) -> None:
-    """Raise ValueError unless an option lies strictly between 0 and 1."""
-    if not 0 < value < 1:
-        raise ValueError(f"{name} is {value!r}; it must lie strictly between 0 and 1")
-
-
-def check_sine(value: float, one: bool = False) -> None:
-    """Raise ValueError unless the sine of a planted start is at least 0 and less than 1, or at most 1 with `one`."""
-    if not (0 <= value < 1 or (one and value == 1)):
-        raise ValueError(f"start_sine is {value!r}; it must be at least 0 and {'at most' if one else 'less than'} 1")
+    personal: LowRank | FullRank | None = None
+    held_out: tuple[float, float] | None = None

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
-from privrep.algorithms.moment_step import MomentStep, SampleClip
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.moment_step import MomentStep
+from privrep.algorithms.options import Declared, among, check_count, option
 from privrep.algorithms.starts import Start
 from privrep.data.heads import FittedHeads
-from privrep.data.problem import Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import UserData
 from privrep.data.splits import SPLIT_COLUMN, Split
 from privrep.data.subspace import dist2, orthonormalise
 from privrep.privacy.mechanisms import Release
+from privrep.privacy.regression_moments import SampleClip
 
 
 @dataclass(frozen=True)
@@ -45,27 +48,23 @@ class AltMin:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options: `init` ("random" or "spectral"), `split`, `tolerance` on dist2 between successive subspaces, `max_epochs`."""
 
-    init: str = "random"
-    split: str = "all-samples-reused"
-    tolerance: float = 1.0e-5
-    max_epochs: int = 200
-    scores = ()
-    columns: ClassVar = SPLIT_COLUMN | {
-        "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
-        "tolerance": "distance between successive subspaces at which alternation stops",
-        "max_epochs": "limit on the number of epochs",
+    init: str = option(
+        "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+        among(STARTS),
+        "random",
+    )
+    split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
+    tolerance: float = option("distance between successive subspaces at which alternation stops", default=1.0e-5)
+    max_epochs: int = option("limit on the number of epochs", check_count, 200)
+    numbers: ClassVar = {
         "epochs_run": "epochs until convergence",
         "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
     }
 
-    def __post_init__(self):
-        check_choice("init", self.init, STARTS)
-        check_count("max_epochs", self.max_epochs)
-
-    def build(self, problem: Problem) -> AltMin:
+    def build(self, known: Known) -> AltMin:
         """The method for a problem."""
-        split = check_split(self.split, problem)
-        return AltMin(start_of(self.init, problem, split, math.inf), split, self.tolerance, self.max_epochs)
+        split = check_split(self.split, known)
+        return AltMin(start_of(self.init, known, split, math.inf), split, self.tolerance, self.max_epochs)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from privrep.algorithms.method import FullRank, Iterate
-from privrep.data.problem import Problem, UserData
+from privrep.algorithms.options import Declared, check_nonnegative, option
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.privacy.mechanisms import Release
 
 
@@ -53,23 +54,19 @@ class OwnData:
     penalty: float
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        yield Iterate(None, FullRank(lambda block: own_data_models(block.features, block.labels, self.penalty)))
+        yield Iterate(None, FullRank(self.models))
+
+    def models(self, block: Block) -> np.ndarray:
+        """Of the users of a block, (B, d)."""
+        return own_data_models(block.features, block.labels, self.penalty)
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Option: `penalty`, lambda of the ridge in units of one squared feature; 0 for minimum norm or ordinary least squares."""
 
-    penalty: float = 0.0
-    scores = ()
-    columns: ClassVar = {
-        "penalty": "ridge penalty; 0 is minimum norm",
-    }
+    penalty: float = option("ridge penalty; 0 is minimum norm", check_nonnegative, 0.0)
 
-    def __post_init__(self):
-        if not self.penalty >= 0:
-            raise ValueError(f"penalty is {self.penalty!r}; it must be at least 0")
-
-    def build(self, problem: Problem) -> OwnData:
+    def build(self, known: Known) -> OwnData:
         """The method for any problem."""
         return OwnData(self.penalty)

@@ -15,16 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.federated import Federated, FederatedOptions, clipped_sum
+from privrep.algorithms.federated import Federated, FederatedOptions
 from privrep.algorithms.method import FullRank, Iterate
-from privrep.algorithms.server import ClippedSum
+from privrep.algorithms.options import option
 from privrep.data.heads import solve_positive_definite
-from privrep.data.problem import Block, Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 
 
@@ -49,13 +50,19 @@ def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarra
         return solve_positive_definite(gram, np.einsum("mbd,mb->db", features, left)).T
 
 
-def client(penalty: float, bound: float) -> ClippedSum:
-    """What the users send in a round."""
+@dataclass(frozen=True, eq=False)
+class OwnModels:
+    """theta_i of the users of a block, (B, d); and what they add in a round, theta_i - theta_bar."""
 
-    def clipped(block: Block, centre: np.ndarray, taking_part: np.ndarray) -> np.ndarray:
-        return clipped_sum(displacements(block, centre, penalty), bound, taking_part)
+    centre: np.ndarray
+    penalty: float
 
-    return clipped
+    def __call__(self, block: Block) -> np.ndarray:
+        return self.centre + displacements(block, self.centre, self.penalty)
+
+    def moved(self, block: Block) -> Rows:
+        """What users add."""
+        return Rows(displacements(block, self.centre, self.penalty))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +72,10 @@ class PMTL(Federated):
     penalty: float
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = np.zeros(users.problem.dim)
-        for centre in self.rounds(users, start, lambda: client(self.penalty, self.server.clip), release):
-            models = FullRank(lambda block, centre=centre: centre + displacements(block, centre, self.penalty))
-            yield Iterate(None, models, self.log)
+        models = OwnModels(np.zeros(users.known.dim), self.penalty)
+        for _ in range(self.server.rounds):
+            models = OwnModels(models.centre + self.moved(users, models.moved, release), self.penalty)
+            yield Iterate(None, FullRank(models), self.log)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,15 +87,8 @@ class Options(FederatedOptions):
     penalty : lambda; shen2023 takes 1.
     """
 
-    penalty: float = 1.0
-    columns: ClassVar = FederatedOptions.columns | {
-        "penalty": "pull of a user's model towards the centre, lambda",
-    }
+    penalty: float = option("pull of a user's model towards the centre, lambda", check_bound, 1.0)
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_bound("penalty", self.penalty)
-
-    def build(self, problem: Problem) -> PMTL:
+    def build(self, known: Known) -> PMTL:
         """The method for any problem."""
-        return PMTL(server=self.server(problem), penalty=self.penalty)
+        return PMTL(server=self.server(known), penalty=self.penalty)

@@ -22,15 +22,17 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, moment_threshold
-from privrep.algorithms.method import Candidates, Iterate, check_choice, check_count, check_share, check_sine
-from privrep.data.passes import total
-from privrep.data.problem import Block, Problem, UserData
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
+from privrep.algorithms.method import Candidates, Iterate
+from privrep.algorithms.options import Declared, among, check_count, check_share, check_sine, option
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.data.subspace import check_planted, planted_subspace, random_subspace
 from privrep.privacy.accounting import Cost, Theorem
-from privrep.privacy.clipping import check_bound, clip_factor
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Columns
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 
 STARTS = ("planted", "random")
 LARGEST = 1e3
@@ -40,34 +42,34 @@ ROUNDING = 1e-6
 """Taken off the clipping bound: more than rounding in float64 adds to the norm of a user, or to a sum over users."""
 
 
-def clipped_products(
-    block: Block, samples: np.ndarray, bases: np.ndarray, bound: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """sum_i clip(M_i X_c; bound) over the users of a block, for all runs c, (c, d, k) float64; and ||M_i X_c||_F, (B, c).
+@dataclass(frozen=True, eq=False)
+class Products:
+    """What users add in one iteration: M_i X_c for all runs c.
 
-    A user beyond `LARGEST` has norm 0 here. With the rows y x of a user in F, M = F^T F / q.
-
-    Parameters
+    Attributes
     ----------
-    samples : distinct positions, ascending. bases : (c, d, k), orthonormal columns in each.
+    samples : distinct positions, ascending. bases : (c, d, k), orthonormal columns in each. bound : zeta_0.
     """
-    runs, dim, rank = bases.shape
-    columns = bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
-    labels, norms, q = block.labels[samples], block.feature_norms[samples], len(samples)
-    features = block.features if q == len(block.features) else block.features[samples]
-    rows = labels * np.where(np.isfinite(norms), norms, 0)
-    size = np.einsum("qb,qb->b", rows, rows, dtype=np.float64)
-    weights = np.where(size <= LARGEST * q * bound, labels**2 / np.float32(q), 0)
-    seen = (features.reshape(-1, dim) @ columns).reshape(q, block.users, -1) * weights[:, :, None]
-    products = np.ascontiguousarray(seen.transpose(1, 2, 0)) @ features.transpose(1, 0, 2)
-    sums, lengths = np.empty((runs, rank * dim)), np.empty((block.users, runs))
-    for run in range(runs):
-        # What is measured here, in float64, is the very array that is clipped and summed, so that it may be rounded in any way before.
-        # Rounding of a sum in float32 would depend on every user.
-        added = products.reshape(-1, runs, rank * dim)[:, run].astype(np.float64)
-        lengths[:, run] = np.sqrt(np.einsum("bx,bx->b", added, added))
-        sums[run] = clip_factor(lengths[:, run], bound * (1 - ROUNDING)) @ added
-    return sums.reshape(runs, rank, dim).transpose(0, 2, 1), lengths
+
+    samples: np.ndarray
+    bases: np.ndarray
+    bound: float
+
+    def __call__(self, block: Block) -> tuple[Columns, ...]:
+        """One contribution for each run. A user beyond `LARGEST` adds 0. With the rows y x of a user in F, M = F^T F / q."""
+        runs, dim, rank = self.bases.shape
+        columns = self.bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
+        labels, norms, q = block.labels[self.samples], block.feature_norms[self.samples], len(self.samples)
+        features = block.features if q == len(block.features) else block.features[self.samples]
+        rows = labels * np.where(np.isfinite(norms), norms, 0)
+        size = np.einsum("qb,qb->b", rows, rows, dtype=np.float64)
+        weights = np.where(size <= LARGEST * q * self.bound, labels**2 / np.float32(q), 0)
+        seen = (features.reshape(-1, dim) @ columns).reshape(q, block.users, -1) * weights[:, :, None]
+        products = np.ascontiguousarray(seen.transpose(1, 2, 0)) @ features.transpose(1, 0, 2)
+        # In float64 they are measured, clipped and summed, so that they may be rounded in any way before. Rounding of a sum in float32 would depend on
+        # every user.
+        of_runs = products.reshape(-1, runs, rank, dim)
+        return tuple(Columns(of_runs[:, run].astype(np.float64), ROUNDING) for run in range(runs))
 
 
 def power_method(
@@ -90,15 +92,9 @@ def power_method(
     """
     bases = starts
     for _ in range(iterations):
-        samples = draw_samples()
-
-        def products(block: Block, samples=samples, bases=bases) -> np.ndarray:
-            clipped, lengths = clipped_products(block, samples, bases, clip)
-            release.watch.lengths(lengths, clip)
-            return clipped
-
-        sums = total(users, products)
-        bases = np.linalg.qr(np.array([release.vector("power_method", one, bound=clip) for one in sums]))[0]
+        contribution = Products(draw_samples(), bases, clip)
+        noisy = release.sums(users, contribution, *[Part("power_method", clip)] * len(bases))
+        bases = np.linalg.qr(np.array(noisy))[0]
     return bases
 
 
@@ -172,10 +168,10 @@ class PowerMethod:
 
     def choose(self, users: UserData, release: Release) -> Iterate:
         """The chosen subspace, with all candidates."""
-        draws = SampleDraws(self.sample_use, users.problem.samples, release.streams["samples"])
+        draws = SampleDraws(self.sample_use, users.known.samples, release.streams["samples"])
         bases = power_method(
             users,
-            self.start.draw(users.problem.dim, release.streams["init"]),
+            self.start.draw(users.known.dim, release.streams["init"]),
             release,
             iterations=self.iterations,
             draw_samples=lambda: draws.take(self.samples)[0],
@@ -214,7 +210,7 @@ class PowerMethodStart:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of INITIALIZATION alone.
 
     Parameters
@@ -227,15 +223,23 @@ class Options:
         state in fewer iterations.
     """
 
-    iterations: int
-    init_clip: float
-    starts: int = 1
-    init_samples: int = 8
-    clip_scale: str = "practical"
-    sample_use: str = "reuse"
-    accuracy: float = 0.01
-    init: str = "random"
-    start_sine: float = 0.2
+    iterations: int = option("iterations of the power method, L", check_count)
+    init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)
+    starts: int = option("independent runs of the power method, T_0", check_count, 1)
+    init_samples: int = option("samples per user and iteration of the power method", check_count, 8)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
+    accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
+    init: str = option(
+        "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+        among(STARTS),
+        "random",
+    )
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.2)
+    numbers: ClassVar = {
+        "zeta": "clipping bound of a user's update in absolute terms",
+        "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
+    }
     scores = (
         "product_norm_max",
         "clipped_share",
@@ -248,39 +252,13 @@ class Options:
         "start_dist2",
         "average_dist2",
     )
-    columns: ClassVar = (
-        CLIP_SCALE_COLUMN
-        | SAMPLE_USE_COLUMN
-        | {
-            "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
-            "start_sine": "sine of every principal angle between a planted start and the truth",
-            "iterations": "iterations of the power method, L",
-            "starts": "independent runs of the power method, T_0",
-            "init_samples": "samples per user and iteration of the power method",
-            "init_clip": "clipping bound of the power method (zeta_0), in units of clip_scale",
-            "accuracy": "accuracy of a good candidate in the selection, eps_i",
-            "zeta": "clipping bound of a user's update in absolute terms",
-            "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
-        }
-    )
 
-    def __post_init__(self):
-        check_count("iterations", self.iterations)
-        check_count("starts", self.starts)
-        check_count("init_samples", self.init_samples)
-        check_bound("init_clip", self.init_clip)
-        check_update_scale(self.clip_scale)
-        check_choice("sample_use", self.sample_use, SAMPLE_USES)
-        check_share("accuracy", self.accuracy)
-        check_choice("init", self.init, STARTS)
-        check_sine(self.start_sine)
-
-    def build(self, problem: Problem) -> PowerMethod:
+    def build(self, known: Known) -> PowerMethod:
         """The method for a problem."""
-        check_draws(self.sample_use, problem.samples, [self.init_samples] * self.iterations)
-        start = RandomStarts(self.starts, problem.rank)
+        check_draws(self.sample_use, known.samples, [self.init_samples] * self.iterations)
+        start = RandomStarts(self.starts, known.rank)
         if self.init == "planted":
-            check_planted(problem.dim, problem.rank)
+            check_planted(known.dim, known.rank)
             start = PlantedStarts(self.starts, self.start_sine)
-        clip = moment_threshold(self.clip_scale, self.init_clip, problem)
+        clip = moment_threshold(self.clip_scale, self.init_clip, known)
         return PowerMethod(start, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)

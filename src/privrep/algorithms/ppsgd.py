@@ -15,33 +15,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from privrep.algorithms.dp_fedavg import model_steps, start_model
-from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, clipped_sum
+from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps
 from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.server import ClippedSum
-from privrep.data.problem import Block, Problem, UserData
+from privrep.algorithms.options import option
+from privrep.data.known import Known
+from privrep.data.passes import Own
+from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise
 from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 
 
-def client(
-    batches: list[np.ndarray], personal: np.ndarray, step: float, personal_step: float, bound: float
-) -> ClippedSum:
-    """What the users send in one round. `personal` (n, k) holds v of all users; those who take part write theirs anew."""
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """What users add in one round: how far their copies of the model have moved. personal : v of all users, of whom each keeps a new one."""
 
-    def displacements(block: Block, model: np.ndarray, taking_part: np.ndarray) -> np.ndarray:
-        own = slice(block.start, block.start + block.users)
-        moved, heads = model_steps(block, batches, model, personal[own], step, personal_step)
-        new = taking_part & np.isfinite(heads).all(axis=1)
-        personal[own] = np.where(new[:, None], heads, personal[own])
-        return clipped_sum(moved, bound, taking_part)
+    model: np.ndarray
+    personal: Own
+    batches: list[np.ndarray]
+    step: float
+    personal_step: float
 
-    return displacements
+    def __call__(self, block: Block) -> tuple[Rows, Own]:
+        before = self.personal.of(block)
+        moved, heads = model_steps(block, self.batches, self.model, before, self.step, self.personal_step)
+        sound = np.isfinite(heads).all(axis=1)
+        return Rows(moved), Own(np.where(sound[:, None], heads, before), block.start)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedAndOwn:
+    """Heads w + v_i. shared : w, (k,)."""
+
+    shared: np.ndarray
+    personal: Own
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return self.shared + self.personal.of(block)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +68,17 @@ class PPSGD(Federated):
     personal_step: float
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        personal = np.zeros((users.problem.users, self.rank))
-        start = start_model(users.problem.dim, self.rank, release.streams["init"])
+        personal = Own(np.zeros((users.known.users, self.rank)))
+        model = start_model(users.known.dim, self.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
-
-        def clients() -> ClippedSum:
-            return client(batches(), personal, self.steps.size, self.personal_step, self.server.clip)
-
-        for model in self.rounds(users, start, clients, release):
-            basis, heads = model[:-1], model[-1] + personal
-            own = LowRank(basis, lambda block, heads=heads: heads[block.start : block.start + block.users])
-            yield Iterate(orthonormalise(basis), own, self.log)
+        for _ in range(self.server.rounds):
+            door = self.server.door(release)
+            many = self.server.divisor(door)
+            contribution = Displacements(model, personal, batches(), self.steps.size, self.personal_step)
+            moved, kept = door.sum("displacement", users, contribution, clip=self.server.clip)
+            model, personal = model + moved / many, personal.updated(kept, door.taking_part)
+            basis = model[:-1]
+            yield Iterate(orthonormalise(basis), LowRank(basis, SharedAndOwn(model[-1], personal)), self.log)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,20 +90,13 @@ class Options(LocalOptions):
     personal_step : step size of v_i.
     """
 
-    personal_step: float = 0.25
-    columns: ClassVar = LocalOptions.columns | {
-        "personal_step": "step size for the part that a user keeps",
-    }
+    personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_bound("personal_step", self.personal_step)
-
-    def build(self, problem: Problem) -> PPSGD:
+    def build(self, known: Known) -> PPSGD:
         """The method for a problem."""
         return PPSGD(
-            server=self.server(problem),
-            rank=problem.rank,
-            steps=self.steps(problem),
+            server=self.server(known),
+            rank=known.rank,
+            steps=self.steps(known),
             personal_step=self.personal_step,
         )

@@ -29,21 +29,31 @@ says nothing of E v v^T; eta in units of 1 / s_1^2 is this project's.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.centaur import client
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold, label_threshold
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count, check_share, check_sine
+from privrep.algorithms.centaur import RepresentationGradients
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.options import (
+    Declared,
+    among,
+    check_count,
+    check_positive,
+    check_share,
+    check_sine,
+    option,
+    unless,
+)
 from privrep.algorithms.server import SERVER_COLUMNS, Server
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
-from privrep.data.problem import Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import UserData
 from privrep.data.splits import SAMPLE_USES, SampleDraws, check_draws
 from privrep.data.subspace import orthonormalise
 from privrep.privacy.accounting import Cost
@@ -97,23 +107,20 @@ class PrivateFedRep:
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = self.start.first(users, release, self.server.cost)
         yield start
-        samples = users.problem.samples
+        samples = users.known.samples
         in_rounds = samples - self.final_samples
         draws = self.draws(in_rounds, release)
         final = slice(in_rounds if self.final_samples else 0, samples)
-        for basis in self.server.run(
-            "gradient",
-            users,
-            start.subspace,
-            client_of_round=lambda: client(draws, self.batch_samples, self.server.clip),
-            aggregate=lambda basis, gradient: orthonormalise(basis - self.step * gradient),
-            release=release,
-        ):
+        basis, q = start.subspace, self.batch_samples
+        for _ in range(self.server.rounds):
+            contribution = RepresentationGradients(basis, *draws.take(q, q))
+            gradient = self.server.mean("gradient", users, contribution, release)
+            basis = orthonormalise(basis - self.step * gradient)
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, final, self.penalty)), {"zeta": self.server.clip})
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of private FedRep. The defaults are those of the public code, but for the start.
 
     Parameters
@@ -128,82 +135,60 @@ class Options:
     final_heads : one of `privrep.data.heads.FINAL_HEADS`.
     """
 
-    rounds: int = 5
-    clip: float = 0.5
-    clip_scale: str = "practical"
-    step: float = 2.5
-    sample_use: str = "same"
-    batch_samples: int | None = None
-    final_samples: int = 0
-    init: str = "spectral"
-    start_sine: float = 0.1
-    init_label_clip: float = 0.5
-    init_share: float = 0.5
-    final_heads: str = "least squares"
-    scores = ()
-    columns: ClassVar = (
-        {name: SERVER_COLUMNS[name] for name in ("rounds", "clip", "zeta")}
-        | CLIP_SCALE_COLUMN
-        | START_COLUMNS
-        | FINAL_HEADS_COLUMN
-        | {
-            "step": "step size, in units of 1 / s_1^2",
-            "sample_use": "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn anew (reuse)",
-            "batch_samples": "samples per user for each of head and gradient in a round",
-            "final_samples": "samples per user that serve the last heads alone",
-            "init_label_clip": "clipping bound of the labels in Algorithm 3",
-            "init_share": "share of the privacy cost that Algorithm 3 takes",
-        }
+    rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
+    clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    step: float = option("step size, in units of 1 / s_1^2", check_positive, 2.5)
+    sample_use: str = option(
+        "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn anew (reuse)",
+        among(USES),
+        "same",
     )
+    batch_samples: int | None = option(
+        "samples per user for each of head and gradient in a round", unless(None, check_count), None
+    )
+    final_samples: int = option("samples per user that serve the last heads alone", unless(0, check_count), 0)
+    init: str = option(START_COLUMNS["init"], among(STARTS), "spectral")
+    start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
+    init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    numbers: ClassVar = {
+        "zeta": SERVER_COLUMNS["zeta"],
+    }
 
-    def __post_init__(self):
-        Server(self.rounds, self.clip)  # checks both
-        check_update_scale(self.clip_scale)
-        if not 0 < self.step < math.inf:
-            raise ValueError(f"step is {self.step!r}; it must be positive and finite")
-        check_choice("sample_use", self.sample_use, USES)
-        if self.batch_samples is not None:
-            check_count("batch_samples", self.batch_samples)
-        if self.final_samples != 0:
-            check_count("final_samples", self.final_samples)
-        check_choice("init", self.init, STARTS)
-        check_sine(self.start_sine)
-        check_bound("init_label_clip", self.init_label_clip)
-        check_share("init_share", self.init_share)
-        check_choice("final_heads", self.final_heads, FINAL_HEADS)
-
-    def start(self, problem: Problem, samples: int) -> Start:
+    def start(self, known: Known, samples: int) -> Start:
         """U_init, where it is spectral from the pairs of the first `samples` samples."""
         if self.init == "planted":
-            return planted_start(self.start_sine, problem)
+            return planted_start(self.start_sine, known)
         if self.init == "random":
-            return RandomStart(problem.rank)
+            return RandomStart(known.rank)
         scale = "absolute" if self.clip_scale == "absolute" else "data"
-        label_clip = label_threshold(scale, self.init_label_clip, problem)
-        return SpectralInit(problem.rank, slice(0, samples - samples % 2), label_clip, self.init_share)
+        label_clip = label_threshold(scale, self.init_label_clip, known)
+        return SpectralInit(known.rank, slice(0, samples - samples % 2), label_clip, self.init_share)
 
-    def batch(self, problem: Problem, samples: int) -> int:
+    def batch(self, known: Known, samples: int) -> int:
         """|S|, after checking that `samples` samples are enough for the heads and all rounds."""
         subsets = {"same": 1, "reuse": 2, "fresh": 2 * self.rounds}[self.sample_use]
         q = samples // subsets if self.batch_samples is None else self.batch_samples
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
-        least = problem.rank + (self.sample_use == "same")
+        least = known.rank + (self.sample_use == "same")
         if q < least:
             raise ValueError(f"batch_samples is {q}; sample_use {self.sample_use!r} needs at least {least}")
         check_draws("reuse", samples, [subsets * q])
         return q
 
-    def build(self, problem: Problem) -> PrivateFedRep:
+    def build(self, known: Known) -> PrivateFedRep:
         """The method for a problem."""
-        if 0 < self.final_samples < problem.rank:
-            raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {problem.rank}")
-        samples = problem.samples - self.final_samples
+        if 0 < self.final_samples < known.rank:
+            raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")
+        samples = known.samples - self.final_samples
         return PrivateFedRep(
-            start=self.start(problem, samples),
-            server=Server(self.rounds, gradient_threshold(self.clip_scale, self.clip, problem)),
-            batch_samples=self.batch(problem, samples),
-            step=self.step / problem.head_condition**2,
+            start=self.start(known, samples),
+            server=Server(self.rounds, gradient_threshold(self.clip_scale, self.clip, known)),
+            batch_samples=self.batch(known, samples),
+            step=self.step / known.head_condition**2,
             sample_use=self.sample_use,
             final_samples=self.final_samples,
-            penalty=final_penalty(self.final_heads, problem),
+            penalty=final_penalty(self.final_heads, known),
         )

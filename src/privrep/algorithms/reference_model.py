@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from privrep.algorithms.altmin import check_split
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_sine
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.options import Declared, among, check_any_sine, option
 from privrep.algorithms.starts import RandomStart, Start, planted_start
 from privrep.data.heads import FittedHeads
-from privrep.data.problem import Problem, UserData
+from privrep.data.known import Known
+from privrep.data.passes import Own
+from privrep.data.problem import UserData
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
 
@@ -44,32 +46,25 @@ class RandomModel:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         basis = RandomStart(self.rank).first(users, release, NOTHING).subspace
-        heads = self.scale * release.streams["init"].standard_normal((users.problem.users, self.rank))
-        personal = LowRank(basis, lambda block: heads[block.start : block.start + block.users])
+        heads = self.scale * release.streams["init"].standard_normal((users.known.users, self.rank))
+        personal = LowRank(basis, Own(heads).of)
         yield Iterate(basis if self.scale else None, personal)
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options: `kind`, one of KINDS; `start_sine`, the sine of every angle between a planted subspace and the truth."""
 
-    kind: str
-    start_sine: float = 0.0
-    scores = ()
-    columns: ClassVar = {
-        "kind": "which reference model",
-        "start_sine": "sine of every principal angle between a planted start and the truth",
-    }
+    kind: str = option("which reference model", among(KINDS))
+    start_sine: float = option(
+        "sine of every principal angle between a planted start and the truth", check_any_sine, 0.0
+    )
 
-    def __post_init__(self):
-        check_choice("kind", self.kind, KINDS)
-        check_sine(self.start_sine, one=True)
-
-    def build(self, problem: Problem) -> FittedInStart | RandomModel:
+    def build(self, known: Known) -> FittedInStart | RandomModel:
         """The model for a problem."""
         if self.kind == "planted-subspace":
-            start = planted_start(self.start_sine, problem)
-            return FittedInStart(start, check_split("text", problem).final)
+            start = planted_start(self.start_sine, known)
+            return FittedInStart(start, check_split("text", known).final)
         if self.kind == "random-subspace":
-            return FittedInStart(RandomStart(problem.rank), check_split("all-samples-reused", problem).final)
-        return RandomModel(problem.rank, 1.0 if self.kind == "random" else 0.0)
+            return FittedInStart(RandomStart(known.rank), check_split("all-samples-reused", known).final)
+        return RandomModel(known.rank, 1.0 if self.kind == "random" else 0.0)

@@ -13,13 +13,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.gradient_descent import private_gradient
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
-from privrep.algorithms.moment_step import MomentStep, SampleClip
-from privrep.data.problem import Block, Problem, UserData
+from privrep.algorithms.gradient_descent import Gradients
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.moment_step import MomentStep
+from privrep.algorithms.options import Declared, among, check_count, option
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.privacy.regression_moments import SampleClip
 
 
 def ones(block: Block) -> np.ndarray:
@@ -71,15 +74,15 @@ class SingleByGradients:
         return sequential_theorem(self.cost)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        model, unit = np.zeros((users.problem.dim, 1)), users.problem.users * self.clip
+        model, unit = np.zeros((users.known.dim, 1)), users.known.users * self.clip
         for t in range(1, self.epochs + 1):
-            gradient = private_gradient(users, model, ones, self.samples, self.clip, release)
+            gradient = release.sum("gradient", users, Gradients(model, ones, self.samples), clip=self.clip)
             model = model - self.step / t * gradient / unit
             yield Iterate(None, LowRank(model, ones))
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options.
 
     Parameters
@@ -90,32 +93,23 @@ class Options:
     epochs, step : passes and step size of `gradient`.
     """
 
-    method: str
-    clip_feature: float
-    clip_label: float = 1.0
-    epochs: int = 1
-    step: float = 1.0
-    scores = ()
-    columns: ClassVar = {
-        "method": "mechanism of the single model",
-        "clip_feature": "clipping bound of the features (eta), or of a user's gradient",
-        "clip_label": "clipping bound of the labels (zeta)",
-        "epochs": "passes over all users, E",
-        "step": "step size, in units of the clipping bound",
+    method: str = option("mechanism of the single model", among(("moments", "gradient")))
+    clip_feature: float = option("clipping bound of the features (eta), or of a user's gradient", check_bound)
+    clip_label: float = option("clipping bound of the labels (zeta)", check_bound, 1.0)
+    epochs: int = option("passes over all users, E", check_count, 1)
+    step: float = option("step size, in units of the clipping bound", check_bound, 1.0)
+    numbers: ClassVar = {
         "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
     }
 
     def __post_init__(self):
-        check_choice("method", self.method, ("moments", "gradient"))
-        check_count("epochs", self.epochs)
-        check_bound("step", self.step)
+        super().__post_init__()
         if self.method == "moments" and self.epochs != 1:
             raise ValueError(f"epochs is {self.epochs!r}; method moments releases once, so it must be 1")
-        SampleClip(self.clip_feature, self.clip_label)  # checks both
 
-    def build(self, problem: Problem) -> SingleByMoments | SingleByGradients:
+    def build(self, known: Known) -> SingleByMoments | SingleByGradients:
         """The method for any problem."""
-        samples = slice(0, problem.samples)
+        samples = slice(0, known.samples)
         if self.method == "moments":
             return SingleByMoments(MomentStep(samples, SampleClip(self.clip_feature, self.clip_label)))
         return SingleByGradients(samples, self.clip_feature, self.step, self.epochs)

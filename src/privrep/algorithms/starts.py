@@ -11,7 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from privrep.algorithms.method import Iterate
-from privrep.data.problem import Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import UserData
 from privrep.data.subspace import check_planted, planted_subspace, random_subspace
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
@@ -52,7 +53,7 @@ class RandomStart(Free):
     rank: int
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        return Iterate(random_subspace(users.problem.dim, self.rank, release.streams["init"]))
+        return Iterate(random_subspace(users.known.dim, self.rank, release.streams["init"]))
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class PlantedStart(Free):
         return GivenStart(planted_subspace(truth, self.sine, rng))
 
 
-def planted_start(sine: float, problem: Problem) -> PlantedStart:
+def planted_start(sine: float, known: Known) -> PlantedStart:
     """A planted start, after checking that there is room for it."""
-    check_planted(problem.dim, problem.rank)
+    check_planted(known.dim, known.rank)
     return PlantedStart(sine)

@@ -30,11 +30,12 @@ import numpy as np
 from scipy.special import digamma
 
 from privrep.algorithms.error_tracking import Knowledge
-from privrep.algorithms.method import Iterate, LowRank, check_choice, check_count
+from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.options import Declared, among, check_count, check_positive, option, unless
 from privrep.algorithms.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
-from privrep.data.passes import total
-from privrep.data.problem import Block, Problem, UserData
+from privrep.data.known import Known
+from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
 from privrep.laws.unit_steps import (
     COORDINATES,
@@ -49,7 +50,8 @@ from privrep.laws.unit_steps import (
     descent_share,
     schedule,
 )
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.privacy.contributions import Outer, Scalars, Semidefinite
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a user's log scale and log residual about what is expected: factors in length of 10; of 100 after the start, which may have failed; of e."""
@@ -85,38 +87,38 @@ class Guesses:
     rank: int
     head_scale: float
     noise: float
-    columns: ClassVar = {
-        "scale_guess": "public guess of the scale of the heads, over the true one",
-        "noise_guess": "public guess of the label noise, over the true one",
-    }
 
-    @staticmethod
-    def check(scale_guess: float, noise_guess: float) -> None:
-        """Raise ValueError unless guesses over the true values are positive and finite."""
-        for name, value in (("scale_guess", scale_guess), ("noise_guess", noise_guess)):
-            if not 0 < value < math.inf:
-                raise ValueError(f"{name} is {value!r}; it must be positive and finite")
+
+@dataclass(frozen=True)
+class Guessed(Declared):
+    """Options of a method that is told guesses of what is known."""
+
+    scale_guess: float = option("public guess of the scale of the heads, over the true one", check_positive, 1.0)
+    noise_guess: float = option("public guess of the label noise, over the true one", check_positive, 1.0)
 
 
 def learned_scale(guesses: Guesses, users: UserData, release: Release) -> float:
     """h, from the released mean log power of the labels. Heads are taken midway between those of one length and Gaussian ones."""
     guess = guesses.rank * guesses.head_scale**2 + guesses.noise**2
-    logs = total(users, lambda block: log_scales(block, math.log(guess), SCALE_WIDTH))
-    # A log scale lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
-    logs = release.vector("unit_scale", logs, bound=SCALE_WIDTH) / users.problem.users
+    logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
     power = guess * math.exp(logs - log_chi(np.asarray(guesses.rank)) / 2)
     return math.sqrt(max(power - guesses.noise**2, 0.1 * power) / guesses.rank)
 
 
-def log_scales(block: Block, expected: float, clip: float) -> float:
-    """Sum over users of log(|y|^2 / m) less its expectation, clipped; a user without samples or labels adds 0."""
-    counts = block.counts
-    power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
-    sound = (counts > 0) & (power > 0)
-    counts = np.where(sound, counts, 1)
-    logs = np.log(np.where(sound, power, 1.0) / counts) - log_chi(counts) - expected
-    return float(np.clip(np.where(sound, logs, 0.0), -clip, clip).sum())
+@dataclass(frozen=True)
+class LogScales:
+    """What users add: log(|y|^2 / m) less its expectation; a user without samples or labels adds 0."""
+
+    expected: float
+
+    def __call__(self, block: Block) -> Scalars:
+        counts = block.counts
+        power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
+        sound = (counts > 0) & (power > 0)
+        counts = np.where(sound, counts, 1)
+        logs = np.log(np.where(sound, power, 1.0) / counts) - log_chi(counts) - self.expected
+        return Scalars(np.where(sound, logs, 0.0))
 
 
 def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
@@ -133,15 +135,20 @@ def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np
     return (features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0]
 
 
-def start_moments(block: Block, whitening: Whitening, penalty: float) -> np.ndarray:
-    """sum_i theta_i theta_i^T / |theta_i|^2, (d, d): positive semidefinite, and of norm at most 1 for each user."""
-    models = unit(ridge_models(whitening.features(block), block.labels, penalty))
-    return models.T @ models
+@dataclass(frozen=True, eq=False)
+class UnitModels:
+    """What users add to the start: theta_i theta_i^T / |theta_i|^2, (d, d)."""
+
+    whitening: Whitening
+    penalty: float
+
+    def __call__(self, block: Block) -> Semidefinite:
+        return Semidefinite(unit(ridge_models(self.whitening.features(block), block.labels, self.penalty)))
 
 
-@dataclass(frozen=True)
-class RoundSums:
-    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h. width : clip of log residuals.
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h.
     length : of (g, w), below which a user's step is shorter than one; 0 for steps of norm one."""
 
     whitening: Whitening
@@ -149,11 +156,10 @@ class RoundSums:
     frame: np.ndarray
     residual: float
     scale: float
-    width: float = RESIDUAL_WIDTH
     length: float = 0.0
 
-    def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray, float]:
-        """Sums over the users of a block: (d, k) steps, (k, k) second moments of heads, and log residuals over expectation."""
+    def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
+        """Log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
         labels = block.labels / np.float32(self.scale)
         seen = projected(block.features, self.whitening.frame(self.frame))
         gram = np.einsum("iqb,jqb->ijb", seen, seen)
@@ -175,17 +181,18 @@ class RoundSums:
             with np.errstate(over="ignore", invalid="ignore"):
                 lengths = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
             steps *= np.where(lengths < self.length, lengths / self.length, 1.0)[:, None]
-        return steps.T @ turned, turned.T @ turned, self.log_residuals(unexplained, block.counts - rank)
+        logs = self.log_residuals(unexplained, block.counts - rank)
+        return Scalars(logs), Semidefinite(turned), Outer(steps, turned)
 
-    def log_residuals(self, power: np.ndarray, freedom: np.ndarray) -> float:
-        """Sum over users of the log residual variance less its expectation, clipped; a user without degrees of freedom adds 0.
+    def log_residuals(self, power: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+        """The log residual variance less its expectation, (B,); a user without degrees of freedom adds 0.
 
         power : (B,), the square of what least squares leave of a user's labels.
         """
         sound = (freedom > 0) & (power > 0) & np.isfinite(power)
         freedom = np.where(sound, freedom, 1)
         logs = np.log(np.where(sound, power, 1.0) / freedom / self.residual) - log_chi(freedom)
-        return float(np.clip(np.where(sound, logs, 0.0), -self.width, self.width).sum())
+        return np.where(sound, logs, 0.0)
 
 
 @dataclass
@@ -237,7 +244,7 @@ class UnitSteps:
     theorem = None
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        sizes = Sizes(users.problem.users, users.problem.samples, users.problem.dim, self.rank)
+        sizes = Sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level = learned_level(users, release.share(LEVEL))
@@ -247,26 +254,29 @@ class UnitSteps:
         left = descent_share(whitenings)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)
 
-        basis = self.start(users, whitening, noise2, release.start().share(left * plan.start))
+        start, *rounds = release.share(left).split(plan.start, *plan.rounds)
+        basis = self.start(users, whitening, noise2, start.start())
         yield Iterate(orthonormalise(whitening.frame(basis)))
 
         known = Knowledge.guessed(plan.path[0], noise2)
         heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
-        for number, share in enumerate(left * plan.rounds):
+        for number, door in enumerate(rounds):
+            share = door.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
             frame = basis @ root
             length = 2 * sizes.length(known.error2, known.noise2) if self.without == "norm one" else 0.0
-            sums = RoundSums(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, width, length)
-            step, second, logs = total(users, sums)
-            # A log residual lies in [-width, width], so replacing a user moves the sum by at most twice that.
-            logs = release.share(SCALARS * share).vector("unit_residual", logs, bound=width)
+            logs, second, step = door.sums(
+                users,
+                Round(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, length),
+                Part("unit_residual", width, SCALARS),
+                Part("unit_heads", 1.0, METRICS),
+                Part("unit_step", 1.0, STEPS),
+            )
             if self.without != "tracking":
                 noise_sd = 2 * width / (n * mu * math.sqrt(SCALARS * share))
                 known = known if number else known.checked(sizes, logs / n, noise_sd)
                 known = known.measured(sizes, logs / n, noise_sd)
-            second = release.share(METRICS * share).semidefinite("unit_heads", second, bound=1.0)
             heads.add(frame, second, METRICS * share * mu**2 if mu < math.inf else share)
-            step = release.share(STEPS * share).vector("unit_step", step, bound=1.0)
             kappa = sizes.gain(known.error2, known.noise2) / (2 if length else 1)
             noise_of_step = sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2)
             eta = 1.0 if self.without == "gain" else known.error2 / (known.error2 + noise_of_step)
@@ -285,11 +295,10 @@ class UnitSteps:
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """The first subspace, (d, k): leading eigenvectors of the released moments."""
-        d, k = users.problem.dim, self.rank
+        d, k = users.known.dim, self.rank
         if self.without == "start":
             return random_subspace(d, k, release.streams["init"])
-        moments = total(users, lambda block: start_moments(block, whitening, noise2 * d / k))
-        noisy = release.semidefinite("unit_start", moments, bound=1.0)
+        noisy = release.sum("unit_start", users, UnitModels(whitening, noise2 * d / k), clip=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
     def learned_whitening(
@@ -312,24 +321,14 @@ class UnitSteps:
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of unit steps.
+class Options(Guessed):
+    """Options of unit steps."""
 
-    Parameters
-    ----------
-    scale_guess, noise_guess : public guesses, over the true root mean square coordinate of a head and the true label noise.
-    assumed_rank : dimension of the subspace that is sought; by default k.
-    without : what is left out, one of `INGREDIENTS`.
-    """
-
-    scale_guess: float = 1.0
-    noise_guess: float = 1.0
-    assumed_rank: int | None = None
-    without: str = ""
-    scores = ()
-    columns: ClassVar = Guesses.columns | {
-        "without": "what is left out of unit steps",
-        "assumed_rank": "dimension of the subspace that is sought, where it is not k",
+    assumed_rank: int | None = option(
+        "dimension of the subspace that is sought, where it is not k", unless(None, check_count), None
+    )
+    without: str = option("what is left out of unit steps", among(INGREDIENTS), "")
+    numbers: ClassVar = {
         "rounds": "rounds of the server",
         "start_share": "share of the privacy cost that the start takes",
         "learned_scale": "released root mean square coordinate of a head",
@@ -337,13 +336,7 @@ class Options:
         "expected_distF": "distF as the server knows it at the end",
     }
 
-    def __post_init__(self):
-        Guesses.check(self.scale_guess, self.noise_guess)
-        if self.assumed_rank is not None:
-            check_count("assumed_rank", self.assumed_rank)
-        check_choice("without", self.without, INGREDIENTS)
-
-    def build(self, problem: Problem) -> UnitSteps:
+    def build(self, known: Known) -> UnitSteps:
         """The method for a problem.
 
         Raises
@@ -351,8 +344,8 @@ class Options:
         ValueError
             If the assumed rank exceeds the dimension.
         """
-        rank = problem.rank if self.assumed_rank is None else self.assumed_rank
-        if rank > problem.dim:
-            raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {problem.dim}")
-        scale = self.scale_guess * math.sqrt((problem.head_scales**2).mean() * problem.rank / rank)
-        return UnitSteps(rank, scale, self.noise_guess * problem.label_noise_sd, self.without)
+        rank = known.rank if self.assumed_rank is None else self.assumed_rank
+        if rank > known.dim:
+            raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {known.dim}")
+        scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / rank)
+        return UnitSteps(rank, scale, self.noise_guess * known.label_noise_sd, self.without)

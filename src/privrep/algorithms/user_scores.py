@@ -16,9 +16,11 @@ import numpy as np
 
 from privrep.data.bounded_heads import BoundedFit, fit_bounded
 from privrep.data.losses import Loss, finite_lipschitz
-from privrep.data.passes import parts, total
+from privrep.data.passes import parts
 from privrep.data.problem import Block, UserData
 from privrep.privacy.clipping import clip_factor
+from privrep.privacy.contributions import Scores
+from privrep.privacy.mechanisms import clipped_sums
 
 CHUNK = 2**16
 """Projected samples that are fitted at once; arrays of this length stay in the second-level cache."""
@@ -77,18 +79,35 @@ class UserScore:
         return fit_bounded(projected, np.tile(labels, count), self.loss, self.bound)
 
     def shares(self, block: Block, bases: np.ndarray) -> np.ndarray:
-        """a_j(U) of the users of a block in each subspace (c, d, k); (c, B) float64."""
+        """a_j(U) of the users of a block in each subspace (c, d, k), before it is cut; (c, B) float64."""
         losses = np.concatenate([fit.values for fit in self.fits(block, bases)]).reshape(len(bases), -1)
-        return np.nan_to_num(np.clip(losses - self.at_zero(block), -self.width, 0), nan=0.0)
+        return losses - self.at_zero(block)
 
-    def totals(self, users: UserData, bases: np.ndarray, name: Hashable = None) -> np.ndarray:
-        """sum_j a_j(U) in each subspace (c, d, k); (c,), in [-n w, 0]. name : see `privrep.data.passes.total`."""
-        return total(users, lambda block: self.shares(block, bases).sum(axis=1), name=name)
+    def totals(self, users: UserData, bases: np.ndarray) -> np.ndarray:
+        """sum_j a_j(U) in each subspace (c, d, k); (c,), in [-n w, 0], exact."""
+        return clipped_sums(users, Shares(self, bases), self.width)[0]
 
     def largest_gap(self, users: UserData, bases: np.ndarray) -> float:
         """The largest certified distance of a user's loss from its minimum, over the subspaces (c, d, k)."""
         gaps = parts(users, lambda block: (np.array([fit.gaps.max() for fit in self.fits(block, bases)]),))[0]
         return float(np.concatenate(gaps).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What users add to the scores of subspaces (c, d, k). kept : whether the sums are, for the next fit on the same users."""
+
+    score: UserScore
+    bases: np.ndarray
+    kept: bool = False
+
+    @property
+    def key(self) -> Hashable:
+        """All that they depend on besides the data."""
+        return (str(self.score), self.bases.tobytes()) if self.kept else None
+
+    def __call__(self, block: Block) -> Scores:
+        return Scores(self.score.shares(block, self.bases))
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.data.passes import total
 from privrep.data.problem import Block, UserData
+from privrep.privacy.contributions import Rows, Scalars, Semidefinite
 from privrep.privacy.mechanisms import Release
 
 LEVEL_WIDTH = 4.6
@@ -36,9 +36,8 @@ LEAST_SQUARE = 1e-6
 
 def learned_level(users: UserData, release: Release) -> float:
     """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough; 1 where noise could have made it."""
-    n = users.problem.users
-    logs = release.vector("unit_level", total(users, log_levels, name="log levels"), bound=LEVEL_WIDTH) / n
-    # A log lies in [-4.6, 4.6], so replacing a user moves the sum by at most 9.2.
+    n = users.known.users
+    logs = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
     noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
     logs = min(max(logs, -LEVEL_WIDTH), LEVEL_WIDTH) if abs(logs) > SURE * noise_sd else 0.0
     return 2.0 ** round(logs / math.log(4))
@@ -50,19 +49,20 @@ def mean_squares(block: Block) -> np.ndarray:
     return squares / np.maximum(block.counts, 1)[:, None]
 
 
-def log_levels(block: Block) -> float:
-    """Sum over users of log(|X|^2 / m d), clipped; a user without samples adds 0."""
+def log_levels(block: Block) -> Scalars:
+    """log(|X|^2 / m d) of each user; a user without samples adds 0."""
     squares = mean_squares(block).mean(axis=1)
-    logs = np.log(np.where(squares > 0, squares, 1.0))
-    return float(np.clip(logs, -LEVEL_WIDTH, LEVEL_WIDTH).sum())
+    return Scalars(np.log(np.where(squares > 0, squares, 1.0)))
+
+
+log_levels.key = "log levels"
 
 
 def learned_scales(users: UserData, release: Release) -> np.ndarray:
     """Scales of the coordinates, (d,), with mean square 1; all are 1 unless most of what differs is no noise."""
-    n, d = users.problem.users, users.problem.dim
+    n, d = users.known.users, users.known.dim
     bound = LOG_LENGTH * math.sqrt(d)
-    # A user's log scales have norm 2 sqrt(d) at most, so replacing one moves the sum by at most 4 sqrt(d).
-    logs = release.vector("unit_coordinates", total(users, log_coordinates, name="log coordinates"), bound=bound) / n
+    logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
     differs = logs - logs.mean()
     energy, noise = (differs**2).sum(), (d - 1) * (2 * bound * release.noise_multiplier / n) ** 2
     kept = 1 - noise / energy if energy > 2 * noise else 0.0
@@ -70,15 +70,15 @@ def learned_scales(users: UserData, release: Release) -> np.ndarray:
     return scales / np.sqrt((scales**2).mean())
 
 
-def log_coordinates(block: Block) -> np.ndarray:
-    """Sum over users of the logs of their coordinates' mean squares, less their mean, each vector clipped in norm; (d,)."""
+def log_coordinates(block: Block) -> Rows:
+    """Logs of each user's mean squares of coordinates, less their mean, (B, d)."""
     squares = mean_squares(block)
     means = squares.mean(axis=1, keepdims=True)
     logs = np.log(np.maximum(squares, np.where(means > 0, LEAST_SQUARE * means, 1.0)))
-    logs -= logs.mean(axis=1, keepdims=True)
-    lengths = np.linalg.norm(logs, axis=1, keepdims=True) * (1 + 1e-12)
-    bound = LOG_LENGTH * math.sqrt(logs.shape[1])
-    return (logs * (bound / np.maximum(lengths, bound))).sum(axis=0)
+    return Rows(logs - logs.mean(axis=1, keepdims=True))
+
+
+log_coordinates.key = "log coordinates"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +108,24 @@ class Whitening:
         return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
 
 
-def clipped_moments(block: Block, whitening: Whitening) -> np.ndarray:
-    """Sum over the users of a block of (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: a user's part has trace at most 1.
+@dataclass(frozen=True, eq=False)
+class WhitenedSamples:
+    """What users add: (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: of trace at most 1.
 
     In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity leaves. A sample that is no
     number in these coordinates adds nothing.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        rows = whitening.features(block).astype(np.float64).reshape(-1, block.features.shape[2])
-        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * (1 + 1e-12)
-    rows[~np.isfinite(norms)] = 0
-    bounds = np.fmax(norms, math.sqrt(rows.shape[1])) * math.sqrt(len(block.labels))
-    rows /= np.where(np.isfinite(bounds), bounds, 1.0)[:, None]
-    return rows.T @ rows
+
+    whitening: Whitening
+
+    def __call__(self, block: Block) -> Semidefinite:
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = self.whitening.features(block).astype(np.float64)
+            norms = np.sqrt(np.einsum("qbi,qbi->qb", rows, rows)) * (1 + 1e-12)
+        rows[~np.isfinite(norms)] = 0
+        bounds = np.fmax(norms, math.sqrt(rows.shape[2])) * math.sqrt(len(block.labels))
+        rows /= np.where(np.isfinite(bounds), bounds, 1.0)[:, :, None]
+        return Semidefinite(rows)
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -140,9 +145,8 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
     """A better W from one release, of mu^2 = 1 / noise_multiplier^2, and whether it saw a covariance other than I; eigenvalues of C are raised to
     `floor`."""
-    n, d = users.problem.users, users.problem.dim
-    moments = total(users, lambda block: clipped_moments(block, whitening))
-    found = release.semidefinite("unit_covariance", moments, bound=1.0)
+    n, d = users.known.users, users.known.dim
+    found = release.sum("unit_covariance", users, WhitenedSamples(whitening), clip=1.0)
     values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
     values = np.maximum(values, floor)
     return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T), differs

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.data.problem import Block, Problem
+from privrep.data.known import Known
+from privrep.data.problem import Block
 
 HeadRule = Callable[[Block], np.ndarray]
 """Block -> heads (B, k) of its users, on the users' side."""
@@ -50,12 +51,12 @@ FINAL_HEADS_COLUMN = {
 }
 
 
-def final_penalty(final_heads: str, problem: Problem) -> float:
+def final_penalty(final_heads: str, known: Known) -> float:
     """Penalty of the last heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root mean square coordinate of a head.
 
     The last heads are the users' own and in no ledger: which rule they follow is no part of a method.
     """
-    return problem.label_noise_sd**2 / float((problem.head_scales**2).mean()) if final_heads == "ridge" else 0.0
+    return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
 
 
 def true_heads(block: Block) -> np.ndarray:

@@ -7,6 +7,7 @@ data alone: the same bytes come out wherever the blocks lie, kept, drawn again o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
@@ -15,6 +16,23 @@ import numpy as np
 from privrep.data.problem import Block, UserData
 
 Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """What users keep: one row for each, (B, ...), of the users from number `start` on. It is theirs: only a statistic looks at it, on their side."""
+
+    rows: np.ndarray
+    start: int = 0
+
+    def of(self, block: Block) -> np.ndarray:
+        """The rows of the users of a block."""
+        first = block.start - self.start
+        return self.rows[first : first + block.users]
+
+    def updated(self, new: Own, who: np.ndarray | None) -> Own:
+        """New rows of some users (n,), by default of all."""
+        return new if who is None else Own(np.where(who[:, None], new.rows, self.rows), self.start)
 
 
 KEPT = 16
@@ -32,7 +50,8 @@ def total(
 
     Parameters
     ----------
-    statistic : block -> an array or a number, or a tuple of them, which are summed each.
+    statistic : block -> an array or a number, or a tuple of them, which are summed each. Rows that are the users' `Own` are laid one below the other;
+        what is no number must be the same in all blocks.
     over : the users numbered start, ..., stop - 1; all by default.
     name : of the statistic, by all that it depends on besides the data. A sum with a name is taken once: cells that differ in their
         noise alone begin with the same ones.
@@ -45,7 +64,8 @@ def total(
     if place not in kept:
         kept[place] = _total(users, statistic, over, narrow)
         for sum_ in kept[place] if isinstance(kept[place], tuple) else (kept[place],):
-            sum_.flags.writeable = False
+            if isinstance(sum_, np.ndarray):
+                sum_.flags.writeable = False
     kept.move_to_end(place)
     while len(kept) > KEPT:
         kept.popitem(last=False)
@@ -53,15 +73,32 @@ def total(
 
 
 def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None, narrow: bool) -> Sums:
-    sums: list[np.ndarray] = []
+    sums: list = []
     blocks = users.blocks() if over is None else users.blocks(over.start, over.stop)
     for block in chain.from_iterable(map(Block.streams, blocks)) if narrow else blocks:
         found = statistic(block)
         terms = found if isinstance(found, tuple) else (found,)
-        sums = sums or [np.zeros(np.shape(term)) for term in terms]
-        for sum_, term in zip(sums, terms, strict=True):
-            sum_ += term
+        sums = sums or [_nothing(term, block.start) for term in terms]
+        sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
+    sums = [Own(np.concatenate(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
     return tuple(sums) if isinstance(found, tuple) else sums[0]
+
+
+def _nothing(term: object, start: int) -> object:
+    """What is added to."""
+    if isinstance(term, Own):
+        return Own([], start)
+    return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
+
+
+def _added(sum_: object, term: object) -> object:
+    if isinstance(sum_, np.ndarray):
+        sum_ += term
+    elif isinstance(sum_, Own):
+        sum_.rows.append(term.rows)
+    elif sum_ != term:
+        raise ValueError(f"blocks of users differ in what is no number: {sum_!r} and {term!r}")
+    return sum_
 
 
 def parts(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> list[tuple[np.ndarray, ...]]:

@@ -29,6 +29,7 @@ from privrep.data.departures import (
     present,
     tail_factors,
 )
+from privrep.data.known import Known
 from privrep.data.rng import BlockStreams, stream
 from privrep.data.subspace import orthonormalise
 
@@ -186,6 +187,20 @@ class Problem:
         return np.geomspace(self.head_condition, 1.0, self.rank)
 
     @property
+    def known(self) -> Known:
+        """What methods are told: the sizes, and the laws of heads and label noise. That features have another scale is a departure from what is assumed."""
+        longest = None if self.head_law == "gauss" else self.longest_head
+        return Known(
+            self.users,
+            self.samples,
+            self.dim,
+            self.rank,
+            self.label_noise_sd,
+            self.head_condition,
+            longest_head=longest,
+        )
+
+    @property
     def longest_head(self) -> float:
         """mu = max ||v_j|| / sqrt(k lam_k) of `sphere` and `heavy` heads: 1 for heads of one length."""
         h = self.head_factor
@@ -224,19 +239,15 @@ def draw_truth(problem: Problem, master_seed: int) -> Truth:
     return Truth(basis, basis.T @ columns)
 
 
-class Sizes(Protocol):
-    """What a method may know of the data beforehand: n, m and d."""
-
-    users: int
-    samples: int
-    dim: int
-
-
 class UserData(Protocol):
-    """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a method."""
+    """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a method.
+
+    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), or read from a table (`privrep.data.tables`). Who scores a fit asks for two
+    things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
+    """
 
     @property
-    def problem(self) -> Sizes: ...
+    def known(self) -> Known: ...
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]: ...
 
@@ -386,9 +397,14 @@ class Users:
     problem: Problem
     master_seed: int = 0
     memory_budget: int = 400 * 2**20
+    held_out = None
     sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
     """Sums over the users that were taken before, see `privrep.data.passes.total`."""
     _kept: dict[int, Block] = field(default_factory=dict, repr=False)
+
+    @property
+    def known(self) -> Known:
+        return self.problem.known
 
     @cached_property
     def truth(self) -> Truth:
@@ -433,6 +449,7 @@ class FirstUsers:
 
     users: Users
     count: int
+    held_out = None
 
     def __post_init__(self):
         if self.users.problem.adversaries:
@@ -443,6 +460,10 @@ class FirstUsers:
     @cached_property
     def problem(self) -> Problem:
         return replace(self.users.problem, users=self.count)
+
+    @property
+    def known(self) -> Known:
+        return self.problem.known
 
     @property
     def truth(self) -> Truth:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 
-from privrep.algorithms.centaur import client, representation_gradients
+from privrep.algorithms.centaur import RepresentationGradients, representation_gradients
 from privrep.algorithms.clip_units import gradient_threshold
 from privrep.algorithms.server import Server
 from privrep.data.passes import rows, total
@@ -41,15 +41,13 @@ def distances(
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
     step = 0.25 / problem.head_condition**2
     release = Release(noise * problem.users / (step * 2 * WIDE), Ledger(), range(problem.users), streams, UNLIMITED)
-    path = Server(rounds, WIDE).run(
-        "erratum",
-        users,
-        planted_subspace(users.truth.basis, sine, streams["init"]),
-        client_of_round=lambda: client(draws, batch, WIDE),
-        aggregate=lambda basis, gradient: orthonormalise(basis + direction * step * gradient),
-        release=release,
-    )
-    return np.array([dist2(basis, users.truth.basis) for basis in path])
+    basis, found = planted_subspace(users.truth.basis, sine, streams["init"]), []
+    for _ in range(rounds):
+        contribution = RepresentationGradients(basis, *draws.take(batch, batch))
+        gradient = Server(rounds, WIDE).mean("erratum", users, contribution, release)
+        basis = orthonormalise(basis + direction * step * gradient)
+        found.append(dist2(basis, users.truth.basis))
+    return np.array(found)
 
 
 def steady(problem: Problem, rounds: int, **options) -> float:
@@ -118,7 +116,7 @@ def at_cap(cap, rank: int) -> float:
     n, d, batch = 200, 344, 2 * rank + 8
     problem = Problem(n, 2 * batch, d, rank, head_law="sphere")
     sigma = 0.01 * cap(n, d, rank)
-    noise = 0.25 * sigma * gradient_threshold("prescribed", 1.0, problem) / n
+    noise = 0.25 * sigma * gradient_threshold("prescribed", 1.0, problem.known) / n
     return steady(problem, 32, sine=0.01, noise=noise, batch=batch)
 
 
@@ -244,7 +242,7 @@ def e57() -> Finding:
     basis = planted_subspace(users.truth.basis, START, stream(0, "erratum", {"erratum": 57}))
     left, heads = rows(users, lambda block: representation_gradients(block, np.arange(16), np.arange(16, 32), basis))
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1)
-    spare = gradient_threshold("prescribed", 1.0, problem) / np.quantile(norms, [0.5, 1.0])
+    spare = gradient_threshold("prescribed", 1.0, problem.known) / np.quantile(norms, [0.5, 1.0])
     return Finding(
         f"steady distance over the noise of a round {spell(found)} for kappa = {spell(conditions)}, exponent {power:.2f}; the prescribed "
         f"zeta_g with constant 1 is {spare[1]:.0f} times the largest gradient and {spare[0]:.0f} times the median one",

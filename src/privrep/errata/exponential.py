@@ -9,7 +9,7 @@ import numpy as np
 
 from privrep.algorithms.clip_units import projection_threshold
 from privrep.algorithms.grassmann_chain import uniform_starts
-from privrep.algorithms.user_scores import BoundedHeads, UserScore
+from privrep.algorithms.user_scores import BoundedHeads, Shares, UserScore
 from privrep.data.bounded_heads import fit_bounded
 from privrep.data.heads import true_heads
 from privrep.data.losses import Loss
@@ -21,6 +21,7 @@ from privrep.data.subspace import orthonormalise
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import slope
 from privrep.instruments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
+from privrep.privacy.mechanisms import clipped_sums
 
 ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)
 """Both are 1-Lipschitz: xi = 1."""
@@ -83,7 +84,7 @@ def e14() -> Finding:
     for d in dims:
         users = Users(Problem(users=n, samples=m, dim=d, rank=k, head_law="sphere"))
         printed, small = (
-            projection_threshold(scale, factor, users.problem)
+            projection_threshold(scale, factor, users.problem.known)
             for scale, factor in (("prescribed", 1.0), ("projected", 1.5))
         )
         ratios.append(printed / longest_projection(users, np.eye(d)[None]))
@@ -176,7 +177,8 @@ def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: N
         return replace(block, features=factor * block.features, labels=factor * block.labels)
 
     score = UserScore(ABSOLUTE, clip, 1.0, slice(0, users.problem.samples // 2))
-    scores = total(users, lambda block: score.shares(in_units(block), net.bases).sum(axis=1))
+    shares = Shares(score, net.bases)
+    scores = clipped_sums(users, lambda block: shares(in_units(block)), score.width)[0]
     law = np.exp(exact_law(scores, 1 / proved_exponent(epsilon, users.problem.users, score.width)))
     cosines = net.bases[:, :, 0] @ users.truth.basis[:, 0]
     sines = np.sqrt(np.maximum(1 - cosines**2, 0))
@@ -186,7 +188,7 @@ def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: N
 def e32() -> Finding:
     units, epsilon, d, k = [1, 100, 10_000], 0.9, 2, 1
     problem = Problem(users=500, samples=4, dim=d, rank=k, head_law="sphere")
-    users, clip = Users(problem), projection_threshold("prescribed", 1.0, problem)
+    users, clip = Users(problem), projection_threshold("prescribed", 1.0, problem.known)
     net = chart_net(d, k, 1 / (epsilon * problem.users))
     bound = k * d**1.5 / (epsilon * problem.users) + math.sqrt(k / problem.samples)
     ratios = [expected_risk(users, unit, clip, epsilon, net) / bound for unit in units]

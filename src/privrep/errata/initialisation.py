@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from privrep.algorithms.spectral_init import pair_moments
-from privrep.data.problem import Problem, Users
+from privrep.algorithms.spectral_init import SamplePairs
+from privrep.data.problem import Problem, UserData, Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist2, dist_frobenius
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import Rescaled, head_moments, slope
-from privrep.instruments.worst_users import MadeUpUsers, made_up_user
+from privrep.instruments.worst_users import made_up_user
 from privrep.laws.jain2021 import signal_scale
-from privrep.privacy.mechanisms import symmetric_noise
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.noise import symmetric_noise
+from privrep.privacy.paired_samples import DisjointPairs
 
 
-def spectral_matrix(users: Users | Rescaled | MadeUpUsers, label_clip: float = np.inf) -> np.ndarray:
+def spectral_matrix(users: UserData, label_clip: float = np.inf) -> np.ndarray:
     """M of Algorithm 3 without noise: the mean of W over the pairs of all samples."""
-    problem = users.problem
-    pairs = problem.users * (problem.samples // 2)
-    return pair_moments(users, slice(0, problem.samples), label_clip) / pairs
+    known = users.known
+    pairs = known.users * (known.samples // 2)
+    return clipped_sums(users, SamplePairs(slice(0, known.samples), DisjointPairs), label_clip)[0] / pairs
 
 
 def leading(matrix: np.ndarray, rank: int) -> np.ndarray:

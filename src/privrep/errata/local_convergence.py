@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from privrep.algorithms.altmin import disjoint_batches
-from privrep.algorithms.moment_step import MomentStep, SampleClip, moments
+from privrep.algorithms.moment_step import MomentStep, UserMoments
 from privrep.data.heads import FittedHeads, fit_heads, true_heads
 from privrep.data.passes import rows
 from privrep.data.problem import Problem, Users
@@ -17,7 +17,9 @@ from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import MOMENTS_COST, Release, symmetric_noise
+from privrep.privacy.mechanisms import Release, clipped_sums
+from privrep.privacy.noise import symmetric_noise
+from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
 
 DELTA = 1e-6
 
@@ -28,8 +30,8 @@ def noisy_steps(problem: Problem, multiplier: float, draws: int, rng: np.random.
     eta^2 = 2 d k lam_k clips few samples, and there is no label noise.
     """
     users, clip = Users(problem), thresholds(problem, 2.0)
-    statistics = moments(users, range(problem.users), true_heads, slice(0, problem.samples), clip)
-    released = [noisy_moments(statistics, clip, problem.samples, multiplier, rng) for _ in range(draws)]
+    contribution = UserMoments(true_heads, slice(0, problem.samples))
+    released = [noisy_moments(users, contribution, clip, multiplier, rng) for _ in range(draws)]
     distances = [dist_frobenius(subspace_of(*each, problem.dim), users.truth.basis) for each in released]
     return float(np.mean(distances)), float(np.mean([np.linalg.eigvalsh(second)[0] > 0 for second, _ in released]))
 
@@ -137,7 +139,7 @@ def e27() -> Finding:
     for d in dims:
         problem = Problem(users=8000, samples=8, dim=d, rank=k, head_law="sphere")
         users, samples = Users(problem), slice(0, problem.samples)
-        gram, _ = moments(users, range(problem.users), true_heads, samples, SampleClip(math.inf, math.inf))
+        gram, _ = clipped_sums(users, UserMoments(true_heads, samples), SampleClip(math.inf, math.inf))
         values, vectors = np.linalg.eigh(problem.users * head_moments(users))
         root = np.kron(vectors * np.sqrt(values) @ vectors.T, np.eye(d))
         deviation = root @ np.linalg.solve(gram / problem.samples, root) - np.eye(d * k)

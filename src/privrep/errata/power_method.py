@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.clip_units import moment_threshold
-from privrep.algorithms.power_method import clipped_products
+from privrep.algorithms.power_method import Products
 from privrep.data.passes import parts
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.rng import stream
@@ -32,7 +32,8 @@ def clipped(features: tuple[float, float], basis: np.ndarray, bound: float) -> n
     """clip(y^2 x x^T X; bound) of a user with one sample (x, y = 30); (d, k)."""
     one = np.ones((1, 1), np.float32)
     user = Block(0, np.array([[features]], np.float32), 30 * one, one)
-    return clipped_products(user, np.arange(1), basis[None], bound)[0][0]
+    (products,) = Products(np.arange(1), basis[None], bound)(user)
+    return products.clipped(bound)[0]
 
 
 def e13() -> Finding:
@@ -64,7 +65,7 @@ def e44() -> Finding:
             ),
         )
         label, length, projected = np.max(factors, axis=1)
-        ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem)))
+        ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))
     found, correct = slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
     return Finding(
         f"largest |y|^2 times largest ||x|| times largest ||x^T X|| over the printed zeta_0 is {spell(ratios)}, exponent of k {found:.2f}",

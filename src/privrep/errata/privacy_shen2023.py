@@ -7,12 +7,13 @@ import math
 import numpy as np
 from scipy.stats import binom
 
-from privrep.algorithms.server import Server, clip_outer
+from privrep.algorithms.server import Server
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams, stream
 from privrep.errata.finding import Finding, decides, spell
 from privrep.laws.prescribed_powers import least_epsilon, power, privacy_cap, utility, utility_cap
 from privrep.privacy.accounting import UNLIMITED, gdp_delta
+from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.renyi import Mixture, renyi_divergence
@@ -31,11 +32,7 @@ from privrep.studies.accounting_shen2023.measures import (
 
 def moved(users: np.ndarray, others: np.ndarray) -> float:
     """How far the sum of clipped updates moves between two sets of users, each (B, d), in clipping thresholds."""
-    head = np.ones((1, 1))
-    sums = [
-        clip_outer(each, np.repeat(head, len(each), axis=0), 1.0, np.ones(len(each), bool)) for each in (users, others)
-    ]
-    return float(np.linalg.norm(sums[0] - sums[1]))
+    return float(np.linalg.norm(Rows(users).clipped(1.0)[0] - Rows(others).clipped(1.0)[0]))
 
 
 def e10() -> Finding:
@@ -113,16 +110,7 @@ def empty_round_fails() -> bool:
     streams = Streams(lambda role: stream(0, "erratum", {"erratum": 51}))
     release = Release(1.0, Ledger(), range(3), streams, UNLIMITED)
     try:
-        list(
-            server.run(
-                "erratum",
-                users,
-                np.zeros((2, 1)),
-                lambda: lambda block, state, taking_part: np.zeros((2, 1)),
-                lambda state, released: released,
-                release,
-            )
-        )
+        server.mean("erratum", users, lambda block: Rows(np.zeros((block.users, 2))), release)
     except ArithmeticError:
         return True
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privrep.algorithms.moment_step import moments
+from privrep.algorithms.moment_step import UserMoments
 from privrep.data.heads import fit_heads, true_heads
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk
@@ -22,10 +22,10 @@ def noisy_risks(users: Users, multipliers, draws: int, slack: float, rng: np.ran
     """
     problem = users.problem
     clip, samples = thresholds(problem, slack), slice(0, problem.samples)
-    statistics = moments(users, range(problem.users), true_heads, samples, clip)
+    contribution = UserMoments(true_heads, samples)
 
     def risk(multiplier: float) -> float:
-        noisy = noisy_moments(statistics, clip, problem.samples, multiplier, rng)
+        noisy = noisy_moments(users, contribution, clip, multiplier, rng)
         return subspace_risk(users, subspace_of(*noisy, problem.dim))
 
     return [float(np.mean([risk(multiplier) for _ in range(draws)])) for multiplier in multipliers]

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privrep.algorithms.moment_step import SampleClip
+from privrep.algorithms.moment_step import UserMoments
+from privrep.data.known import Known
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import orthonormalise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.privacy.regression_moments import SampleClip
 
 
 def slope(sizes, values) -> float:
@@ -37,10 +39,12 @@ def thresholds(problem: Problem, slack: float) -> SampleClip:
     return SampleClip((slack * problem.dim * problem.rank) ** 0.5, 6 * problem.rank**0.5)
 
 
-def noisy_moments(statistics, clip: SampleClip, samples: int, noise_multiplier: float, rng: np.random.Generator):
-    """A and b of Algorithm 2 as released, from the same sums with the noise drawn anew."""
-    release = Release.from_one(noise_multiplier, rng, 1, Ledger())
-    return release.moments("erratum", *statistics, bounds=clip.bounds(samples), joint=clip.joint)
+def noisy_moments(
+    users: Users, contribution: UserMoments, clip: SampleClip, noise_multiplier: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """A and b of Algorithm 2 as released; with the noise drawn anew the sums are taken once."""
+    release = Release.from_one(noise_multiplier, rng, users.problem.users, Ledger())
+    return release.sum("erratum", users, contribution, clip=clip)
 
 
 def subspace_of(second: np.ndarray, first: np.ndarray, dim: int) -> np.ndarray:
@@ -58,6 +62,10 @@ class Rescaled:
     @property
     def problem(self) -> Problem:
         return self.users.problem
+
+    @property
+    def known(self) -> Known:
+        return self.users.known
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
         for block in self.users.blocks(start, stop):

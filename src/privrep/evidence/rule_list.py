@@ -48,8 +48,8 @@ FURTHER = (
     ("algorithms.clip_units", "FAILURE_POWER"),
     ("data.problem", "HEAVY_EVERY"),
     ("run.results", "SHARED_ROLES"),
-    ("privacy.mechanisms", "DOMINATED"),
-    ("privacy.mechanisms", "INDEPENDENT"),
+    ("privacy.regression_moments", "DOMINATED"),
+    ("privacy.regression_moments", "INDEPENDENT"),
 )
 """Constants of other modules that decide verdicts: module, name."""
 

@@ -36,7 +36,9 @@ from privrep.algorithms import (
     spectral_init,
     unit_steps,
 )
-from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count
+from privrep.algorithms.method import Method, Outcome, Task
+from privrep.algorithms.options import Declared, among, check_count, option
+from privrep.data.given_users import GivenUsers
 from privrep.data.problem import Problem
 from privrep.instruments.canaries import Crowd, Pair, larger, worst_pair
 from privrep.instruments.distinguishing import Claim, play
@@ -45,7 +47,6 @@ from privrep.instruments.network_rounds import NetworkRounds
 from privrep.instruments.replay import (
     INSIDE,
     OUTSIDE,
-    GivenUsers,
     Tape,
     aligned,
     apart,
@@ -107,7 +108,7 @@ def mechanism(name: str, problem: Problem) -> Method:
     """The method that is audited."""
     if name == NETWORKS:
         return NetworkRounds()
-    return AUDITED[name].build(problem)
+    return AUDITED[name].build(problem.known)
 
 
 @dataclass(frozen=True)
@@ -322,7 +323,7 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of an audit.
 
     Parameters
@@ -331,18 +332,14 @@ class Options:
     search for the canaries.
     """
 
-    mechanism: str
-    mutant: str = "none"
-    runs: int = 1000
-    draws: int = 300
-    changes: int = 400
-    scores = ()
-    columns: ClassVar = {
-        "mechanism": "what is audited, see privrep.instruments.audit",
-        "mutant": "what is wrong with it, on purpose, see privrep.instruments.mutants",
-        "runs": "runs of the distinguishing game; for a mutant a tenth of them, and at least 100",
-        "draws": "pairs of users that the adversary draws",
-        "changes": "changes of one sample that the adversary tries",
+    mechanism: str = option("what is audited, see privrep.instruments.audit", among((*AUDITED, NETWORKS)))
+    mutant: str = option("what is wrong with it, on purpose, see privrep.instruments.mutants", among(MUTANTS), "none")
+    runs: int = option(
+        "runs of the distinguishing game; for a mutant a tenth of them, and at least 100", check_count, 1000
+    )
+    draws: int = option("pairs of users that the adversary draws", check_count, 300)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 400)
+    numbers: ClassVar = {
         "attained": "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault",
         "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
         "noise_alarm": "smallest p-value of the looks at the noise, times their number",
@@ -361,12 +358,6 @@ class Options:
         "caught_game": "1 where the game did",
     }
 
-    def __post_init__(self):
-        check_choice("mechanism", self.mechanism, (*AUDITED, NETWORKS))
-        check_choice("mutant", self.mutant, tuple(MUTANTS))
-        for name in ("runs", "draws", "changes"):
-            check_count(name, getattr(self, name))
-
-    def build(self, problem: Problem) -> Audit:
+    def experiment(self, problem: Problem) -> Audit:
         """The audit for a problem."""
         return Audit(self, mechanism(self.mechanism, problem))

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import Outcome, Task, check_choice, check_count
+from privrep.algorithms.method import Outcome, Task
+from privrep.algorithms.options import Declared, among, check_count, option
 from privrep.data.problem import Problem
 from privrep.instruments.distinguishing import Claim, Game
 from privrep.privacy.accounting import gdp_mu
@@ -59,7 +60,7 @@ class AuditedGames:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of the games.
 
     Parameters
@@ -67,24 +68,15 @@ class Options:
     kind : `blind` or `calibrated`. runs : of each game. repeats : games.
     """
 
-    kind: str
-    runs: int = 1000
-    repeats: int = 200
-    scores = ()
-    columns: ClassVar = {
-        "kind": "scores that know nothing (blind), or as much as epsilon allows (calibrated)",
-        "runs": "runs of a game",
-        "repeats": "games",
+    kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES))
+    runs: int = option("runs of a game", check_count, 1000)
+    repeats: int = option("games", check_count, 200)
+    numbers: ClassVar = {
         "false_alarms": "games whose lower limit of epsilon is above the truth",
         "near": "games whose limit lies in [0.85, 1] of epsilon",
         "median_limit": "median of the limits",
     }
 
-    def __post_init__(self):
-        check_choice("kind", self.kind, SCORES)
-        for name in ("runs", "repeats"):
-            check_count(name, getattr(self, name))
-
-    def build(self, problem: Problem) -> AuditedGames:
+    def experiment(self, problem: Problem) -> AuditedGames:
         """The games; the problem does not matter."""
         return AuditedGames(self)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.data.given_users import GivenUsers
 from privrep.data.problem import Problem
-from privrep.instruments.replay import GivenUsers
 
 LENGTHS = (1e-3, 1.0, 10.0, 1e3)
 LABELS = (-1e3, -10.0, -1.0, 0.0, 1.0, 10.0, 1e3)
@@ -47,7 +47,7 @@ class Crowd:
         """All users."""
         features, labels = self.features.copy(), self.labels.copy()
         features[:, 0], labels[:, 0] = canary.features, canary.labels
-        return GivenUsers(self.problem, features, labels)
+        return GivenUsers(self.problem.known, features, labels)
 
 
 def directions(dim: int) -> np.ndarray:

@@ -21,9 +21,9 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.centaur import representation_gradients
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_update_scale, gradient_threshold
-from privrep.algorithms.method import EXACT, Outcome, Task, check_count, check_sine
-from privrep.algorithms.server import clip_outer
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
+from privrep.algorithms.method import EXACT, Outcome, Task
+from privrep.algorithms.options import Declared, among, check_count, check_sine, option
 from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.splits import SampleDraws, check_draws
@@ -31,6 +31,7 @@ from privrep.data.subspace import check_planted, orthonormalise, planted_subspac
 from privrep.instruments.fitting import opened
 from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 
@@ -59,6 +60,11 @@ class Clients:
     def gradient(self) -> np.ndarray:
         """G, (d, k)."""
         return self.left.T @ self.heads / len(self.heads)
+
+    def gradients(self, block: Block) -> Outer:
+        """What the users of a block add."""
+        own = slice(block.start, block.start + block.users)
+        return Outer(self.left[own], self.heads[own])
 
     @property
     def head_errors(self) -> np.ndarray:
@@ -102,8 +108,7 @@ class ClientLemmas:
         start = planted_subspace(truth, self.sine, release.streams["init"])
         draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
         found = clients(users, start, *draws.take(self.samples, self.samples))
-        clipped = clip_outer(found.left, found.heads, self.clip, np.ones(n, bool))
-        iterate = start - self.step * release.vector("client_lemmas", clipped, bound=self.clip) / n
+        iterate = start - self.step * release.sum("client_lemmas", users, found.gradients, clip=self.clip) / n
         second = found.heads.T @ found.heads / n
         mean = start @ second - truth @ (found.true.T @ found.heads) / n
         singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
@@ -136,19 +141,15 @@ class ClientLemmas:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of one round, as in `privrep.algorithms.centaur`: `clip`, `batch_samples`, `clip_scale`, `step`, `start_sine`."""
 
-    clip: float
-    batch_samples: int
-    clip_scale: str = "practical"
-    step: float = 0.25
-    start_sine: float = 0.1
-    columns: ClassVar = CLIP_SCALE_COLUMN | {
-        "clip": "clipping bound of a user's update (zeta_g), in units of clip_scale",
-        "batch_samples": "samples per user for each of head and gradient in a round",
-        "step": "step size, in units of 1 / s_1^2",
-        "start_sine": "sine of every principal angle between a planted start and the truth",
+    clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound)
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    step: float = option("step size, in units of 1 / s_1^2", check_bound, 0.25)
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1)
+    numbers: ClassVar = {
         "zeta": "clipping bound of a user's update in absolute terms",
         "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
         "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1" + EXACT,
@@ -167,18 +168,11 @@ class Options:
         "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
     }
 
-    def __post_init__(self):
-        check_bound("clip", self.clip)
-        check_count("batch_samples", self.batch_samples)
-        check_update_scale(self.clip_scale)
-        check_bound("step", self.step)
-        check_sine(self.start_sine)
-
-    def build(self, problem: Problem) -> ClientLemmas:
+    def experiment(self, problem: Problem) -> ClientLemmas:
         """The round for a problem."""
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
         check_draws("reuse", problem.samples, [2 * self.batch_samples])
         check_planted(problem.dim, problem.rank)
-        clip = gradient_threshold(self.clip_scale, self.clip, problem)
+        clip = gradient_threshold(self.clip_scale, self.clip, problem.known)
         return ClientLemmas(clip, self.batch_samples, self.step / problem.head_condition**2, self.start_sine)

@@ -14,7 +14,8 @@ import numpy as np
 
 from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
 from privrep.algorithms.grassmann_chain import Walk, check_walk, uniform_starts, walk
-from privrep.algorithms.method import EXACT, Outcome, Task, check_count
+from privrep.algorithms.method import EXACT, Outcome, Task
+from privrep.algorithms.options import check_count, option
 from privrep.algorithms.user_scores import UserScore
 from privrep.data.nets import chart_net, check_net
 from privrep.data.passes import total
@@ -116,15 +117,11 @@ class Options(ScoreOptions):
     chains : that walk at once. burn_in, steps : of each. radius : of a net over which the law is summed as well; 0 for none.
     """
 
-    chains: int = 8
-    burn_in: int = 500
-    steps: int = 500
-    radius: float = 0.0
-    columns: ClassVar = ScoreOptions.columns | {
-        "chains": "independent chains",
-        "burn_in": "steps of a chain in which its step size is found",
-        "steps": "steps of a chain after that",
-        "radius": "radius of a net over which the law is summed as well; 0 for none",
+    chains: int = option("independent chains", check_count, 8)
+    burn_in: int = option("steps of a chain in which its step size is found", default=500)
+    steps: int = option("steps of a chain after that", default=500)
+    radius: float = option("radius of a net over which the law is summed as well; 0 for none", default=0.0)
+    numbers: ClassVar = ScoreOptions.numbers | {
         "beta_n": "factor of the mean score in the exponent, beta n",
         "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
         "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
@@ -142,20 +139,19 @@ class Options(ScoreOptions):
 
     def __post_init__(self):
         super().__post_init__()
-        check_count("chains", self.chains)
         check_walk(self.burn_in, self.steps)
         if not self.radius >= 0:
             raise ValueError(f"radius is {self.radius!r}; it must be at least 0")
 
-    def build(self, problem: Problem) -> ExponentialLaw:
+    def experiment(self, problem: Problem) -> ExponentialLaw:
         """The law for a problem."""
         if self.radius:
             check_net(problem.dim, problem.rank, self.radius)
         return ExponentialLaw(
             rank=problem.rank,
-            score=self.score(problem),
-            final=final_samples(problem),
-            theorem=self.theorem(problem),
+            score=self.score(problem.known),
+            final=final_samples(problem.known),
+            theorem=self.theorem(problem.known),
             chains=self.chains,
             burn_in=self.burn_in,
             steps=self.steps,

@@ -20,8 +20,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from privrep.algorithms.exponential import ScoreOptions
-from privrep.algorithms.method import Outcome, Task, check_choice
-from privrep.algorithms.user_scores import UserScore
+from privrep.algorithms.method import Outcome, Task
+from privrep.algorithms.options import among, option
+from privrep.algorithms.user_scores import Shares, UserScore
 from privrep.data.nets import Net, chart_net, check_net
 from privrep.data.problem import Block, Problem
 from privrep.instruments.fitting import opened
@@ -46,7 +47,7 @@ def kinds(score: UserScore, angle: float, dim: int) -> Block:
 def neighbouring_scores(score: UserScore, net: Net, users: int, others: str) -> tuple[np.ndarray, np.ndarray]:
     """score(U) of two neighbours on the net, (c,) each."""
     angle, share = OTHERS[others]
-    first, second = score.shares(kinds(score, angle, net.bases.shape[1]), net.bases).T
+    first, second = Shares(score, net.bases)(kinds(score, angle, net.bases.shape[1])).shares(score.width).T
     count = round(share * (users - 1))
     rest = count * first + (users - 1 - count) * second
     return rest + first, rest + second
@@ -117,26 +118,26 @@ class Options(ScoreOptions):
     radius : of the net. others : `agreeing` or `divided`. chain_steps : of a Metropolis chain; 0 for the exact draw.
     """
 
-    radius: float = 0.05
-    others: str = "agreeing"
-    chain_steps: int = 0
-    scores: ClassVar = ()
-    columns: ClassVar = ScoreOptions.columns | {
-        "radius": "radius of the net",
-        "others": "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not half and half (divided)",
-        "chain_steps": "steps of a Metropolis chain from a uniform start; 0 for the exact draw",
+    radius: float = option("radius of the net", default=0.05)
+    others: str = option(
+        "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not half and half (divided)",
+        among(OTHERS),
+        "agreeing",
+    )
+    chain_steps: int = option("steps of a Metropolis chain from a uniform start; 0 for the exact draw", default=0)
+    numbers: ClassVar = ScoreOptions.numbers | {
         "privacy_loss": "largest change of the logarithm of a probability between the neighbours",
         "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
         "net_size": "subspaces of the net",
     }
+    scores: ClassVar = ()
 
     def __post_init__(self):
         super().__post_init__()
-        check_choice("others", self.others, tuple(OTHERS))
         if not isinstance(self.chain_steps, Integral) or self.chain_steps < 0:
             raise ValueError(f"chain_steps is {self.chain_steps!r}; it must be an integer of at least 0")
 
-    def build(self, problem: Problem) -> ExponentialNeighbours:
+    def experiment(self, problem: Problem) -> ExponentialNeighbours:
         """The neighbours for a problem, of which the sizes alone count."""
         if problem.rank != 1 or problem.dim < 2:
             raise ValueError(
@@ -144,5 +145,5 @@ class Options(ScoreOptions):
             )
         check_net(problem.dim, problem.rank, self.radius)
         return ExponentialNeighbours(
-            self.score(problem), self.theorem(problem), self.radius, self.others, self.chain_steps
+            self.score(problem.known), self.theorem(problem.known), self.radius, self.others, self.chain_steps
         )

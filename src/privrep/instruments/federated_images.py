@@ -13,7 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import EXACT, NotRun, Outcome, Task, check_choice, check_count
+from privrep.algorithms.method import EXACT, NotRun, Outcome, Task
+from privrep.algorithms.options import Declared, among, check_count, option, unless
 from privrep.data.problem import Problem
 from privrep.instruments.fitting import opened
 from privrep.neural.clients import SPLITS
@@ -110,7 +111,7 @@ def spread(accuracies: np.ndarray) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of an image experiment.
 
     Parameters
@@ -123,51 +124,51 @@ class Options:
     fetch : whether missing files of an image set may be fetched.
     """
 
-    method: str
-    images: str = "glyphs"
-    classes: int = 10
-    split: str = "shards"
-    rounds: int = 40
-    clip: float = 0.25
-    nominal: int | None = None
-    neighbours: str = "add-remove"
-    local_epochs: int = 2
-    batch: int = 100
-    head_epochs: int = 15
-    alone_epochs: int = 100
-    shift: int = 0
-    watched: int = 0
-    fetch: bool = False
-    scores = ()
-    columns: ClassVar = {
-        "method": "method of the image experiments: stand_alone, fedavg, pmtl, ppsgd or centaur",
-        "images": "image set: glyphs, which are drawn, or files: emnist, mnist, cifar10 or cifar100",
-        "classes": "classes of the images",
-        "split": "how images are dealt out to clients: distinct classes, or shards",
-        "rounds": "rounds of the server",
-        "clip": "clipping bound of an update (zeta)",
-        "nominal": "clients that the simulated ones stand for, with their noise: an estimate of accuracy without a claim on privacy",
-        "neighbours": "what epsilon protects: adding or removing a user, or replacing one; epsilon_exact is for replacing one",
-        "local_epochs": "epochs of a client's descent on what is shared, in a round",
-        "batch": "most images of a mini-batch",
-        "head_epochs": "epochs of a client's descent on its head",
-        "alone_epochs": "epochs of a client that trains alone",
-        "shift": "pixels by which images are moved, and mirrored, when heads are fitted; 0: none",
-        "fetch": "whether missing files of an image set may be fetched",
-        "watched": "clients that are tested on the way, or that train alone",
+    method: str = option(
+        "method of the image experiments: stand_alone, fedavg, pmtl, ppsgd or centaur",
+        among(("stand_alone", *FEDERATED)),
+    )
+    images: str = option(
+        "image set: glyphs, which are drawn, or files: emnist, mnist, cifar10 or cifar100", default="glyphs"
+    )
+    classes: int = option("classes of the images", default=10)
+    split: str = option("how images are dealt out to clients: distinct classes, or shards", among(SPLITS), "shards")
+    rounds: int = option("rounds of the server", check_count, 40)
+    clip: float = option("clipping bound of an update (zeta)", check_bound, 0.25)
+    nominal: int | None = option(
+        "clients that the simulated ones stand for, with their noise: an estimate of accuracy without a claim on privacy",
+        unless(None, check_count),
+        None,
+    )
+    neighbours: str = option(
+        "what epsilon protects: adding or removing a user, or replacing one; epsilon_exact is for replacing one",
+        among(NEIGHBOURS),
+        "add-remove",
+    )
+    local_epochs: int = option("epochs of a client's descent on what is shared, in a round", check_count, 2)
+    batch: int = option("most images of a mini-batch", check_count, 100)
+    head_epochs: int = option("epochs of a client's descent on its head", check_count, 15)
+    alone_epochs: int = option("epochs of a client that trains alone", check_count, 100)
+    shift: int = option(
+        "pixels by which images are moved, and mirrored, when heads are fitted; 0: none", unless(0, check_count), 0
+    )
+    watched: int = option("clients that are tested on the way, or that train alone", unless(0, check_count), 0)
+    fetch: bool = option("whether missing files of an image set may be fetched", default=False)
+    numbers: ClassVar = {
         "epsilon_add_remove": "epsilon_exact for neighbours that differ by adding or removing a user",
         "tested": "clients that accuracy is a mean over",
         "accuracy": "mean over clients of the share of test images of their classes that their models get right"
         + EXACT,
         "accuracy_sd": "standard deviation of that share over clients" + EXACT,
         "validation": "the same as accuracy, of a client's own images that it does not train on" + EXACT,
+        "clipped_share": "share of all updates that the clip shortens" + EXACT,
+        "first_norm": "median length of the updates of the first round" + EXACT,
+        "last_norm": "median length of the updates of the last round" + EXACT,
+        "parameters": "numbers that are shared",
         **{
             f"accuracy_{part}_8": f"accuracy of the watched clients after {part}/8 of the rounds" + EXACT
             for part in range(1, 8)
         },
-        "clipped_share": "share of all updates that the clip shortens" + EXACT,
-        "first_norm": "median length of the updates of the first round" + EXACT,
-        "last_norm": "median length of the updates of the last round" + EXACT,
         **{
             f"{when}_{name}": f"{meaning}, {which} round" + EXACT
             for when, which in (("first", "first"), ("last", "last"))
@@ -180,24 +181,13 @@ class Options:
                 ),
             )
         },
-        "parameters": "numbers that are shared",
     }
 
     def __post_init__(self):
-        check_choice("method", self.method, ("stand_alone", *FEDERATED))
+        super().__post_init__()
         check_set(self.images, self.classes)
-        check_choice("split", self.split, SPLITS)
-        check_choice("neighbours", self.neighbours, NEIGHBOURS)
-        for name in ("rounds", "local_epochs", "batch", "head_epochs", "alone_epochs"):
-            check_count(name, getattr(self, name))
-        for name in ("shift", "watched"):
-            if getattr(self, name) != 0:
-                check_count(name, getattr(self, name))
-        if self.nominal is not None:
-            check_count("nominal", self.nominal)
-        check_bound("clip", self.clip)
 
-    def build(self, problem: Problem) -> Alone | Together:
+    def experiment(self, problem: Problem) -> Alone | Together:
         """The experiment for a problem.
 
         Raises

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
-from privrep.algorithms.method import Iterate, Method, MethodOptions, Outcome, Task
+from privrep.algorithms.method import Experiment, ExperimentOptions, Iterate, Method, MethodOptions, Outcome, Task
+from privrep.data.held_out import held_out_errors
+from privrep.data.problem import Problem, Truth
 from privrep.data.rng import Streams
-from privrep.instruments.scoring import NormWatch, Path, excess_loss, excess_risk, scores
+from privrep.instruments.scoring import WATCHED, NormWatch, Path, excess_loss, excess_risk, scores
 from privrep.privacy.accounting import UNLIMITED, Cost
-from privrep.privacy.ledger import OverBudget
+from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
 
 
@@ -30,16 +30,36 @@ def fit(options: MethodOptions, task: Task) -> Outcome:
     OverBudget
         If what it releases is not what it declares.
     """
-    method = options.build(task.users.problem)
+    method = prepared(options, task.users.problem)
     outcome = method.run(task) if hasattr(method, "run") else scored(method, options.scores, task)
-    check_spent(method, task)
-    return outcome
+    return held_to_its_budget(method, task, outcome)
 
 
-def with_truth(method: Method, truth: np.ndarray, streams: Streams) -> Method:
-    """The method, with a start at the planted distance from the truth (d, k) where it has a planted one."""
+def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Method | Experiment:
+    """What a cell runs: an experiment on a problem, or a method, which is told of it what is known.
+
+    Raises
+    ------
+    ValueError
+        If the options do not suit the problem.
+    """
+    return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
+
+
+def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
+    """The method, with a start at the planted distance from the truth where it has a planted one.
+
+    Raises
+    ------
+    ValueError
+        If it has, and no truth is known.
+    """
     start = getattr(method, "start", None)
-    return replace(method, start=start.given(truth, streams["init"])) if hasattr(start, "given") else method
+    if not hasattr(start, "given"):
+        return method
+    if truth is None:
+        raise ValueError("init is 'planted'; there is no known truth near which a start could be planted")
+    return replace(method, start=start.given(truth.basis, streams["init"]))
 
 
 def multiplier(method: Method, task: Task) -> float:
@@ -60,25 +80,34 @@ def declared(method: Method) -> Cost:
 
 def opened(method: Method, task: Task) -> Release:
     """The door of a task for a method: the noise is calibrated, and what the method declares may be spent at it, whatever epsilon that comes to."""
-    noise_multiplier, users = multiplier(method, task), range(task.users.problem.users)
+    noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
     allowed = declared(method).at(noise_multiplier)
     return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
 
 
-def check_spent(method: Method, task: Task) -> None:
-    """Raise OverBudget if the ledger has more than a method declares, or nothing where it declares something."""
-    cost = declared(method)
+def held_to_its_budget(method: Method, task: Task, outcome: Outcome) -> Outcome:
+    """The outcome; its log has what share of the declared mu^2 is left over, where some is.
+
+    Raises
+    ------
+    OverBudget
+        If the ledger has more than a method declares, or nothing where it declares something.
+    """
+    cost, ledger = declared(method), task.ledger
     if cost == UNLIMITED:
-        return
-    if task.ledger.entries:
-        task.ledger.check(cost.at(multiplier(method, task)))
-    elif cost.mu_squared or cost.pure:
+        return outcome
+    if not ledger.entries and (cost.mu_squared or cost.pure):
         raise OverBudget(f"{type(method).__name__} declares a cost, and its ledger is empty")
+    allowed = cost.at(multiplier(method, task))
+    ledger.check(allowed)
+    spent = ledger.spent("mu_squared") / allowed.mu_squared if 0 < allowed.mu_squared < math.inf else 1.0
+    return outcome if spent > 1 - ROUNDING else replace(outcome, log=outcome.log | {"unspent": 1 - spent})
 
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
-    """The outcome of a method, with the named scores."""
-    users, truth, watch = task.users, task.users.truth.basis, NormWatch()
+    """The outcome of a method, with the named scores where a truth is known, and errors on held-out samples where there are such."""
+    users, truth = task.users, task.users.truth
+    watch = NormWatch() if WATCHED.intersection(names) else None
     release = replace(opened(method, task), watch=watch)
     noise_multiplier = release.noise_multiplier
     method = with_truth(method, truth, release.streams)
@@ -87,12 +116,17 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
         path.append(replace(last, personal=None))  # what earlier iterates made of the users is not kept
     if not path:
         raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
+    of_truth = {}
+    if truth is not None:
+        way = Path(path, truth.basis, watch, lambda: excess_loss(users, last.personal, method.loss))
+        of_truth = {"excess_risk": excess_risk(users, last.personal), "scores": scores(names, way)}
     return Outcome(
-        excess_risk=excess_risk(users, last.personal),
         subspace=last.subspace,
         **statement(method, noise_multiplier, task),
         log={**({"noise_multiplier": noise_multiplier} if task.ledger.entries else {}), **last.log},
-        scores=scores(names, Path(path, truth, watch, lambda: excess_loss(users, last.personal, method.loss))),
+        held_out=held_out_errors(users, last.personal.models) if users.held_out and last.personal else None,
+        personal=last.personal,
+        **of_truth,
     )
 
 

@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.method import Outcome, Task, check_choice, check_count, check_share
+from privrep.algorithms.method import Outcome, Task
+from privrep.algorithms.options import Declared, among, check_count, check_share, option
 from privrep.data.problem import Problem
 from privrep.data.subspace import check_planted, dist2, planted_subspace, random_subspace
 
@@ -60,7 +61,7 @@ class MadeUpCandidates:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options.
 
     Parameters
@@ -69,30 +70,18 @@ class Options:
     accuracy : eps_i, how far a good candidate may be. needed : eps_0, how far the selected one may be. selections : how many are made.
     """
 
-    good_share: float
-    failure: float
-    bad: str
-    accuracy: float = 0.01
-    needed: float = 0.2
-    selections: int = 30
-    columns: ClassVar = {
-        "good_share": "probability that a candidate is good, p",
-        "failure": "failure probability asked for, delta'",
-        "bad": "bad candidates: all alike, or scattered",
-        "accuracy": "accuracy of a good candidate, eps_i",
-        "needed": "distance that the selected candidate must keep, eps_0",
-        "selections": "selections made, each among candidates of its own",
+    good_share: float = option("probability that a candidate is good, p", check_share)
+    failure: float = option("failure probability asked for, delta'", check_share)
+    bad: str = option("bad candidates: all alike, or scattered", among(BAD))
+    accuracy: float = option("accuracy of a good candidate, eps_i", check_share, 0.01)
+    needed: float = option("distance that the selected candidate must keep, eps_0", check_share, 0.2)
+    selections: int = option("selections made, each among candidates of its own", check_count, 30)
+    numbers: ClassVar = {
         "candidates": "candidates in each, T_0",
         "failed_share": "share of the selections that fail",
     }
 
-    def __post_init__(self):
-        for name in ("good_share", "failure", "accuracy", "needed"):
-            check_share(name, getattr(self, name))
-        check_choice("bad", self.bad, BAD)
-        check_count("selections", self.selections)
-
-    def build(self, problem: Problem) -> MadeUpCandidates:
+    def experiment(self, problem: Problem) -> MadeUpCandidates:
         """The selections for a problem, of which the sizes alone count."""
         check_planted(problem.dim, problem.rank)
         return MadeUpCandidates(self.good_share, self.failure, self.bad, self.accuracy, self.needed, self.selections)

@@ -56,11 +56,11 @@ NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound:
 
 @cache
 def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
-    """Where the algorithms have a clip in their code: module, name and which. modules : as many are loaded; with more it is looked for anew."""
+    """Where the algorithms and the kinds of contributions have a clip in their code: module, name and which. modules : as many are loaded; with more it is looked for anew."""
     return [
         (module, key, value)
         for name, module in list(sys.modules.items())
-        if name.startswith("privrep.algorithms.")
+        if name.startswith(("privrep.algorithms.", "privrep.privacy.")) and name != clip_factor.__module__
         for key, value in vars(module).items()
         if any(value is one for one in HONEST)
     ]

@@ -15,7 +15,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import Outcome, Task, check_count, check_share
+from privrep.algorithms.method import Outcome, Task
+from privrep.algorithms.options import Declared, check_count, check_share, option
 from privrep.data.problem import Problem
 
 
@@ -86,7 +87,7 @@ class NoisyPowerMethod:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options.
 
     Parameters
@@ -95,17 +96,12 @@ class Options:
     accuracy : eps.
     """
 
-    gap: float
-    tau: float
-    length: float = 1.0
-    starts: int = 54
-    accuracy: float = 0.1
-    columns: ClassVar = {
-        "gap": "1 - s_{k+1} / s_k of the matrix",
-        "tau": "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found",
-        "length": "iterations over ln(k d tau / eps) / gap",
-        "starts": "independent runs",
-        "accuracy": "distance at which a run has succeeded, eps",
+    gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
+    tau: float = option("tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found")
+    length: float = option("iterations over ln(k d tau / eps) / gap", default=1.0)
+    starts: int = option("independent runs", check_count, 54)
+    accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1)
+    numbers: ClassVar = {
         "iterations": "iterations of a run",
         "iterations_needed": "mean over the runs of the iterations until dist2 is at most the accuracy",
         "runs_within": "share of the runs that end with dist2 at most the accuracy",
@@ -113,14 +109,12 @@ class Options:
     }
 
     def __post_init__(self):
-        check_share("gap", self.gap)
-        check_share("accuracy", self.accuracy)
-        check_count("starts", self.starts)
+        super().__post_init__()
         for name in ("tau", "length"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be positive and finite")
 
-    def build(self, problem: Problem) -> NoisyPowerMethod:
+    def experiment(self, problem: Problem) -> NoisyPowerMethod:
         """The runs for a problem, of which the sizes alone count."""
         if problem.dim < 2 * problem.rank:
             raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import LowRank, Outcome, Task, check_choice
+from privrep.algorithms.method import LowRank, Outcome, Task
+from privrep.algorithms.options import Declared, among, option
 from privrep.algorithms.unit_steps import unit
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.data.passes import total
@@ -25,17 +25,28 @@ from privrep.data.problem import Block, Problem
 from privrep.data.risk import personal_risk
 from privrep.data.subspace import orthonormalise
 from privrep.instruments.fitting import opened
+from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 KINDS = ("floor", "step")
 
 
-def true_step(block: Block, truth: np.ndarray) -> tuple[np.ndarray, float]:
-    """Sum over the users of a block of (g/|g|)(v/|v|)^T at the truth (d, k), and of |v|."""
-    fitted = np.einsum("qbk,bk->qb", block.features @ truth.astype(np.float32), block.heads)
-    gradients = np.einsum("qbd,qb->bd", block.features, block.labels - fitted).astype(np.float64)
-    gradients -= (gradients @ truth) @ truth.T
-    return unit(gradients).T @ unit(block.heads), float(np.linalg.norm(block.heads, axis=1).sum())
+@dataclass(frozen=True, eq=False)
+class StepAtTruth:
+    """What users add: (g/|g|)(v/|v|)^T at the truth (d, k)."""
+
+    truth: np.ndarray
+
+    def __call__(self, block: Block) -> Outer:
+        fitted = np.einsum("qbk,bk->qb", block.features @ self.truth.astype(np.float32), block.heads)
+        gradients = np.einsum("qbd,qb->bd", block.features, block.labels - fitted).astype(np.float64)
+        gradients -= (gradients @ self.truth) @ self.truth.T
+        return Outer(unit(gradients), unit(block.heads))
+
+
+def head_lengths(block: Block) -> float:
+    """Sum of |v| over the users of a block."""
+    return float(np.linalg.norm(block.heads, axis=1).sum())
 
 
 @dataclass(frozen=True)
@@ -64,10 +75,9 @@ class TrueStep:
         """The truth and the noise of one step."""
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
         release = opened(self, task)
-        step, lengths = total(users, lambda block: true_step(block, truth))
-        step = release.vector("true_step", step, bound=1.0)
+        step = release.sum("true_step", users, StepAtTruth(truth), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
-        basis = orthonormalise(truth + step * problem.rank * spread / lengths)
+        basis = orthonormalise(truth + step * problem.rank * spread / total(users, head_lengths))
         personal = LowRank(basis, FittedHeads(basis, slice(0, problem.samples), self.penalty))
         return Outcome(
             excess_risk=personal_risk(users, basis, personal.heads),
@@ -77,18 +87,13 @@ class TrueStep:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options: `kind`, one of KINDS, and `final_heads`, one of `privrep.data.heads.FINAL_HEADS`."""
 
-    kind: str = "step"
-    final_heads: str = "least squares"
-    columns: ClassVar = FINAL_HEADS_COLUMN | {"kind": "which reference model"}
+    kind: str = option("which reference model", among(KINDS), "step")
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
 
-    def __post_init__(self):
-        check_choice("kind", self.kind, KINDS)
-        check_choice("final_heads", self.final_heads, FINAL_HEADS)
-
-    def build(self, problem: Problem) -> Floor | TrueStep:
+    def experiment(self, problem: Problem) -> Floor | TrueStep:
         """The point of reference for a problem.
 
         Raises
@@ -96,7 +101,7 @@ class Options:
         ValueError
             If there is no label noise, without which a step at the truth has no direction, or if there are adversaries, who have no true head.
         """
-        penalty = final_penalty(self.final_heads, problem)
+        penalty = final_penalty(self.final_heads, problem.known)
         if self.kind == "floor":
             return Floor(penalty)
         if problem.adversaries:

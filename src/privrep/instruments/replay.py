@@ -15,38 +15,21 @@ log-probabilities. Where users take part at random, everybody's coins are public
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 from scipy.special import log_softmax, ndtri
 
 from privrep.algorithms.method import Method
-from privrep.data.problem import Block, Problem
+from privrep.data.given_users import GivenUsers
 from privrep.data.rng import Streams
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-
-
-@dataclass(frozen=True)
-class GivenUsers:
-    """Users with given data: features (m, n, d), labels (m, n), in one block. sums : see `privrep.data.passes.total`."""
-
-    problem: Problem
-    features: np.ndarray
-    labels: np.ndarray
-    sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
-
-    @cached_property
-    def _block(self) -> Block:
-        return Block(0, *(np.ascontiguousarray(array, np.float32) for array in (self.features, self.labels)))
-
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1."""
-        yield self._block.take(start, self.problem.users if stop is None else stop)
+from privrep.privacy.noise import Law, Noise
 
 
 @cache
@@ -56,12 +39,20 @@ def _upper(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, columns, rows == columns
 
 
-def scaled(array: np.ndarray, sd: float, beside: float = 1.0, symmetric: bool = False) -> np.ndarray:
-    """The free numbers of an array over the sd of their noise. symmetric : the upper triangle alone, with sd * beside off the diagonal."""
-    if not symmetric:
+def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
+    """The free numbers of an array over the sd of their noise at a noise multiplier; of a symmetric matrix those of the upper triangle."""
+    sd = noise.sd * multiplier
+    if noise.form == "independent":
         return np.ravel(array) / sd
     rows, columns, diagonal = _upper(len(array))
-    return array[rows, columns] / np.where(diagonal, sd, sd * beside)
+    beside = sd * 0.5**0.5 if noise.form == "averaged" else sd
+    return array[rows, columns] / np.where(diagonal, sd, beside)
+
+
+def shortened(total: np.ndarray, bound: float, users: int) -> np.ndarray:
+    """A sum that is clipped as a whole in place of the users: not longer than all of them may make it."""
+    most = bound * users
+    return total * min(1.0, most / max(float(np.linalg.norm(total)), most))
 
 
 @dataclass(frozen=True)
@@ -146,6 +137,15 @@ class Fault:
     repeats: bool = False
     mean_clip: bool = False
 
+    def law(self, law: Law) -> Law:
+        """How a sum is released in place of its law."""
+        noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in law.noises)
+        if len(noises) > 1:
+            return replace(law, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else law.sensitivity)
+        return replace(
+            law, noises=noises, sensitivity=law.sensitivity * self.charged, noise_sd=law.noise_sd * self.charged
+        )
+
 
 SOUND = Fault()
 
@@ -164,68 +164,23 @@ class TapedRelease(Release):
             return np.random.default_rng(self.streams[self.role].bit_generator.seed_seq)
         return super().noise
 
-    def _kept(self, name: str, arrays: tuple, laws: tuple, release: Callable[[], tuple], rate: float = 1.0) -> tuple:
-        """laws : keywords of `scaled` for each array."""
+    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], law: Law) -> tuple[np.ndarray, ...]:
+        if self.fault.mean_clip:
+            exact = tuple(shortened(*part, len(self.users)) for part in zip(exact, law.bounds, strict=True))
+        law = self.fault.law(law)
 
-        def in_units(found: tuple) -> np.ndarray:
-            return np.concatenate([scaled(one, **law) for one, law in zip(found, laws, strict=True)])
+        def in_units(arrays: tuple) -> np.ndarray:
+            units = [scaled(*part, self.noise_multiplier) for part in zip(arrays, law.noises, strict=True)]
+            return np.concatenate(units)
 
         given = self.tape.given
-        answer = given.answer if given else self._noisier(arrays, release())
+        answer = given.answer if given else self._noisier(exact, super()._gaussian(name, exact, law))
         noisy = given.noisy if given else in_units(answer)
-        self.tape.taken.append(Taken(name, self.role, in_units(arrays), noisy, answer, rate, len(arrays)))
+        self.tape.taken.append(Taken(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact)))
         return answer
 
     def _noisier(self, arrays: tuple, released: tuple) -> tuple:
         return tuple(exact + self.fault.quiet * (noisy - exact) for exact, noisy in zip(arrays, released, strict=True))
-
-    def _sum(self, total: np.ndarray, bound: float) -> np.ndarray:
-        """The sum as it is released: where the mean is clipped in place of the users, not longer than all of them may make it."""
-        most = bound * len(self.users)
-        return total * min(1.0, most / max(float(np.linalg.norm(total)), most)) if self.fault.mean_clip else total
-
-    def vector(self, name: str, total: np.ndarray, *, bound: float, rate: float = 1.0) -> np.ndarray:
-        total, bound = self._sum(total, bound), bound * self.fault.charged
-        law = {"sd": 2 * bound * self.noise_multiplier}
-        (answer,) = self._kept(
-            name, (total,), (law,), lambda: (Release.vector(self, name, total, bound=bound, rate=rate),), rate
-        )
-        return answer
-
-    def symmetric(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
-        total, bound = self._sum(total, bound), bound * self.fault.charged
-        law = {"sd": 2 * bound * self.noise_multiplier, "symmetric": True}
-        (answer,) = self._kept(name, (total,), (law,), lambda: (Release.symmetric(self, name, total, bound=bound),))
-        return answer
-
-    def isotropic(self, name: str, total: np.ndarray, *, sensitivity: float) -> np.ndarray:
-        total, sensitivity = self._sum(total, sensitivity), sensitivity * self.fault.charged
-        law = {"sd": sensitivity * self.noise_multiplier, "symmetric": True, "beside": 0.5**0.5}
-        (answer,) = self._kept(
-            name, (total,), (law,), lambda: (Release.isotropic(self, name, total, sensitivity=sensitivity),)
-        )
-        return answer
-
-    def moments(
-        self,
-        name: str,
-        second: np.ndarray,
-        first: np.ndarray,
-        *,
-        bounds: tuple[float, float],
-        joint: float,
-        averaged: bool = False,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        second, first = (self._sum(part, bound) for part, bound in zip((second, first), bounds, strict=True))
-        bounds = tuple(self.fault.charged * bound for bound in bounds)
-        sds = [2 * bound * self.noise_multiplier for bound in bounds]
-        laws = {"sd": sds[0], "symmetric": True, "beside": 0.5**0.5 if averaged else 1.0}, {"sd": sds[1]}
-
-        def release() -> tuple:
-            charged = self.fault.joint or joint
-            return Release.moments(self, name, second, first, bounds=bounds, joint=charged, averaged=averaged)
-
-        return self._kept(name, (second, first), laws, release)
 
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
@@ -236,13 +191,13 @@ class TapedRelease(Release):
         self.tape.taken.append(Taken(name, self.role, np.empty(0), np.empty(0), answer))
         return answer
 
-    def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
+    def _chosen(self, name: str, scores: np.ndarray, width: float) -> int:
         width *= self.fault.charged
 
         def release() -> tuple[int]:
             Release.temperature(self, name, width=width)
-            actual = replace(self, noise_multiplier=self.noise_multiplier * self.fault.quiet, ledger=Ledger())
-            return (Release.choice(actual, name, scores, width=width),)
+            actual = replace(self, whole=self.whole * self.fault.quiet, ledger=Ledger())
+            return (Release._chosen(actual, name, scores, width),)
 
         given = self.tape.given
         answer = given.answer if given else release()
@@ -302,7 +257,7 @@ def taped(
     """What a whole fit releases, and its ledger, which has no limit, so that an audit sees what a mechanism spends. forced : a tape whose answers are
     given again."""
     tape, ledger = Tape(forced), Ledger()
-    door = TapedRelease(multiplier, ledger, range(users.problem.users), streams, UNLIMITED, tape=tape, fault=fault)
+    door = TapedRelease(multiplier, ledger, range(users.known.users), streams, UNLIMITED, tape=tape, fault=fault)
     for _ in method.fit(users, door):
         pass
     return tape, ledger

@@ -39,7 +39,7 @@ class Path:
 
     iterates: list[Iterate]
     truth: np.ndarray
-    watch: NormWatch
+    watch: NormWatch | None
     excess_loss: Callable[[], float] | None = None
 
     @property
@@ -84,6 +84,9 @@ SCORES: dict[str, Callable[[Path], float]] = {
     "excess_loss": lambda path: path.excess_loss(),
 }
 """Name of a column -> its value. An algorithm's options name those that its rows have."""
+
+WATCHED = {"product_norm_max", "clipped_share"}
+"""Scores that look at norms before a clip."""
 
 SCORE_COLUMNS = {
     "steady_dist2": "root mean square of dist2 over the second half of the rounds",

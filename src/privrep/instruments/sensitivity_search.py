@@ -21,7 +21,8 @@ from privrep.algorithms import (
     single_model,
     spectral_init,
 )
-from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count
+from privrep.algorithms.method import Method, Outcome, Task
+from privrep.algorithms.options import Declared, among, check_count, option
 from privrep.data.problem import Problem
 from privrep.instruments.audit import CLIPS, Stage, attained
 from privrep.instruments.canaries import Crowd, Pair, worst_pair
@@ -47,7 +48,7 @@ RELEASES = {
 
 def mechanism(name: str, problem: Problem) -> Method:
     """The method whose one release is searched."""
-    return RELEASES[name].build(problem)
+    return RELEASES[name].build(problem.known)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class SensitivitySearch:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of a search.
 
     Parameters
@@ -88,22 +89,13 @@ class Options:
     release : one of `RELEASES`. draws, changes : pairs that are drawn, and changes of one sample that are tried on the best.
     """
 
-    release: str
-    draws: int = 400
-    changes: int = 800
-    scores = ()
-    columns: ClassVar = {
-        "release": "what is searched, see privrep.instruments.sensitivity_search",
-        "draws": "pairs of users that the adversary draws",
-        "changes": "changes of one sample that the adversary tries",
+    release: str = option("what is searched, see privrep.instruments.sensitivity_search", among(RELEASES))
+    draws: int = option("pairs of users that the adversary draws", check_count, 400)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 800)
+    numbers: ClassVar = {
         "attained": "largest distance found over the stated sensitivity; above 1 is a fault",
     }
 
-    def __post_init__(self):
-        check_choice("release", self.release, tuple(RELEASES))
-        for name in ("draws", "changes"):
-            check_count(name, getattr(self, name))
-
-    def build(self, problem: Problem) -> SensitivitySearch:
+    def experiment(self, problem: Problem) -> SensitivitySearch:
         """The search for a problem."""
         return SensitivitySearch(self, mechanism(self.release, problem))

@@ -18,9 +18,10 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.altmin import check_split
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, check_scale, feature_threshold, label_threshold
-from privrep.algorithms.method import EXACT, Outcome, Task, check_sine
-from privrep.algorithms.moment_step import SampleClip, moments
+from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, SCALES, feature_threshold, label_threshold
+from privrep.algorithms.method import EXACT, Outcome, Task
+from privrep.algorithms.moment_step import UserMoments
+from privrep.algorithms.options import Declared, among, check_sine, option
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.passes import parts
 from privrep.data.problem import Block, Problem, Users
@@ -29,7 +30,8 @@ from privrep.data.subspace import check_planted, orthonormalise, planted_subspac
 from privrep.instruments.fitting import opened
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import MOMENTS_COST
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,9 @@ class StepLemmas:
         overlap = truth.T @ start
         rule, used = FittedHeads(start, split.heads), count(split.subspace)
         heads = head_errors(users, rule, overlap)
-        second, first = moments(users, release.users, rule, split.subspace, self.clip)
-        noisy_second, noisy_first = release.moments(
-            "step_lemmas", second, first, bounds=self.clip.bounds(used), joint=self.clip.joint
-        )
+        contribution = UserMoments(rule, split.subspace)
+        second, first = clipped_sums(users, contribution, self.clip)
+        noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=self.clip)
         identity = np.eye(len(second))
         weight = used * heads.second
         sampled = whitened(second, weight) - identity
@@ -117,47 +118,34 @@ class StepLemmas:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`, `start_sine`."""
 
-    split: str
-    clip_feature: float
-    clip_label: float
-    clip_scale: str = "data"
-    start_sine: float = 0.1
-    columns: ClassVar = (
-        SPLIT_COLUMN
-        | CLIP_SCALE_COLUMN
-        | {
-            "clip_feature": "clipping bound of the features (eta)",
-            "clip_label": "clipping bound of the labels (zeta)",
-            "start_sine": "sine of every principal angle between a planted start and the truth",
-            "eta": "clipping bound of the features in absolute terms",
-            "zeta": "clipping bound of the labels in absolute terms",
-            "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
-            "head_error_max": "largest of the same over users",
-            "head_norm_max": "largest ||v_j|| over users" + EXACT,
-            "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
-            "gram_deviation_F": "the same in Frobenius norm",
-            "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
-            "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
-            "along_F": "||M||_F of eq. 27, Lemma B.6",
-            "residual_F": "||F||_F of eq. 27, Lemma B.6",
-            "private_F": "||F~||_F of eq. 27, Lemma B.7",
-        }
-    )
+    split: str = option(SPLIT_COLUMN["split"])
+    clip_feature: float = option("clipping bound of the features (eta)", check_bound)
+    clip_label: float = option("clipping bound of the labels (zeta)", check_bound)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "data")
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1)
+    numbers: ClassVar = {
+        "eta": "clipping bound of the features in absolute terms",
+        "zeta": "clipping bound of the labels in absolute terms",
+        "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
+        "head_error_max": "largest of the same over users",
+        "head_norm_max": "largest ||v_j|| over users" + EXACT,
+        "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
+        "gram_deviation_F": "the same in Frobenius norm",
+        "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
+        "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
+        "along_F": "||M||_F of eq. 27, Lemma B.6",
+        "residual_F": "||F||_F of eq. 27, Lemma B.6",
+        "private_F": "||F~||_F of eq. 27, Lemma B.7",
+    }
 
-    def __post_init__(self):
-        check_bound("clip_feature", self.clip_feature)
-        check_bound("clip_label", self.clip_label)
-        check_scale(self.clip_scale)
-        check_sine(self.start_sine)
-
-    def build(self, problem: Problem) -> StepLemmas:
+    def experiment(self, problem: Problem) -> StepLemmas:
         """The step for a problem."""
         check_planted(problem.dim, problem.rank)
         clip = SampleClip(
-            feature_threshold(self.clip_scale, self.clip_feature, problem),
-            label_threshold(self.clip_scale, self.clip_label, problem),
+            feature_threshold(self.clip_scale, self.clip_feature, problem.known),
+            label_threshold(self.clip_scale, self.clip_label, problem.known),
         )
-        return StepLemmas(check_split(self.split, problem), clip, self.start_sine)
+        return StepLemmas(check_split(self.split, problem.known), clip, self.start_sine)

@@ -20,7 +20,8 @@ import numpy as np
 from privrep.algorithms.centaur import representation_gradients
 from privrep.algorithms.dp_fedavg import model_steps
 from privrep.algorithms.federated import gradient
-from privrep.algorithms.method import EXACT, Outcome, Task, check_count, check_sine
+from privrep.algorithms.method import Outcome, Task
+from privrep.algorithms.options import Declared, check_any_sine, check_count, option
 from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import check_planted, planted_subspace
@@ -95,7 +96,7 @@ class UpdateNorms:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options.
 
     Parameters
@@ -103,26 +104,33 @@ class Options:
     start_sine : s, the distance from the optimum. batch_samples : q. drift_bound : clipping bound of the drift, in medians.
     """
 
-    start_sine: float
-    batch_samples: int
-    drift_bound: float = 0.25
-    columns: ClassVar = {
-        "start_sine": "sine of every principal angle between a planted start and the truth",
-        "batch_samples": "samples per user for each of head and gradient in a round",
-        "drift_bound": "bound of the clipped updates whose drift is measured, in medians of the full model's updates",
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine)
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
+    drift_bound: float = option(
+        "bound of the clipped updates whose drift is measured, in medians of the full model's updates",
+        check_bound,
+        0.25,
+    )
+    numbers: ClassVar = {
+        "representation_rms": "root mean square over users of the norm of an update where the representation alone is shared; exact, for analysis, not released",
+        "representation_median": "median over users of the norm of an update where the representation alone is shared; exact, for analysis, not released",
+        "representation_q99": "99 % quantile of the norm of an update where the representation alone is shared; exact, for analysis, not released",
+        "representation_max": "largest norm of an update where the representation alone is shared; exact, for analysis, not released",
+        "representation_drift": "norm of the mean of clipped updates over the clipping bound where the representation alone is shared; exact, for analysis, not released",
+        "full_rms": "root mean square over users of the norm of an update where a full model is shared; exact, for analysis, not released",
+        "full_median": "median over users of the norm of an update where a full model is shared; exact, for analysis, not released",
+        "full_q99": "99 % quantile of the norm of an update where a full model is shared; exact, for analysis, not released",
+        "full_max": "largest norm of an update where a full model is shared; exact, for analysis, not released",
+        "full_drift": "norm of the mean of clipped updates over the clipping bound where a full model is shared; exact, for analysis, not released",
+        "shared_rms": "root mean square over users of the norm of an update where a representation and a head are shared; exact, for analysis, not released",
+        "shared_median": "median over users of the norm of an update where a representation and a head are shared; exact, for analysis, not released",
+        "shared_q99": "99 % quantile of the norm of an update where a representation and a head are shared; exact, for analysis, not released",
+        "shared_max": "largest norm of an update where a representation and a head are shared; exact, for analysis, not released",
+        "shared_drift": "norm of the mean of clipped updates over the clipping bound where a representation and a head are shared; exact, for analysis, not released",
         "heterogeneity": "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are equal",
-    } | {
-        f"{name}_{mark}": meaning.format(shared) + EXACT
-        for name, shared in WHAT.items()
-        for mark, meaning in MARKS.items()
     }
 
-    def __post_init__(self):
-        check_count("batch_samples", self.batch_samples)
-        check_bound("drift_bound", self.drift_bound)
-        check_sine(self.start_sine, one=True)
-
-    def build(self, problem: Problem) -> UpdateNorms:
+    def experiment(self, problem: Problem) -> UpdateNorms:
         """The measurement for a problem."""
         check_planted(problem.dim, problem.rank)
         if self.batch_samples < problem.rank:

@@ -13,10 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import MethodOptions, Outcome, Task, check_choice
+from privrep.algorithms.method import MethodOptions, Outcome, Task
+from privrep.algorithms.options import Declared, among, option
 from privrep.data.problem import FirstUsers, Problem
 from privrep.instruments.fitting import fit
 from privrep.privacy.accounting import UNLIMITED, Cost
+from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
 
 PRECISION = 1.03
@@ -26,28 +28,19 @@ FIRST_TRIAL = 64
 
 
 @dataclass(frozen=True)
-class Target:
-    """What a search reaches, to be mixed into the options of a method.
+class Target(Declared):
+    """What a search reaches, to be mixed into the options of a method."""
 
-    Parameters
-    ----------
-    target : excess risk to reach, > 0. target_unit : {"absolute", "rank"}; `rank` means target times k, the risk of the zero model.
-    """
-
-    target: float = 0.02
-    target_unit: str = "absolute"
-    columns: ClassVar = {
-        "target": "excess risk to reach",
-        "target_unit": "unit of the target: absolute, or the rank, which is the risk of the zero model",
+    target: float = option("excess risk to reach", check_bound, 0.02)
+    target_unit: str = option(
+        "unit of the target: absolute, or the rank, which is the risk of the zero model",
+        among(("absolute", "rank")),
+        "absolute",
+    )
+    numbers: ClassVar = {
         "smallest_users": "smallest number of users that reaches the target",
         "trials": "fits made in the search for it",
     }
-
-    def check_target(self) -> None:
-        """Raise ValueError unless the target can be one."""
-        if not self.target > 0:
-            raise ValueError(f"target is {self.target!r}; it must be positive")
-        check_choice("target_unit", self.target_unit, ("absolute", "rank"))
 
     def risk(self, rank: int) -> float:
         """The target in absolute terms."""
@@ -104,15 +97,11 @@ def searching(
 
     @dataclass(frozen=True)
     class Options(Target, kind):
-        columns: ClassVar = kind.columns | Target.columns
+        numbers: ClassVar = dict(kind.numbers) | Target.numbers
 
-        def __post_init__(self):
-            super().__post_init__()
-            self.check_target()
-
-        def build(self, problem: Problem) -> Search:
+        def experiment(self, problem: Problem) -> Search:
             plain = kind(**{one.name: getattr(self, one.name) for one in fields(kind)})
-            return Search(plain, self.risk(problem.rank), fewest(self), plain.build(problem).cost)
+            return Search(plain, self.risk(problem.rank), fewest(self), plain.build(problem.known).cost)
 
     return Options
 

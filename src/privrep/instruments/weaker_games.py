@@ -17,12 +17,14 @@ import numpy as np
 import scipy
 from scipy.optimize import brentq
 
-from privrep.algorithms.method import Method, Outcome, Task, check_choice, check_count
+from privrep.algorithms.method import Method, Outcome, Task
+from privrep.algorithms.options import Declared, among, check_count, option
+from privrep.data.given_users import GivenUsers
 from privrep.data.problem import Problem
 from privrep.instruments.audit import AUDITED, Stage, mechanism, worst
 from privrep.instruments.canaries import Canary, Crowd, unit_vectors
 from privrep.instruments.distinguishing import LEVEL, Claim, Game, play
-from privrep.instruments.replay import GivenUsers, Taken, Tape, streams, taped
+from privrep.instruments.replay import Taken, Tape, streams, taped
 from privrep.privacy.accounting import Cost
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
@@ -36,7 +38,7 @@ def projector(stage: Stage, world: int, run: int) -> np.ndarray:
     """The last released subspace of a run, as the upper triangle of its projector."""
     users = stage.worlds[world]
     allowed = stage.method.cost.at(stage.multiplier)
-    release = Release(stage.multiplier, Ledger(), range(users.problem.users), streams(run, stage.seed), allowed)
+    release = Release(stage.multiplier, Ledger(), range(users.known.users), streams(run, stage.seed), allowed)
     for last in stage.method.fit(users, release):
         pass
     whole = last.subspace @ last.subspace.T
@@ -81,7 +83,7 @@ def one_run_game(
 
     def crowd(first: np.ndarray) -> GivenUsers:
         chosen = np.where(first[:, None], features[0], features[1]), np.where(first, labels[0], labels[1])
-        return GivenUsers(problem, *chosen)
+        return GivenUsers(problem.known, *chosen)
 
     tape, ledger = taped(method, crowd(coins), multiplier, streams(0, seed))
 
@@ -148,7 +150,7 @@ class WeakerGame:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Declared):
     """Options of a weaker game.
 
     Parameters
@@ -157,30 +159,20 @@ class Options:
     for the canaries.
     """
 
-    mechanism: str
-    game: str
-    runs: int = 1000
-    draws: int = 100
-    changes: int = 100
-    scores = ()
-    columns: ClassVar = {
-        "mechanism": "what is audited, see privrep.instruments.audit",
-        "game": "what the adversary sees: the last subspace alone, or one run in which all users are canaries",
-        "runs": "runs of the game on the subspace",
-        "draws": "pairs of users that the adversary draws",
-        "changes": "changes of one sample that the adversary tries",
+    mechanism: str = option("what is audited, see privrep.instruments.audit", among(AUDITED))
+    game: str = option(
+        "what the adversary sees: the last subspace alone, or one run in which all users are canaries", among(GAMES)
+    )
+    runs: int = option("runs of the game on the subspace", check_count, 1000)
+    draws: int = option("pairs of users that the adversary draws", check_count, 100)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 100)
+    numbers: ClassVar = {
         "guesses": "guesses of the adversary",
         "share_right": "share of right guesses in the game",
         "share_attainable": "the share of the best adversary against the ledger, who sees everything",
         "epsilon_low": "lower 95 % limit of epsilon from the share of right guesses",
     }
 
-    def __post_init__(self):
-        check_choice("mechanism", self.mechanism, tuple(AUDITED))
-        check_choice("game", self.game, GAMES)
-        for name in ("runs", "draws", "changes"):
-            check_count(name, getattr(self, name))
-
-    def build(self, problem: Problem) -> WeakerGame:
+    def experiment(self, problem: Problem) -> WeakerGame:
         """The game for a problem."""
         return WeakerGame(self, mechanism(self.mechanism, problem))

@@ -13,35 +13,28 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from privrep.algorithms.moment_step import Clip, moments
-from privrep.algorithms.spectral_init import pair_moments
-from privrep.data.problem import Block, Problem
+from privrep.algorithms.moment_step import UserMoments
+from privrep.algorithms.spectral_init import SamplePairs
+from privrep.data.given_users import GivenUsers
+from privrep.data.heads import true_heads
+from privrep.data.known import Known
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.paired_samples import DisjointPairs
+from privrep.privacy.regression_moments import MomentClip
+
+of_one_user = functools.cache(functools.partial(Known, 1))
+"""Of one user with so many samples, dimensions and rank."""
 
 
-@dataclass(frozen=True)
-class MadeUpUsers:
-    """Stands in for `privrep.data.problem.Users` with one user whose samples and head the adversary chooses."""
-
-    problem: Problem
-    block: Block
-
-    def blocks(self, start: int = 0, stop: int | None = None):
-        yield self.block
-
-
-of_one_user = functools.cache(functools.partial(Problem, 1))
-"""Problem of one user with so many samples, dimensions and rank."""
-
-
-def made_up_user(vector: np.ndarray, samples: int, dim: int, rank: int) -> MadeUpUsers:
+def made_up_user(vector: np.ndarray, samples: int, dim: int, rank: int) -> GivenUsers:
     """A user from samples * (dim + 1) + rank free numbers: features, labels, head; in float32, as all users are."""
     features, labels, head = np.split(vector.astype(np.float32), [samples * dim, samples * (dim + 1)])
-    block = Block(0, features.reshape(samples, 1, dim), labels.reshape(samples, 1), head.reshape(1, rank))
-    return MadeUpUsers(of_one_user(samples, dim, rank), block)
+    shaped = features.reshape(samples, 1, dim), labels.reshape(samples, 1), head.reshape(1, rank)
+    return GivenUsers(of_one_user(samples, dim, rank), *shaped)
 
 
 def largest(
-    change: Callable[[MadeUpUsers, MadeUpUsers], float],
+    change: Callable[[GivenUsers, GivenUsers], float],
     *,
     samples: int,
     dim: int,
@@ -80,9 +73,9 @@ class MomentChange:
         return self.second**2 + self.first**2
 
 
-def moment_change(user: MadeUpUsers, other: MadeUpUsers, samples: slice, clip: Clip) -> MomentChange:
+def moment_change(user: GivenUsers, other: GivenUsers, samples: slice, clip: MomentClip) -> MomentChange:
     """The change of the released upper triangle of A and of b when `user` is replaced by `other`."""
-    statistics = [moments(each, range(1), lambda block: block.heads, samples, clip) for each in (user, other)]
+    statistics = [clipped_sums(each, UserMoments(true_heads, samples), clip) for each in (user, other)]
     (second, first), (other_second, other_first) = statistics
     second_bound, first_bound = clip.bounds(samples.stop - samples.start)
     return MomentChange(
@@ -91,8 +84,9 @@ def moment_change(user: MadeUpUsers, other: MadeUpUsers, samples: slice, clip: C
     )
 
 
-def spectral_change(user: MadeUpUsers, other: MadeUpUsers, samples: slice, label_clip: float) -> float:
+def spectral_change(user: GivenUsers, other: GivenUsers, samples: slice, label_clip: float) -> float:
     """The change of the released upper triangle of M in Algorithm 3, in units of zeta^2 per pair."""
-    difference = pair_moments(user, samples, label_clip) - pair_moments(other, samples, label_clip)
+    pairs_of = SamplePairs(samples, DisjointPairs)
+    difference = np.subtract(*(clipped_sums(each, pairs_of, label_clip)[0] for each in (user, other)))
     pairs = (samples.stop - samples.start) // 2
     return float(np.linalg.norm(_upper(difference)) / (pairs * label_clip**2))

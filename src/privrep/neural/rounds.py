@@ -2,8 +2,8 @@
 
     for t = 1..T:   g_i <- CLIENT;   b <- b + eta_g ( sum_i clip(g_i; zeta) + noise ) / n
 
-What clients do is one compiled scan. The noise comes from the mechanism (`privrep.privacy.mechanisms.Release.vector`), in float64: a client adds at
-most zeta, so replacing it moves the sum by at most 2 zeta, and adding or removing it, as the paper's scripts count, by zeta.
+What clients do is one compiled scan, which clips them as well. The noise comes from the mechanism (`privrep.privacy.mechanisms.Release.sum`), in
+float64.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from privrep.neural.method import Client, Method, Pixels
 from privrep.neural.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
 from privrep.privacy.mechanisms import Release
+from privrep.privacy.noise import Law
 
 MOST_AT_ONCE = 100
 """Clients on an accelerator."""
@@ -100,6 +101,45 @@ def clipped_sum(
     return total, own, norms
 
 
+@dataclass(frozen=True, eq=False)
+class Scanned:
+    """What clients add in a round, as `clipped_sum` leaves it: a kind of contribution. total : (p,) of n clients. clip : zeta, to which they were clipped.
+    times : clients that each stands for."""
+
+    total: jax.Array
+    clip: float
+    times: float = 1.0
+
+    def clipped(self, clip: float, there: None = None) -> tuple[np.ndarray]:
+        """The sum in float64, as if there were as many clients as are stood for.
+
+        Raises
+        ------
+        ValueError
+            If it is of another clip, or some clients do not take part: all were summed.
+        """
+        if clip != self.clip:
+            raise ValueError(f"clip is {clip!r}; clients were clipped to {self.clip!r}")
+        if there is not None:
+            raise ValueError("some clients do not take part; all were summed")
+        return (np.asarray(self.total, np.float64) * self.times,)
+
+    def law(self, clip: float) -> Law:
+        """Each adds at most zeta: replacing it moves the sum by at most 2 zeta, and adding or removing it, as the paper's scripts count, by zeta."""
+        return Law.of_one(2 * clip, clip)
+
+
+class Everybody(NamedTuple):
+    """All clients as one block of users."""
+
+    users: int
+    start: int = 0
+
+    def blocks(self, start: int, stop: int) -> Iterator[Everybody]:
+        """The one block."""
+        yield self
+
+
 @partial(jax.jit, static_argnames=("method", "pixels"))
 def displacements(
     method: Method, pixels: Pixels, shared: Parameters, own: Parameters, clients: Client, key: jax.Array
@@ -137,6 +177,7 @@ def run(
     """
     n = len(clients.labels)
     many = plan.nominal or n
+    everybody = Everybody(n)
     start, keep, orders = jax.random.split(key, 3)
     shared = method.shared(start)
     own = jax.vmap(method.own)(jax.random.split(keep, n))
@@ -145,9 +186,9 @@ def run(
     for t in range(plan.rounds):
         turn = jax.random.fold_in(orders, t)
         total, own, norms = clipped_sum(method, pixels, shared, own, clients, turn, bound, chunk)
-        total = np.asarray(total, np.float64) * (many / n)
-        mean = float(np.linalg.norm(total) / many)
-        moved = release.vector("displacement", total, bound=plan.clip) / many
+        added = Scanned(total, plan.clip, many / n)
+        mean = float(np.linalg.norm(added.clipped(plan.clip)[0]) / many)
+        moved = release.sum("displacement", everybody, lambda block, added=added: added, clip=plan.clip) / many
         flat = flat + moved.astype(np.float32)
         shared = unravel(flat)
         yield Round(shared, own, np.asarray(norms), mean)

@@ -1,4 +1,4 @@
-"""The only doors through which data leave the users. Each takes the generator and writes to the ledger.
+"""The only doors through which data leave the users. Each clips, adds noise and writes to the ledger.
 
 Sensitivities are replace-one: neighbours differ in all samples of one user. A noise multiplier is noise sd over
 sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu = inf).
@@ -7,42 +7,78 @@ sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu =
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
+from privrep.data.passes import Own, total
+from privrep.data.problem import Block, UserData
 from privrep.privacy.accounting import UNLIMITED, Cost
-from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
-
-DOMINATED = 9 / 8
-"""(||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2) is at most this for w-moments, see `Release.moments`."""
-INDEPENDENT = 3 / 2
-"""The same when A_j and b_j are clipped separately."""
+from privrep.privacy.contributions import Contribution, Scores
+from privrep.privacy.ledger import ROUNDING, GaussianRelease, Ledger, PureRelease
+from privrep.privacy.noise import Law
 
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
-MOMENTS_COST = Cost(mu_squared=DOMINATED, rho=1.0)
-USER_MOMENTS_COST = Cost(mu_squared=INDEPENDENT, rho=1.0)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
 
 
-def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
-    """N_sym(0, sd^2): independent entries on and above the diagonal, the upper triangle copied below."""
-    noise = np.triu(rng.normal(0.0, sd, (size, size)))
-    return noise + np.triu(noise, 1).T
+class Watch(Protocol):
+    """Sees norms of users' contributions before a clip, of a kind that has such, exact, for analysis; nothing of it is released."""
+
+    def lengths(self, norms: np.ndarray, bound: float) -> None: ...
 
 
-def isotropic_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
-    """(N + N^T) / 2 with entries of N independent of this sd: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside it."""
-    noise = rng.normal(0.0, sd, (size, size))
-    return (noise + noise.T) / 2
+@dataclass(frozen=True)
+class Part:
+    """One of the sums of a pass. name : of its entry in the ledger. clip : as its kind of contribution takes it. share : of the door's mu^2."""
+
+    name: str
+    clip: object
+    share: float = 1.0
 
 
-class NotRecorded:
-    """Where no measurement past the mechanisms is asked for."""
+@dataclass(frozen=True, eq=False)
+class Clipped:
+    """Of a block of users: the laws and clipped sums of what they add, then what they keep, then norms before the clip where these are watched.
 
-    def lengths(self, norms: np.ndarray, bound: float) -> None:
-        """Norms of users' contributions before a clip."""
+    contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips, and one `Own` more if users keep
+    something. taking_part : of the users from number `start` on.
+    """
+
+    contribution: Callable[[Block], Contribution | tuple]
+    clips: tuple
+    start: int
+    taking_part: np.ndarray | None = None
+    watched: bool = False
+
+    def __call__(self, block: Block) -> tuple:
+        found = self.contribution(block)
+        found = found if isinstance(found, tuple) else (found,)
+        kinds, own = found[: len(self.clips)], found[len(self.clips) :]
+        there = None
+        if self.taking_part is not None:
+            there = self.taking_part[block.start - self.start :][: block.users]
+        laws = tuple(kind.law(clip) for kind, clip in zip(kinds, self.clips, strict=True))
+        sums = [array for kind, clip in zip(kinds, self.clips, strict=True) for array in kind.clipped(clip, there)]
+        lengths = [Own(np.stack([kind.norms for kind in kinds], axis=1), block.start)] if self.watched else []
+        return laws, *sums, *own, *lengths
+
+
+def key_of(contribution: object, clips: tuple) -> Hashable:
+    """Name of a sum that may be kept: a contribution says in `key` all that it depends on besides the data, or that there is none."""
+    key = getattr(contribution, "key", None)
+    return None if key is None else (type(contribution), key, clips)
+
+
+def clipped_sums(
+    users: UserData, contribution: Callable, *clips: object, over: range | None = None
+) -> tuple[np.ndarray, ...]:
+    """The sums over some users, by default all, as they are before noise, exact. For analysis: nothing of it may be released."""
+    over = range(users.known.users) if over is None else over
+    statistic, narrow = Clipped(contribution, clips, over.start), getattr(contribution, "narrow", False)
+    return total(users, statistic, over, key_of(contribution, clips), narrow)[1:]
 
 
 @dataclass(frozen=True)
@@ -54,24 +90,34 @@ class Release:
 
     Attributes
     ----------
-    noise_multiplier : noise sd over sensitivity, in all releases. ledger : where each release is written.
+    whole : noise sd over sensitivity of a release that takes all that one release may. ledger : where each release is written.
     users : the users whose data the next release holds, and nobody else's.
     streams : named random streams, each started once. Noise comes from `role`; the others are public.
     allowed : what all entries of the ledger may cost. `UNLIMITED` is for probes and audits.
-    watch : sees norms before a clip, exact, for analysis; nothing of it is released.
+    part : share of mu^2 that a release through this door takes, over that at `whole`.
+    taking_part : of `users`, (len(users),), in the next release; by default everybody. rate : at which the ledger has them take part.
+    watch : sees norms before a clip.
     """
 
-    noise_multiplier: float
+    whole: float
     ledger: Ledger
     users: range
     streams: Mapping[str, np.random.Generator]
     allowed: Cost
     role: str = "noise"
-    watch: NotRecorded = field(default_factory=NotRecorded)
+    part: float = 1.0
+    taking_part: np.ndarray | None = None
+    rate: float = 1.0
+    watch: Watch | None = None
 
     def __post_init__(self):
-        if not self.noise_multiplier >= 0:
-            raise ValueError(f"noise_multiplier is {self.noise_multiplier!r}; it must be at least 0")
+        if not self.whole >= 0:
+            raise ValueError(f"noise_multiplier is {self.whole!r}; it must be at least 0")
+
+    @property
+    def noise_multiplier(self) -> float:
+        """Noise sd over sensitivity."""
+        return self.whole / math.sqrt(self.part)
 
     @classmethod
     def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
@@ -84,95 +130,101 @@ class Release:
 
     def start(self, relative: float = 1.0) -> Release:
         """The door of an initialisation: a stream of its own, and `relative` times the noise multiplier."""
-        return replace(self, role="init_noise", noise_multiplier=self.noise_multiplier * relative)
+        return replace(self, role="init_noise", whole=self.whole * relative)
 
     def share(self, share: float) -> Release:
         """The same door for a release that takes this share of mu^2; with shares that add up to more than one, the last is refused."""
-        return replace(self, noise_multiplier=self.noise_multiplier / math.sqrt(share))
+        return replace(self, part=self.part * share)
+
+    def split(self, *shares: float) -> tuple[Release, ...]:
+        """Doors for shares of mu^2 that add up to one.
+
+        Raises
+        ------
+        ValueError
+            If they do not.
+        """
+        if not abs(sum(shares) - 1) <= ROUNDING:
+            raise ValueError(
+                f"shares of mu^2 are {', '.join(f'{share:.6g}' for share in shares)}; they must add up to one"
+            )
+        return tuple(map(self.share, shares))
+
+    def sampled(self, rate: float, told: bool = False) -> Release:
+        """The door of one release in which each user takes part with this probability, on its own: who does is drawn without a look at data.
+
+        told : how many took part will be known, so that the ledger takes no gain.
+        """
+        if rate == 1:
+            return self
+        taking_part = self.streams["participants"].random(len(self.users)) < rate
+        return replace(self, taking_part=taking_part, rate=1.0 if told else rate)
+
+    @property
+    def present(self) -> int:
+        """How many take part in the next release."""
+        return len(self.users) if self.taking_part is None else int(self.taking_part.sum())
 
     @property
     def noise(self) -> np.random.Generator:
         """The generator of the noise."""
         return self.streams[self.role]
 
-    def _record(self, name: str, sensitivity: float, sd: float, bounds: tuple[float, ...], rate: float = 1.0) -> bool:
-        """Write an entry; whether there is noise to add."""
-        if self.noise_multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
-            raise ValueError(f"clipping bounds are {bounds}; a private release needs them positive and finite")
-        entry = GaussianRelease(name, sensitivity, sd, self.users.start, self.users.stop, rate)
-        self.ledger.enter(entry, self.allowed)
-        return self.noise_multiplier > 0
-
-    def vector(self, name: str, total: np.ndarray, *, bound: float, rate: float = 1.0) -> np.ndarray:
-        """Gaussian mechanism for a sum over users, each of which adds at most `bound` in L2 norm.
-
-        Replacing a user moves the sum by at most 2 * bound: its contribution is clipped, the new one too.
+    def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object):
+        """A private sum over the users of this door: each one's contribution is clipped, they are added up, and the noise of their kind is added.
 
         Parameters
         ----------
-        total : array of any shape. rate : probability with which each user took part, on its own.
+        contribution : block -> one of the kinds of `privrep.privacy.contributions` and its neighbours. With a `key`, see `key_of`, the sum is kept; with
+            `narrow` it is taken of few users at a time, see `privrep.data.passes.total`.
+        clip : what a user adds at most, as the kind takes it.
+
+        Returns
+        -------
+        The noisy sum; a tuple where the kind has several, or where users keep something, which comes last.
+
+        Raises
+        ------
+        ValueError
+            If the clip is not positive and finite.
+        OverBudget
+            If the release takes more than is left.
         """
-        sd = 2 * bound * self.noise_multiplier if self.noise_multiplier else 0.0
-        noisy = self._record(name, 2 * bound, sd, (bound,), rate)
-        return total + self.noise.normal(0.0, sd, total.shape) if noisy else total
+        found = self.sums(users, contribution, Part(name, clip))
+        return found[0] if len(found) == 1 else found
 
-    def symmetric(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
-        """Gaussian mechanism for a symmetric sum over users whose upper triangles have norm at most `bound`.
+    def sums(self, users: UserData, contribution: Callable, *parts: Part) -> tuple:
+        """Several sums from one pass, each with an entry of its own, in this order. contribution : block -> a tuple with a contribution for each."""
+        clips = tuple(part.clip for part in parts)
+        laws, *found = self._total(users, contribution, clips, self.watch is not None)
+        if self.watch is not None:
+            for norms, clip in zip(found.pop().rows.T, clips, strict=True):
+                self.watch.lengths(norms, clip)
+        released = []
+        for part, law in zip(parts, laws, strict=True):
+            exact, found = tuple(found[: len(law.noises)]), found[len(law.noises) :]
+            released += self.share(part.share)._gaussian(part.name, exact, law)
+        return *released, *found
 
-        Only the upper triangle, diagonal included, is released; the lower one is a copy. Its sensitivity is 2 * bound,
-        attained by two users with opposite contributions (jain2021 Lemma 4.5).
-        """
-        sd = self.noise_multiplier * (2 * bound) if self.noise_multiplier else 0.0
-        noisy = self._record(name, 2 * bound, sd, (bound,))
-        return total + symmetric_noise(len(total), sd, self.noise) if noisy else total
+    def _total(self, users: UserData, contribution: Callable, clips: tuple, watched: bool = False) -> tuple:
+        statistic = Clipped(contribution, clips, self.users.start, self.taking_part, watched)
+        name = key_of(contribution, clips) if self.taking_part is None and not watched else None
+        return total(users, statistic, self.users, name, getattr(contribution, "narrow", False))
 
-    def isotropic(self, name: str, total: np.ndarray, *, sensitivity: float) -> np.ndarray:
-        """Gaussian mechanism for a symmetric sum over users that moves by at most `sensitivity` in Frobenius norm where one is replaced.
-
-        The noise is isotropic in that norm (`isotropic_noise`).
-        """
-        sd = sensitivity * self.noise_multiplier if self.noise_multiplier else 0.0
-        noisy = self._record(name, sensitivity, sd, (sensitivity,))
-        return total + isotropic_noise(len(total), sd, self.noise) if noisy else total
-
-    def semidefinite(self, name: str, total: np.ndarray, *, bound: float) -> np.ndarray:
-        """`isotropic` for users each of whom adds a positive semidefinite matrix of Frobenius norm at most `bound`.
-
-        Replacing a user moves the sum by at most sqrt(2) * bound: <A, A'> >= 0 for such matrices, so ||A - A'||^2 <= ||A||^2 + ||A'||^2.
-        """
-        return self.isotropic(name, total, sensitivity=math.sqrt(2) * bound)
-
-    def moments(
-        self,
-        name: str,
-        second: np.ndarray,
-        first: np.ndarray,
-        *,
-        bounds: tuple[float, float],
-        joint: float,
-        averaged: bool = False,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Joint Gaussian release of A = sum_j A_j and b = sum_j b_j (jain2021 Algorithm 2).
-
-        With ||A_j||_F <= a and ||b_j|| <= b, the two `bounds`, the noise is N_sym(0, (2 a Delta)^2) on A and
-        N(0, (2 b Delta)^2) on b, as printed. The ledger gets *one* entry, in units in which both noises have sd Delta:
-        its sensitivity is the square root of `joint`, a bound on ||A_j - A_j'||^2 / (2a)^2 + ||b_j - b_j'||^2 / (2b)^2.
-
-        * `DOMINATED` = 9/8, when A_j = sum_i w_i w_i^T, b_j = sum_i y_i w_i with ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2,
-          b = q eta zeta. The pair (A_j / a, b_j / b) is then in the convex hull of {(u u^T, c u): ||u|| <= 1, |c| <= 1}, and a
-          convex function of two such points is largest at extreme points, where with s = |<u, u'>| it is
-          (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle inequalities: 2 (claim E61).
-        * `INDEPENDENT` = 3/2, when A_j is only positive semidefinite: ||A - A'||^2 <= ||A||^2 + ||A'||^2 <= 2 a^2.
-
-        averaged : noise isotropic in Frobenius norm in place of N_sym. The bounds above are on whole matrices in that norm, so that noise of
-        the same sd in all directions of the symmetric matrices serves as well, with entries beside the diagonal smaller by sqrt(2).
-        """
-        if not self._record(name, math.sqrt(joint), self.noise_multiplier, bounds):
-            return second, first
-        second_sd, first_sd = (2 * bound * self.noise_multiplier for bound in bounds)
-        noise = isotropic_noise if averaged else symmetric_noise
-        noisy_second = second + noise(len(second), second_sd, self.noise)
-        return noisy_second, first + self.noise.normal(0.0, first_sd, first.shape)
+    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], law: Law) -> tuple[np.ndarray, ...]:
+        """Gaussian mechanism for sums that are clipped as the law says."""
+        multiplier = self.noise_multiplier
+        if multiplier > 0 and not all(0 < bound < math.inf for bound in law.bounds):
+            raise ValueError(f"clipping bounds are {law.bounds}; a private release needs them positive and finite")
+        sd = law.noise_sd * multiplier if multiplier else 0.0
+        entry = GaussianRelease(name, law.sensitivity, sd, self.users.start, self.users.stop, self.rate)
+        self.ledger.enter(entry, self.allowed)
+        if not multiplier:
+            return exact
+        return tuple(
+            array + noise.draw(array.shape, multiplier, self.noise)
+            for array, noise in zip(exact, law.noises, strict=True)
+        )
 
     def temperature(self, name: str, *, width: float, limit: bool = False) -> float:
         """Exponential mechanism for a sum over users of values in an interval of length `width`: the scale 1/beta of exp(-beta score).
@@ -203,14 +255,16 @@ class Release:
         """
         return chain(self.temperature(name, width=width, limit=True), self.noise)
 
-    def choice(self, name: str, scores: np.ndarray, *, width: float) -> int:
+    def choice(self, name: str, users: UserData, contribution: Callable[[Block], Scores], *, width: float) -> int:
         """The number of a candidate, drawn with probability proportional to exp(-beta score); see `temperature`.
-
-        The largest of -beta score plus standard Gumbel noise has this law.
 
         Parameters
         ----------
-        scores : (c,), sums over users each of whom adds a value in an interval of length `width` that does not depend on the candidate.
+        width : of the interval to which a user's share of a score is cut, whatever the candidate.
         """
+        return self._chosen(name, self._total(users, contribution, (width,))[1], width)
+
+    def _chosen(self, name: str, scores: np.ndarray, width: float) -> int:
+        """The largest of -beta score plus standard Gumbel noise has the law of `choice`."""
         scale = self.temperature(name, width=width)
         return int(np.argmax(self.noise.gumbel(0.0, 1.0, len(scores)) - scores / scale if scale else -scores))

@@ -56,6 +56,7 @@ RESULTS = {
     "epsilon_exact": "epsilon from the ledger, by exact Gaussian accounting; by privacy loss distributions where users take part at random",
     "mu": "Gaussian-DP parameter from the ledger; an upper bound where users take part at random",
     "releases": "entries in the ledger",
+    "unspent": "share of the declared mu^2 that is left over, where some is",
     "ledger": "the entries: how many were alike, sensitivity over noise sd (or the epsilon of a pure release), rate of participation, users touched",
 }
 """What every algorithm is asked. What compares with the truth is not released."""

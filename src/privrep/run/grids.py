@@ -14,6 +14,7 @@ from functools import cache, cached_property
 from privrep.algorithms.method import MethodOptions
 from privrep.data.problem import Problem
 from privrep.data.rng import digest
+from privrep.instruments.fitting import is_private, prepared
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.run.config import ROOT
 from privrep.run.places import Layer, place
@@ -101,18 +102,18 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
     return None if epsilon is None else Budget(float(epsilon), delta, calibration, redraw)
 
 
-def check_budget(cell: Cell, without: str, with_one: str) -> None:
-    """Raise ValueError unless a private algorithm has a budget, and no other.
+def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
+    """Raise ValueError unless a private method has a budget, and no other.
 
     Parameters
     ----------
-    without, with_one : how the message begins where there is no budget, and where there is one.
+    name : of its algorithm. without, with_one : how the message begins where there is no budget, and where there is one.
     """
-    private = hasattr(cell.chosen.build(cell.problem), "cost")
-    if private and cell.budget is None:
-        raise ValueError(f"{without}; {cell.algorithm} is private and needs one")
-    if cell.budget is not None and not private:
-        raise ValueError(f"{with_one}; {cell.algorithm} takes none")
+    private = is_private(method)
+    if private and budget is None:
+        raise ValueError(f"{without}; {name} is private and needs one")
+    if budget is not None and not private:
+        raise ValueError(f"{with_one}; {name} takes none")
 
 
 def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
@@ -130,7 +131,9 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
             options |= chosen_options(study.choices, name, setting)
         cell = Cell(study.study, name, spec.algorithm, tuple(options.items()), Problem(**problem), budget)
         grid = f"grid {grid_name!r} has"
-        check_budget(cell, f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier")
+        method = prepared(cell.chosen, cell.problem)
+        without, with_one = f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier"
+        check_budget(spec.algorithm, method, budget, without, with_one)
         yield cell
 
 

@@ -1,37 +1,52 @@
-"""One fit from a Python shell, without a study: the same cell that a study would run, with the same random streams.
+"""One fit from a Python shell, without a study: the same cell that a study would run, with the same random streams; or a fit of somebody's own users.
 
-from privrep.run.shell import fit
+from privrep.run.shell import fit, fit_users
 row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
 print(row["excess_risk"], row["dist2"], ledger)
+
+from privrep.data.tables import Table, TableUsers
+table = Table("people.csv", user="who", label="y", features=("x1", "x2", "x3"))
+users = TableUsers.of(table, rank=1, held_out=0.2, label_noise_sd=0.5)
+outcome, ledger = fit_users("unit_steps", users, epsilon=2.0)
+print(outcome.held_out, ledger)
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from privrep.data.problem import Problem, Users
+from privrep.algorithms.method import Outcome, Task
+from privrep.data.problem import Problem, UserData, Users
+from privrep.data.rng import stream
+from privrep.instruments.fitting import held_to_its_budget, prepared, scored
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.run.grids import Cell, check_budget
 from privrep.run.registry import load_options
 from privrep.run.results import run_cell
-from privrep.run.settings import WholeProblem, checked
+from privrep.run.settings import Model, WholeProblem, checked
 
 AXES = {field.name for field in fields(Problem)}
 
 
-class Arguments(WholeProblem):
-    """What a fit is given, but for the options of its algorithm."""
+class Privacy(Model):
+    """What a fit is told of its privacy, and of its randomness."""
 
-    seed: Annotated[int, Field(ge=0)] = 0
     epsilon: Annotated[float, Field(gt=0)] | None
     delta: Annotated[float, Field(gt=0, lt=1)]
     calibration: Literal["paper", "exact"]
     master_seed: Annotated[int, Field(ge=0)]
+
+
+class Arguments(WholeProblem, Privacy):
+    """What a fit is given, but for the options of its algorithm."""
+
+    seed: Annotated[int, Field(ge=0)] = 0
 
 
 def fit(
@@ -60,9 +75,50 @@ def fit(
     options = {name: value for name, value in settings.items() if name not in Arguments.model_fields}
     checked(Arguments, {name: value for name, value in settings.items() if name not in options}, "fit")
     problem = Problem(**{name: value for name, value in settings.items() if name in AXES})
-    load_options(algorithm, options).build(problem)
-    budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
+    method = prepared(load_options(algorithm, options), problem)
+    budget = budget_of(algorithm, method, epsilon, delta, calibration)
     cell = Cell("shell", "shell", algorithm, tuple(options.items()), problem, budget)
-    check_budget(cell, f"epsilon is {epsilon!r}", f"epsilon is {epsilon!r}")
     row, _, ledger = run_cell(cell, Users(problem, settings["master_seed"]))
     return row, ledger
+
+
+def fit_users(
+    algorithm: str,
+    users: UserData,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    calibration: str = "exact",
+    master_seed: int = 0,
+    **options: object,
+) -> tuple[Outcome, Ledger]:
+    """The outcome of a fit of given users (`privrep.data.given_users`, `privrep.data.tables`), and its ledger.
+
+    Its privacy is that of its releases. `Outcome.personal` has the users' own models; what else an outcome has may be told, but for `held_out`, which is exact.
+
+    Parameters
+    ----------
+    algorithm : file of `privrep.algorithms`. epsilon : None for a method without privacy. calibration : `exact` or `paper`. options : of the algorithm.
+
+    Raises
+    ------
+    ValueError
+        As `fit`, and if the algorithm is an experiment, which needs a simulated problem.
+    """
+    privacy = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
+    checked(Privacy, privacy, "fit_users")
+    chosen = load_options(algorithm, options)
+    if hasattr(chosen, "experiment"):
+        raise ValueError(f"algorithm is {algorithm!r}; it needs a simulated problem, and runs with fit")
+    method, ledger = chosen.build(users.known), Ledger()
+    budget = budget_of(algorithm, method, epsilon, delta, calibration)
+    axes = {"algorithm": algorithm, **options, **privacy, **vars(users.known)}
+    task = Task(users, budget, partial(stream, master_seed, axes=axes), ledger)
+    return held_to_its_budget(method, task, scored(method, chosen.scores, task)), ledger
+
+
+def budget_of(algorithm: str, method: object, epsilon: float | None, delta: float, calibration: str) -> Budget | None:
+    """The budget, after checking that a private method has one, and no other."""
+    budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
+    check_budget(algorithm, method, budget, f"epsilon is {epsilon!r}", f"epsilon is {epsilon!r}")
+    return budget

@@ -126,7 +126,7 @@ def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
 def clip(scale: str, row: pd.Series, users: float) -> float:
     """L_f in a unit of `privrep.algorithms.clip_units`, for the problem of a row with other users."""
     problem = Problem(round(users), int(row["samples"]), int(row["dim"]), int(row["rank"]))
-    return projection_threshold(scale, 1.0, problem)
+    return projection_threshold(scale, 1.0, problem.known)
 
 
 def users_by_law(row: pd.Series, scale: str) -> float:

@@ -18,7 +18,7 @@ from privrep.laws import whole_methods
 from privrep.laws.shared import Values
 from privrep.laws.whole_methods import Moments, PowerStart, Prediction, Rounds, SpectralStart
 from privrep.privacy.accounting import gdp_mu
-from privrep.privacy.mechanisms import USER_MOMENTS_COST
+from privrep.privacy.regression_moments import USER_MOMENTS_COST
 from privrep.run.rival_options import PASSES, ROUNDS
 from privrep.run.settings import Analysis
 
@@ -85,23 +85,25 @@ def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[s
     if name == "unit":
         return whole_methods.unit_steps(sizes, mu)
     if name == "centaur":
-        zeta = moment_threshold("practical", chosen["init_clip"], problem)
+        zeta = moment_threshold("practical", chosen["init_clip"], problem.known)
         start = PowerStart(ITERATIONS, chosen["init_samples"], zeta, chosen["init_share"])
-        clip = gradient_threshold("practical", chosen["clip"], problem)
+        clip = gradient_threshold("practical", chosen["clip"], problem.known)
         return whole_methods.centaur(sizes, mu, start, Rounds(chosen["rounds"], samples // 2, chosen["step"], clip))
     if name == "fedrep":
-        zeta = label_threshold("data", FEDREP_LABEL_CLIP, problem)
-        clip = gradient_threshold("practical", chosen["clip"], problem)
+        zeta = label_threshold("data", FEDREP_LABEL_CLIP, problem.known)
+        clip = gradient_threshold("practical", chosen["clip"], problem.known)
         rounds = Rounds(chosen["rounds"], 0, chosen["step"], clip)
         start = SpectralStart(samples, zeta, chosen["init_share"])
         return whole_methods.private_fedrep(sizes, mu, start, rounds)
     split = split_samples(SPLIT, samples)
-    start = SpectralStart(samples, label_threshold("data", chosen["init_label_clip"], problem), chosen["init_share"])
+    start = SpectralStart(
+        samples, label_threshold("data", chosen["init_label_clip"], problem.known), chosen["init_share"]
+    )
     step = Moments(
         heads=count(split.heads),
         samples=count(split.subspace),
         factors=(chosen["clip_feature"], chosen["clip_label"]),
-        units=user_units("data", problem, count(split.subspace)),
+        units=user_units("data", problem.known, count(split.subspace)),
         cost=USER_MOMENTS_COST.mu_squared,
     )
     return whole_methods.altmin(sizes, mu, start, step)

@@ -1,0 +1,31 @@
+"""The score of models where no truth is known: their error on samples that no fit has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privrep.data.problem import Block, UserData
+
+
+def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
+    """Mean over users of the mean squared error on their held-out samples, and that of predicting zero, in the labels' own unit squared.
+
+    A user without held-out samples is not counted; a sample whose features are all zero counts as none.
+
+    Parameters
+    ----------
+    models : block -> (B, d), of the users' other samples.
+    """
+    sums, counted = np.zeros(2), 0
+    for block, apart in zip(users.blocks(), users.held_out.blocks(), strict=True):
+        predicted = np.einsum("mbd,bd->mb", apart.features.astype(np.float64), models(block))
+        there = apart.counts > 0
+        present = np.isfinite(apart.feature_norms)
+        for number, left in enumerate((apart.labels - predicted, apart.labels)):
+            squares = np.where(present, left.astype(np.float64) ** 2, 0.0).sum(axis=0)
+            sums[number] += (squares[there] / apart.counts[there]).sum()
+        counted += int(there.sum())
+    scale = users.known.label_scale**2
+    return tuple(float(part) for part in scale * sums / max(counted, 1))

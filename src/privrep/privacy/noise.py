@@ -1,0 +1,56 @@
+"""Gaussian noise of the releases, and what a sum needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
+    """N_sym(0, sd^2): independent entries on and above the diagonal, the upper triangle copied below."""
+    noise = np.triu(rng.normal(0.0, sd, (size, size)))
+    return noise + np.triu(noise, 1).T
+
+
+def isotropic_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
+    """(N + N^T) / 2 with entries of N independent of this sd: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside it."""
+    noise = rng.normal(0.0, sd, (size, size))
+    return (noise + noise.T) / 2
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise of one array at noise multiplier 1. form : independent entries; or of a symmetric matrix, with the upper triangle copied below
+    (`symmetric_noise`), or averaged with its transpose (`isotropic_noise`)."""
+
+    sd: float
+    form: Literal["independent", "copied", "averaged"] = "independent"
+
+    def draw(self, shape: tuple[int, ...], multiplier: float, rng: np.random.Generator) -> np.ndarray:
+        """The noise at a noise multiplier."""
+        sd = self.sd * multiplier
+        if self.form == "independent":
+            return rng.normal(0.0, sd, shape)
+        return (symmetric_noise if self.form == "copied" else isotropic_noise)(shape[0], sd, rng)
+
+
+@dataclass(frozen=True)
+class Law:
+    """How a clipped sum is released at noise multiplier 1.
+
+    Attributes
+    ----------
+    sensitivity, noise_sd : of the ledger's entry, in one unit. noises : of each array of the sum. bounds : what a user adds to each, at most.
+    """
+
+    sensitivity: float
+    noise_sd: float
+    noises: tuple[Noise, ...]
+    bounds: tuple[float, ...]
+
+    @classmethod
+    def of_one(cls, sensitivity: float, bound: float, form: str = "independent") -> Law:
+        """Of a sum of one array."""
+        return cls(sensitivity, sensitivity, (Noise(sensitivity, form),), (bound,))

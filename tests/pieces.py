@@ -1,0 +1,90 @@
+"""What users add in the methods, clipped and summed: plain functions of data and bounds, for tests of one piece at a time."""
+
+import math
+
+import numpy as np
+
+from privrep.algorithms.full_prior import HalfProducts
+from privrep.algorithms.gradient_descent import Gradients
+from privrep.algorithms.moment_step import UserMoments
+from privrep.algorithms.power_method import Products
+from privrep.algorithms.spectral_init import SamplePairs
+from privrep.algorithms.unit_steps import RESIDUAL_WIDTH, LogScales, Round, UnitModels
+from privrep.algorithms.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples
+from privrep.algorithms.whitening import log_coordinates as coordinates
+from privrep.algorithms.whitening import log_levels as levels
+from privrep.privacy.contributions import Outer, Rows
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.paired_samples import AllPairs, DisjointPairs
+
+
+def clip_outer(left, right, bound, taking_part=None):
+    """(d, k)."""
+    return Outer(left, right).clipped(bound, taking_part)[0]
+
+
+def clipped_rows(rows, bound, taking_part=None):
+    """In the shape of one user's."""
+    return Rows(rows).clipped(bound, taking_part)[0]
+
+
+def clipped_products(block, samples, bases, bound):
+    """Sums of all runs, (c, d, k), and norms before the clip, (B, c)."""
+    runs = Products(samples, bases, bound)(block)
+    return np.array([run.clipped(bound)[0] for run in runs]), np.stack([run.norms for run in runs], axis=1)
+
+
+def clipped_gradients(block, samples, basis, heads, bound):
+    """(d, k)."""
+    return Gradients(basis, lambda _: heads, samples)(block).clipped(bound)[0]
+
+
+def moments(users, batch, rule, samples, clip):
+    """A and b."""
+    return clipped_sums(users, UserMoments(rule, samples), clip, over=batch)
+
+
+def pair_moments(users, samples, label_clip):
+    """(d, d)."""
+    return clipped_sums(users, SamplePairs(samples, DisjointPairs), label_clip)[0]
+
+
+def all_pairs(users, samples, label_clip):
+    """(d, d)."""
+    return clipped_sums(users, SamplePairs(samples, AllPairs), label_clip)[0]
+
+
+def half_products(block, penalty):
+    """(d, d)."""
+    return HalfProducts(penalty)(block).clipped(1.0)[0]
+
+
+def start_moments(block, whitening, penalty):
+    """(d, d)."""
+    return UnitModels(whitening, penalty)(block).clipped(1.0)[0]
+
+
+def clipped_moments(block, whitening):
+    """(d, d)."""
+    return WhitenedSamples(whitening)(block).clipped(1.0)[0]
+
+
+def log_levels(block):
+    """A number."""
+    return levels(block).clipped(LEVEL_WIDTH)[0]
+
+
+def log_coordinates(block):
+    """(d,)."""
+    return coordinates(block).clipped(LOG_LENGTH * math.sqrt(block.features.shape[2]))[0]
+
+
+def log_scales(block, expected, width):
+    """A number."""
+    return LogScales(expected)(block).clipped(width)[0]
+
+
+def round_sums(block, *given, width=RESIDUAL_WIDTH, **options):
+    """Steps (d, k), second moments of heads (k, k), and log residuals, of `Round(*given, **options)`."""
+    logs, second, step = Round(*given, **options)(block)
+    return step.clipped(1.0)[0], second.clipped(1.0)[0], logs.clipped(width)[0]

@@ -1,0 +1,574 @@
+"""Kinds of contributions, whatever the data: what a user adds, how far a sum moves where one is replaced, and how the door releases them.
+
+Distances are in units of the noise that a law draws. Of a symmetric matrix the free numbers are those of the upper triangle; averaged noise is smaller by
+sqrt(2) beside the diagonal.
+"""
+
+import math
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from conftest import door, fake_users
+from hypothesis import given
+from hypothesis import strategies as st
+from test_algorithms_conformance import PROBLEM
+from test_replay import ONE, REPLAYED
+
+from privrep.data.given_users import GivenUsers
+from privrep.data.passes import Own
+from privrep.data.problem import Block, Problem
+from privrep.instruments.replay import streams
+from privrep.privacy.accounting import UNLIMITED
+from privrep.privacy.contributions import Columns, Outer, Rows, Scalars, Scores, Semidefinite, SymmetricOuter
+from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
+from privrep.privacy.mechanisms import Clipped, Part, Release, clipped_sums
+from privrep.privacy.noise import Law, Noise
+from privrep.privacy.paired_samples import AllPairs, DisjointPairs
+from privrep.privacy.regression_moments import Moments, SampleClip, UserClip
+from privrep.run.registry import load_options
+
+SIZE = 24
+"""Numbers of a user, of which a kind takes the first ones."""
+
+
+def rows_of(numbers: np.ndarray) -> Rows:
+    return Rows(numbers[:, :6].reshape(-1, 3, 2))
+
+
+def columns_of(numbers: np.ndarray) -> Columns:
+    return Columns(numbers[:, :6].reshape(-1, 2, 3))
+
+
+def scalars_of(numbers: np.ndarray) -> Scalars:
+    return Scalars(numbers[:, 0])
+
+
+def scores_of(numbers: np.ndarray) -> Scores:
+    return Scores(numbers[:, :3].T)
+
+
+def outer_of(numbers: np.ndarray) -> Outer:
+    return Outer(numbers[:, :3], numbers[:, 3:5])
+
+
+def symmetric_of(numbers: np.ndarray) -> SymmetricOuter:
+    return SymmetricOuter(numbers[:, :3], numbers[:, 3:6])
+
+
+def semidefinite_of(numbers: np.ndarray) -> Semidefinite:
+    return Semidefinite(numbers[:, :3])
+
+
+def of_several_rows(numbers: np.ndarray) -> Semidefinite:
+    return Semidefinite(numbers[:, :6].reshape(-1, 2, 3).transpose(1, 0, 2))
+
+
+def samples_of(numbers: np.ndarray, samples: int) -> Block:
+    """Samples in R^3, as methods see them; their labels come first."""
+    with np.errstate(over="ignore"):
+        numbers = numbers[:, : 4 * samples].astype(np.float32)
+    return Block(0, numbers[:, samples:].reshape(-1, samples, 3).transpose(1, 0, 2), numbers[:, :samples].T)
+
+
+def disjoint_of(numbers: np.ndarray) -> DisjointPairs:
+    block = samples_of(numbers, 4)
+    return DisjointPairs(block.features, block.labels, block.feature_norms)
+
+
+def one_pair_of(numbers: np.ndarray) -> AllPairs:
+    block = samples_of(numbers, 2)
+    return AllPairs(block.features, block.labels, block.feature_norms)
+
+
+def all_pairs_of(numbers: np.ndarray) -> AllPairs:
+    block = samples_of(numbers, 4)
+    return AllPairs(block.features, block.labels, block.feature_norms)
+
+
+def moments_of(numbers: np.ndarray, averaged: bool = False) -> Moments:
+    """With heads of any size; a fit leaves finite ones."""
+    block, heads = samples_of(numbers, 2), np.clip(np.nan_to_num(numbers[:, 8:10]), -1e30, 1e30)
+    return Moments(block.features, block.labels, block.feature_norms, heads, averaged)
+
+
+def averaged_of(numbers: np.ndarray) -> Moments:
+    return moments_of(numbers, averaged=True)
+
+
+def user(*numbers: float) -> np.ndarray:
+    """One user, (1, SIZE)."""
+    return np.pad(np.array(numbers, float), (0, SIZE - len(numbers)))[None]
+
+
+def slanted(degrees: float, label: float) -> np.ndarray:
+    """Two samples at this angle in a plane, and a head on the first axis."""
+    direction = 50 * math.cos(math.radians(degrees)), 50 * math.sin(math.radians(degrees)), 0
+    return user(label, label, *direction, *direction, 2)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind with its clip.
+
+    Attributes
+    ----------
+    make : numbers of users (B, SIZE) -> what they add. pair : two users who move a sum by `share` of what anybody can, at least.
+    rounding : relative, of sums.
+    """
+
+    make: Callable[[np.ndarray], object]
+    clip: object
+    pair: tuple[np.ndarray, np.ndarray]
+    share: float = 0.99
+    rounding: float = 1e-9
+
+    @property
+    def law(self) -> Law:
+        return self.make(user(1.0)).law(self.clip)
+
+    def sums(self, numbers: np.ndarray, there: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        return self.make(numbers).clipped(self.clip, there)
+
+    def contribution(self, numbers: np.ndarray) -> Callable[[Block], object]:
+        """What users with these numbers add."""
+        return lambda block: self.make(numbers[block.start : block.start + block.users])
+
+
+OPPOSITE = user(99), user(-99)
+LABELS = 9, 9, 9, 9
+LINE, PLANE = (5, 0, 0, 0.2, 0, 0), (5, 0, 0, 0, 0.2, 0)
+"""Two samples on one axis, and on two."""
+CASES = {
+    "rows": Case(rows_of, 0.4, OPPOSITE),
+    "columns": Case(columns_of, 0.4, OPPOSITE),
+    "scalars": Case(scalars_of, 0.4, OPPOSITE),
+    "outer": Case(outer_of, 0.4, (user(9, 0, 0, 9), user(9, 0, 0, -9))),
+    "symmetric": Case(symmetric_of, 0.4, (user(9, 0, 0, 9), user(9, 0, 0, -9))),
+    "semidefinite": Case(semidefinite_of, 0.4, (user(9), user(0, 9))),
+    "several rows": Case(of_several_rows, 0.4, (user(9, 0, 0, 9), user(0, 9, 0, 0, 9))),
+    "disjoint pairs": Case(
+        disjoint_of, 1.9, (user(*LABELS, *PLANE, *PLANE), user(9, -9, 9, -9, *PLANE, *PLANE)), rounding=1e-5
+    ),
+    "one pair": Case(one_pair_of, 1.9, (user(9, 9, *LINE), user(9, -9, *LINE))),
+    # What six pairs add is opposite to no other user's; a search reaches 0.956 of the sensitivity.
+    "all pairs": Case(all_pairs_of, 1.9, (user(*LABELS, *LINE, *LINE), user(9, -9, 9, -9, *LINE, *LINE)), 0.9),
+    "moments": Case(moments_of, SampleClip(0.7, 1.9), (slanted(75, 99), slanted(15, -99)), rounding=1e-5),
+    "averaged moments": Case(averaged_of, SampleClip(0.7, 1.9), (slanted(75, 99), slanted(15, -99)), rounding=1e-5),
+    "moments of clipped users": Case(
+        moments_of,
+        UserClip(0.7, 1.9),
+        (user(0, 1e6, 99, 0, 0, 0, 0, 1e-3, 1), user(0, -1e6, 0, 99, 0, 0, 0, 1e-3, 1)),
+        rounding=1e-5,
+    ),
+}
+CHOICE = Case(scores_of, 0.4, (user(-9, 0), user(0, -9)))
+every_kind = pytest.mark.parametrize("case", [*CASES.values(), CHOICE], ids=[*CASES, "scores"])
+every_sum = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+BAD = (math.nan, math.inf, -math.inf, 1e308, -1e308, 1e200, -1e30, 1e-30, 1e-320, 0.0)
+
+
+@st.composite
+def crowds(draw, users: int = 4) -> np.ndarray:
+    """Numbers of users, (users, SIZE): of any size, and some that are no numbers."""
+    drawn = draw(st.binary(min_size=users * SIZE, max_size=users * SIZE))
+    sizes = draw(st.lists(st.sampled_from([1.0, 1e-30, 1e30, 1e150, 1e300]), min_size=users, max_size=users))
+    numbers = np.frombuffer(drawn, np.int8).reshape(users, SIZE) / 32 * np.array(sizes)[:, None]
+    places = st.tuples(st.integers(0, users - 1), st.integers(0, SIZE - 1), st.sampled_from(BAD))
+    for place in draw(st.lists(places, max_size=4)):
+        numbers[place[:2]] = place[2]
+    return numbers
+
+
+def free(array: np.ndarray, noise: Noise) -> np.ndarray:
+    """The free numbers of an array, each over the sd of its noise."""
+    if noise.form == "independent":
+        return np.ravel(array) / noise.sd
+    rows, columns = np.triu_indices(len(array))
+    beside = noise.sd / math.sqrt(2) if noise.form == "averaged" else noise.sd
+    return array[rows, columns] / np.where(rows == columns, noise.sd, beside)
+
+
+def distance(law: Law, one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...]) -> float:
+    """Of two sums, at noise multiplier 1."""
+    parts = zip(one, other, law.noises, strict=True)
+    return math.sqrt(sum(float((free(np.subtract(a, b, dtype=float), noise) ** 2).sum()) for a, b, noise in parts))
+
+
+# One user
+
+
+@every_sum
+@given(numbers=crowds())
+def test_no_user_adds_more_than_the_bound(case, numbers):
+    """Whatever the data; of a triangle that is copied the upper one counts."""
+    for number in range(len(numbers)):
+        found = case.sums(numbers[number : number + 1])
+        for array, noise, bound in zip(found, case.law.noises, case.law.bounds, strict=True):
+            seen = np.triu(array) if isinstance(case.make(numbers), DisjointPairs) else array
+            assert np.linalg.norm(seen.astype(float)) <= bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["rows", "columns", "scalars", "outer", "symmetric", "semidefinite", "several rows"])
+def test_numbers_in_float32_are_measured_and_summed_in_float64(name, rng):
+    """So that rounding lets nobody past the clip, and no sum rounds otherwise with another user in it."""
+    case = CASES[name]
+    for _ in range(50):
+        (found,) = case.sums((99 * rng.standard_normal((1, SIZE))).astype(np.float32))
+        assert found.dtype == np.float64
+        assert np.linalg.norm(found) <= case.clip * (1 + 1e-12)
+
+
+@given(numbers=crowds())
+def test_no_user_moves_a_score_by_more_than_the_width(numbers):
+    """All scores of a user lie in [-w, 0], whatever the data."""
+    for number in range(len(numbers)):
+        (found,) = CHOICE.sums(numbers[number : number + 1])
+        assert (found <= 0).all() and (found >= -CHOICE.clip).all()
+
+
+@every_sum
+@given(numbers=crowds())
+def test_a_user_who_is_replaced_moves_a_sum_by_the_sensitivity_at_most(case, numbers):
+    """In units of the noise, among others."""
+    before, after = case.sums(numbers[:3]), case.sums(numbers[[3, 1, 2]])
+    assert distance(case.law, before, after) <= case.law.sensitivity / case.law.noise_sd * (1 + 1e-12) + case.rounding
+
+
+@every_sum
+def test_the_sensitivity_is_attained(case):
+    """Within 1 %, so that no smaller one would do; but for all pairs of more than two samples, whose bound is larger than need be."""
+    one, other = map(case.sums, case.pair)
+    moved, most = distance(case.law, one, other), case.law.sensitivity / case.law.noise_sd
+    assert case.share * most <= moved <= most * (1 + 1e-9)
+
+
+def test_differences_of_scores_move_by_twice_the_width():
+    one, other = (CHOICE.sums(numbers)[0] for numbers in CHOICE.pair)
+    assert np.ptp(one - other) == pytest.approx(2 * CHOICE.clip, rel=1e-12)
+    assert np.abs(one - other).max() == pytest.approx(CHOICE.clip, rel=1e-12)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e308])
+@pytest.mark.parametrize("name", ["rows", "columns", "outer", "symmetric", "semidefinite", "several rows"])
+def test_who_cannot_be_measured_adds_nothing(name, bad):
+    """Numbers that are none, or whose squares overflow, leave the sum of the others as it is."""
+    case, sound = CASES[name], np.random.default_rng(0).standard_normal((3, SIZE))
+    spoilt = sound.copy()
+    spoilt[1, :6] = bad
+    for found, others in zip(case.sums(spoilt), case.sums(sound[[0, 2]]), strict=True):
+        np.testing.assert_allclose(found, others, rtol=1e-12)
+
+
+# Several users
+
+
+@every_kind
+@given(numbers=crowds())
+def test_a_sum_is_that_of_its_users(case, numbers):
+    """Each clipped by itself."""
+    alone = [case.sums(numbers[number : number + 1]) for number in range(len(numbers))]
+    bounds = case.law.bounds if case.law else (case.clip,)
+    for together, parts, bound in zip(case.sums(numbers), zip(*alone, strict=True), bounds, strict=True):
+        np.testing.assert_allclose(together, np.sum(parts, axis=0, dtype=float), rtol=0, atol=case.rounding * bound)
+
+
+@every_kind
+@given(numbers=crowds(), others=crowds(), there=st.lists(st.booleans(), min_size=4, max_size=4).map(np.array))
+def test_who_does_not_take_part_adds_nothing(case, numbers, others, there):
+    """Whatever the data are, to the last digit; the others add what they do by themselves."""
+    found = case.sums(numbers, there)
+    again = case.sums(np.where(there[:, None], numbers, others), there)
+    bounds = case.law.bounds if case.law else (case.clip,)
+    for one, other, present, bound in zip(found, again, case.sums(numbers[there]), bounds, strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, present, rtol=0, atol=case.rounding * bound)
+    if not there.any():
+        assert not any(array.any() for array in found)
+
+
+@every_kind
+def test_no_users_add_nothing(case):
+    """In the shape of a sum, also where they are the first that a worker sees."""
+    shapes = [np.shape(array) for array in case.sums(user(1.0))]
+    with ThreadPoolExecutor(1) as worker:
+        nothing = worker.submit(case.sums, np.empty((0, SIZE))).result()
+    assert [np.shape(array) for array in nothing] == shapes and not any(array.any() for array in nothing)
+
+
+@every_kind
+def test_a_kind_is_the_same_after_a_round_trip(case):
+    """Also one that has been measured."""
+    kind = case.make(np.random.default_rng(0).standard_normal((4, SIZE)))
+    found = kind.clipped(case.clip)
+    again = pickle.loads(pickle.dumps(kind))
+    assert again.law(case.clip) == kind.law(case.clip)
+    assert [one.tobytes() for one in again.clipped(case.clip)] == [one.tobytes() for one in found]
+
+
+def bytes_of(found: tuple) -> list:
+    """What a statistic found, arrays as they lie in memory."""
+    arrays = [one.rows if isinstance(one, Own) else one for one in found[1:]]
+    return [found[0], *(np.asarray(one).tobytes() for one in arrays)]
+
+
+@pytest.mark.parametrize("case", REPLAYED, ids=str)
+def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
+    """In every method, for a worker elsewhere: the same laws and sums from the same block, with all users there and with some."""
+    real, tried = Release._total, []
+
+    def twice(self, users, contribution, clips, watched=False):
+        (block,) = users.blocks(self.users.start, self.users.stop)
+        for there in (None, np.arange(block.users) % 3 > 0):
+            statistic = Clipped(contribution, clips, block.start, there, watched)
+            assert bytes_of(pickle.loads(pickle.dumps(statistic))(block)) == bytes_of(statistic(block))
+        tried.append(contribution)
+        return real(self, users, contribution, clips, watched)
+
+    monkeypatch.setattr(Release, "_total", twice)
+    users = replace(ONE, sums=OrderedDict())
+    release = Release(1.0, Ledger(), range(PROBLEM.users), streams(0, 5), UNLIMITED)
+    for _ in load_options(case.name, case.options).build(PROBLEM.known).fit(users, release):
+        pass
+    assert bool(tried) == (case.name != "exponential_chain")
+
+
+# The door
+
+CROWD = 10.0 ** np.arange(-4, 5)[:, None] * np.random.default_rng(3).standard_normal((9, SIZE))
+CROWD[4, 0], CROWD[7, 1] = math.nan, math.inf
+USERS = fake_users(np.zeros((1, 9, 1)), np.zeros((1, 9)), np.zeros((9, 1)), block_size=2)
+"""Users whose numbers are `CROWD`, in blocks of two."""
+SOME = range(3, 9)
+
+
+def opened(multiplier: float = 1.7, seed: int = 0, **options) -> Release:
+    """A door for some of the users, with a ledger of its own."""
+    return door(9, multiplier, np.random.default_rng(seed), Ledger(), **options).of(SOME)
+
+
+def of_all(*names: str) -> Callable[[Block], tuple]:
+    """Several contributions from one pass."""
+    parts = [CASES[name].contribution(CROWD) for name in names]
+    return lambda block: tuple(part(block) for part in parts)
+
+
+def as_tuple(found) -> tuple:
+    """What a door released, as one array or several."""
+    return found if isinstance(found, tuple) else (found,)
+
+
+def check_released(case: Case, found, numbers: np.ndarray, multiplier: float = 1.7, rng=None) -> None:
+    """What was released is the clipped sum of users with these numbers, and noise as the law draws it, by default that of `opened()`."""
+    rng = np.random.default_rng(0) if rng is None else rng
+    for noisy, exact, noise in zip(as_tuple(found), case.sums(numbers), case.law.noises, strict=True):
+        expected = exact + noise.draw(np.shape(exact), multiplier, rng)
+        np.testing.assert_allclose(noisy, expected, rtol=0, atol=10 * case.rounding * noise.sd)
+
+
+@every_sum
+def test_a_sum_is_released_by_its_law(case):
+    """The clipped sum over the door's users and nobody else's, noise as the law draws it, and one entry."""
+    release, law = opened(), case.law
+    found = release.sum("sum", USERS, case.contribution(CROWD), clip=case.clip)
+    check_released(case, found, CROWD[3:])
+    assert release.ledger.entries == [GaussianRelease("sum", law.sensitivity, law.noise_sd * 1.7, 3, 9)]
+
+
+@every_sum
+def test_without_noise_a_sum_is_exact(case):
+    """That of `clipped_sums`, with any clip that the kind takes, and without protection."""
+    release = opened(0.0)
+    found = release.sum("sum", USERS, case.contribution(CROWD), clip=case.clip)
+    exact = clipped_sums(USERS, case.contribution(CROWD), case.clip, over=SOME)
+    for one, other in zip(as_tuple(found), exact, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert release.ledger.mu == math.inf
+
+
+def test_a_choice_is_of_the_cut_scores():
+    """Over the door's users; the same noise takes the same candidate from the sum of their shares."""
+    release, rng = opened(), np.random.default_rng(0)
+    (scores,) = CHOICE.sums(CROWD[3:])
+    for _ in range(200):
+        noise = rng.gumbel(0.0, 1.0, 3)
+        chosen = release.choice("choice", USERS, CHOICE.contribution(CROWD), width=CHOICE.clip)
+        assert chosen == np.argmax(noise - scores / (2 * CHOICE.clip * 1.7))
+    assert release.ledger.entries == 200 * [PureRelease("choice", 1 / 1.7, 3, 9)]
+
+
+def test_several_parts_are_released_in_their_order():
+    """An entry for each, at its share, with the noise of that share, and the numbers that separate sums have."""
+    names, shares = ("scalars", "moments", "semidefinite"), (0.2, 0.5, 0.3)
+    parts = [Part(name, CASES[name].clip, share) for name, share in zip(names, shares, strict=True)]
+    together, apart = opened(), opened()
+    found = together.sums(USERS, of_all(*names), *parts)
+    separate = []
+    for part in parts:
+        one = apart.share(part.share).sum(part.name, USERS, CASES[part.name].contribution(CROWD), clip=part.clip)
+        separate += as_tuple(one)
+    assert len(found) == len(separate) == 4
+    for one, other in zip(found, separate, strict=True):
+        np.testing.assert_array_equal(one, other)
+    rng = np.random.default_rng(0)
+    for part, one in zip(parts, (found[0], found[1:3], found[3]), strict=True):
+        check_released(CASES[part.name], one, CROWD[3:], 1.7 / math.sqrt(part.share), rng)
+    assert together.ledger.entries == apart.ledger.entries
+    assert [entry.name for entry in together.ledger.entries] == list(names)
+    # The sensitivity of the moments is sqrt(9/8) in units of their noise, that of the others 1.
+    assert together.ledger.mu**2 == pytest.approx((0.2 + 0.5 * 9 / 8 + 0.3) / 1.7**2, rel=1e-12)
+
+
+def test_what_users_keep_is_not_summed():
+    """One row each, of the door's users, behind the sum and with no entry of its own."""
+    rows = CASES["rows"].contribution(CROWD)
+
+    def with_own(block: Block) -> tuple[Rows, Own]:
+        return rows(block), Own(CROWD[block.start :][: block.users], block.start)
+
+    release = opened()
+    found, own = release.sum("sum", USERS, with_own, clip=0.4)
+    np.testing.assert_array_equal(found, opened().sum("sum", USERS, rows, clip=0.4))
+    np.testing.assert_array_equal(own.rows, CROWD[3:])
+    assert own.start == 3 and len(release.ledger.entries) == 1
+
+
+@pytest.mark.parametrize(
+    ("clip", "words"), [(math.inf, "positive and finite"), (0.0, "positive and finite"), (math.nan, None)]
+)
+@pytest.mark.parametrize("name", ["rows", "columns", "scalars", "outer", "symmetric", "semidefinite"])
+def test_a_private_sum_needs_a_clip(name, clip, words):
+    """Nothing is recorded and no noise drawn; without noise an infinite one is none."""
+    release, contribution = opened(), CASES[name].contribution(CROWD)
+    state = str(release.noise.bit_generator.state)
+    with pytest.raises(ValueError, match=words):
+        release.sum("sum", USERS, contribution, clip=clip)
+    assert not release.ledger.entries and str(release.noise.bit_generator.state) == state
+    if clip == math.inf:
+        opened(0.0).sum("sum", USERS, contribution, clip=clip)
+
+
+def test_infinite_clips_of_moments_are_refused():
+    """As wholes and by sample, of either statistic."""
+    for kind in (SampleClip, UserClip):
+        for bounds in ((math.inf, 1.0), (1.0, math.inf)):
+            release = opened()
+            with pytest.raises(ValueError, match="positive and finite"):
+                release.sum("sum", USERS, CASES["moments"].contribution(CROWD), clip=kind(*bounds))
+            assert not release.ledger.entries
+
+
+def test_blocks_of_different_laws_are_refused():
+    """What a sum is released by may not depend on whose data are in it."""
+    kinds = [CASES[name].contribution(CROWD) for name in ("symmetric", "semidefinite", "all pairs", "one pair")]
+    for usual, odd in (kinds[:2], kinds[2:]):
+        release = opened()
+        with pytest.raises(ValueError, match="blocks of users differ"):
+            release.sum("sum", USERS, lambda block, kinds=(usual, odd): kinds[block.start == 6](block), clip=0.4)
+        assert not release.ledger.entries
+
+
+@pytest.mark.parametrize("shares", [(), (0.5,), (0.5, 0.4), (0.5, 0.6), (math.nan, 0.5), (2.0, -1.5)])
+def test_shares_that_do_not_add_to_one_are_refused(shares):
+    with pytest.raises(ValueError, match=r"^shares of mu\^2 are .*; they must add up to one$"):
+        opened().split(*shares)
+
+
+def test_a_split_is_its_shares():
+    """Doors that differ in nothing from those of `share`, also within a share; all together cost what the whole does."""
+    shares = (0.1, 0.2, 0.7)
+    release = opened()
+    for whole in (release, release.share(0.3), release.start(2.0)):
+        assert whole.split(*shares) == tuple(map(whole.share, shares))
+    for part in release.split(*shares):
+        part.sum("sum", USERS, CASES["rows"].contribution(CROWD), clip=0.4)
+    assert release.ledger.mu == pytest.approx(1 / 1.7, rel=1e-12)
+
+
+def test_sampling_everybody_draws_nothing():
+    coins = np.random.default_rng(1)
+    state, release = str(coins.bit_generator.state), opened(participants=coins)
+    assert release.sampled(1.0) is release.sampled(1) is release
+    assert str(coins.bit_generator.state) == state and (release.present, release.rate) == (6, 1.0)
+
+
+@pytest.mark.parametrize("told", [False, True])
+@every_sum
+def test_a_sampled_sum_is_of_those_who_take_part(case, told):
+    """By their coins, whatever the blocks; the entry has the rate unless it is told how many took part."""
+    for seed in range(5):
+        release = opened(participants=np.random.default_rng(seed)).sampled(0.5, told)
+        there = np.random.default_rng(seed).random(6) < 0.5
+        np.testing.assert_array_equal(release.taking_part, there)
+        assert release.present == there.sum()
+        found = release.sum("sum", USERS, case.contribution(CROWD), clip=case.clip)
+        check_released(case, found, CROWD[3:][there])
+        assert [entry.rate for entry in release.ledger.entries] == [1.0 if told else 0.5]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Rows of a crowd by a name, and how often they were asked for."""
+
+    key: str
+    factor: float
+    asked: list = field(default_factory=list, compare=False)
+
+    def __call__(self, block: Block) -> Rows:
+        self.asked.append(block.start)
+        return Rows(self.factor * CROWD[block.start :][: block.users, :3])
+
+
+class Watching:
+    """Keeps what it sees."""
+
+    def __init__(self):
+        self.seen = []
+
+    def lengths(self, norms, bound):
+        self.seen.append((norms, bound))
+
+
+def test_a_sum_with_a_key_is_taken_once():
+    """For the same users, clip and key; another of these is another sum. Who is sampled is in no key, and whoever watches sees all users."""
+    users = GivenUsers(Problem(9, 1, 1, 1), np.zeros((1, 9, 1)), np.zeros((1, 9)))
+    one, again, other = Counted("one", 1.0), Counted("one", 1.0), Counted("other", 2.0)
+    watching = Watching()
+    release = opened(0.0, participants=np.random.default_rng(0))
+    first = release.sum("sum", users, one, clip=0.4)
+    np.testing.assert_array_equal(release.sum("sum", users, again, clip=0.4), first)
+    assert (len(one.asked), len(again.asked)) == (1, 0)
+    for changed, contribution, clip in (
+        (release, again, 0.5),
+        (release.of(range(9)), again, 0.4),
+        (release, other, 0.4),
+        (release.sampled(0.5), again, 0.4),
+        (release.sampled(0.5), again, 0.4),
+        (replace(release, watch=watching), again, 0.4),
+    ):
+        before = len(contribution.asked)
+        found = changed.sum("sum", users, contribution, clip=clip)
+        assert len(contribution.asked) == before + 1
+        assert not np.array_equal(found, first) or changed.watch is not None
+    np.testing.assert_array_equal(found, first)
+    ((norms, bound),) = watching.seen
+    np.testing.assert_allclose(norms, np.linalg.norm(CROWD[3:, :3], axis=1))
+    assert bound == 0.4
+
+
+def test_who_watches_changes_nothing():
+    """Norms before the clip, of all parts in their order, and the same releases."""
+    parts, watching = (Part("rows", 0.4), Part("outer", 0.7)), Watching()
+    plain, watched = opened(), replace(opened(), watch=watching)
+    found = [release.sums(USERS, of_all("rows", "outer"), *parts) for release in (plain, watched)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert [bound for _, bound in watching.seen] == [0.4, 0.7]
+    for (norms, _), kind in zip(watching.seen, (rows_of, outer_of), strict=True):
+        np.testing.assert_array_equal(norms, kind(CROWD[3:]).norms)
+    assert plain.ledger.entries == watched.ledger.entries

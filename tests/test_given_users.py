@@ -1,0 +1,229 @@
+"""Users that somebody has: as arrays, and as a table on disk, which give the same fits."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrep.data import tables
+from privrep.data.given_users import GivenUsers, held_out_rows
+from privrep.data.held_out import held_out_errors
+from privrep.data.known import Known
+from privrep.data.problem import Problem, Users
+from privrep.data.tables import Table, TableUsers
+from privrep.run.registry import load_options
+from privrep.run.shell import fit_users
+
+DIM = 4
+COLUMNS = tuple(f"x{number}" for number in range(DIM))
+NOISE = {"label_noise_sd": 0.1, "longest_head": None}
+
+
+def rows(users: int, most: int, seed: int = 0, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features (N, d), labels (N,) and whose they are (N,), from heads in one plane; a user has up to `most` rows."""
+    rng = np.random.default_rng(seed)
+    user = np.repeat(np.arange(users), rng.integers(1, most + 1, users))
+    plane = np.linalg.qr(rng.standard_normal((DIM, 2)))[0]
+    features = rng.standard_normal((len(user), DIM))
+    models = rng.standard_normal((users, 2)) @ plane.T
+    labels = np.einsum("nd,nd->n", features, models[user]) + 0.1 * rng.standard_normal(len(user))
+    return scale * features, labels, user
+
+
+def gathered(users) -> tuple[np.ndarray, np.ndarray]:
+    """Features (n, m, d) and labels (n, m) of all blocks."""
+    blocks = list(users.blocks())
+    assert [block.start for block in blocks] == list(np.cumsum([0, *(block.users for block in blocks[:-1])]))
+    parts = [[getattr(block, name) for block in blocks] for name in ("features", "labels")]
+    return tuple(np.concatenate(part, axis=1).swapaxes(0, 1) for part in parts)
+
+
+def table(folder, kind: str, features, labels, user) -> Table:
+    """The same rows on disk."""
+    frame = pd.DataFrame(features, columns=COLUMNS).assign(y=labels, who=[f"p{one}" for one in user])
+    path = folder / f"people.{kind}"
+    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path, index=False)
+    return Table(path, "who", "y", COLUMNS)
+
+
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=12), st.floats(0, 0.99))
+def test_each_row_is_held_out_or_not(counts, share):
+    """The last of each user, as many as the share says, rounded down."""
+    apart = held_out_rows(np.repeat(np.arange(len(counts)), counts), share)
+    for part, count in zip(np.split(apart, np.cumsum(counts)[:-1]), counts, strict=True):
+        held = math.floor(share * count)
+        assert list(part) == [False] * (count - held) + [True] * held
+
+
+def test_rows_come_to_their_users():
+    """In whatever order they stand; what a user lacks is zero."""
+    features, labels, user = rows(30, 6)
+    shuffled = np.random.default_rng(1).permutation(len(user))
+    for order in (np.arange(len(user)), shuffled):
+        users = GivenUsers.from_rows(features[order], labels[order], user[order], rank=2)
+        assert users.known == Known(30, int(np.bincount(user).max()), DIM, 2)
+        found, of_labels = gathered(users)
+        for number in range(30):
+            own = order[user[order] == number]
+            np.testing.assert_array_equal(found[number, : len(own)], features[own].astype(np.float32))
+            np.testing.assert_array_equal(of_labels[number, : len(own)], labels[own].astype(np.float32))
+            assert not found[number, len(own) :].any() and not of_labels[number, len(own) :].any()
+
+
+def test_units_are_divided_out_on_the_users_side():
+    """A power of two in the features and one in the labels change no byte of what a method sees, once they are said."""
+    features, labels, user = rows(30, 6)
+    plain = GivenUsers.from_rows(features, labels, user, rank=2)
+    scaled = GivenUsers.from_rows(8 * features, 4 * labels, user, rank=2, feature_scale=8.0, label_scale=4.0)
+    for one, other in zip(gathered(plain), gathered(scaled), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("piece", [1, 7, 100, 10_000])
+def test_a_table_has_the_same_users(tmp_path, monkeypatch, kind, piece):
+    """However it is cut into pieces, also within a user; with and without held-out rows."""
+    monkeypatch.setattr(tables, "ROWS", piece)
+    given_rows = rows(40, 6)
+    on_disk = TableUsers.of(table(tmp_path, kind, *given_rows), rank=2, held_out=0.3, label_scale=2.0)
+    in_memory = GivenUsers.from_rows(*given_rows, rank=2, held_out=0.3, label_scale=2.0)
+    for one, other in ((on_disk, in_memory), (on_disk.held_out, in_memory.held_out)):
+        assert one.known == other.known
+        for found, expected in zip(gathered(one), gathered(other), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    some = list(on_disk.blocks(11, 29))
+    assert some[0].start == 11 and sum(block.users for block in some) == 18
+
+
+def test_a_table_is_read_piece_by_piece(tmp_path, monkeypatch):
+    """Every block is of the users of one piece and what was left of the one before."""
+    monkeypatch.setattr(tables, "ROWS", 50)
+    users = TableUsers.of(table(tmp_path, "csv", *rows(200, 6)), rank=2)
+    assert max(int(block.counts.sum()) for block in users.blocks()) <= 50 + 6
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options", "epsilon"),
+    [
+        ("unit_steps", {}, 8.0),
+        ("centaur", {"init": "random", "rounds": 3, "clip": 0.5, "batch_samples": 3}, 8.0),
+        ("ppsgd", {"rounds": 3, "clip": 0.5, "batch_samples": 3}, 8.0),
+        ("full_prior", {}, 8.0),
+        ("own_data", {"penalty": 0.1}, None),
+    ],
+)
+def test_a_fit_does_not_depend_on_where_the_users_are(tmp_path, monkeypatch, algorithm, options, epsilon):
+    """The same errors from arrays and from a table in pieces, but for the order of sums; the ledger spends the budget."""
+    monkeypatch.setattr(tables, "ROWS", 300)
+    given_rows = rows(400, 8)
+    errors = []
+    for users in (
+        GivenUsers.from_rows(*given_rows, rank=2, held_out=0.25, **NOISE),
+        TableUsers.of(table(tmp_path, "parquet", *given_rows), rank=2, held_out=0.25, **NOISE),
+    ):
+        outcome, ledger = fit_users(algorithm, users, epsilon=epsilon, **options)
+        errors.append(outcome.held_out)
+        if epsilon is not None:
+            assert ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
+    np.testing.assert_allclose(*errors, rtol=1e-5)
+    assert np.isfinite(errors).all()
+
+
+def test_unit_steps_learn_from_a_table(tmp_path):
+    """With 4,000 users and epsilon 8 the error on held-out rows is below that of users alone, and that is below predicting zero."""
+    users = TableUsers.of(table(tmp_path, "parquet", *rows(4000, 8)), rank=2, held_out=0.25, **NOISE)
+    together, zero = fit_users("unit_steps", users, epsilon=8.0)[0].held_out
+    alone, _ = fit_users("own_data", users, penalty=0.1)[0].held_out
+    assert together < 0.8 * alone < 0.64 * zero
+
+
+def test_errors_on_held_out_rows_by_hand():
+    """Mean over users that have some, of the mean over their rows; in the labels' own unit."""
+    features, labels, user = rows(20, 6)
+    users = GivenUsers.from_rows(features, labels, user, rank=2, held_out=0.5, label_scale=2.0)
+    model = np.array([1.0, -1.0, 0.5, 0.0])
+    found = held_out_errors(users, lambda block: np.tile(model, (block.users, 1)))
+    apart = held_out_rows(user, 0.5)
+    expected = []
+    for number in range(20):
+        mine = apart & (user == number)
+        if mine.any():
+            left = labels[mine] - 2 * features[mine] @ model
+            expected.append([(left**2).mean(), (labels[mine] ** 2).mean()])
+    np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-5)
+
+
+def test_what_a_simulation_fills_in():
+    """Sizes and laws; that features have another scale is not told, since methods assume that they have not."""
+    problem = Problem(50, 8, 6, 2, 0.3, "aniso", head_condition=3.0, feature_scale=10.0)
+    assert problem.known == Known(50, 8, 6, 2, 0.3, head_condition=3.0)
+    assert replace(problem, head_law="gauss", head_condition=1.0).known.longest_head is None
+    assert problem.known.head_variance == pytest.approx((9 + 1) / 2)
+    assert Users(problem).known == problem.known
+
+
+FOUR = np.ones((4, 2)), np.ones(4), np.arange(4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: GivenUsers.from_rows(FOUR[0], FOUR[1][:3], FOUR[2], rank=1), r"\(4, 2\), \(3,\), \(4,\)"),
+        (lambda: GivenUsers.from_rows(*FOUR, rank=1, held_out=1.0), r"^held_out is 1\.0"),
+        (lambda: fit_users("unit_steps", GivenUsers.from_rows(*FOUR, rank=1)), "unit_steps is private and needs one"),
+        (lambda: fit_users("own_data", GivenUsers.from_rows(*FOUR, rank=1), epsilon=1.0), "own_data takes none"),
+        (
+            lambda: fit_users("audit", GivenUsers.from_rows(*FOUR, rank=1), mechanism="pmtl"),
+            "needs a simulated problem",
+        ),
+        (lambda: fit_users("unit_steps", GivenUsers.from_rows(*FOUR, rank=1), epsilon="1"), "epsilon"),
+        (
+            lambda: fit_users(
+                "centaur",
+                GivenUsers.from_rows(*FOUR, rank=1),
+                epsilon=1.0,
+                init="planted",
+                rounds=1,
+                clip=1.0,
+                batch_samples=1,
+            ),
+            "samples|planted",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"path": "people.txt"}, r"it must end in \.parquet or \.csv"),
+        ({"label": "z"}, "has no column 'z'; it has 'x0'"),
+        ({"user": "z"}, "has no column 'z'"),
+    ],
+)
+def test_what_a_table_lacks_is_named(tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        list(TableUsers.of(replace(table(tmp_path, "csv", *rows(5, 3)), **change), rank=1).blocks())
+
+
+def test_users_in_several_places_are_named(tmp_path):
+    """Rows of a user must stand together, or a pass would take one for two."""
+    features, labels, _ = rows(6, 1)
+    with pytest.raises(ValueError, match=r"has rows of user 'p1' in several places; sort it by 'who'"):
+        TableUsers.of(table(tmp_path, "csv", features, labels, [0, 1, 2, 1, 3, 4]), rank=1)
+
+
+def test_a_planted_start_needs_a_truth():
+    """Which given users have not."""
+    users = GivenUsers.from_rows(*rows(50, 8), rank=2)
+    options = {"init": "planted", "rounds": 1, "clip": 1.0, "batch_samples": 2, "clip_scale": "absolute"}
+    assert load_options("centaur", options).build(users.known)
+    with pytest.raises(ValueError, match="no known truth"):
+        fit_users("centaur", users, epsilon=1.0, **options)

@@ -1,0 +1,110 @@
+"""Options are declared once: the declaration gives the checks, and the columns with their meaning."""
+
+import math
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import pytest
+
+from privrep.algorithms.options import (
+    Declared,
+    among,
+    check_any_sine,
+    check_count,
+    check_nonnegative,
+    check_positive,
+    check_share,
+    check_sine,
+    option,
+    requires,
+    unless,
+)
+from privrep.run.registry import methods, options_class
+
+
+@dataclass(frozen=True)
+class Rounds(Declared):
+    """A part of the options of several methods."""
+
+    rounds: int = option("rounds of the server", check_count)
+    numbers: ClassVar = {"zeta": "clip in absolute terms"}
+
+
+@dataclass(frozen=True)
+class Options(Rounds):
+    """With options of its own."""
+
+    kind: str = option("which", among(("one", "other")), "one")
+    few: int | None = option("so many, or all", unless(None, check_count), None)
+    free: float = option("anything", default=math.nan)
+    numbers: ClassVar = Rounds.numbers | {"length": "of the mean"}
+
+
+def test_a_declaration_gives_columns():
+    """Of the options first, inherited ones before, then of the numbers; of a class and of its instances."""
+    expected = {
+        "rounds": "rounds of the server",
+        "kind": "which",
+        "few": "so many, or all",
+        "free": "anything",
+        "zeta": "clip in absolute terms",
+        "length": "of the mean",
+    }
+    assert list(Options.columns.items()) == list(Options(3).columns.items()) == list(expected.items())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounds": 0}, "rounds is 0; it must be an integer of at least 1"),
+        ({"rounds": 1, "kind": "third"}, "kind is 'third'; it must be one of one, other"),
+        ({"rounds": 1, "few": 0.5}, "few is 0.5; it must be an integer of at least 1"),
+    ],
+)
+def test_a_declaration_gives_checks(options, message):
+    with pytest.raises(ValueError) as error:
+        Options(**options)
+    assert str(error.value) == message
+
+
+def test_a_default_is_checked_too():
+    @dataclass(frozen=True)
+    class Wrong(Declared):
+        share: float = option("of mu^2", check_share, 1.0)
+
+    with pytest.raises(ValueError, match=r"^share is 1\.0; it must lie strictly between 0 and 1"):
+        Wrong()
+
+
+@pytest.mark.parametrize(
+    ("check", "right", "wrong"),
+    [
+        (check_count, (1, 7, 10**9), (0, -1, 1.0, True, math.nan, "1")),
+        (check_share, (1e-9, 0.5, 1 - 1e-9), (0, 1, -0.1, math.nan)),
+        (check_positive, (1e-300, 3, 1e300), (0, -1, math.inf, math.nan)),
+        (check_nonnegative, (0, 2.0, math.inf), (-1e-9, math.nan)),
+        (check_sine, (0, 0.999), (-0.1, 1, math.nan)),
+        (check_any_sine, (0, 0.5, 1), (-0.1, 1.1, math.nan)),
+        (unless(0, check_count), (0, 1, 5), (-1, 0.5)),
+        (unless(None, check_share), (None, 0.5), (0, 1)),
+        (among(("a", "b")), ("a", "b"), ("", "ab", "c")),
+        (requires(lambda value: value > 2, "be more than 2"), (3,), (2,)),
+    ],
+)
+def test_what_a_check_lets_through(check, right, wrong):
+    for value in right:
+        check("name", value)
+    for value in wrong:
+        with pytest.raises(ValueError, match=r"^name is .*; it must "):
+            check("name", value)
+
+
+@pytest.mark.parametrize("name", methods())
+def test_every_option_says_what_it_means(name):
+    """And every number that a row has beside them; a text is one of some choices, or checked in one place with what depends on it."""
+    kind = options_class(name)
+    assert issubclass(kind, Declared)
+    for one in fields(kind):
+        assert one.metadata.get("meaning"), one.name
+    assert all(kind.columns.values())
+    assert not set(kind.numbers) & {one.name for one in fields(kind)}
