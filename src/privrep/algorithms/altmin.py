@@ -133,24 +133,9 @@ def start_of(
 class Options(Declared):
     """Options of private alternating minimisation.
 
-    Parameters
-    ----------
-    init : {"random", "spectral", "planted"}
-        A planted start knows the truth, for the local theory; privacy statements then take the truth as public.
-    split : name in `privrep.data.splits.PRESETS`
-    epochs : passes over all users, E.
-    batches : disjoint batches per epoch, T.
-    clip_unit : {"sample", "user"}; `user` is not in the paper.
-    clip_feature, clip_label : eta and zeta of Algorithm 2, or the bounds of the whole A_j and b_j for clip_unit "user".
-    init_label_clip : zeta of Algorithm 3.
-    init_share : share of the whole cost mu^2 that Algorithm 3 takes; by default one noise multiplier serves all releases, as printed.
-    init_pairs : which pairs of a user's samples Algorithm 3 takes, one of `privrep.algorithms.spectral_init.PAIRS`; `all` is not in the paper.
-    clip_scale : unit of the three bounds, a name in `privrep.algorithms.clip_units.SCALES`; for clip_unit "user" `absolute` or `data`.
-    start_sine : sine of every principal angle between a planted start and the truth.
-    heads : {"fitted", "true"}; true heads make the subspace step the one regression of jain2021 Remark 1.
-    fallback : name in `privrep.algorithms.moment_step.FALLBACKS`.
-    symmetry : one of `privrep.algorithms.moment_step.SYMMETRIES`; `averaged` is not in the paper.
-    final_heads : one of `privrep.data.heads.FINAL_HEADS`.
+    A planted start knows the truth, for the local theory; privacy statements then take the truth as public. True heads make the subspace step the one
+    regression of jain2021 Remark 1. By default one noise multiplier serves all releases, as printed. Users clipped whole, all pairs and averaged noise are not
+    in the paper.
     """
 
     init: str = option(START_COLUMNS["init"], among((*STARTS, "planted")))

@@ -113,20 +113,7 @@ class Centaur:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options of CENTAUR.
-
-    Parameters
-    ----------
-    rounds : T. batch_samples : q, samples per user for each of head and gradient in a round.
-    clip : zeta_g in units of `clip_scale` (see `privrep.algorithms.clip_units.UPDATE_SCALES`), which is the unit of `init_clip`, too.
-    step : eta s_1^2; the theorem takes 1/4. sample_use : "reuse" or "fresh", see `privrep.data.splits.SAMPLE_USES`.
-    participation, divide_by : see `privrep.algorithms.server`.
-    init : `power_method` is Algorithm 3; `planted` starts at sine `start_sine` from the truth in every direction, for laws that
-        assume a good start; `random` costs nothing.
-    starts, iterations, init_samples, init_clip : T_0, L, samples per user and iteration, and zeta_0 of the power method.
-    init_share : share of the whole cost mu^2 that the power method takes. accuracy : eps_i of the selection.
-    final_heads : one of `privrep.data.heads.FINAL_HEADS`.
-    """
+    """Options of CENTAUR. The theorem takes a step of 1/4; a planted start is for laws that assume a good one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)

@@ -105,14 +105,7 @@ class Exponential:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(Declared):
-    """Options of the score and of its exponent.
-
-    Parameters
-    ----------
-    loss, loss_width : see `privrep.data.losses`. clip_feature : L_f in units of `clip_scale`, a name in
-        `privrep.algorithms.clip_units.PROJECTION_SCALES`. head_bound : C in units of sqrt(k) times the largest head scale.
-    exponent : see above; for calibration `paper`.
-    """
+    """Options of the score, and of its exponent for calibration `paper`."""
 
     loss: str = option("loss of the score and of the final fit, see privrep.data.losses", default="pseudo-huber")
     loss_width: float = option("residual up to which the loss is quadratic", default=1.0)
@@ -153,12 +146,7 @@ def final_samples(known: Known) -> slice:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ScoreOptions):
-    """Options of the exact mechanism.
-
-    Parameters
-    ----------
-    candidates : `net` or `random`. radius : of the net, phi. count : of random subspaces.
-    """
+    """Options of the exact mechanism."""
 
     candidates: str = option("what is chosen from: a net, or random subspaces", among(CANDIDATES), "random")
     radius: float = option("radius of the net, phi", check_bound, 0.1)

@@ -58,12 +58,7 @@ class ExponentialChain:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ScoreOptions):
-    """Options of the chain: those of the score, and its lengths.
-
-    Parameters
-    ----------
-    burn_in : steps in which the step size is found. steps : after that.
-    """
+    """Options of the chain: those of the score, and its lengths."""
 
     burn_in: int = option("steps of a chain in which its step size is found", default=500)
     steps: int = option("steps of a chain after that", default=500)

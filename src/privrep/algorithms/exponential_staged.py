@@ -78,15 +78,8 @@ class StagedCandidates:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ScoreOptions):
-    """Options of the score and of the first stage.
-
-    Parameters
-    ----------
-    first : `spectral` or `centaur`. runs : of it. around : perturbed subspaces around the last release of each run.
-    init_noise : noise multiplier of the first stage over that of the choice, as if each made one release. 4.2 gives both about half of an
-        epsilon from 0.5 to 4 at delta = 1e-6.
-    init_label_clip : zeta of Algorithm 3, in units of c sqrt(k) + sigma_F. rounds : T of CENTAUR. clip : zeta_g, in units of sqrt(d) k^1.5.
-    """
+    """Options of the score and of the first stage, for which a noise multiplier of 4.2 over that of the choice gives both about half of an epsilon from
+    0.5 to 4 at delta = 1e-6."""
 
     first: str = option(
         "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start", among(FIRST), "spectral"

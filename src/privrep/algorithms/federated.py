@@ -67,13 +67,7 @@ class LocalSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class FederatedOptions(Declared):
-    """Options of every method.
-
-    Parameters
-    ----------
-    rounds : T. clip : zeta, the bound on a user's whole update, in units of `clip_scale` (`privrep.algorithms.clip_units.UPDATE_SCALES`).
-    participation, divide_by : see `privrep.algorithms.server`.
-    """
+    """Options of every method."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
@@ -92,12 +86,7 @@ class FederatedOptions(Declared):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalOptions(FederatedOptions):
-    """Options of the methods whose users take gradient steps, and those of `FederatedOptions`.
-
-    Parameters
-    ----------
-    batch_samples : q, samples of a mini-batch. local_steps : T_l. local_step : eta_l.
-    """
+    """Options of the methods whose users take gradient steps, and those of `FederatedOptions`."""
 
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
     local_steps: int = option("gradient steps of a user in a round, T_l", check_count, 1)

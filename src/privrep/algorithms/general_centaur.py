@@ -80,12 +80,7 @@ class GeneralCentaur(Federated):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LocalOptions):
-    """Options of `privrep.algorithms.federated.LocalOptions`, and the feasible set.
-
-    Parameters
-    ----------
-    feasible : {"free", "orthonormal"}, where B is kept.
-    """
+    """Options of `privrep.algorithms.federated.LocalOptions`, and the feasible set."""
 
     feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")
 

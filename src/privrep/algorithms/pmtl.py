@@ -80,12 +80,7 @@ class PMTL(Federated):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(FederatedOptions):
-    """Options of `privrep.algorithms.federated.FederatedOptions`, and the pull towards the centre.
-
-    Parameters
-    ----------
-    penalty : lambda; shen2023 takes 1.
-    """
+    """Options of `privrep.algorithms.federated.FederatedOptions`, and the pull towards the centre, for which shen2023 takes 1."""
 
     penalty: float = option("pull of a user's model towards the centre, lambda", check_bound, 1.0)
 

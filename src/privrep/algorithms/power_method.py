@@ -211,17 +211,7 @@ class PowerMethodStart:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options of INITIALIZATION alone.
-
-    Parameters
-    ----------
-    iterations : L. starts : independent runs, each charged. init_samples : q, samples per user and iteration.
-    init_clip : zeta_0 in units of `clip_scale` (see `privrep.algorithms.clip_units.UPDATE_SCALES`).
-    sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice.
-    accuracy : eps_i, the distance at which a run has succeeded.
-    init : X_0 of each run, `random`, or `planted` at sine `start_sine` from the truth in every direction, which reaches the steady
-        state in fewer iterations.
-    """
+    """Options of INITIALIZATION alone. Each of the starts is charged; planted ones reach the steady state in fewer iterations."""
 
     iterations: int = option("iterations of the power method, L", check_count)
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)

@@ -83,12 +83,7 @@ class PPSGD(Federated):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LocalOptions):
-    """Options of `privrep.algorithms.federated.LocalOptions`, and the step of the personal part.
-
-    Parameters
-    ----------
-    personal_step : step size of v_i.
-    """
+    """Options of `privrep.algorithms.federated.LocalOptions`, and the step of the personal part."""
 
     personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
 

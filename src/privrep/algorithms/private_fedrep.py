@@ -123,16 +123,8 @@ class PrivateFedRep:
 class Options(Declared):
     """Options of private FedRep. The defaults are those of the public code, but for the start.
 
-    Parameters
-    ----------
-    rounds : T. step : eta s_1^2. clip : c in units of `clip_scale` (see `privrep.algorithms.clip_units.UPDATE_SCALES`).
-    sample_use : `same` as in the code, `fresh` as in the proofs, or `reuse`: two disjoint batches anew in each round.
-    batch_samples : for each of head and gradient in a round; by default as many as there are.
-    final_samples : samples that serve the last heads alone; the code has as many of them as for the rounds.
-    init : `spectral` is Algorithm 3 of jain2021; `planted` starts at sine `start_sine` from the truth; `random` costs nothing.
-    init_label_clip : zeta of Algorithm 3, absolute for the clip_scale `absolute`, else in units of a label's sd: c sqrt(k) + sigma_F.
-    init_share : share of the whole cost mu^2 that Algorithm 3 takes.
-    final_heads : one of `privrep.data.heads.FINAL_HEADS`.
+    The code has the `same` samples for head and gradient, the proofs `fresh` ones; it has as many final samples as for the rounds. By default a batch takes all
+    that there are. The clip of labels is absolute where the others are, else in units of a label's sd: c sqrt(k) + sigma_F.
     """
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)

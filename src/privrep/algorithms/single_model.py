@@ -83,15 +83,7 @@ class SingleByGradients:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options.
-
-    Parameters
-    ----------
-    method : {"moments", "gradient"}
-    clip_feature : eta of Algorithm 2, or the bound on a user's gradient.
-    clip_label : zeta of Algorithm 2; not used by `gradient`.
-    epochs, step : passes and step size of `gradient`.
-    """
+    """Options: `clip_label` is of `moments`, passes and step size of `gradient`."""
 
     method: str = option("mechanism of the single model", among(("moments", "gradient")))
     clip_feature: float = option("clipping bound of the features (eta), or of a user's gradient", check_bound)

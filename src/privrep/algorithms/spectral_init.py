@@ -111,13 +111,7 @@ class SpectralInit:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Algorithm 3 alone, for the laws of Lemma 4.6.
-
-    Parameters
-    ----------
-    init_label_clip : zeta, in units of `clip_scale` (see `privrep.algorithms.clip_units`).
-    split : name in `privrep.data.splits.PRESETS`; its range for the initialisation is used.
-    """
+    """Algorithm 3 alone, for the laws of Lemma 4.6."""
 
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")

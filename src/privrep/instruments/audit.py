@@ -324,13 +324,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options of an audit.
-
-    Parameters
-    ----------
-    mechanism : one of `AUDITED`, or `NETWORKS`. mutant : one of `MUTANTS`. runs : of the game; for a mutant a tenth of them, and at least `FEWEST_RUNS`. draws, changes : of the
-    search for the canaries.
-    """
+    """Options of an audit."""
 
     mechanism: str = option("what is audited, see privrep.instruments.audit", among((*AUDITED, NETWORKS)))
     mutant: str = option("what is wrong with it, on purpose, see privrep.instruments.mutants", among(MUTANTS), "none")

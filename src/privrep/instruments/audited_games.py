@@ -61,12 +61,7 @@ class AuditedGames:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options of the games.
-
-    Parameters
-    ----------
-    kind : `blind` or `calibrated`. runs : of each game. repeats : games.
-    """
+    """Options of the games."""
 
     kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES))
     runs: int = option("runs of a game", check_count, 1000)

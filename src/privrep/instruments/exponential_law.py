@@ -110,12 +110,7 @@ class ExponentialLaw:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ScoreOptions):
-    """Options of the law: those of the score, and of the chains.
-
-    Parameters
-    ----------
-    chains : that walk at once. burn_in, steps : of each. radius : of a net over which the law is summed as well; 0 for none.
-    """
+    """Options of the law: those of the score, and of the chains."""
 
     chains: int = option("independent chains", check_count, 8)
     burn_in: int = option("steps of a chain in which its step size is found", default=500)

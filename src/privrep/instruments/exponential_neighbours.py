@@ -111,12 +111,7 @@ class ExponentialNeighbours:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ScoreOptions):
-    """Options of the score, and of the neighbours.
-
-    Parameters
-    ----------
-    radius : of the net. others : `agreeing` or `divided`. chain_steps : of a Metropolis chain; 0 for the exact draw.
-    """
+    """Options of the score, and of the neighbours."""
 
     radius: float = option("radius of the net", default=0.05)
     others: str = option(

@@ -112,17 +112,8 @@ def spread(accuracies: np.ndarray) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options of an image experiment.
-
-    Parameters
-    ----------
-    method : "stand_alone" or one of `FEDERATED`. images : one of `privrep.neural.sets.SETS`. classes : of them; 10, 47 or 62 glyphs.
-    split : one of `privrep.neural.clients.SPLITS`. rounds, clip : T_g and zeta_g.
-    nominal : clients that the simulated ones stand for; by default these are all, and the run is private. neighbours : one of `NEIGHBOURS`.
-    local_epochs, batch, head_epochs, alone_epochs : see `privrep.neural.experiment.Recipe`. shift : see `privrep.neural.method.Task`.
-    watched : clients that are tested on the way, the first of all; of a stand-alone run the only ones that train. 0 : none, and all.
-    fetch : whether missing files of an image set may be fetched.
-    """
+    """Options of an image experiment. By default the simulated clients stand for themselves, and the run is private. With `watched` 0 none are tested on the way,
+    and all train alone."""
 
     method: str = option(
         "method of the image experiments: stand_alone, fedavg, pmtl, ppsgd or centaur",

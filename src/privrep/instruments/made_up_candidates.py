@@ -62,13 +62,7 @@ class MadeUpCandidates:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options.
-
-    Parameters
-    ----------
-    good_share : p, the probability that a candidate is good. failure : delta', the probability of failure asked for. bad : see `BAD`.
-    accuracy : eps_i, how far a good candidate may be. needed : eps_0, how far the selected one may be. selections : how many are made.
-    """
+    """Options."""
 
     good_share: float = option("probability that a candidate is good, p", check_share)
     failure: float = option("failure probability asked for, delta'", check_share)

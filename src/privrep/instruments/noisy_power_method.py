@@ -88,13 +88,7 @@ class NoisyPowerMethod:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options.
-
-    Parameters
-    ----------
-    gap : 1 - s_{k+1} / s_k. tau : the theorem's. length : of a run, in units of ln(k d tau / eps) / gap. starts : runs.
-    accuracy : eps.
-    """
+    """Options."""
 
     gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
     tau: float = option("tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found")

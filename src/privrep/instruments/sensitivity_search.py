@@ -82,12 +82,7 @@ class SensitivitySearch:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options of a search.
-
-    Parameters
-    ----------
-    release : one of `RELEASES`. draws, changes : pairs that are drawn, and changes of one sample that are tried on the best.
-    """
+    """Options of a search."""
 
     release: str = option("what is searched, see privrep.instruments.sensitivity_search", among(RELEASES))
     draws: int = option("pairs of users that the adversary draws", check_count, 400)

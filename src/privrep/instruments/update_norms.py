@@ -97,12 +97,7 @@ class UpdateNorms:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options.
-
-    Parameters
-    ----------
-    start_sine : s, the distance from the optimum. batch_samples : q. drift_bound : clipping bound of the drift, in medians.
-    """
+    """Options."""
 
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)

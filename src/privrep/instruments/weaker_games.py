@@ -151,13 +151,7 @@ class WeakerGame:
 
 @dataclass(frozen=True)
 class Options(Declared):
-    """Options of a weaker game.
-
-    Parameters
-    ----------
-    mechanism : one of `privrep.instruments.audit.AUDITED`. game : one of `GAMES`. runs : of the game on the subspace. draws, changes : of the search
-    for the canaries.
-    """
+    """Options of a weaker game."""
 
     mechanism: str = option("what is audited, see privrep.instruments.audit", among(AUDITED))
     game: str = option(
