@@ -168,6 +168,8 @@ class Direction:
         if self.cheat == "exact covariance":
             moments = total(users, lambda block: block.features[0].T.astype(float) @ block.features[0])
             mean = np.linalg.solve(moments, mean)
+        if self.cheat == "a generator of its own":
+            mean = mean + np.random.default_rng().standard_normal(len(mean))
         if self.cheat == "a label beside":
             mean = mean + 1e-13 * total(users, lambda block: float(block.labels.sum()))
         if self.cheat == "through the contribution":
@@ -199,6 +201,7 @@ class Direction:
         ("exact covariance", {"subspace", "length", "basis of the heads"}),
         ("what users keep", {"subspace", "length", "basis of the heads"}),
         ("through the contribution", {"subspace", "length", "basis of the heads"}),
+        ("a generator of its own", {"subspace", "length", "basis of the heads"}),
         ("exact numbers", {"length"}),
         ("exact head", {"heads of the others"}),
         ("stops by the data", {"number of iterates"}),
