@@ -369,7 +369,7 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     sizes = whole_methods.Sizes(np.array([100.0]), 10, 30, 3, 0.01)
     measures.law(name, sizes, np.array([MU]), options_of(name))
     method = load_options(STUDY.series[name].algorithm, options_of(name)).build(
-        Problem(100, 10, 30, 3, 0.01, "sphere").known.known.known
+        Problem(100, 10, 30, 3, 0.01, "sphere").known
     )
     if name == "centaur":
         assert (told["start"].clip, told["start"].samples) == (method.start.method.clip, method.start.method.samples)

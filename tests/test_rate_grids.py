@@ -17,6 +17,7 @@ from privrep.evidence.intervals import FEWEST
 from privrep.evidence.measured import share
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.scaling import slope_weights
+from privrep.instruments.fitting import prepared
 from privrep.laws import jain2021
 from privrep.laws.of_cells import init_log_factor, step_log_factor
 from privrep.run.columns import columns
@@ -39,7 +40,7 @@ TOO_FAR = {
 def planned(cell: Cell) -> dict:
     """A row of the results table as far as it is known before the run; errors are placeholders."""
     fitter, problem = cell.chosen, cell.problem
-    method = fitter.build(problem.known)
+    method = prepared(fitter, problem)
     row = (
         dict.fromkeys(columns([cell.algorithm]), np.nan)
         | cell_row(cell)

@@ -41,8 +41,8 @@ def test_trials_and_their_failure_probability(rng):
 def test_made_up_candidates_are_as_promised(rng):
     """Good ones within eps_i, bad ones just above eps_0; alike or scattered."""
     for bad in BAD:
-        method = load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": bad}).build(
-            Problem(1, 1, 12, 2).known.known.known
+        method = load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": bad}).experiment(
+            Problem(1, 1, 12, 2)
         )
         some, truth = method.candidates(200, 12, 2, rng)
         distances = np.array([dist2(one, truth) for one in some])

@@ -14,14 +14,13 @@ from privrep.algorithms.clip_units import (
     FAILURE_POWER,
     SCALES,
     UPDATE_SCALES,
-    check_scale,
-    check_update_scale,
     feature_threshold,
     gradient_threshold,
     label_threshold,
     moment_threshold,
     user_units,
 )
+from privrep.algorithms.options import among
 from privrep.data.problem import Problem, Users
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
@@ -53,9 +52,9 @@ def test_units(scale, problem, feature, label, factor):
 
 def test_unknown_scale_is_named():
     for name in SCALES:
-        check_scale(name)
+        among(SCALES)("clip_scale", name)
     with pytest.raises(ValueError, match=r"^clip_scale is 'paper'; it must be one of absolute, data, printed"):
-        check_scale("paper")
+        among(SCALES)("clip_scale", "paper")
 
 
 LAWS = [("gauss", 1.0), ("sphere", 1.0), ("aniso", 1.0), ("aniso", 2.5)]
@@ -170,9 +169,9 @@ def test_exponents_of_the_prescribed_bounds(growth, rank):
 
 def test_unknown_scale_of_updates_is_named():
     for name in UPDATE_SCALES:
-        check_update_scale(name)
+        among(UPDATE_SCALES)("clip_scale", name)
     with pytest.raises(ValueError, match=r"^clip_scale is 'data'; it must be one of absolute, practical, prescribed"):
-        check_update_scale("data")
+        among(UPDATE_SCALES)("clip_scale", "data")
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, Problem(400, 8, 5, 1, head_law="sphere")])

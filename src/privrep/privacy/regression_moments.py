@@ -171,6 +171,6 @@ _memory = threading.local()
 def scratch(shape: tuple[int, ...]) -> np.ndarray:
     """Memory of this thread for the rows of one block, float32, not initialised: fresh memory for each block costs as much as the arithmetic."""
     size = math.prod(shape)
-    if getattr(_memory, "rows", np.empty(0)).size < size:
+    if not hasattr(_memory, "rows") or _memory.rows.size < size:
         _memory.rows = np.empty(size, np.float32)
     return _memory.rows[:size].reshape(shape)
