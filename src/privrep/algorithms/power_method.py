@@ -69,7 +69,7 @@ class Products:
         # In float64 they are measured, clipped and summed, so that they may be rounded in any way before. Rounding of a sum in float32 would depend on
         # every user.
         of_runs = products.reshape(-1, runs, rank, dim)
-        return tuple(Columns(of_runs[:, run].astype(np.float64), ROUNDING) for run in range(runs))
+        return tuple(Columns(of_runs[:, run], ROUNDING) for run in range(runs))
 
 
 def power_method(

@@ -41,6 +41,12 @@ def float64(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64, copy=False)
 
 
+def lengths(rows: np.ndarray) -> np.ndarray:
+    """Of rows (B, p); no number where they overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.sqrt(np.einsum("bp,bp->b", rows, rows))
+
+
 def only(sound: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Rows (B, ...) of some users; zeros for the others, whatever theirs are."""
     return rows if sound.all() else np.where(sound.reshape(-1, *(1,) * (rows.ndim - 1)), rows, 0.0)
@@ -53,19 +59,18 @@ class Rows:
     values: np.ndarray
     margin: float = 0.0
 
-    @cached_property
     def flat(self) -> np.ndarray:
-        """(B, p) in float64, in which they are measured and summed."""
+        """(B, p) in float64, in which they are measured and summed. Not kept: many runs at once would not fit into the cache."""
         return float64(self.values).reshape(len(self.values), math.prod(self.values.shape[1:]))
 
-    @cached_property
+    @property
     def norms(self) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.sqrt(np.einsum("bp,bp->b", self.flat, self.flat))
+        return lengths(self.flat())
 
     def clipped(self, clip: float, there: np.ndarray | None = None) -> tuple[np.ndarray]:
-        factor, sound = shortened(self.norms, clip * (1 - self.margin), there)
-        return ((factor @ only(sound, self.flat)).reshape(self.values.shape[1:]),)
+        flat = self.flat()
+        factor, sound = shortened(lengths(flat), clip * (1 - self.margin), there)
+        return ((factor @ only(sound, flat)).reshape(self.values.shape[1:]),)
 
     def law(self, clip: float) -> Law:
         return Law.of_one(2 * clip, clip)
