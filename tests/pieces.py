@@ -6,13 +6,13 @@ import numpy as np
 
 from privrep.algorithms.full_prior import HalfProducts
 from privrep.algorithms.gradient_descent import Gradients
-from privrep.algorithms.moment_step import UserMoments
+from privrep.algorithms.parts.moment_step import UserMoments
+from privrep.algorithms.parts.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples
+from privrep.algorithms.parts.whitening import log_coordinates as coordinates
+from privrep.algorithms.parts.whitening import log_levels as levels
 from privrep.algorithms.power_method import Products
 from privrep.algorithms.spectral_init import SamplePairs
 from privrep.algorithms.unit_steps import RESIDUAL_WIDTH, LogScales, Round, UnitModels
-from privrep.algorithms.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples
-from privrep.algorithms.whitening import log_coordinates as coordinates
-from privrep.algorithms.whitening import log_levels as levels
 from privrep.privacy.contributions import Outer, Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs

@@ -17,18 +17,18 @@ import numpy as np
 import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
-from privrep.algorithms.method import Outcome, Task
-from privrep.algorithms.options import Declared
 from privrep.algorithms.unit_steps import INGREDIENTS
 from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams, stream
 from privrep.data.splits import count, split_samples
 from privrep.data.subspace import dist_frobenius, random_subspace
-from privrep.instruments.fitting import fit, opened
-from privrep.instruments.scoring import SCORES
+from privrep.fitting.method import Outcome, Task
+from privrep.fitting.options import Declared
+from privrep.fitting.runner import fit, opened
+from privrep.fitting.scoring import SCORES
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
-from privrep.run.registry import load_options, methods, options_class
+from privrep.run.registry import load_options, method_files, options_class
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6
@@ -434,10 +434,10 @@ LAWS = {"exponential_law"}
 
 def test_every_file_has_an_entry():
     """A new algorithm is not left untested."""
-    assert set(methods()) == {case.name for case in CASES} | SEARCHES | WITHOUT_USERS | LAWS
+    assert set(method_files()) == {case.name for case in CASES} | SEARCHES | WITHOUT_USERS | LAWS
 
 
-@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize("name", method_files())
 def test_interface(name):
     """A frozen dataclass of declared options, which makes a method or an experiment."""
     algorithm = options_class(name)
@@ -504,7 +504,7 @@ def test_block_size_changes_rounding_only(case):
 
 @every_case
 def test_the_truth_is_for_scoring(case):
-    """Other heads and another U* behind the same samples leave all that is released as it was, but for instruments."""
+    """Other heads and another U* behind the same samples leave all that is released as it was, but for experiments."""
     users = Users(PROBLEM)
     features, labels, heads = gather(users)
     other = Truth(random_subspace(PROBLEM.dim, PROBLEM.rank, np.random.default_rng(9)), np.eye(PROBLEM.rank))
@@ -649,7 +649,7 @@ def test_the_promise_scales_with_the_budget(case):
     ("name", "options", "message"),
     [
         ("no_such_file", {}, "^algorithm is 'no_such_file'; there is no file"),
-        ("moment_step", {}, "^algorithm is 'moment_step'; that file is a step"),
+        ("moment_step", {}, "^algorithm is 'moment_step'; there is no file"),
         ("own_data", {"lambda": 1.0}, "^lambda is no option of own_data; the nearest is penalty; it has penalty"),
         ("altmin", {"init": "random"}, "^options of altmin: .*missing"),
         ("reference_model", {"kind": "best"}, "^kind is 'best'"),

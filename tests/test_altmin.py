@@ -9,12 +9,12 @@ from conftest import Recorder, door, fake_users, fixed_noise, gather, make_task
 
 from privrep.algorithms import nonprivate_altmin
 from privrep.algorithms.altmin import THEOREM_4_2, Options
-from privrep.algorithms.clip_units import user_units
+from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams
 from privrep.data.splits import PRESETS, count, split_samples
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
-from privrep.instruments.fitting import fit, with_truth
+from privrep.fitting.runner import fit, with_truth
 from privrep.privacy.accounting import Budget, Cost
 
 PROBLEM = Problem(60, 20, 5, 2, label_noise_sd=0.1)

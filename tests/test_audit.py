@@ -10,21 +10,21 @@ import pytest
 from conftest import FALSE_ALARM, make_task
 from scipy import stats
 
+from privrep.audits import audit, mutants
+from privrep.audits.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
+from privrep.audits.canaries import Crowd, changed, larger, structured_pair, worst_pair
+from privrep.audits.distinguishing import LEVEL, Claim, Game, play
+from privrep.audits.mutants import MUTANTS, clipped_by
+from privrep.audits.replay import Chosen, aligned, apart, log_ratio, loss, noises, scaled, streams, taped
+from privrep.audits.sensitivity_search import RELEASES
+from privrep.audits.weaker_games import epsilon_of_one_run
 from privrep.data.problem import Problem, Users
-from privrep.instruments import audit, mutants
-from privrep.instruments.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
-from privrep.instruments.canaries import Crowd, changed, larger, structured_pair, worst_pair
-from privrep.instruments.distinguishing import LEVEL, Claim, Game, play
-from privrep.instruments.fitting import fit
-from privrep.instruments.mutants import MUTANTS, clipped_by
-from privrep.instruments.replay import Chosen, aligned, apart, log_ratio, loss, noises, scaled, streams, taped
-from privrep.instruments.sensitivity_search import RELEASES
-from privrep.instruments.weaker_games import epsilon_of_one_run
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
 from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
-from privrep.run.registry import load_options, methods, options_class
+from privrep.run.registry import load_options, method_files, options_class
 
 PROBLEM = Problem(20, 16, 4, 1)
 NOT_AUDITED = {
@@ -52,7 +52,7 @@ def test_every_private_mechanism_is_audited_or_says_why_not():
     """A mechanism that is added is either in the audit or listed above."""
     audited = {type(options).__module__.rpartition(".")[2] for options in AUDITED.values()}
     private = set()
-    for name in methods():
+    for name in method_files():
         module = __import__(options_class(name).__module__, fromlist=["x"])
         own = [one for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__]
         if name != "audit" and any(hasattr(one, "cost") for one in own):
@@ -407,7 +407,7 @@ def test_a_variance_for_an_sd_is_found_where_they_differ():
 
 def test_wrong_clips_are_in_the_code_for_the_time_of_the_audit_alone():
     """Wherever it is imported but in its own file; and each clips otherwise than the library does."""
-    from privrep.algorithms import user_scores
+    from privrep.algorithms.parts import user_scores
     from privrep.privacy import clipping, contributions, paired_samples, regression_moments
     from privrep.privacy.clipping import clip_factor, clip_scalar
 

@@ -9,11 +9,11 @@ from pieces import clipped_gradients
 from scipy import stats
 
 from privrep.algorithms import gradient_descent, own_data, reference_model, single_model
-from privrep.algorithms.starts import GivenStart
+from privrep.algorithms.parts.starts import GivenStart
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personal_risk
 from privrep.data.subspace import dist2, orthonormalise, random_subspace
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws import jain2021
 from privrep.privacy.accounting import Budget
 from privrep.run.registry import load_options

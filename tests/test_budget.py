@@ -12,9 +12,9 @@ from conftest import Recorder, fixed_noise, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.method import Iterate
 from privrep.data.problem import Problem, Users
-from privrep.instruments.fitting import fit, opened
+from privrep.fitting.method import Iterate
+from privrep.fitting.runner import fit, opened
 from privrep.privacy.accounting import UNLIMITED, Budget, Cost
 from privrep.privacy.contributions import Rows, Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, OverBudget, PureRelease

@@ -14,16 +14,16 @@ from conftest import FakeUsers, Recorder, door, fake_users, fixed_noise, gather,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.candidate_selection import select
 from privrep.algorithms.centaur import Options, RepresentationGradients, representation_gradients
-from privrep.algorithms.method import Task
+from privrep.algorithms.parts.candidate_selection import select
+from privrep.algorithms.parts.server import Server
 from privrep.algorithms.power_method import RandomStarts, power_method
-from privrep.algorithms.server import Server
 from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
-from privrep.instruments.fitting import fit, opened, with_truth
+from privrep.fitting.method import Task
+from privrep.fitting.runner import fit, opened, with_truth
 from privrep.laws import shen2023
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.mechanisms import Release, clipped_sums

@@ -30,12 +30,12 @@ from privrep.report.chapters import (
     page_text,
     text,
 )
+from privrep.report.facts import figure2 as facts
 from privrep.report.rehearsal import NUMBERS, made_up_cells
 from privrep.report.run_tables import Run, listed
 from privrep.report.sizes import sizes
 from privrep.run.config import ROOT, study_names
 from privrep.run.settings import ConfigError
-from privrep.studies.figure2 import facts
 
 SOURCE = ROOT / "src" / "privrep"
 STUDIES = study_names()

@@ -13,10 +13,10 @@ from scipy import integrate, stats
 from privrep.algorithms import centaur
 from privrep.data.problem import HEAVY_EVERY, Problem, Users
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
-from privrep.instruments.client_lemmas import Options, clients
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.probes.client_lemmas import Options, clients
 from privrep.studies.client_lemmas import measures as study
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")

@@ -7,10 +7,10 @@ import pytest
 from conftest import fixed_noise, make_task
 
 from privrep.algorithms.altmin import Options
-from privrep.algorithms.clip_units import user_units
+from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist_frobenius
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws import jain2021
 from privrep.laws.clipped_step import kept, sample_step, user_step
 

@@ -32,7 +32,7 @@ BAD = {
     ),
     "a step as algorithm": (
         {"series": {"random-s2-a": {"algorithm": "moment_step"}}},
-        ["'moment_step'", "cannot run alone"],
+        ["'moment_step'", "there is no file"],
     ),
     "unknown option": ({"series": {"random-s2-a": {"options": {"clip": 1}}}}, ["clip is no option", "clip_feature"]),
     "clip of zero": ({"series": {"random-s2-a": {"options": {"clip_label": 0}}}}, ["clip_label is 0", "positive"]),

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from test_algorithms_conformance import PROBLEM
 from test_replay import ONE, REPLAYED
 
+from privrep.audits.replay import streams
 from privrep.data.given_users import GivenUsers
 from privrep.data.passes import Own
 from privrep.data.problem import Block, Problem
-from privrep.instruments.replay import streams
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Columns, Outer, Rows, Scalars, Scores, Semidefinite, SymmetricOuter
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease

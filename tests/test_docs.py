@@ -16,7 +16,7 @@ from workflow_helpers import ROOT, environment
 from privrep.report.documents import Documented, results_page, with_findings
 from privrep.run.columns import dictionary
 from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.registry import methods
+from privrep.run.registry import method_files
 from privrep.run.shell import fit
 
 
@@ -95,7 +95,7 @@ def test_the_dictionary_of_columns_is_up_to_date():
     """`python workflow/scripts/list_columns.py` writes it; each method has a part of its own."""
     text = dictionary()
     assert (ROOT / "docs" / "columns.md").read_text() == text
-    assert [name for name in methods() if f"## `{name}`" not in text] == []
+    assert [name for name in method_files() if f"## `{name}`" not in text] == []
 
 
 def test_the_example_of_the_readme_runs(capsys):

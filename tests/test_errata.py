@@ -13,7 +13,7 @@ import pytest
 import yaml
 from patience import patience
 
-from privrep.algorithms.candidate_selection import Selection
+from privrep.algorithms.parts.candidate_selection import Selection
 from privrep.errata import (
     centaur,
     exponential,

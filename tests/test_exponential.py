@@ -7,16 +7,16 @@ import pytest
 from conftest import Recorder, fake_users, gather, make_task
 
 from privrep.algorithms.exponential import RandomSubspaces
-from privrep.algorithms.method import Task
-from privrep.algorithms.user_scores import UserScore
+from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams
 from privrep.data.subspace import sines
-from privrep.instruments.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
-from privrep.instruments.fitting import fit, prepared
+from privrep.fitting.method import Task
+from privrep.fitting.runner import fit, prepared
 from privrep.privacy.accounting import UNLIMITED, Budget, Cost, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
+from privrep.probes.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
 from privrep.run.registry import load_options
 
 PROBLEM = Problem(40, 8, 6, 2, label_noise_sd=0.2)

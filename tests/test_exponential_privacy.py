@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from privrep.algorithms.user_scores import Shares, UserScore
+from privrep.algorithms.parts.user_scores import Shares, UserScore
 from privrep.data.given_users import GivenUsers
 from privrep.data.losses import Loss
 from privrep.data.nets import chart_net, distance_to_net
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import random_subspace
-from privrep.instruments.exponential_neighbours import exact_law, neighbouring_scores
-from privrep.instruments.fitting import fit, prepared
+from privrep.fitting.runner import fit, prepared
 from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
 from privrep.privacy.contributions import Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
+from privrep.probes.exponential_neighbours import exact_law, neighbouring_scores
 from privrep.run.registry import load_options
 
 FALSE_ALARM = 1e-6

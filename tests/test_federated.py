@@ -16,7 +16,7 @@ from privrep.data.passes import Own
 from privrep.data.problem import Problem, Users
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import random_subspace
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release, clipped_sums
 from privrep.run.registry import load_options

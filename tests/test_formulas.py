@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import door
 
-from privrep.algorithms.moment_step import MomentStep
+from privrep.algorithms.parts.moment_step import MomentStep
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.data.heads import FittedHeads, true_heads
 from privrep.data.problem import Problem, Users

@@ -20,7 +20,7 @@ from privrep.algorithms.full_prior import FullPrior, HalfProducts, Options, Post
 from privrep.algorithms.unit_steps import ridge_models, unit
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import random_subspace
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws.unit_steps import SCALE
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger

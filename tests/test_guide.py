@@ -16,12 +16,13 @@ from privrep.data.problem import Problem
 from privrep.laws import jain2021, shen2023, unit_steps, whole_methods
 from privrep.laws.whole_methods import Moments, PowerStart, Rounds, Sizes, SpectralStart
 from privrep.privacy.accounting import gdp_mu
+from privrep.report.facts import guide as facts
 from privrep.report.page import from_markdown, with_formulas
 from privrep.report.rehearsal import made_up_cells
 from privrep.run.config import read_config, read_study
 from privrep.run.registry import load_options
 from privrep.run.rival_options import PASSES, ROUNDS
-from privrep.studies.guide import facts, measures
+from privrep.studies.guide import measures
 from privrep.studies.guide.measures import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
 
 SIZES = Sizes(20_000, 10, 30, 3, 0.01)

@@ -9,9 +9,9 @@ from conftest import gather, make_task
 
 from privrep.data.problem import Problem, Users
 from privrep.evidence.quantities import checked_claims
-from privrep.instruments import update_norms
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws import shen2023
+from privrep.probes import update_norms
 from privrep.run.columns import own_columns, study_columns
 from privrep.run.config import ROOT, read_config, read_study, read_yaml
 from privrep.run.grids import expand

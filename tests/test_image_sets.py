@@ -13,11 +13,10 @@ from conftest import make_task
 from test_archives import cifar_set, digit_values, emnist_files, json_file, stored, tar_gz, write
 from workflow_helpers import ROOT
 
-from privrep.algorithms.method import NotRun
 from privrep.data.problem import Problem, Users
-from privrep.instruments import federated_images
-from privrep.instruments.fitting import fit
-from privrep.neural import sets
+from privrep.fitting.method import NotRun
+from privrep.fitting.runner import fit
+from privrep.neural import federated_images, sets
 from privrep.neural.images import Images
 from privrep.run.grids import Cell
 from privrep.run.registry import load_options

@@ -29,7 +29,7 @@ HEAVY = ("scipy.stats", "matplotlib", "seaborn", "jax", "sklearn", "dp_accountin
     ("code", "absent"),
     [
         (CONFIGURATION, ("pandas", *HEAVY)),
-        ("import run_shard, privrep.algorithms.altmin, privrep.instruments.audit", ("pandas", *HEAVY)),
+        ("import run_shard, privrep.algorithms.altmin, privrep.audits.audit", ("pandas", *HEAVY)),
         (MEASURES.format(study="init_rates"), HEAVY),
         (MEASURES.format(study="unit_figure2"), HEAVY),
         ("import run_all", ("pandas", "scipy", *HEAVY)),

@@ -19,11 +19,11 @@ from privrep.algorithms import altmin, power_method, spectral_init
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk
 from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
-from privrep.instruments import client_lemmas, step_lemmas
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws import jain2021, shared, shen2023
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.noise import symmetric_noise
+from privrep.probes import client_lemmas, step_lemmas
 
 
 def rms(values) -> float:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import moments
 
-from privrep.algorithms.moment_step import FALLBACKS, MomentStep
+from privrep.algorithms.parts.moment_step import FALLBACKS, MomentStep
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist2, orthonormalise
 from privrep.privacy.ledger import Ledger

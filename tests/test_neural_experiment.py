@@ -9,9 +9,8 @@ from conftest import make_task
 
 pytest.importorskip("jax", reason="the neural part needs JAX")
 from privrep.data.problem import Problem, Users
-from privrep.instruments import federated_images
-from privrep.instruments.fitting import fit
-from privrep.neural import experiment
+from privrep.fitting.runner import fit
+from privrep.neural import experiment, federated_images
 from privrep.neural.experiment import Dealing, Recipe, train_alone, train_together
 from privrep.neural.rounds import Plan
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_mu

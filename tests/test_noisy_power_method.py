@@ -11,8 +11,8 @@ from scipy import stats
 
 from privrep.data.problem import Problem
 from privrep.data.subspace import dist2, random_subspace
-from privrep.instruments.fitting import fit
-from privrep.instruments.noisy_power_method import least_cosine, limit_noise, noisy_power_method
+from privrep.fitting.runner import fit
+from privrep.probes.noisy_power_method import least_cosine, limit_noise, noisy_power_method
 from privrep.run.registry import load_options
 from privrep.studies.noisy_power_method.measures import log_points, log_ratio, tau_measure, tau_points, with_predictions
 

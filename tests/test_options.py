@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from privrep.algorithms.options import (
+from privrep.fitting.options import (
     Declared,
     among,
     check_any_sine,
@@ -19,7 +19,7 @@ from privrep.algorithms.options import (
     requires,
     unless,
 )
-from privrep.run.registry import methods, options_class
+from privrep.run.registry import method_files, options_class
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def test_what_a_check_lets_through(check, right, wrong):
             check("name", value)
 
 
-@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize("name", method_files())
 def test_every_option_says_what_it_means(name):
     """And every number that a row has beside them; a text is one of some choices, or checked in one place with what depends on it."""
     kind = options_class(name)

@@ -21,11 +21,11 @@ from scipy import stats
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import orthonormalise, planted_subspace
-from privrep.instruments.fitting import fit
-from privrep.instruments.oracle_step import Options, StepAtTruth, head_lengths
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import clipped_sums
+from privrep.probes.oracle_step import Options, StepAtTruth, head_lengths
 
 FLOOR = Options(kind="floor")
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_products
 
-from privrep.algorithms.method import Candidates, Iterate
 from privrep.algorithms.power_method import LARGEST, ROUNDING, Options, RandomStarts, power_method
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
-from privrep.instruments import scoring
-from privrep.instruments.fitting import fit, with_truth
+from privrep.fitting import scoring
+from privrep.fitting.method import Candidates, Iterate
+from privrep.fitting.runner import fit, with_truth
 
 PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)
 SAMPLES = np.array([0, 2, 3, 5])

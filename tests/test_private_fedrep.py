@@ -11,7 +11,7 @@ from privrep.algorithms.private_fedrep import Options
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk
 from privrep.data.subspace import dist2, planted_subspace
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.mechanisms import Release
 

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.algorithms.clip_units import feature_threshold, label_threshold
+from privrep.algorithms.parts.clip_units import feature_threshold, label_threshold
 from privrep.evidence.cells import picked
 from privrep.evidence.claim_rules import Rate
 from privrep.evidence.intervals import FEWEST
 from privrep.evidence.measured import share
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.scaling import slope_weights
-from privrep.instruments.fitting import prepared
+from privrep.fitting.runner import prepared
 from privrep.laws import jain2021
 from privrep.laws.of_cells import init_log_factor, step_log_factor
 from privrep.run.columns import columns

@@ -17,12 +17,12 @@ from pieces import clip_outer
 from scipy import stats
 
 from privrep.algorithms.centaur import Options, representation_gradients
-from privrep.algorithms.server import Server
+from privrep.algorithms.parts.server import Server
+from privrep.audits.worst_users import largest
 from privrep.data.given_users import GivenUsers
 from privrep.data.problem import Problem
 from privrep.data.subspace import orthonormalise, random_subspace
-from privrep.instruments.fitting import fit
-from privrep.instruments.worst_users import largest
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import composed_epsilon
 from privrep.privacy.contributions import Outer, Rows
 from privrep.privacy.ledger import Ledger

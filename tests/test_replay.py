@@ -15,20 +15,20 @@ import pytest
 from conftest import gather
 from test_algorithms_conformance import CASES, PROBLEM
 
-from privrep.algorithms.method import Iterate, LowRank
+from privrep.audits.distinguishing import Claim
+from privrep.audits.mutants import NO_CLIP, clipped_by
+from privrep.audits.replay import Tape, TapedRelease, apart, loss, streams
 from privrep.data.given_users import GivenUsers
 from privrep.data.passes import Own, total
 from privrep.data.problem import Block, Users
 from privrep.data.subspace import orthonormalise
-from privrep.instruments.distinguishing import Claim
-from privrep.instruments.fitting import is_private, prepared
-from privrep.instruments.mutants import NO_CLIP, clipped_by
-from privrep.instruments.replay import Tape, TapedRelease, apart, loss, streams
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.runner import is_private, prepared
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST, clipped_sums
-from privrep.run.registry import load_options, methods
+from privrep.run.registry import load_options, method_files
 
 MULTIPLIERS = (1e-3, 1.0)
 ROUNDING = 1e-5
@@ -112,7 +112,7 @@ def test_every_private_method_is_replayed():
     tried = {case.name: case for case in CASES}
     private = {
         name
-        for name in methods()
+        for name in method_files()
         if name in tried
         and type(method := prepared(load_options(name, tried[name].options), PROBLEM)).__module__.startswith(
             "privrep.algorithms."

@@ -59,7 +59,7 @@ def test_an_option_with_a_common_name_has_a_column_of_its_own():
 
 def test_a_numerical_failure_is_a_row(monkeypatch):
     """Status and reason, with the ledger of what was released before."""
-    monkeypatch.setattr("privrep.instruments.fitting.excess_risk", lambda *_: float("nan"))
+    monkeypatch.setattr("privrep.fitting.runner.excess_risk", lambda *_: float("nan"))
     row, _, _ = run_cell(cell(), Users(PROBLEM))
     assert row["status"] == "failed"
     assert row["reason"] == "the excess risk is nan"
@@ -69,7 +69,7 @@ def test_a_numerical_failure_is_a_row(monkeypatch):
 
 @pytest.mark.parametrize("risk", [math.nan, math.inf])
 def test_a_risk_that_is_not_finite_fails_the_row(risk, monkeypatch):
-    monkeypatch.setattr("privrep.instruments.fitting.excess_risk", lambda *_: risk)
+    monkeypatch.setattr("privrep.fitting.runner.excess_risk", lambda *_: risk)
     assert run_cell(cell(), Users(PROBLEM))[0]["status"] == "failed"
 
 
@@ -86,7 +86,7 @@ def raising(error: Exception):
     "error", [np.linalg.LinAlgError("singular"), ZeroDivisionError("nobody"), OverflowError("too large")], ids=repr
 )
 def test_both_kinds_of_numerical_errors_are_rows(error, monkeypatch):
-    monkeypatch.setattr("privrep.instruments.fitting.excess_risk", raising(error))
+    monkeypatch.setattr("privrep.fitting.runner.excess_risk", raising(error))
     row, _, _ = run_cell(cell(), Users(PROBLEM))
     assert (row["status"], row["reason"]) == ("failed", str(error))
 
@@ -96,7 +96,7 @@ def test_both_kinds_of_numerical_errors_are_rows(error, monkeypatch):
 )
 def test_an_error_in_the_code_stops_the_run(error, monkeypatch):
     """It is no result: a row that says `failed` would pass for one."""
-    monkeypatch.setattr("privrep.instruments.fitting.excess_risk", raising(error))
+    monkeypatch.setattr("privrep.fitting.runner.excess_risk", raising(error))
     with pytest.raises(type(error)):
         run_cell(cell(), Users(PROBLEM))
 

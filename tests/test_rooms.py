@@ -40,17 +40,13 @@ def test_every_folder_is_a_room():
     assert all(f"{room} " in privrep.__doc__ for room in ROOMS)
 
 
-BY_NAME = {"report/captions.py", "report/chapters.py", "evidence/rule_list.py"}
-"""These ask studies, which stand above them, for their constants and for the numbers of their chapters by name."""
-
-
 @pytest.mark.parametrize("room", ROOMS)
 def test_nothing_imports_upwards(room):
     above = set(ROOMS[ROOMS.index(room) + 1 :])
     wrong = {
         str(path.relative_to(PACKAGE)): found
         for path in sorted((PACKAGE / room).rglob("*.py"))
-        if (found := imported_rooms(path.read_text()) & above) and str(path.relative_to(PACKAGE)) not in BY_NAME
+        if (found := imported_rooms(path.read_text()) & above)
     }
     assert wrong == {}
 

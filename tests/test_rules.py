@@ -10,8 +10,8 @@ import pytest
 from workflow_helpers import ROOT
 
 from privrep.evidence import intervals, scaling
-from privrep.evidence import rule_list as listing
-from privrep.evidence.rule_list import COMMAND, REMOVED, RULE_COLUMNS, RulesError, differences, rules, updated
+from privrep.report import rule_list as listing
+from privrep.report.rule_list import COMMAND, REMOVED, RULE_COLUMNS, RulesError, differences, rules, updated
 from privrep.run.csv_tables import read_rows, write_rows
 
 LISTED = ROOT / "tests" / "reference" / "rules.csv"

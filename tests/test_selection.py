@@ -11,8 +11,8 @@ from conftest import clopper_pearson, make_task
 from privrep.data.problem import Problem
 from privrep.data.subspace import dist2
 from privrep.evidence.cells import picked
-from privrep.instruments.fitting import fit
-from privrep.instruments.made_up_candidates import BAD, trials_needed
+from privrep.fitting.runner import fit
+from privrep.probes.made_up_candidates import BAD, trials_needed
 from privrep.run.registry import load_options
 from privrep.studies.selection.measures import (
     costs,

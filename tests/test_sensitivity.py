@@ -16,7 +16,7 @@ from conftest import Recorder, door, fake_users
 from pieces import all_pairs, clipped_gradients, moments, pair_moments
 
 from privrep.algorithms.gradient_descent import Gradients
-from privrep.algorithms.moment_step import MomentStep
+from privrep.algorithms.parts.moment_step import MomentStep
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.data.given_users import GivenUsers
 from privrep.data.heads import fit_heads

@@ -16,7 +16,7 @@ from pieces import clip_outer
 from scipy import stats
 
 from privrep.algorithms.centaur import representation_gradients
-from privrep.algorithms.server import Server
+from privrep.algorithms.parts.server import Server
 from privrep.data.problem import Block
 from privrep.data.subspace import random_subspace
 from privrep.privacy.accounting import gdp_epsilon

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from privrep.algorithms import altmin
 from privrep.data.problem import FirstUsers, Problem, Users
-from privrep.instruments.fitting import fit
-from privrep.instruments.smallest_users import Options
-from privrep.instruments.user_search import FIRST_TRIAL, PRECISION, bracket
+from privrep.fitting.runner import fit
+from privrep.searches.smallest_users import Options
+from privrep.searches.user_search import FIRST_TRIAL, PRECISION, bracket
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")
 OPTIONS = {

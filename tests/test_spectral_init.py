@@ -15,7 +15,7 @@ from privrep.data.known import Known
 from privrep.data.problem import Problem, Users
 from privrep.data.splits import PRESETS, split_samples
 from privrep.data.subspace import dist2
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST

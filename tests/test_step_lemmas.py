@@ -12,11 +12,11 @@ from privrep.data.heads import FittedHeads
 from privrep.data.problem import Problem, Users
 from privrep.data.splits import split_samples
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
-from privrep.instruments.fitting import fit
-from privrep.instruments.step_lemmas import Options, head_errors, whitened
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.regression_moments import MOMENTS_COST
+from privrep.probes.step_lemmas import Options, head_errors, whitened
 
 DELTA = 1e-6
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.algorithms.clip_units import (
+from privrep.algorithms.parts.clip_units import (
     FAILURE_POWER,
     SCALES,
     UPDATE_SCALES,
@@ -20,8 +20,8 @@ from privrep.algorithms.clip_units import (
     moment_threshold,
     user_units,
 )
-from privrep.algorithms.options import among
 from privrep.data.problem import Problem, Users
+from privrep.fitting.options import among
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
 ANISO = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="aniso", head_condition=3.0)

@@ -9,7 +9,7 @@ from conftest import fixed_noise, make_task
 
 from privrep.algorithms import altmin, centaur
 from privrep.data.problem import Problem, Users
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws import jain2021, shared
 from privrep.privacy.mechanisms import Release
 from privrep.run.config import ROOT, read_yaml

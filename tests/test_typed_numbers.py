@@ -40,7 +40,7 @@ CHAPTERS = [
 ]
 FIGURES = [
     *sorted((ROOT / "src" / "privrep" / "studies").glob("*/figures.py")),
-    *sorted((ROOT / "src" / "privrep" / "studies").glob("*/facts.py")),
+    *sorted((ROOT / "src" / "privrep" / "report" / "facts").glob("*.py")),
     *sorted((ROOT / "src" / "privrep" / "drawing").glob("*.py")),
 ]
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pieces import clipped_moments, log_coordinates, log_levels, log_scales, round_sums, start_moments
 from scipy import stats
 
-from privrep.algorithms.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
+from privrep.algorithms.parts.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
+from privrep.algorithms.parts.whitening import WhitenedSamples, Whitening
 from privrep.algorithms.unit_steps import (
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
@@ -28,13 +29,12 @@ from privrep.algorithms.unit_steps import (
     log_chi,
     unit,
 )
-from privrep.algorithms.whitening import WhitenedSamples, Whitening
 from privrep.data.heads import FittedHeads
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.risk import personal_risk
 from privrep.data.subspace import dist_frobenius, planted_subspace, random_subspace
-from privrep.instruments.fitting import fit
+from privrep.fitting.runner import fit
 from privrep.laws.unit_steps import (
     COORDINATES,
     COVARIANCE,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_moments, log_coordinates
 
-from privrep.algorithms.whitening import (
+from privrep.algorithms.parts.whitening import (
     LOG_LENGTH,
     Whitening,
     learned_level,

@@ -206,7 +206,7 @@ def test_style_change_reruns_no_simulation(finished):
 
 def test_algorithm_change_reruns_the_shards(finished):
     """The code of a study's algorithms is an input of its shards, although they are imported by name."""
-    path, line = "src/privrep/algorithms/moment_step.py", "import numpy as np\n"
+    path, line = "src/privrep/algorithms/parts/moment_step.py", "import numpy as np\n"
     assert "run_shard" in planned(finished, path, line, f"{line}# changed\n")
 
 

@@ -8,14 +8,17 @@ The rooms, each of which uses only those before it:
 data        : the linear model of both papers: users, heads, subspaces, splits, risk, random streams.
 privacy     : clipping, mechanisms, the ledger, accounting.
 laws        : what an error is expected to be, with constants.
-algorithms  : the papers' methods and the baselines, one file each.
-neural      : the networks and methods of shen2023's image experiments, in JAX, which nothing else imports.
-instruments : what has the truth in hand: scores of a fit, lemmas taken apart, searches.
+fitting     : what a method and its options are, and how one is run: noise calibrated, held to its budget, scored.
+algorithms  : the papers' methods and the baselines, one file each; `parts` are what several share.
+neural      : shen2023's image experiments: networks and methods in JAX, which nothing else imports.
+probes      : lemmas taken apart, with the truth in hand.
+audits      : how far two users can be told apart, against the ledger.
+searches    : the smallest number of users that reaches a target.
 run         : configuration, cells, rows, and the files between jobs.
 evidence    : intervals, exponents, quantities, claims, verdicts.
 drawing     : the style of the figures, and sweeps.
-report      : the page and the documents of the repository, made of tables and texts.
 studies     : one room each: measures, figures, chapter.
+report      : the page and the documents of the repository, made of tables and texts.
 errata      : a demonstration for each error in print.
 """
 
@@ -23,14 +26,17 @@ ROOMS = (
     "data",
     "privacy",
     "laws",
+    "fitting",
     "algorithms",
     "neural",
-    "instruments",
+    "probes",
+    "audits",
+    "searches",
     "run",
     "evidence",
     "drawing",
-    "report",
     "studies",
+    "report",
     "errata",
 )
 """The rooms in order: nothing imports upwards."""

@@ -22,7 +22,7 @@ from privrep.run.costs import estimated
 from privrep.run.csv_tables import write_rows
 from privrep.run.resolved import spelled, write_if_changed, write_resolved
 from privrep.run.unlock import survey
-from privrep.run.registry import ROOMS
+from privrep.run.registry import method_files
 
 try:
     for path in workflow.configfiles:
@@ -247,13 +247,6 @@ def write_plan(dag):
     )
 
 
-METHODS = {
-    path.stem: str(path)
-    for room in ROOMS
-    for path in sorted(Path("src/privrep", room).glob("*.py"))
-}
-
-
 @functools.cache
 def imported_modules(path):
     """Files of privrep that a Python file imports, at its top or inside a function, by reading its import statements."""
@@ -288,7 +281,7 @@ def simulation_code(wildcards):
     }
     return code_of(
         "run_shard",
-        *(METHODS[name] for name in sorted(algorithms)),
+        *(str(method_files()[name]) for name in sorted(algorithms)),
     )
 
 
@@ -304,8 +297,8 @@ PAGE_CODE = code_of(
     "workflow/notebooks/report.py",
     *sorted(
         str(path)
-        for name in ("facts", "measures")
-        for path in Path("src/privrep/studies").glob(f"*/{name}.py")
+        for pattern in ("report/facts/*.py", "studies/*/measures.py")
+        for path in Path("src/privrep").glob(pattern)
     ),
 )
 

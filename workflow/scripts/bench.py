@@ -31,18 +31,18 @@ import threadpoolctl
 
 from privrep.algorithms.altmin import Options
 from privrep.algorithms.centaur import RepresentationGradients
-from privrep.algorithms.method import Task
-from privrep.algorithms.moment_step import UserMoments
+from privrep.algorithms.parts.moment_step import UserMoments
+from privrep.algorithms.parts.server import Server
+from privrep.algorithms.parts.user_scores import UserScore
 from privrep.algorithms.power_method import RandomStarts, power_method
-from privrep.algorithms.server import Server
-from privrep.algorithms.user_scores import UserScore
 from privrep.data.heads import fit_heads
 from privrep.data.losses import Loss
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import stream
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import orthonormalise, planted_subspace
-from privrep.instruments.fitting import fit
+from privrep.fitting.method import Task
+from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release, clipped_sums

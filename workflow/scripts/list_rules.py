@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from privrep.evidence.rule_list import RULE_COLUMNS, RulesError, differences, rules, updated
+from privrep.report.rule_list import RULE_COLUMNS, RulesError, differences, rules, updated
 from privrep.run.config import ROOT, ConfigError
 from privrep.run.csv_tables import read_rows, write_rows
 

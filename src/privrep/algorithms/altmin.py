@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.clip_units import (
+from privrep.algorithms.parts.clip_units import (
     CLIP_SCALE_COLUMN,
     SCALES,
     USER_SCALES,
@@ -27,21 +27,21 @@ from privrep.algorithms.clip_units import (
     label_threshold,
     user_units,
 )
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.moment_step import (
+from privrep.algorithms.parts.moment_step import (
     FALLBACKS,
     MOMENT_COLUMNS,
     SYMMETRIES,
     MomentStep,
 )
-from privrep.algorithms.options import Declared, among, check_any_sine, check_count, option
+from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.algorithms.spectral_init import PAIRS, SpectralInit
-from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, HeadRule, final_penalty, true_heads
 from privrep.data.known import Known
 from privrep.data.problem import UserData
 from privrep.data.splits import SPLIT_COLUMN, Split, count, split_samples
 from privrep.data.subspace import orthonormalise
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_any_sine, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

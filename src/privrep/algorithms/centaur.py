@@ -21,17 +21,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import Declared, among, check_count, check_positive, check_share, check_sine, option
+from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
+from privrep.algorithms.parts.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
+from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
-from privrep.algorithms.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
-from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, fit_heads
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.data.subspace import orthonormalise
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, gradient
-from privrep.algorithms.method import Iterate, LowRank
+from privrep.algorithms.parts.federated import Federated, LocalOptions, LocalSteps, gradient
 from privrep.data.heads import FittedHeads
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
+from privrep.fitting.method import Iterate, LowRank
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 
@@ -97,7 +97,7 @@ class DPFedAvg(Federated):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LocalOptions):
-    """Options of `privrep.algorithms.federated.LocalOptions`."""
+    """Options of `privrep.algorithms.parts.federated.LocalOptions`."""
 
     def build(self, known: Known) -> DPFedAvg:
         """The method for a problem."""

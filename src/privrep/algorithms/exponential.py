@@ -21,15 +21,15 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from privrep.algorithms.clip_units import PROJECTION_SCALES, projection_threshold
-from privrep.algorithms.grassmann_chain import uniform_starts
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import Declared, among, check_count, option
-from privrep.algorithms.user_scores import BoundedHeads, Shares, UserScore
+from privrep.algorithms.parts.clip_units import PROJECTION_SCALES, projection_threshold
+from privrep.algorithms.parts.grassmann_chain import uniform_starts
+from privrep.algorithms.parts.user_scores import BoundedHeads, Shares, UserScore
 from privrep.data.known import Known
 from privrep.data.losses import Loss
 from privrep.data.nets import chart_net, check_net
 from privrep.data.problem import UserData
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, PureTheorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import PURE_COST, Release
@@ -111,7 +111,9 @@ class ScoreOptions(Declared):
     loss_width: float = option("residual up to which the loss is quadratic", default=1.0)
     clip_feature: float = option("clipping bound of the projected features, L_f, in units of clip_scale", default=1.0)
     clip_scale: str = option(
-        "unit of L_f, see PROJECTION_SCALES in privrep.algorithms.clip_units", among(PROJECTION_SCALES), "projected"
+        "unit of L_f, see PROJECTION_SCALES in privrep.algorithms.parts.clip_units",
+        among(PROJECTION_SCALES),
+        "projected",
     )
     head_bound: float = option("largest length of a head, C, over sqrt(k) times the largest head scale", default=1.0)
     exponent: str = option(

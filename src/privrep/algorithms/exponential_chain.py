@@ -1,6 +1,6 @@
 """Exponential mechanism by a Markov chain on the subspaces: the feasible variant that jain2021 asks for in Section 7.
 
-Algorithm 4 with the draw from a net replaced by the last state of a Metropolis chain (`privrep.algorithms.grassmann_chain`), whose limit is
+Algorithm 4 with the draw from a net replaced by the last state of a Metropolis chain (`privrep.algorithms.parts.grassmann_chain`), whose limit is
 the law proportional to exp(-beta score(U)) on all subspaces, the limit of ever finer nets.
 
 The limit is epsilon-DP. A finite chain is not known to be: the ledger's entry says that its epsilon is the limit's.
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
-from privrep.algorithms.grassmann_chain import check_walk, uniform_starts, walk
-from privrep.algorithms.method import Iterate
-from privrep.algorithms.options import option
-from privrep.algorithms.user_scores import UserScore
+from privrep.algorithms.parts.grassmann_chain import check_walk, uniform_starts, walk
+from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.known import Known
 from privrep.data.losses import Loss
 from privrep.data.problem import UserData
+from privrep.fitting.method import Iterate
+from privrep.fitting.options import option
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST, Release
 

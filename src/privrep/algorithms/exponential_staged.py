@@ -18,14 +18,14 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.centaur import Centaur
-from privrep.algorithms.clip_units import gradient_threshold, label_threshold
 from privrep.algorithms.exponential import Exponential, ScoreOptions, final_samples
-from privrep.algorithms.options import among, check_count, option
-from privrep.algorithms.server import Server
+from privrep.algorithms.parts.clip_units import gradient_threshold, label_threshold
+from privrep.algorithms.parts.server import Server
+from privrep.algorithms.parts.starts import RandomStart
 from privrep.algorithms.spectral_init import SpectralInit
-from privrep.algorithms.starts import RandomStart
 from privrep.data.known import Known
 from privrep.data.problem import UserData
+from privrep.fitting.options import among, check_count, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

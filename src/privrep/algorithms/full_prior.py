@@ -18,10 +18,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.method import FullRank, Iterate
 from privrep.algorithms.unit_steps import LEAST_NOISE, Guessed, Guesses, learned_scale, ridge_models, unit
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
+from privrep.fitting.method import FullRank, Iterate
 from privrep.laws.unit_steps import SCALE
 from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

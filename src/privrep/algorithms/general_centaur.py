@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps, gradient
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import among, option
+from privrep.algorithms.parts.federated import Federated, LocalOptions, LocalSteps, gradient
 from privrep.data.heads import FittedHeads, fit_heads
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
 
@@ -80,7 +80,7 @@ class GeneralCentaur(Federated):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LocalOptions):
-    """Options of `privrep.algorithms.federated.LocalOptions`, and the feasible set."""
+    """Options of `privrep.algorithms.parts.federated.LocalOptions`, and the feasible set."""
 
     feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import Declared, among, check_count, option
-from privrep.algorithms.starts import Start
+from privrep.algorithms.parts.starts import Start
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.splits import SPLIT_COLUMN, Split
 from privrep.data.subspace import orthonormalise
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.moment_step import MomentStep
-from privrep.algorithms.options import Declared, among, check_count, option
-from privrep.algorithms.starts import Start
+from privrep.algorithms.parts.moment_step import MomentStep
+from privrep.algorithms.parts.starts import Start
 from privrep.data.heads import FittedHeads
 from privrep.data.known import Known
 from privrep.data.problem import UserData
 from privrep.data.splits import SPLIT_COLUMN, Split
 from privrep.data.subspace import dist2, orthonormalise
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_count, option
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
 

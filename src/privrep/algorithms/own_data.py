@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.method import FullRank, Iterate
-from privrep.algorithms.options import Declared, check_nonnegative, option
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
+from privrep.fitting.method import FullRank, Iterate
+from privrep.fitting.options import Declared, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.federated import Federated, FederatedOptions
-from privrep.algorithms.method import FullRank, Iterate
-from privrep.algorithms.options import option
+from privrep.algorithms.parts.federated import Federated, FederatedOptions
 from privrep.data.heads import solve_positive_definite
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
+from privrep.fitting.method import FullRank, Iterate
+from privrep.fitting.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
@@ -80,7 +80,7 @@ class PMTL(Federated):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(FederatedOptions):
-    """Options of `privrep.algorithms.federated.FederatedOptions`, and the pull towards the centre, for which shen2023 takes 1."""
+    """Options of `privrep.algorithms.parts.federated.FederatedOptions`, and the pull towards the centre, for which shen2023 takes 1."""
 
     penalty: float = option("pull of a user's model towards the centre, lambda", check_bound, 1.0)
 

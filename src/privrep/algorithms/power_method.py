@@ -21,14 +21,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
-from privrep.algorithms.method import Candidates, Iterate
-from privrep.algorithms.options import Declared, among, check_count, check_share, check_sine, option
+from privrep.algorithms.parts.candidate_selection import select
+from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.data.subspace import check_planted, planted_subspace, random_subspace
+from privrep.fitting.method import Candidates, Iterate
+from privrep.fitting.options import Declared, among, check_count, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Columns
@@ -128,7 +128,7 @@ class GivenStarts:
 @dataclass(frozen=True)
 class PlantedStarts:
     """Starts at one distance from the truth, which reach the steady state in fewer iterations. No method can make them, see
-    `privrep.algorithms.starts.PlantedStart`."""
+    `privrep.algorithms.parts.starts.PlantedStart`."""
 
     count: int
     sine: float

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.algorithms.dp_fedavg import model_steps, start_model
-from privrep.algorithms.federated import Federated, LocalOptions, LocalSteps
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import option
+from privrep.algorithms.parts.federated import Federated, LocalOptions, LocalSteps
 from privrep.data.known import Known
 from privrep.data.passes import Own
 from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
@@ -83,7 +83,7 @@ class PPSGD(Federated):
 
 @dataclass(frozen=True, kw_only=True)
 class Options(LocalOptions):
-    """Options of `privrep.algorithms.federated.LocalOptions`, and the step of the personal part."""
+    """Options of `privrep.algorithms.parts.federated.LocalOptions`, and the step of the personal part."""
 
     personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
 

@@ -36,9 +36,17 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.centaur import RepresentationGradients
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import (
+from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
+from privrep.algorithms.parts.server import SERVER_COLUMNS, Server
+from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
+from privrep.algorithms.spectral_init import SpectralInit
+from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
+from privrep.data.known import Known
+from privrep.data.problem import UserData
+from privrep.data.splits import SAMPLE_USES, SampleDraws, check_draws
+from privrep.data.subspace import orthonormalise
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import (
     Declared,
     among,
     check_count,
@@ -48,14 +56,6 @@ from privrep.algorithms.options import (
     option,
     unless,
 )
-from privrep.algorithms.server import SERVER_COLUMNS, Server
-from privrep.algorithms.spectral_init import SpectralInit
-from privrep.algorithms.starts import START_COLUMNS, RandomStart, Start, planted_start
-from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
-from privrep.data.known import Known
-from privrep.data.problem import UserData
-from privrep.data.splits import SAMPLE_USES, SampleDraws, check_draws
-from privrep.data.subspace import orthonormalise
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privrep.algorithms.altmin import check_split
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import Declared, among, check_any_sine, option
-from privrep.algorithms.starts import RandomStart, Start, planted_start
+from privrep.algorithms.parts.starts import RandomStart, Start, planted_start
 from privrep.data.heads import FittedHeads
 from privrep.data.known import Known
 from privrep.data.passes import Own
 from privrep.data.problem import UserData
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_any_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
 

@@ -14,11 +14,11 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.gradient_descent import Gradients
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.moment_step import MomentStep
-from privrep.algorithms.options import Declared, among, check_count, option
+from privrep.algorithms.parts.moment_step import MomentStep
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

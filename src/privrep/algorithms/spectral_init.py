@@ -21,12 +21,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.clip_units import CLIP_SCALE_COLUMN, SCALES, label_threshold
-from privrep.algorithms.method import Iterate
-from privrep.algorithms.options import Declared, among, option
+from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, SCALES, label_threshold
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.splits import SPLIT_COLUMN, split_samples
+from privrep.fitting.method import Iterate
+from privrep.fitting.options import Declared, among, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

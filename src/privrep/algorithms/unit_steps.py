@@ -1,7 +1,7 @@
 """Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is publicly known.
 
     h, s        public guesses of a head's root mean square coordinate and of the label noise
-    f, W        size and covariance of the features (`privrep.algorithms.whitening`);  x <- W x,  h <- f h
+    f, W        size and covariance of the features (`privrep.algorithms.parts.whitening`);  x <- W x,  h <- f h
     h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )     labels <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
@@ -29,14 +29,14 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma
 
-from privrep.algorithms.error_tracking import Knowledge
-from privrep.algorithms.method import Iterate, LowRank
-from privrep.algorithms.options import Declared, among, check_count, check_positive, option, unless
-from privrep.algorithms.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
+from privrep.algorithms.parts.error_tracking import Knowledge
+from privrep.algorithms.parts.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
+from privrep.fitting.method import Iterate, LowRank
+from privrep.fitting.options import Declared, among, check_count, check_positive, option, unless
 from privrep.laws.unit_steps import (
     COORDINATES,
     COVARIANCE,

@@ -48,3 +48,10 @@ def dist2(basis: np.ndarray, other: np.ndarray) -> float:
 def dist_frobenius(basis: np.ndarray, other: np.ndarray) -> float:
     """||(I - P_other) basis||_F (jain2021 Lemma 4.4), between 0 and sqrt(k)."""
     return float(np.linalg.norm(sines(basis, other)))
+
+
+def average(candidates: np.ndarray) -> np.ndarray:
+    """The subspace closest to all candidates (c, d, k) in the mean of squared distF: top k eigenvectors of their mean projector; (d, k)."""
+    count, dim, rank = candidates.shape
+    stacked = candidates.transpose(1, 0, 2).reshape(dim, count * rank)
+    return np.linalg.svd(stacked, full_matrices=False)[0][:, :rank]

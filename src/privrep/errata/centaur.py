@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from privrep.algorithms.centaur import RepresentationGradients, representation_gradients
-from privrep.algorithms.clip_units import gradient_threshold
-from privrep.algorithms.server import Server
+from privrep.algorithms.parts.clip_units import gradient_threshold
+from privrep.algorithms.parts.server import Server
 from privrep.data.passes import rows, total
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.rng import stream

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from privrep.algorithms.clip_units import projection_threshold
-from privrep.algorithms.grassmann_chain import uniform_starts
-from privrep.algorithms.user_scores import BoundedHeads, Shares, UserScore
+from privrep.algorithms.parts.clip_units import projection_threshold
+from privrep.algorithms.parts.grassmann_chain import uniform_starts
+from privrep.algorithms.parts.user_scores import BoundedHeads, Shares, UserScore
 from privrep.data.bounded_heads import fit_bounded
 from privrep.data.heads import true_heads
 from privrep.data.losses import Loss
@@ -20,8 +20,8 @@ from privrep.data.rng import stream
 from privrep.data.subspace import orthonormalise
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import slope
-from privrep.instruments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
 from privrep.privacy.mechanisms import clipped_sums
+from privrep.probes.exponential_neighbours import delta_at, exact_law, neighbouring_scores
 
 ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)
 """Both are 1-Lipschitz: xi = 1."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from privrep.algorithms.spectral_init import SamplePairs
+from privrep.audits.worst_users import made_up_user
 from privrep.data.problem import Problem, UserData, Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist2, dist_frobenius
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.tools import Rescaled, head_moments, slope
-from privrep.instruments.worst_users import made_up_user
 from privrep.laws.jain2021 import signal_scale
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.noise import symmetric_noise

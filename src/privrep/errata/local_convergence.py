@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from privrep.algorithms.altmin import disjoint_batches
-from privrep.algorithms.moment_step import MomentStep, UserMoments
+from privrep.algorithms.parts.moment_step import MomentStep, UserMoments
 from privrep.data.heads import FittedHeads, fit_heads, true_heads
 from privrep.data.passes import rows
 from privrep.data.problem import Problem, Users

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import roots_hermitenorm
 from scipy.stats import binom
 
-from privrep.algorithms.candidate_selection import select
-from privrep.algorithms.clip_units import moment_threshold
+from privrep.algorithms.parts.candidate_selection import select
+from privrep.algorithms.parts.clip_units import moment_threshold
 from privrep.algorithms.power_method import Products
 from privrep.data.passes import parts
 from privrep.data.problem import Block, Problem, Users

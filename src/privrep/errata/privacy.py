@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from privrep.audits.worst_users import largest, moment_change, spectral_change
 from privrep.data.rng import stream
 from privrep.data.splits import count, split_samples
 from privrep.errata.finding import Finding, spell
-from privrep.instruments.worst_users import largest, moment_change, spectral_change
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon, zcdp_rho
 from privrep.privacy.regression_moments import SampleClip
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.stats import binom
 
-from privrep.algorithms.server import Server
+from privrep.algorithms.parts.server import Server
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams, stream
 from privrep.errata.finding import Finding, decides, spell

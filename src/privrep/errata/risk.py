@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privrep.algorithms.moment_step import UserMoments
+from privrep.algorithms.parts.moment_step import UserMoments
 from privrep.data.heads import fit_heads, true_heads
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk

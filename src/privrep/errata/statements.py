@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from privrep.algorithms import nonprivate_altmin
-from privrep.algorithms.method import Task
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist_frobenius, orthonormalise
 from privrep.errata.finding import Finding, decides, spell
 from privrep.errata.risk import noisy_risks
 from privrep.errata.tools import slope
-from privrep.instruments.fitting import fit
+from privrep.fitting.method import Task
+from privrep.fitting.runner import fit
 from privrep.privacy.ledger import Ledger
 
 

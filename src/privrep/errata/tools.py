@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privrep.algorithms.moment_step import UserMoments
+from privrep.algorithms.parts.moment_step import UserMoments
 from privrep.data.known import Known
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Users

@@ -31,8 +31,8 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import distance_transform_edt, map_coordinates
 
-from privrep.algorithms.options import check_count
 from privrep.data.rng import BlockStreams, digest
+from privrep.fitting.options import check_count
 from privrep.neural.images import Images
 
 VERSION = 1

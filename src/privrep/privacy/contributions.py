@@ -32,6 +32,8 @@ class Contribution(Protocol):
 
 def shortened(norms: np.ndarray, clip: float, there: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """What each user's part is multiplied by, (B,), and who has finite numbers and takes part."""
+    if there is None and norms.max(initial=0.0) <= clip < math.inf:  # false where one is no number
+        return np.ones_like(norms), np.ones(len(norms), bool)
     sound = np.isfinite(norms) if there is None else np.isfinite(norms) & there
     return np.where(sound, clip_factor(np.where(sound, norms, 0.0), clip), 0.0), sound
 

@@ -230,10 +230,10 @@ def filled(source: Path, words: Words, facts: dict[str, object]) -> str:
 
 
 def facts_of(study: str, run: Run) -> dict[str, Callable]:
-    """What a chapter alone needs: the public functions of the room's facts.py, if there is one, each with the run as its first argument."""
-    if not chapter_file(study).with_name("facts.py").exists():
+    """What a chapter alone needs: the public functions of its file in `privrep.report.facts`, if there is one, each with the run as its first argument."""
+    if not (Path(__file__).with_name("facts") / f"{study}.py").exists():
         return {}
-    module = importlib.import_module(f"privrep.studies.{study}.facts")
+    module = importlib.import_module(f"privrep.report.facts.{study}")
     own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
     return {name: partial(function, run) for name, function in own.items() if not name.startswith("_")}
 

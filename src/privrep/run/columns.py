@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from privrep.instruments.scoring import SCORE_COLUMNS
-from privrep.run.registry import methods, options_class
+from privrep.fitting.scoring import SCORE_COLUMNS
+from privrep.run.registry import method_files, options_class
 from privrep.run.settings import Simulation
 
 IDENTITY = {
     "study": "study that the cell belongs to",
     "series": "label of the reading or method within the study",
     "key": "name of the cell: the first 12 hexadecimal digits of the sha256 of its parameters",
-    "algorithm": "file under src/privrep/algorithms, or under src/privrep/instruments",
+    "algorithm": "method or experiment: a file of the package",
     "users": "number of users, n",
     "samples": "samples per user, m",
     "dim": "ambient dimension, d",
@@ -96,7 +96,7 @@ def check_columns(row: dict) -> None:
 def dictionary() -> str:
     """All columns of all tables by owner, as Markdown."""
     lines = ["# Columns of cells.csv", "", "Written by `python workflow/scripts/list_columns.py` from the code."]
-    owners = {"Every study": IDENTITY | RESULTS} | {f"`{name}`": own_columns(name) for name in methods()}
+    owners = {"Every study": IDENTITY | RESULTS} | {f"`{name}`": own_columns(name) for name in method_files()}
     for title, owned in owners.items():
         lines += ["", f"## {title}", "", "| column | meaning |", "|---|---|"]
         lines += [f"| {name} | {meaning.replace('|', chr(92) + '|')} |" for name, meaning in owned.items()]

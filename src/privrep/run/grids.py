@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 
-from privrep.algorithms.method import MethodOptions
 from privrep.data.problem import Problem
 from privrep.data.rng import digest
-from privrep.instruments.fitting import is_private, prepared
+from privrep.fitting.method import MethodOptions
+from privrep.fitting.runner import is_private, prepared
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.run.config import ROOT
 from privrep.run.places import Layer, place

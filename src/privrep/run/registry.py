@@ -1,17 +1,19 @@
-"""What a study's settings can name: the files of `privrep.algorithms` and `privrep.instruments` that have a class `Options`."""
+"""What a study's settings can name: methods and experiments, files of these packages that have `Options`."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
-import pkgutil
 import re
 from dataclasses import fields
+from pathlib import Path
 
-from privrep.algorithms.method import MethodOptions
+from privrep.fitting.method import MethodOptions
 
-ROOMS = ("algorithms", "instruments")
+PACKAGES = ("algorithms", "neural", "probes", "audits", "searches")
 """Packages whose files can be named in a study's settings."""
+SOURCE = Path(__file__).parents[1]
+OPTIONS = re.compile(r"^(class )?Options\b", re.MULTILINE)
 
 
 def check_type(name: str, value: object, type_: str) -> None:
@@ -28,7 +30,7 @@ def check_type(name: str, value: object, type_: str) -> None:
 
 
 def load_options(name: str, options: dict) -> MethodOptions:
-    """The options of the file `name` of a room, with the given values.
+    """The options of the file `name`, with the given values.
 
     Raises
     ------
@@ -51,7 +53,7 @@ def load_options(name: str, options: dict) -> MethodOptions:
 
 
 def options_class(name: str) -> type[MethodOptions]:
-    """The class `Options` of the file `name` of a room.
+    """The class `Options` of the file `name`.
 
     Raises
     ------
@@ -64,22 +66,21 @@ def options_class(name: str) -> type[MethodOptions]:
     return module.Options
 
 
-def methods() -> list[str]:
-    """Names of all files of the rooms that can be named in a study's settings."""
-    packages = [importlib.import_module(f"privrep.{room}").__path__ for room in ROOMS]
-    names = [one.name for package in packages for one in pkgutil.iter_modules(package)]
-    return [name for name in names if hasattr(_module(name), "Options")]
+def method_files() -> dict[str, Path]:
+    """Name -> file, below `src`, of all that a study's settings can name. Nothing is imported: what a file needs may not be installed."""
+    paths = [path for package in PACKAGES for path in sorted((SOURCE / package).glob("*.py"))]
+    return {path.stem: Path("src", *path.parts[-3:]) for path in paths if OPTIONS.search(path.read_text())}
 
 
 def _module(name: str):
-    for room in ROOMS:
-        path = f"privrep.{room}.{name}"
+    for package in PACKAGES:
+        path = f"privrep.{package}.{name}"
         try:
             return importlib.import_module(path)
         except ModuleNotFoundError as error:
             if error.name != path:
                 raise
-    near = difflib.get_close_matches(str(name), methods(), n=1, cutoff=0)
+    near = difflib.get_close_matches(str(name), method_files(), n=1, cutoff=0)
     raise ValueError(
         f"algorithm is {name!r}; there is no file src/privrep/algorithms/{name}.py, the nearest is {near[0]}"
     )

@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
-from privrep.algorithms.method import NotRun, Task
 from privrep.data.problem import Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist2, dist_frobenius
-from privrep.instruments.fitting import fit
+from privrep.fitting.method import NotRun, Task
+from privrep.fitting.runner import fit
 from privrep.privacy.ledger import Ledger
 from privrep.run.columns import check_columns, option_column
 from privrep.run.grids import Cell

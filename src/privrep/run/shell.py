@@ -20,10 +20,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from privrep.algorithms.method import Outcome, Task
 from privrep.data.problem import Problem, UserData, Users
 from privrep.data.rng import stream
-from privrep.instruments.fitting import held_to_its_budget, prepared, scored
+from privrep.fitting.method import Outcome, Task
+from privrep.fitting.runner import held_to_its_budget, prepared, scored
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.run.grids import Cell, check_budget
@@ -62,7 +62,7 @@ def fit(
 
     Parameters
     ----------
-    algorithm : file of `privrep.algorithms` or `privrep.instruments`. epsilon : None for a method without privacy. calibration : `exact` or `paper`.
+    algorithm : a method or an experiment, see `privrep.run.registry`. epsilon : None for a method without privacy. calibration : `exact` or `paper`.
     settings : sizes and laws of the problem (`privrep.data.problem.Problem`), and options of the algorithm.
 
     Raises

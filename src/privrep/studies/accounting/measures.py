@@ -11,9 +11,9 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 
+from privrep.audits.worst_users import largest, moment_change, spectral_change
 from privrep.data.rng import stream
 from privrep.evidence.measured import Measured, exact
-from privrep.instruments.worst_users import largest, moment_change, spectral_change
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip

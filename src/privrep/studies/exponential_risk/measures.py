@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep.algorithms.clip_units import projection_threshold
+from privrep.algorithms.parts.clip_units import projection_threshold
 from privrep.data.losses import Loss
 from privrep.data.problem import Problem
 from privrep.evidence.cells import picked
@@ -124,7 +124,7 @@ def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def clip(scale: str, row: pd.Series, users: float) -> float:
-    """L_f in a unit of `privrep.algorithms.clip_units`, for the problem of a row with other users."""
+    """L_f in a unit of `privrep.algorithms.parts.clip_units`, for the problem of a row with other users."""
     problem = Problem(round(users), int(row["samples"]), int(row["dim"]), int(row["rank"]))
     return projection_threshold(scale, 1.0, problem.known)
 

@@ -38,7 +38,7 @@ FROM_EPSILON = 2
 LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}
 """Pass marks of the criteria, all upper bounds."""
 PRINTED_RULE = "solve"
-"""The fallback of all readings of the paper; see `privrep.algorithms.moment_step.FALLBACKS`."""
+"""The fallback of all readings of the paper; see `privrep.algorithms.parts.moment_step.FALLBACKS`."""
 SMALLEST_EPSILON = 1
 """Where the noise is largest, and the number of epochs matters most."""
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from privrep.algorithms.clip_units import gradient_threshold, label_threshold, moment_threshold, user_units
+from privrep.algorithms.parts.clip_units import gradient_threshold, label_threshold, moment_threshold, user_units
 from privrep.data.problem import Problem
 from privrep.data.splits import count, split_samples
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_intervals, bootstrap_measures

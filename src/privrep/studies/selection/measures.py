@@ -14,14 +14,14 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import bdtr
 
-from privrep.algorithms.candidate_selection import select
+from privrep.algorithms.parts.candidate_selection import select
 from privrep.data.subspace import dist2
 from privrep.evidence.cells import picked
 from privrep.evidence.counts import failed_shares, proportion
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, exact, share
-from privrep.instruments.made_up_candidates import trials_needed
 from privrep.laws.shen2023 import CANDIDATE, TARGET
+from privrep.probes.made_up_candidates import trials_needed
 from privrep.run.settings import Analysis
 
 PROBABILITIES, FAILURES = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01)

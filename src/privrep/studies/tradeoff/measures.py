@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep.algorithms.clip_units import user_units
+from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.rng import stream
 from privrep.data.splits import count, split_samples
 from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student

@@ -1,0 +1,45 @@
+"""Selection among independent candidates (shen2023, Algorithm 3 `INITIALIZATION`, line 5). Post-processing: it sees released subspaces alone.
+
+    find c' such that for at least half of all c:  s_i(B_c^T B_c') >= 1 - 2 eps_i^2 for all i
+
+The paper does not say what to return when no candidate passes; here it is the candidate with the largest median over c of
+s_min(B_c^T B_c'), and a flag. At practical sizes none passes at eps_i = 0.01, so that is the normal case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen candidate's number, and whether it passed the printed test."""
+
+    index: int
+    passed: bool
+
+
+def agreements(candidates: np.ndarray) -> np.ndarray:
+    """s_min(B_a^T B_b), the cosine of the largest angle between each two of the candidates (c, d, k); (c, c)."""
+    first, second = np.triu_indices(len(candidates))
+    overlaps = candidates[first].transpose(0, 2, 1) @ candidates[second]
+    cosines = np.empty((len(candidates), len(candidates)))
+    cosines[first, second] = cosines[second, first] = np.linalg.svd(overlaps, compute_uv=False)[:, -1]
+    return cosines
+
+
+def select(candidates: np.ndarray, accuracy: float) -> Selection:
+    """The first candidate that passes, or the one closest to most others.
+
+    Parameters
+    ----------
+    candidates : (c, d, k), orthonormal columns in each. accuracy : eps_i of a good candidate, in (0, 1).
+    """
+    cosines = agreements(candidates)
+    near = (cosines >= 1 - 2 * accuracy**2).sum(axis=0) >= len(candidates) / 2
+    if near.any():
+        return Selection(int(near.argmax()), True)
+    # The two candidates of a closest pair may have one median up to rounding: the first of them, then.
+    return Selection(int(np.median(cosines, axis=0).round(6).argmax()), False)

@@ -1,0 +1,79 @@
+"""SERVER and the Gaussian mechanism GM of shen2023 (Algorithm 1), for any CLIENT and any AGGREGATION, which are a method's own.
+
+    for t = 1..T:
+        C_t <- each user with probability p, on its own
+        g   <- ( sum_{i in C_t} clip(g_i; zeta) + N(0, (sigma zeta)^2) ) / (p n)
+        b   <- AGGREGATION(b, g)
+
+Here is GM. sigma is twice the noise multiplier: its sensitivity under replacement of a user is 2 zeta. Differs from the print: GM divides by
+|C_t|, which is not the subsampled Gaussian mechanism, and is undefined for an empty C_t (E51). `divide_by: realised` does so; no gain
+from sampling is then claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.data.problem import UserData
+from privrep.fitting.options import among, check_count, requires
+from privrep.privacy.accounting import Cost
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+
+SERVER_COLUMNS = {
+    "rounds": "rounds of the server, T_g",
+    "clip": "clipping bound of a user's update (zeta_g), in units of clip_scale",
+    "participation": "probability with which a user takes part in a round, p_g",
+    "divide_by": "what the noisy sum is divided by: expected or realised number of participants",
+    "zeta": "clipping bound of a user's update in absolute terms",
+}
+
+DIVISORS = ("expected", "realised")
+check_rate = requires(lambda value: 0 < value <= 1, "be greater than 0 and at most 1")
+
+
+@dataclass(frozen=True)
+class Server:
+    """How rounds are run. `participation` p in (0, 1]; `divide_by` p n ("expected") or |C_t| ("realised")."""
+
+    rounds: int
+    clip: float
+    participation: float = 1.0
+    divide_by: str = "expected"
+
+    def __post_init__(self):
+        check_count("rounds", self.rounds)
+        check_bound("clip", self.clip)
+        check_rate("participation", self.participation)
+        among(DIVISORS)("divide_by", self.divide_by)
+
+    @property
+    def cost(self) -> Cost:
+        """Of one user; takes no gain from sampling users."""
+        return self.rounds * GAUSSIAN_COST
+
+    def door(self, release: Release) -> Release:
+        """The door of one round. |C_t| is told by what the sum is divided by."""
+        return release.sampled(self.participation, told=self.divide_by == "realised")
+
+    def divisor(self, door: Release) -> float:
+        """What the sum of a round is divided by.
+
+        Raises
+        ------
+        ArithmeticError
+            When nobody takes part and the mean is divided by |C_t|.
+        """
+        many = self.participation * len(door.users) if self.divide_by == "expected" else door.present
+        if many == 0:
+            raise ArithmeticError("nobody takes part in a round, and the mean over nobody is not defined")
+        return many
+
+    def mean(self, name: str, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
+        """GM: the noisy mean of one round. contribution : see `Release.sum`."""
+        door = self.door(release)
+        many = self.divisor(door)
+        return door.sum(name, users, contribution, clip=self.clip) / many

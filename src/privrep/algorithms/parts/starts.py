@@ -1,0 +1,87 @@
+"""Where a method starts: a random subspace, one released by an initialisation, or one planted near the truth.
+
+A start is asked for the first iterate. What it releases shares the budget with the steps that follow, which it is told the cost of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from privrep.data.known import Known
+from privrep.data.problem import UserData
+from privrep.data.subspace import check_planted, planted_subspace, random_subspace
+from privrep.fitting.method import Iterate
+from privrep.privacy.accounting import Cost
+from privrep.privacy.mechanisms import Release
+
+START_COLUMNS = {
+    "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+    "start_sine": "sine of every principal angle between a planted start and the truth",
+}
+
+
+class Start(Protocol):
+    """The first iterate of a method, and what it costs."""
+
+    samples_used: int
+    """Samples of each user that it takes in order, where none may be used twice."""
+
+    def cost_with(self, steps: Cost) -> Cost:
+        """Of one user, start and steps together, at noise multiplier 1 of the steps."""
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        """The iterate before the first step."""
+
+
+@dataclass(frozen=True)
+class Free:
+    """A start that releases nothing."""
+
+    samples_used = 0
+
+    def cost_with(self, steps: Cost) -> Cost:
+        return steps
+
+
+@dataclass(frozen=True)
+class RandomStart(Free):
+    """A uniformly distributed subspace of the given rank."""
+
+    rank: int
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        return Iterate(random_subspace(users.known.dim, self.rank, release.streams["init"]))
+
+
+@dataclass(frozen=True)
+class GivenStart(Free):
+    """A subspace, (d, k) orthonormal, that somebody else has chosen."""
+
+    basis: np.ndarray
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        return Iterate(self.basis)
+
+
+@dataclass(frozen=True)
+class PlantedStart(Free):
+    """Sine of every principal angle between the start and the truth, for the local theory.
+
+    No method can make this start. Who runs one and knows the truth puts `given` in its place; the releases that follow are private
+    if the truth is public.
+    """
+
+    sine: float
+
+    def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStart:
+        """The start at this distance from the truth (d, k), in random directions."""
+        return GivenStart(planted_subspace(truth, self.sine, rng))
+
+
+def planted_start(sine: float, known: Known) -> PlantedStart:
+    """A planted start, after checking that there is room for it."""
+    check_planted(known.dim, known.rank)
+    return PlantedStart(sine)

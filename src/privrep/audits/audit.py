@@ -1,0 +1,357 @@
+"""An audit of a mechanism, run whole: how far two users can be told apart, against what its ledger says.
+
+    replay    the worst pair of users found: their distance under one history, over the ledger's mu; at most 1
+    ledger    as many entries as releases
+    noise     released minus exact, in units of the claimed noise: standard normal, new in each release and each run
+    game      a guess which of the two took part, by the likelihood ratio; its exact lower limit of mu is at most the ledger's
+
+A mutant is the same mechanism behind a door that is wrong on purpose. Full participation; Gaussian releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import chdtr, ndtr, stdtr
+
+from privrep.algorithms import (
+    altmin,
+    centaur,
+    dp_fedavg,
+    exponential,
+    exponential_staged,
+    full_prior,
+    general_centaur,
+    gradient_descent,
+    pmtl,
+    power_method,
+    ppsgd,
+    private_fedrep,
+    single_model,
+    spectral_init,
+    unit_steps,
+)
+from privrep.audits.canaries import Crowd, Pair, larger, worst_pair
+from privrep.audits.distinguishing import Claim, play
+from privrep.audits.mutants import MUTANTS, Mutant, clipped_by
+from privrep.audits.network_rounds import NetworkRounds
+from privrep.audits.replay import (
+    INSIDE,
+    OUTSIDE,
+    Tape,
+    aligned,
+    apart,
+    log_ratio,
+    loss,
+    noises,
+    streams,
+    taped,
+)
+from privrep.data.given_users import GivenUsers
+from privrep.data.problem import Problem
+from privrep.fitting.method import Method, Outcome, Task
+from privrep.fitting.options import Declared, among, check_count, option
+from privrep.privacy.accounting import UNLIMITED, Cost, gdp_epsilon
+from privrep.privacy.ledger import Ledger
+
+CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
+START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
+LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_step": 0.1}
+AUDITED = {
+    "altmin": altmin.Options(**START, **CLIPS),
+    "altmin, users clipped": altmin.Options(**START, **CLIPS, clip_unit="user"),
+    "altmin, all pairs": altmin.Options(**START, **CLIPS, init_pairs="all"),
+    "spectral_init": spectral_init.Options(init_label_clip=1.0, clip_scale="absolute"),
+    "gradient_descent": gradient_descent.Options(init="random", split="text", clip_feature=0.5, step=1.0, epochs=2),
+    "power_method": power_method.Options(iterations=1, init_clip=0.7, starts=1, clip_scale="absolute"),
+    "power_method, iterated": power_method.Options(iterations=3, init_clip=0.7, starts=1, clip_scale="absolute"),
+    "centaur": centaur.Options(
+        rounds=3, clip=0.4, batch_samples=2, clip_scale="absolute", init="random", sample_use="fresh"
+    ),
+    "general_centaur": general_centaur.Options(**LOCAL),
+    "dp_fedavg": dp_fedavg.Options(**LOCAL),
+    "dp_fedavg, half take part": dp_fedavg.Options(**LOCAL, participation=0.5),
+    "ppsgd": ppsgd.Options(**LOCAL, personal_step=0.1),
+    "pmtl": pmtl.Options(rounds=3, clip=0.4),
+    "private_fedrep": private_fedrep.Options(rounds=3),
+    "single_model": single_model.Options(method="moments", clip_feature=1.0, clip_label=1.0),
+    "full_prior": full_prior.Options(),
+    "unit_steps": unit_steps.Options(),
+    "exponential": exponential.Options(count=50, clip_scale="absolute"),
+    "exponential_staged": exponential_staged.Options(around=20),
+}
+"""Mechanism -> options; thresholds are those at which the canaries are clipped."""
+NETWORKS = "rounds of networks"
+"""Audited, too: `privrep.audits.network_rounds`."""
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
+"""Mechanisms that do not rest on the clips of the library: the first three have their own, the shares of the last are cut once more."""
+HISTORIES = 4
+"""Runs over whose noise the distance of a pair of users is averaged when the worst pair is sought."""
+ROUNDING = 1e-5
+"""Of float32 data."""
+SURE = 1e-6
+"""A noise check alarms below this p-value."""
+GAME_ALARM = 0.9999
+"""Level of the lower limit at which the game alarms."""
+LARGER = (1.0, 10.0, 100.0)
+"""Factors on features and labels of the worst pair among which the adversary chooses once more where a clip is wrong."""
+MUTANT_SHARE, FEWEST_RUNS = 10, 100
+"""A mutant is played so many times less often, but not less often than that: what is wrong with it is gross."""
+
+
+def mechanism(name: str, problem: Problem) -> Method:
+    """The method that is audited."""
+    if name == NETWORKS:
+        return NetworkRounds()
+    return AUDITED[name].build(problem.known)
+
+
+@dataclass(frozen=True)
+class Played:
+    """A run: what was released, the same answers in both worlds, and where the canary does not take part; and what was written down."""
+
+    tape: Tape
+    both: tuple[Tape, Tape]
+    without: Tape | None
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A mechanism with two worlds, as a mutant or as it is. multiplier : of the noise that is claimed."""
+
+    method: Method
+    worlds: tuple[GivenUsers, GivenUsers]
+    multiplier: float
+    seed: int
+    mutant: Mutant = MUTANTS["none"]
+
+    def _taped(self, world: int, run: int, own=None, forced: Tape | None = None) -> tuple[Tape, Ledger]:
+        drawn = streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
+        fault = self.mutant.door(self.multiplier)
+        with clipped_by(self.mutant.clip):
+            return taped(self.method, self.worlds[world], self.multiplier, drawn, forced, fault)
+
+    def run(self, world: int, run: int) -> Played:
+        """One run in a world, and its answers in both."""
+        tape, ledger = self._taped(world, run)
+        ledger = self.mutant.ledger(ledger)
+        if all(one.rate == 1 for one in tape.taken):
+            other = self._taped(1 - world, run, forced=tape)[0]
+            return Played(tape, (other, tape) if world else (tape, other), None, ledger)
+        first, second = (self._taped(each, run, INSIDE, tape)[0] for each in (0, 1))
+        return Played(tape, (first, second), self._taped(0, run, OUTSIDE, tape)[0], ledger)
+
+
+def attained(played: Played) -> float:
+    """How far the worlds are apart, over what the ledger says."""
+    return Claim(played.ledger).attained(apart(*played.both), loss(*played.both))
+
+
+def beyond(played: Played) -> float:
+    """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault."""
+    parts = []
+    if len(played.ledger.entries) == len(played.tape.taken):
+        parts = [
+            replace(played, both=(Tape(taken=[one]), Tape(taken=[other])), ledger=Ledger([entry]))
+            for entry, one, other in zip(played.ledger.entries, *(tape.taken for tape in played.both), strict=True)
+        ]
+    return max(map(attained, (played, *parts)))
+
+
+@cache
+def worst(
+    name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
+) -> tuple[Pair, float]:
+    """The worst pair of users of a mechanism, and its distance over the ledger's; of a mutant, over that of its worst release."""
+    reached = attained if mutant == "none" else beyond
+    method, crowd = mechanism(name, problem), Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+
+    def score(pair: Pair) -> float:
+        stage = Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, MUTANTS[mutant])
+        return float(np.mean([reached(stage.run(0, run)) for run in range(HISTORIES)]))
+
+    return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
+
+
+def staged(
+    name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
+) -> Stage | None:
+    """The mechanism with its worst pair of users, as a mutant; nothing where the mutant makes no sense.
+
+    honest : the noise multiplier of the mechanism as it is.
+    """
+    method, wrong = mechanism(name, problem), MUTANTS[mutant]
+    crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+    pair, _ = worst(name, problem, honest, draws, changes, seed)
+
+    def stage(pair: Pair, wrong: Mutant, multiplier: float) -> Stage:
+        return Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, wrong)
+
+    tape = stage(pair, MUTANTS["none"], honest).run(0, 0).tape
+    if not wrong.makes_sense(tape, honest, name not in NOT_BY_LIBRARY):
+        return None
+    multiplier = wrong.multiplier(honest, len(tape.taken))
+    if wrong.searched:
+        pair, _ = worst(name, problem, multiplier, draws, changes, seed, mutant)
+    if wrong.clip:
+        found = [larger(pair, *factors) for factors in product(LARGER, repeat=2)]
+        pair = max(found, key=lambda one: attained(stage(one, wrong, multiplier).run(0, 0)))
+    return stage(pair, wrong, multiplier)
+
+
+def two_sided(tail: float) -> float:
+    """p-value of a tail probability, either way."""
+    return 2 * min(tail, 1 - tail)
+
+
+def smallest(values: np.ndarray) -> float:
+    """The smallest of several p-values, times their number."""
+    return float(values.min()) * values.size
+
+
+def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
+    """p-values of correlations about 0 of so many pairs of standard normal numbers: Student's law."""
+    return 2 * stdtr(runs - 1, -np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)))
+
+
+def noise_alarm(table: np.ndarray) -> float:
+    """Smallest p-value, times the number of looks, at: mean and variance of all; variance of each number, on and off a diagonal alike; correlation of
+    each two numbers of a run, in one release or two; correlation of successive runs.
+
+    table : (runs, numbers), what was added in each run, in units of the claimed noise; at least two runs.
+    """
+    count, size = table.shape
+    looks = [
+        two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),
+        two_sided(float(chdtr(table.size, (table**2).sum()))),
+    ]
+    tails = chdtr(count, (table**2).sum(axis=0))
+    looks.append(smallest(2 * np.minimum(tails, 1 - tails)))
+    scaled = table / np.maximum(np.linalg.norm(table, axis=0), 1e-300)
+    if size > 1:
+        looks.append(smallest(correlation_p((scaled.T @ scaled)[np.triu_indices(size, 1)], count)))
+    left, right = table[:-1].ravel(), table[1:].ravel()
+    both = (left @ right) / max(np.linalg.norm(left) * np.linalg.norm(right), 1e-300)
+    looks.append(float(correlation_p(np.array(both), len(left))))
+    return min(looks) * len(looks)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The audit of a mechanism."""
+
+    options: Options
+    audited: Method
+    theorem = None
+
+    @property
+    def cost(self) -> Cost:
+        return self.audited.cost
+
+    @property
+    def spends(self) -> Cost:
+        """The cost; mutants may spend more, and are to be found by it."""
+        return self.cost if self.options.mutant == "none" else UNLIMITED
+
+    def run(self, task: Task) -> Outcome:
+        """All five checks. The task's own users are not read: the canaries and their crowd are made up."""
+        options, problem, budget = self.options, task.users.problem, task.budget
+        multiplier = budget.noise_multiplier(self.cost, self.theorem)
+        seed = int(task.stream("init").integers(2**31))
+        search = (options.draws, options.changes, seed)
+        stage = staged(options.mechanism, options.mutant, problem, multiplier, *search)
+        if stage is None:
+            return Outcome(log={"noise_multiplier": multiplier})
+        kept, distances, reached = [], [], []
+
+        def score(first: bool, run: int) -> float:
+            played = stage.run(0 if first else 1, 1 + HISTORIES + run)
+            kept.append(noises(played.tape))
+            distances.append(apart(*played.both))
+            reached.append((attained(played), beyond(played)))
+            return log_ratio(*played.both, played.without)
+
+        example = stage.run(0, 0)
+        for entry in example.ledger.entries:
+            task.ledger.record(entry)
+        runs = options.runs if options.mutant == "none" else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
+        game = play(score, runs, np.random.default_rng([seed, 2]))
+        fill = np.random.default_rng([seed, 3])
+        claim, alarm = Claim(example.ledger), noise_alarm(aligned(kept, fill))
+        told, most = np.array(reached).T
+        caught = {
+            "replay": most.max() > 1 + ROUNDING,
+            "ledger": len(example.ledger.entries) != len(example.tape.taken),
+            "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
+            "noise": alarm < SURE,
+            "game": game.low(GAME_ALARM) > claim.right(),
+        }
+        log = {
+            "noise_multiplier": stage.multiplier,
+            "attained": float(told.mean()),
+            "attained_honest": worst(options.mechanism, problem, multiplier, *search)[1],
+            "noise_alarm": alarm,
+            "share_right": game.share,
+            "share_attainable": claim.right(),
+            "epsilon_expected": self.expected(stage, budget.delta),
+            "caught": float(any(caught.values())),
+        }
+        if options.mutant == "none":
+            log["epsilon_low"] = claim.epsilon_at(game.low(), budget.delta)
+            log["epsilon_low_rates"] = game.by_rates(claim.mu**2 / 2 or claim.pure / 2, budget.delta)
+            if claim.gaussian:
+                log["epsilon_low_score"] = gdp_epsilon(game.by_score(np.array(distances)), budget.delta)
+                log["epsilon_low_order"] = gdp_epsilon(game.by_order(), budget.delta)
+        return Outcome(log=log | {f"caught_{name}": float(found) for name, found in caught.items()})
+
+    def expected(self, stage: Stage, delta: float) -> float:
+        """The epsilon of a mechanism or a mutant for users that attain all of it."""
+        if stage.mutant.unbounded:
+            return inf
+        all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)
+        entries = replace(stage, mutant=all_in).run(0, 0).ledger.entries
+        if stage.mutant.everyone:
+            entries = [replace(entry, rate=1.0) for entry in entries]
+        quieter = stage.mutant.quieter(stage.multiplier, len(stage.worlds[0].features[0]))
+        return Claim(Ledger(entries)).epsilon(delta, quieter)
+
+
+@dataclass(frozen=True)
+class Options(Declared):
+    """Options of an audit."""
+
+    mechanism: str = option("what is audited, see privrep.audits.audit", among((*AUDITED, NETWORKS)))
+    mutant: str = option("what is wrong with it, on purpose, see privrep.audits.mutants", among(MUTANTS), "none")
+    runs: int = option(
+        "runs of the distinguishing game; for a mutant a tenth of them, and at least 100", check_count, 1000
+    )
+    draws: int = option("pairs of users that the adversary draws", check_count, 300)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 400)
+    numbers: ClassVar = {
+        "attained": "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault",
+        "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
+        "noise_alarm": "smallest p-value of the looks at the noise, times their number",
+        "share_right": "share of right guesses in the game",
+        "share_attainable": "the share of the best adversary against the ledger",
+        "epsilon_low": "lower 95 % limit of epsilon from the share of right guesses; of the mechanism as it is, like the next three",
+        "epsilon_low_score": "the same from the mean of the scores, with the noise taken at its word",
+        "epsilon_low_order": "the same from the order of scores of both worlds",
+        "epsilon_low_rates": "the same from two error rates",
+        "epsilon_expected": "epsilon of the mutant for users that attain all of it",
+        "caught": "1 where a check found a fault; nothing where the mutant makes no sense",
+        "caught_replay": "1 where the replay found it",
+        "caught_ledger": "1 where the number of entries did",
+        "caught_budget": "1 where the sum of the entries did",
+        "caught_noise": "1 where the noise did",
+        "caught_game": "1 where the game did",
+    }
+
+    def experiment(self, problem: Problem) -> Audit:
+        """The audit for a problem."""
+        return Audit(self, mechanism(self.mechanism, problem))

@@ -1,0 +1,77 @@
+"""The game of the audits, audited: on scores that know nothing, and on scores that know as much as an epsilon allows.
+
+A limit of epsilon above 0 on blind scores is a false alarm, and so is one above the true epsilon on calibrated ones: at most 5 % of repeats each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.audits.distinguishing import Claim, Game
+from privrep.data.problem import Problem
+from privrep.fitting.method import Outcome, Task
+from privrep.fitting.options import Declared, among, check_count, option
+from privrep.privacy.accounting import gdp_mu
+from privrep.privacy.ledger import GaussianRelease, Ledger
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+
+SCORES = ("blind", "calibrated")
+NEAR = 0.85
+"""A limit of at least this share of epsilon is near it."""
+
+
+def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
+    """A game on the log-likelihood ratios of N(mu, 1) and N(0, 1); coin flips for mu = 0."""
+    first = rng.random(runs) < 0.5
+    shown = np.where(first, mu / 2, -mu / 2) + rng.standard_normal(runs)
+    return Game(first, mu * shown, (shown > 0) == first)
+
+
+@dataclass(frozen=True)
+class AuditedGames:
+    """Many games of one kind."""
+
+    options: Options
+    cost = GAUSSIAN_COST
+    spends = 0 * GAUSSIAN_COST
+    theorem = None
+
+    def run(self, task: Task) -> Outcome:
+        """No users are read, and nothing is released."""
+        options, budget = self.options, task.budget
+        rng = task.stream("scores")
+        mu = gdp_mu(budget.epsilon, budget.delta)
+        claim = Claim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
+        shown = 0.0 if options.kind == "blind" else mu
+        limits = np.array(
+            [claim.epsilon_at(game(shown, options.runs, rng).low(), budget.delta) for _ in range(options.repeats)]
+        )
+        true = 0.0 if options.kind == "blind" else budget.epsilon
+        return Outcome(
+            log={
+                "false_alarms": float((limits > true).sum()),
+                "near": float(((limits >= NEAR * true) & (limits <= true)).sum()),
+                "median_limit": float(np.median(limits)),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Options(Declared):
+    """Options of the games."""
+
+    kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES))
+    runs: int = option("runs of a game", check_count, 1000)
+    repeats: int = option("games", check_count, 200)
+    numbers: ClassVar = {
+        "false_alarms": "games whose lower limit of epsilon is above the truth",
+        "near": "games whose limit lies in [0.85, 1] of epsilon",
+        "median_limit": "median of the limits",
+    }
+
+    def experiment(self, problem: Problem) -> AuditedGames:
+        """The games; the problem does not matter."""
+        return AuditedGames(self)

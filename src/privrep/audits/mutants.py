@@ -1,0 +1,167 @@
+"""Mechanisms that are wrong on purpose, for an audit of the audit: a wrong door, a wrong ledger, or a wrong clip in the algorithm's code."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from types import ModuleType
+from typing import Literal
+
+import numpy as np
+
+from privrep.audits.replay import SOUND, Fault, Tape
+from privrep.privacy.clipping import clip_factor, clip_scalar
+from privrep.privacy.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class WrongClip:
+    """factor : in place of `privrep.privacy.clipping.clip_factor`. scalar : in place of `clip_scalar`. Both are called with the same arguments."""
+
+    factor: Callable[[np.ndarray, float], np.ndarray]
+    scalar: Callable[[np.ndarray, float], np.ndarray]
+
+
+def _first_free(honest: Callable, free: Callable) -> Callable:
+    def wrong(given: np.ndarray, bound: float) -> np.ndarray:
+        clipped = np.array(honest(given, bound))
+        one = (0,) * clipped.ndim  # of the first user, wherever users lie
+        clipped[one] = free(given)[one]
+        return clipped
+
+    return wrong
+
+
+def _of_data(honest: Callable) -> Callable:
+    def wrong(given: np.ndarray, bound: float) -> np.ndarray:
+        sizes = np.abs(given)[np.isfinite(given)]
+        return honest(given, float(max(np.max(sizes, initial=0.0), 1e-30)))
+
+    return wrong
+
+
+def _as_it_is(values: np.ndarray) -> np.ndarray:
+    return values
+
+
+FIRST_UNCLIPPED = WrongClip(_first_free(clip_factor, np.ones_like), _first_free(clip_scalar, _as_it_is))
+BOUND_OF_DATA = WrongClip(_of_data(clip_factor), _of_data(clip_scalar))
+NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound: value)
+
+
+@cache
+def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
+    """Where the algorithms and the kinds of contributions have a clip in their code: module, name and which. modules : as many are loaded; with more it is looked for anew."""
+    return [
+        (module, key, value)
+        for name, module in list(sys.modules.items())
+        if name.startswith(("privrep.algorithms.", "privrep.privacy.")) and name != clip_factor.__module__
+        for key, value in vars(module).items()
+        if any(value is one for one in HONEST)
+    ]
+
+
+@contextmanager
+def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
+    """The algorithms with another clip in their code, until the end of the block."""
+    places = _clips(len(sys.modules)) if wrong else []
+    for module, key, value in places:
+        setattr(module, key, wrong.factor if value is clip_factor else wrong.scalar)
+    try:
+        yield
+    finally:
+        for module, key, value in places:
+            setattr(module, key, value)
+
+
+HONEST = (clip_factor, clip_scalar)
+Needs = Literal["", "several", "one stream", "not 1", "composed", "start", "moments", "participation", "clip"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What is wrong.
+
+    Attributes
+    ----------
+    fault : of the door. clip : of the algorithm. uncharged : which release the ledger lacks. one_seed : all runs have the same noise. too_few : the noise
+    is for so many releases too few. everyone : all take part, though participation is charged. variance : the noise multiplier is taken for a variance.
+    unbounded : what it tells has no limit. searched : its worst users are others, and sought anew.
+    needs : what a mechanism must have for the mutant to make sense.
+    """
+
+    fault: Fault = SOUND
+    clip: WrongClip | None = None
+    uncharged: Literal["", "first", "last"] = ""
+    one_seed: bool = False
+    too_few: int = 0
+    everyone: bool = False
+    variance: bool = False
+    unbounded: bool = False
+    searched: bool = False
+    needs: Needs = ""
+
+    def makes_sense(self, tape: Tape, multiplier: float, clips: bool) -> bool:
+        """Whether a mechanism with this honest tape and noise multiplier can have the fault.
+
+        clips : whether it clips by the functions of the library.
+        """
+        releases = tape.taken
+        streams = Counter(one.role for one in releases for _ in range(one.parts))
+        sampled = any(one.rate < 1 for one in releases)
+        has = {
+            "": True,
+            "several": len(releases) > 1,
+            "one stream": max(streams.values()) > 1,
+            "not 1": abs(multiplier - 1) > 0.05,
+            "composed": len(releases) > 1 and not sampled,
+            "start": {one.role for one in releases} == {"noise", "init_noise"},
+            "moments": any(one.parts > 1 for one in releases),
+            "participation": sampled,
+            "clip": clips,
+        }
+        return has[self.needs]
+
+    def multiplier(self, honest: float, releases: int) -> float:
+        """The noise multiplier that is claimed."""
+        return honest * math.sqrt(1 - self.too_few / releases)
+
+    def door(self, multiplier: float) -> Fault:
+        """What is wrong with the door."""
+        return replace(self.fault, quiet=multiplier**-0.5) if self.variance else self.fault
+
+    def quieter(self, multiplier: float, users: int) -> float:
+        """How many times less noise than is claimed there is for what one user can add."""
+        door = self.door(multiplier)
+        return (users if door.mean_clip else 1) / (door.quiet * door.charged)
+
+    def ledger(self, honest: Ledger) -> Ledger:
+        """What is written down."""
+        kept = {"": slice(None), "first": slice(1, None), "last": slice(None, -1)}[self.uncharged]
+        return Ledger(honest.entries[kept])
+
+
+MUTANTS = {
+    "none": Mutant(),
+    "half the noise": Mutant(Fault(quiet=0.5)),
+    "half the sensitivity": Mutant(Fault(charged=0.5)),
+    "variance for sd": Mutant(variance=True, needs="not 1"),
+    "a user charged as a sample": Mutant(Fault(charged=1 / 16)),
+    "one of two statistics uncharged": Mutant(Fault(joint=1 / 2), searched=True, needs="moments"),
+    "noise repeated over rounds": Mutant(Fault(repeats=True), unbounded=True, needs="one stream"),
+    "noise of one seed": Mutant(one_seed=True, unbounded=True),
+    "a release uncharged": Mutant(uncharged="last", needs="several"),
+    "start uncharged": Mutant(uncharged="first", needs="start"),
+    "a round too few": Mutant(too_few=1, needs="composed"),
+    "one user unclipped": Mutant(clip=FIRST_UNCLIPPED, unbounded=True, needs="clip"),
+    "clip after the sum": Mutant(Fault(mean_clip=True), clip=NO_CLIP, needs="clip"),
+    "clip taken from the data": Mutant(clip=BOUND_OF_DATA, unbounded=True, needs="clip"),
+    "participation not drawn": Mutant(everyone=True, needs="participation"),
+}
+"""Half the sensitivity: noise for adding or removing a user, or a clip at twice its bound. A user charged as a sample: a clip of each of 16 samples,
+charged as one of the whole user. One of two statistics uncharged: the pair of Algorithm 2 has the squared sensitivity of its matrix alone."""

@@ -1,0 +1,96 @@
+"""Two users who move one release as far as its sensitivity says: search from structured extremes on, for few samples each.
+
+The stated sensitivity is what the ledger writes; a distance beyond 1 of it is a fault. The releases are run as whole mechanisms of one release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.algorithms import (
+    altmin,
+    centaur,
+    dp_fedavg,
+    full_prior,
+    general_centaur,
+    pmtl,
+    ppsgd,
+    single_model,
+    spectral_init,
+)
+from privrep.audits.audit import CLIPS, Stage, attained
+from privrep.audits.canaries import Crowd, Pair, worst_pair
+from privrep.data.problem import Problem
+from privrep.fitting.method import Method, Outcome, Task
+from privrep.fitting.options import Declared, among, check_count, option
+from privrep.privacy.accounting import Cost
+
+ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
+RELEASES = {
+    "pair of Algorithm 2": altmin.Options(**CLIPS, init="random", split="all-samples-reused"),
+    "pair of Algorithm 2, users clipped": altmin.Options(
+        **CLIPS, init="random", split="all-samples-reused", clip_unit="user"
+    ),
+    "moments of one model": single_model.Options(method="moments", clip_feature=1.0, clip_label=1.0),
+    "matrix of Algorithm 3": spectral_init.Options(init_label_clip=1.0, clip_scale="absolute"),
+    "full prior": full_prior.Options(),
+    "gradient of CENTAUR": centaur.Options(rounds=1, clip=0.4, batch_samples=1, clip_scale="absolute", init="random"),
+    "displacement of CENTAUR": general_centaur.Options(**ONCE),
+    "displacement of DP-FedAvg": dp_fedavg.Options(**ONCE),
+    "displacement of PPSGD": ppsgd.Options(**ONCE, personal_step=0.1),
+    "displacement of PMTL": pmtl.Options(rounds=1, clip=0.4),
+}
+"""Release -> options of a mechanism that makes it once."""
+
+
+def mechanism(name: str, problem: Problem) -> Method:
+    """The method whose one release is searched."""
+    return RELEASES[name].build(problem.known)
+
+
+@dataclass(frozen=True)
+class SensitivitySearch:
+    """The search."""
+
+    options: Options
+    searched: Method
+    theorem = None
+
+    @property
+    def cost(self) -> Cost:
+        return self.searched.cost
+
+    def run(self, task: Task) -> Outcome:
+        """The task's own users are not read."""
+        options, problem = self.options, task.users.problem
+        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        seed = int(task.stream("init").integers(2**31))
+        crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+
+        def score(pair: Pair) -> float:
+            stage = Stage(self.searched, tuple(map(crowd.with_user, pair)), multiplier, seed)
+            return attained(stage.run(0, 0))
+
+        pair, found = worst_pair(score, problem, options.draws, options.changes, np.random.default_rng([seed, 1]))
+        stage = Stage(self.searched, tuple(map(crowd.with_user, pair)), multiplier, seed)
+        task.ledger.entries.extend(stage.run(0, 0).ledger.entries)
+        return Outcome(log={"noise_multiplier": multiplier, "attained": found})
+
+
+@dataclass(frozen=True)
+class Options(Declared):
+    """Options of a search."""
+
+    release: str = option("what is searched, see privrep.audits.sensitivity_search", among(RELEASES))
+    draws: int = option("pairs of users that the adversary draws", check_count, 400)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 800)
+    numbers: ClassVar = {
+        "attained": "largest distance found over the stated sensitivity; above 1 is a fault",
+    }
+
+    def experiment(self, problem: Problem) -> SensitivitySearch:
+        """The search for a problem."""
+        return SensitivitySearch(self, mechanism(self.release, problem))

@@ -1,0 +1,172 @@
+"""Games in which an adversary sees less than in `privrep.audits.audit`: the released subspace of the end alone, or a single run.
+
+    subspace   the adversary has run the mechanism in both worlds often enough to tell their last subspaces apart by a linear rule
+    one run    all users are canaries, a coin each; after one run the adversary guesses all coins
+
+From one run (Steinke, Nasr and Jagielski 2023, Theorem 5.2): where the mechanism is (epsilon, delta)-DP for each coin, so many of m guesses are
+right with probability at most that of a binomial with success 1 / (1 + e^-epsilon), and 2 m delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy
+from scipy.optimize import brentq
+
+from privrep.audits.audit import AUDITED, Stage, mechanism, worst
+from privrep.audits.canaries import Canary, Crowd, unit_vectors
+from privrep.audits.distinguishing import LEVEL, Claim, Game, play
+from privrep.audits.replay import Taken, Tape, streams, taped
+from privrep.data.given_users import GivenUsers
+from privrep.data.problem import Problem
+from privrep.fitting.method import Method, Outcome, Task
+from privrep.fitting.options import Declared, among, check_count, option
+from privrep.privacy.accounting import Cost
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
+
+GAMES = ("subspace", "one run")
+RIDGE = 1e-3
+"""Of the covariance in the linear rule, as a share of its mean variance."""
+
+
+def projector(stage: Stage, world: int, run: int) -> np.ndarray:
+    """The last released subspace of a run, as the upper triangle of its projector."""
+    users = stage.worlds[world]
+    allowed = stage.method.cost.at(stage.multiplier)
+    release = Release(stage.multiplier, Ledger(), range(users.known.users), streams(run, stage.seed), allowed)
+    for last in stage.method.fit(users, release):
+        pass
+    whole = last.subspace @ last.subspace.T
+    return whole[np.triu_indices(len(whole))]
+
+
+def subspace_game(stage: Stage, runs: int, seed: int) -> Game:
+    """The adversary learns from as many runs of its own as are played."""
+    learnt = [np.array([projector(stage, world, 2 * run + world) for run in range(runs // 2)]) for world in (0, 1)]
+    middles = [part.mean(axis=0) for part in learnt]
+    spread = sum(np.cov(part.T) for part in learnt) / 2
+    spread += RIDGE * np.trace(spread) / len(spread) * np.eye(len(spread))
+    rule = np.linalg.solve(spread, middles[0] - middles[1])
+    threshold = rule @ (middles[0] + middles[1]) / 2
+
+    def score(first: bool, run: int) -> float:
+        return float(rule @ projector(stage, 0 if first else 1, 2 * runs + run) - threshold)
+
+    return play(score, runs, np.random.default_rng([seed, 3]))
+
+
+def turned(canary: Canary, turn: np.ndarray) -> Canary:
+    """All samples of a user, turned by an orthogonal matrix."""
+    return Canary(canary.features @ turn, canary.labels)
+
+
+def exact(tape: Tape) -> np.ndarray:
+    """All statistics of a run, in units of the claimed noise."""
+    return np.concatenate([one.exact for one in tape.taken if isinstance(one, Taken)])
+
+
+def one_run_game(
+    method: Method, pair: tuple[Canary, Canary], problem: Problem, multiplier: float, seed: int
+) -> tuple[Game, Ledger]:
+    """Coins of all users from one run. pair : two users that the mechanism tells apart, of whom every canary is a turned copy."""
+    rng = np.random.default_rng([seed, 4])
+    turns = [np.linalg.qr(unit_vectors(problem.dim, problem.dim, rng))[0] for _ in range(problem.users)]
+    canaries = [[turned(one, turn) for turn in turns] for one in pair]
+    features = [np.stack([one.features for one in part], axis=1) for part in canaries]
+    labels = [np.stack([one.labels for one in part], axis=1) for part in canaries]
+    coins = rng.random(problem.users) < 0.5
+
+    def crowd(first: np.ndarray) -> GivenUsers:
+        chosen = np.where(first[:, None], features[0], features[1]), np.where(first, labels[0], labels[1])
+        return GivenUsers(problem.known, *chosen)
+
+    tape, ledger = taped(method, crowd(coins), multiplier, streams(0, seed))
+
+    def told(first: np.ndarray) -> np.ndarray:
+        return exact(taped(method, crowd(first), multiplier, streams(0, seed), tape)[0])
+
+    everybody = np.ones(problem.users, bool)
+    all_first = told(everybody)
+    middle = (all_first + told(~everybody)) / 2
+    # What one canary adds, given the answers, does not depend on the other coins: sums over users.
+    apart = np.array([all_first - told(np.arange(problem.users) != user) for user in range(problem.users)])
+    # To one canary the coins of the others are noise beside that of the mechanism.
+    seen = np.concatenate([one.noisy for one in tape.taken if isinstance(one, Taken)]) - middle
+    scores = apart @ np.linalg.solve(np.eye(apart.shape[1]) + apart.T @ apart / 4, seen)
+    return Game(coins, scores, (scores > 0) == coins), ledger
+
+
+def epsilon_of_one_run(right: int, guesses: int, delta: float) -> float:
+    """Lower limit of epsilon from right guesses in one run; 0 where chance does as well."""
+    allowed = 1 - LEVEL - 2 * guesses * delta
+
+    def excess(epsilon: float) -> float:
+        return float(scipy.stats.binom.sf(right - 1, guesses, 1 / (1 + math.exp(-epsilon)))) - allowed
+
+    return brentq(excess, 0.0, 50.0) if excess(0.0) < 0 < excess(50.0) else 0.0
+
+
+@dataclass(frozen=True)
+class WeakerGame:
+    """A game on a mechanism."""
+
+    options: Options
+    audited: Method
+    theorem = None
+
+    @property
+    def cost(self) -> Cost:
+        return self.audited.cost
+
+    def run(self, task: Task) -> Outcome:
+        """The task's own users are not read."""
+        options, problem, delta = self.options, task.users.problem, task.budget.delta
+        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
+        seed = int(task.stream("init").integers(2**31))
+        pair, _ = worst(options.mechanism, problem, multiplier, options.draws, options.changes, seed)
+        if options.game == "one run":
+            game, ledger = one_run_game(self.audited, pair, problem, multiplier, seed)
+            low = epsilon_of_one_run(int(game.right.sum()), len(game.right), delta)
+        else:
+            crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+            stage = Stage(self.audited, tuple(map(crowd.with_user, pair)), multiplier, seed)
+            game, ledger = subspace_game(stage, options.runs, seed), stage.run(0, 0).ledger
+            low = Claim(ledger).epsilon_at(game.low(), delta)
+        task.ledger.entries.extend(ledger.entries)
+        return Outcome(
+            log={
+                "noise_multiplier": multiplier,
+                "guesses": len(game.right),
+                "share_right": game.share,
+                "share_attainable": Claim(ledger).right(),
+                "epsilon_low": low,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Options(Declared):
+    """Options of a weaker game."""
+
+    mechanism: str = option("what is audited, see privrep.audits.audit", among(AUDITED))
+    game: str = option(
+        "what the adversary sees: the last subspace alone, or one run in which all users are canaries", among(GAMES)
+    )
+    runs: int = option("runs of the game on the subspace", check_count, 1000)
+    draws: int = option("pairs of users that the adversary draws", check_count, 100)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 100)
+    numbers: ClassVar = {
+        "guesses": "guesses of the adversary",
+        "share_right": "share of right guesses in the game",
+        "share_attainable": "the share of the best adversary against the ledger, who sees everything",
+        "epsilon_low": "lower 95 % limit of epsilon from the share of right guesses",
+    }
+
+    def experiment(self, problem: Problem) -> WeakerGame:
+        """The game for a problem."""
+        return WeakerGame(self, mechanism(self.mechanism, problem))

@@ -1,0 +1,138 @@
+"""One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored.
+
+A method is given users and a door for releases; what is here knows the truth, too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from privrep.data.held_out import held_out_errors
+from privrep.data.problem import Problem, Truth
+from privrep.data.rng import Streams
+from privrep.fitting.method import Experiment, ExperimentOptions, Iterate, Method, MethodOptions, Outcome, Task
+from privrep.fitting.scoring import WATCHED, NormWatch, Path, excess_loss, excess_risk, scores
+from privrep.privacy.accounting import UNLIMITED, Cost
+from privrep.privacy.ledger import ROUNDING, OverBudget
+from privrep.privacy.mechanisms import Release
+
+
+def fit(options: MethodOptions, task: Task) -> Outcome:
+    """Run a method, or an instrument, on a task.
+
+    Raises
+    ------
+    ValueError
+        If the options do not suit the problem.
+    LinAlgError, ArithmeticError
+        If the method breaks down.
+    OverBudget
+        If what it releases is not what it declares.
+    """
+    method = prepared(options, task.users.problem)
+    outcome = method.run(task) if hasattr(method, "run") else scored(method, options.scores, task)
+    return held_to_its_budget(method, task, outcome)
+
+
+def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Method | Experiment:
+    """What a cell runs: an experiment on a problem, or a method, which is told of it what is known.
+
+    Raises
+    ------
+    ValueError
+        If the options do not suit the problem.
+    """
+    return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
+
+
+def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
+    """The method, with a start at the planted distance from the truth where it has a planted one.
+
+    Raises
+    ------
+    ValueError
+        If it has, and no truth is known.
+    """
+    start = getattr(method, "start", None)
+    if not hasattr(start, "given"):
+        return method
+    if truth is None:
+        raise ValueError("init is 'planted'; there is no known truth near which a start could be planted")
+    return replace(method, start=start.given(truth.basis, streams["init"]))
+
+
+def multiplier(method: Method, task: Task) -> float:
+    """Delta for a private method; 0 for one without a budget."""
+    return task.budget.noise_multiplier(method.cost, method.theorem) if is_private(method) else 0.0
+
+
+def is_private(method: Method) -> bool:
+    """Whether a method needs noise."""
+    return hasattr(method, "cost")
+
+
+def declared(method: Method) -> Cost:
+    """What the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an instrument that `spends` something else, and no
+    limit without a cost."""
+    return getattr(method, "spends", method.cost) if is_private(method) else UNLIMITED
+
+
+def opened(method: Method, task: Task) -> Release:
+    """The door of a task for a method: the noise is calibrated, and what the method declares may be spent at it, whatever epsilon that comes to."""
+    noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
+    allowed = declared(method).at(noise_multiplier)
+    return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
+
+
+def held_to_its_budget(method: Method, task: Task, outcome: Outcome) -> Outcome:
+    """The outcome; its log has what share of the declared mu^2 is left over, where some is.
+
+    Raises
+    ------
+    OverBudget
+        If the ledger has more than a method declares, or nothing where it declares something.
+    """
+    cost, ledger = declared(method), task.ledger
+    if cost == UNLIMITED:
+        return outcome
+    if not ledger.entries and (cost.mu_squared or cost.pure):
+        raise OverBudget(f"{type(method).__name__} declares a cost, and its ledger is empty")
+    allowed = cost.at(multiplier(method, task))
+    ledger.check(allowed)
+    spent = ledger.spent("mu_squared") / allowed.mu_squared if 0 < allowed.mu_squared < math.inf else 1.0
+    return outcome if spent > 1 - ROUNDING else replace(outcome, log=outcome.log | {"unspent": 1 - spent})
+
+
+def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
+    """The outcome of a method, with the named scores where a truth is known, and errors on held-out samples where there are such."""
+    users, truth = task.users, task.users.truth
+    watch = NormWatch() if WATCHED.intersection(names) else None
+    release = replace(opened(method, task), watch=watch)
+    noise_multiplier = release.noise_multiplier
+    method = with_truth(method, truth, release.streams)
+    path: list[Iterate] = []
+    for last in method.fit(users, release):
+        path.append(replace(last, personal=None))  # what earlier iterates made of the users is not kept
+    if not path:
+        raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
+    of_truth = {}
+    if truth is not None:
+        way = Path(path, truth.basis, watch, lambda: excess_loss(users, last.personal, method.loss))
+        of_truth = {"excess_risk": excess_risk(users, last.personal), "scores": scores(names, way)}
+    return Outcome(
+        subspace=last.subspace,
+        **statement(method, noise_multiplier, task),
+        log={**({"noise_multiplier": noise_multiplier} if task.ledger.entries else {}), **last.log},
+        held_out=held_out_errors(users, last.personal.models) if users.held_out and last.personal else None,
+        personal=last.personal,
+        **of_truth,
+    )
+
+
+def statement(method: Method, noise_multiplier: float, task: Task) -> dict:
+    """The printed privacy statement and the epsilon that it promises."""
+    if is_private(method) and method.theorem:
+        epsilon = method.theorem.epsilon(noise_multiplier, task.budget.delta)
+        return {"theorem": method.theorem.id, "epsilon_paper": epsilon}
+    return {"epsilon_paper": math.inf if task.ledger.entries and not is_private(method) else None}

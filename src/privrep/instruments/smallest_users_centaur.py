@@ -1,6 +1,0 @@
-"""The smallest number of users at which CENTAUR reaches a target risk, see `privrep.instruments.user_search`."""
-
-from privrep.algorithms import centaur
-from privrep.instruments.user_search import searching
-
-Options = searching(centaur.Options)

@@ -1,6 +1,0 @@
-"""The smallest number of users at which private FedRep reaches a target risk, see `privrep.instruments.user_search`."""
-
-from privrep.algorithms import private_fedrep
-from privrep.instruments.user_search import searching
-
-Options = searching(private_fedrep.Options)

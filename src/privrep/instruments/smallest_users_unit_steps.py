@@ -1,6 +1,0 @@
-"""The smallest number of users at which unit steps reach a target risk, see `privrep.instruments.user_search`."""
-
-from privrep.algorithms import unit_steps
-from privrep.instruments.user_search import searching
-
-Options = searching(unit_steps.Options)

@@ -1,0 +1,154 @@
+"""The law of the exponential mechanism, by several Markov chains, and over a net where one is small enough.
+
+What Algorithm 4 of jain2021 draws from, seen from outside: expectations under the law, with the truth in hand, and whether the chains of
+`privrep.algorithms.exponential_chain` have found it. Nothing here is released.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
+from privrep.algorithms.parts.grassmann_chain import Walk, check_walk, uniform_starts, walk
+from privrep.algorithms.parts.user_scores import UserScore
+from privrep.data.nets import chart_net, check_net
+from privrep.data.passes import total
+from privrep.data.problem import Problem
+from privrep.data.subspace import dist_frobenius
+from privrep.fitting.method import EXACT, Outcome, Task
+from privrep.fitting.options import check_count, option
+from privrep.fitting.runner import opened
+from privrep.fitting.scoring import excess_loss, excess_risk
+from privrep.privacy.accounting import PureTheorem
+from privrep.privacy.mechanisms import PURE_COST
+
+KEPT = 4
+"""States of each chain in which the users' final models are scored."""
+
+
+def net_means(excess: np.ndarray, volumes: np.ndarray, scale: float) -> tuple[float, float]:
+    """Mean of score(U) - score(U*) over the draw from a net: as printed, and with the net's points weighted as the uniform law has them.
+
+    Parameters
+    ----------
+    excess : (c,), score(U) - score(U*). volumes : (c,), see `privrep.data.nets.Net`. scale : 1/beta.
+    """
+    logs = -(excess - excess.min()) / scale
+    return tuple(float((weights * excess).sum() / weights.sum()) for weights in (np.exp(logs), volumes * np.exp(logs)))
+
+
+def mixing(walked: Walk) -> dict[str, float]:
+    """Agreement of the chains' scores, and how many independent draws they are worth."""
+    # Half a second of import that only these cells pay.
+    from arviz_stats.base import array_stats
+
+    draws = walked.scores.T
+    return {
+        "r_hat": float(array_stats.rhat(draws, chain_axis=0, draw_axis=1)),
+        "ess": float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="mean")),
+        "accepted": float(walked.accepted.mean()),
+    }
+
+
+@dataclass(frozen=True)
+class ExponentialLaw:
+    """The law for one data set. Attributes as in `Options`."""
+
+    rank: int
+    score: UserScore
+    final: slice
+    theorem: PureTheorem
+    chains: int
+    burn_in: int
+    steps: int
+    radius: float
+    cost = PURE_COST
+
+    def run(self, task: Task) -> Outcome:
+        """Expectations under the law, per user, and how well the chains mix."""
+        users, n = task.users, task.users.problem.users
+        release = opened(self, task)
+        scale = release.temperature("subspace", width=self.score.width, limit=True)
+        if not scale:
+            raise ValueError("noise_multiplier is 0; a chain needs a positive one")
+        truth = users.truth.basis
+        least = self.score.totals(users, truth[None])[0]
+
+        def excess(bases: np.ndarray) -> np.ndarray:
+            return self.score.totals(users, bases) - least
+
+        starts = uniform_starts(self.chains, users.problem.dim, self.rank, release.streams["init"])
+        walked = walk(excess, starts, scale, self.burn_in, self.steps, release.noise, min(KEPT, self.steps))
+        states = walked.kept.reshape(-1, *truth.shape)
+        models = [personalised(basis, self.score, self.final) for basis in states]
+        spread = walked.scores.mean(axis=0).std(ddof=1) / math.sqrt(self.chains) if self.chains > 1 else math.nan
+        log = mixing(walked) | {
+            "noise_multiplier": release.noise_multiplier,
+            "beta_n": n / scale,
+            "score_truth": float(least + total(users, lambda block: self.score.at_zero(block).sum())) / n,
+            "score_excess": float(walked.scores.mean() / n),
+            "score_error": float(spread / n),
+            "largest_gap": self.score.largest_gap(users, states),
+            "law_distF": float(np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states]))),
+        }
+        if self.radius:
+            net = chart_net(users.problem.dim, self.rank, self.radius)
+            printed, weighted = net_means(excess(net.bases), net.volumes, scale)
+            log |= {"net_excess": printed / n, "net_excess_uniform": weighted / n, "net_size": len(net.bases)}
+        return Outcome(
+            excess_risk=float(np.mean([excess_risk(users, model) for model in models])),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            log=log,
+            scores={"excess_loss": float(np.mean([excess_loss(users, model, self.score.loss) for model in models]))},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ScoreOptions):
+    """Options of the law: those of the score, and of the chains."""
+
+    chains: int = option("independent chains", check_count, 8)
+    burn_in: int = option("steps of a chain in which its step size is found", default=500)
+    steps: int = option("steps of a chain after that", default=500)
+    radius: float = option("radius of a net over which the law is summed as well; 0 for none", default=0.0)
+    numbers: ClassVar = ScoreOptions.numbers | {
+        "beta_n": "factor of the mean score in the exponent, beta n",
+        "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
+        "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
+        "score_error": "standard error of score_excess between the chains" + EXACT,
+        "largest_gap": "largest certified distance of a user's loss from its minimum, in the states that are scored"
+        + EXACT,
+        "law_distF": "root mean square over the law of the Frobenius distance to the true subspace",
+        "net_excess": "score_excess over the net, as Algorithm 4 is printed" + EXACT,
+        "net_excess_uniform": "the same with the points of the net weighted as the uniform law has them" + EXACT,
+        "net_size": "subspaces of the net",
+        "r_hat": "agreement of the chains' scores, 1 where they have mixed (Vehtari et al. 2021)" + EXACT,
+        "ess": "independent draws that the chains' scores are worth" + EXACT,
+        "accepted": "share of the chains' proposals that is accepted" + EXACT,
+    }
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_walk(self.burn_in, self.steps)
+        if not self.radius >= 0:
+            raise ValueError(f"radius is {self.radius!r}; it must be at least 0")
+
+    def experiment(self, problem: Problem) -> ExponentialLaw:
+        """The law for a problem."""
+        if self.radius:
+            check_net(problem.dim, problem.rank, self.radius)
+        return ExponentialLaw(
+            rank=problem.rank,
+            score=self.score(problem.known),
+            final=final_samples(problem.known),
+            theorem=self.theorem(problem.known),
+            chains=self.chains,
+            burn_in=self.burn_in,
+            steps=self.steps,
+            radius=self.radius,
+        )

@@ -1,0 +1,144 @@
+"""The privacy loss of the exponential mechanism on neighbours who disagree as much as users can.
+
+Users of the first kind have every sample at x = L_f e_1 with label L_f C, those of the second kind at an angle to it. In the first data set
+a user is of the first kind, in its neighbour of the second; the others are all of the first kind, or divided between both. Over a net the
+law of Algorithm 4 of jain2021 is a list of probabilities, for the exact draw and for a Metropolis chain after any number of steps, so that
+
+    loss = max over U of |ln p(U) - ln p'(U)|,        delta(eps) = the larger of sum (p - e^eps p')_+ and sum (p' - e^eps p)_+
+
+are exact. The mechanism is (eps, delta)-DP only if no neighbours have a larger delta(eps).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from privrep.algorithms.exponential import ScoreOptions
+from privrep.algorithms.parts.user_scores import Shares, UserScore
+from privrep.data.nets import Net, chart_net, check_net
+from privrep.data.problem import Block, Problem
+from privrep.fitting.method import Outcome, Task
+from privrep.fitting.options import among, option
+from privrep.fitting.runner import opened
+from privrep.privacy.accounting import Budget, PureTheorem
+from privrep.privacy.mechanisms import PURE_COST
+
+OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
+"""Name -> angle between the kinds, and share of the other users that is of the first kind."""
+STEP = 0.05
+"""Standard deviation of a proposal's angle."""
+
+
+def kinds(score: UserScore, angle: float, dim: int) -> Block:
+    """One user of each kind."""
+    directions = np.zeros((2, dim), np.float32)
+    directions[0, 0], directions[1, :2] = 1, (math.cos(angle), math.sin(angle))
+    samples = score.samples.stop
+    features = np.tile(np.float32(score.clip) * directions, (samples, 1, 1))
+    return Block(0, features, np.full((samples, 2), score.clip * score.bound, np.float32))
+
+
+def neighbouring_scores(score: UserScore, net: Net, users: int, others: str) -> tuple[np.ndarray, np.ndarray]:
+    """score(U) of two neighbours on the net, (c,) each."""
+    angle, share = OTHERS[others]
+    first, second = Shares(score, net.bases)(kinds(score, angle, net.bases.shape[1])).shares(score.width).T
+    count = round(share * (users - 1))
+    rest = count * first + (users - 1 - count) * second
+    return rest + first, rest + second
+
+
+def exact_law(scores: np.ndarray, scale: float) -> np.ndarray:
+    """ln p(U) of the draw, (c,)."""
+    return -scores / scale - logsumexp(-scores / scale)
+
+
+def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -> np.ndarray:
+    """ln p(U) after so many steps of a Metropolis chain from a uniform start, k = 1: proposals fall off with the angle as a Gaussian."""
+    cosines = np.abs(bases[:, :, 0] @ bases[:, :, 0].T)
+    proposal = np.exp(-0.5 * (np.arccos(np.minimum(cosines, 1)) / STEP) ** 2)
+    np.fill_diagonal(proposal, 0)
+    moves = proposal / proposal.sum(axis=1).max() * np.exp(np.minimum(0, (scores[:, None] - scores) / scale))
+    np.fill_diagonal(moves, 1 - moves.sum(axis=1))
+    return np.log(np.linalg.matrix_power(moves, steps).mean(axis=0))
+
+
+def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
+    """The least delta at which two laws, given by ln p, are (epsilon, delta)-close."""
+    p, q = np.exp(first), np.exp(second)
+    return float(max(np.maximum(p - np.exp(epsilon) * q, 0).sum(), np.maximum(q - np.exp(epsilon) * p, 0).sum()))
+
+
+@dataclass(frozen=True)
+class ExponentialNeighbours:
+    """The loss on one pair of neighbours. Attributes as in `Options`."""
+
+    score: UserScore
+    theorem: PureTheorem
+    radius: float
+    others: str
+    chain_steps: int
+    cost = PURE_COST
+
+    def run(self, task: Task) -> Outcome:
+        """Loss and delta at the target epsilon."""
+        problem = task.users.problem
+        if not isinstance(task.budget, Budget):
+            raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
+        release = opened(self, task)
+        scale = release.temperature("subspace", width=self.score.width, limit=self.chain_steps > 0)
+        net = chart_net(problem.dim, problem.rank, self.radius)
+        laws = [
+            chain_law(scores, scale, net.bases, self.chain_steps) if self.chain_steps else exact_law(scores, scale)
+            for scores in neighbouring_scores(self.score, net, problem.users, self.others)
+        ]
+        return Outcome(
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": release.noise_multiplier,
+                "privacy_loss": float(np.abs(laws[0] - laws[1]).max()),
+                "delta_at_epsilon": delta_at(task.budget.epsilon, *laws),
+                "net_size": len(net.bases),
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ScoreOptions):
+    """Options of the score, and of the neighbours."""
+
+    radius: float = option("radius of the net", default=0.05)
+    others: str = option(
+        "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not half and half (divided)",
+        among(OTHERS),
+        "agreeing",
+    )
+    chain_steps: int = option("steps of a Metropolis chain from a uniform start; 0 for the exact draw", default=0)
+    numbers: ClassVar = ScoreOptions.numbers | {
+        "privacy_loss": "largest change of the logarithm of a probability between the neighbours",
+        "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
+        "net_size": "subspaces of the net",
+    }
+    scores: ClassVar = ()
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.chain_steps, Integral) or self.chain_steps < 0:
+            raise ValueError(f"chain_steps is {self.chain_steps!r}; it must be an integer of at least 0")
+
+    def experiment(self, problem: Problem) -> ExponentialNeighbours:
+        """The neighbours for a problem, of which the sizes alone count."""
+        if problem.rank != 1 or problem.dim < 2:
+            raise ValueError(
+                f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"
+            )
+        check_net(problem.dim, problem.rank, self.radius)
+        return ExponentialNeighbours(
+            self.score(problem.known), self.theorem(problem.known), self.radius, self.others, self.chain_steps
+        )

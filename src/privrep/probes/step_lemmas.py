@@ -1,0 +1,151 @@
+"""One step of Algorithm 1 from a planted start, taken apart as in the proof of jain2021 Lemma 4.4 (Lemmas B.3 to B.7).
+
+With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A the Gram of Algorithm 2 and G, g its noise, the new iterate is (eq. 27)
+
+    A_priv^{-1} b_priv = U* Q + M + F + F~
+    M  = U* Q sum_j (Q^{-1} v_j* - v_j) v_j^T (sum_j v_j v_j^T)^{-1}     error of the heads, along U*
+    F~ = A_priv^{-1} (g - G vec(U* Q))                                   privacy noise
+    F  = A_priv^{-1} (b - A vec(U* Q)) - M, what is left of the iterate  sampling and label noise
+
+This is an instrument of analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.algorithms.altmin import check_split
+from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, SCALES, feature_threshold, label_threshold
+from privrep.algorithms.parts.moment_step import UserMoments
+from privrep.data.heads import FittedHeads, HeadRule
+from privrep.data.passes import parts
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.splits import SPLIT_COLUMN, Split, count
+from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
+from privrep.fitting.method import EXACT, Outcome, Task
+from privrep.fitting.options import Declared, among, check_sine, option
+from privrep.fitting.runner import opened
+from privrep.privacy.accounting import sequential_theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Sums over users of the fitted heads: second moment (k, k), cross moment with their errors (k, k), and norms."""
+
+    second: np.ndarray
+    error_cross: np.ndarray
+    error_rms: float
+    error_max: float
+    norm_max: float
+
+
+def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> Heads:
+    """The errors Delta_j = v_j - Q^{-1} v_j* of the fitted heads (Lemma B.4)."""
+
+    def statistics(block: Block) -> tuple[np.ndarray, ...]:
+        heads = rule(block)
+        errors = heads - np.linalg.solve(overlap, block.heads.T.astype(np.float64)).T
+        squares = (np.einsum("bk,bk->b", one, one) for one in (errors, heads))
+        return (heads.T @ heads, errors.T @ heads, *squares)
+
+    second, cross, errors, lengths = parts(users, statistics)
+    squares, longest = np.concatenate(errors), float(max(map(np.max, lengths)))
+    return Heads(sum(second), sum(cross), float(np.sqrt(squares.mean())), float(np.sqrt(squares.max())), longest**0.5)
+
+
+def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """W^{-1/2} matrix W^{-1/2} for W = second (x) I."""
+    values, vectors = np.linalg.eigh(second)
+    root = (vectors / np.sqrt(values)) @ vectors.T
+    outer = np.kron(root, np.eye(len(matrix) // len(second)))
+    return outer @ matrix @ outer
+
+
+@dataclass(frozen=True)
+class StepLemmas:
+    """One step of Algorithm 1 from a planted start at the given sine, with the thresholds in absolute terms."""
+
+    split: Split
+    clip: SampleClip
+    sine: float
+    cost = MOMENTS_COST
+    theorem = sequential_theorem(MOMENTS_COST)
+
+    def run(self, task: Task) -> Outcome:
+        """The released iterate, and the parts of eq. (27)."""
+        users, problem, split, truth = task.users, task.users.problem, self.split, task.users.truth.basis
+        release = opened(self, task)
+        start = planted_subspace(truth, self.sine, release.streams["init"])
+        overlap = truth.T @ start
+        rule, used = FittedHeads(start, split.heads), count(split.subspace)
+        heads = head_errors(users, rule, overlap)
+        contribution = UserMoments(rule, split.subspace)
+        second, first = clipped_sums(users, contribution, self.clip)
+        noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=self.clip)
+        identity = np.eye(len(second))
+        weight = used * heads.second
+        sampled = whitened(second, weight) - identity
+        noisy = whitened(noisy_second, weight) - identity
+        target = (truth @ overlap).T.reshape(-1)
+        along = -(truth @ overlap @ np.linalg.solve(heads.second, heads.error_cross.T).T).T.reshape(-1)
+        private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
+        iterate = np.linalg.solve(noisy_second, noisy_first)
+        return Outcome(
+            subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": release.noise_multiplier,
+                **self.clip.log,
+                "head_error_rms": heads.error_rms,
+                "head_error_max": heads.error_max,
+                "head_norm_max": heads.norm_max,
+                "gram_deviation_2": float(np.linalg.norm(sampled, 2)),
+                "gram_deviation_F": float(np.linalg.norm(sampled)),
+                "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),
+                "total_deviation_2": float(np.linalg.norm(noisy, 2)),
+                "along_F": float(np.linalg.norm(along)),
+                "residual_F": float(np.linalg.norm(iterate - target - along - private)),
+                "private_F": float(np.linalg.norm(private)),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Options(Declared):
+    """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`, `start_sine`."""
+
+    split: str = option(SPLIT_COLUMN["split"])
+    clip_feature: float = option("clipping bound of the features (eta)", check_bound)
+    clip_label: float = option("clipping bound of the labels (zeta)", check_bound)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "data")
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1)
+    numbers: ClassVar = {
+        "eta": "clipping bound of the features in absolute terms",
+        "zeta": "clipping bound of the labels in absolute terms",
+        "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
+        "head_error_max": "largest of the same over users",
+        "head_norm_max": "largest ||v_j|| over users" + EXACT,
+        "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
+        "gram_deviation_F": "the same in Frobenius norm",
+        "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
+        "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
+        "along_F": "||M||_F of eq. 27, Lemma B.6",
+        "residual_F": "||F||_F of eq. 27, Lemma B.6",
+        "private_F": "||F~||_F of eq. 27, Lemma B.7",
+    }
+
+    def experiment(self, problem: Problem) -> StepLemmas:
+        """The step for a problem."""
+        check_planted(problem.dim, problem.rank)
+        clip = SampleClip(
+            feature_threshold(self.clip_scale, self.clip_feature, problem.known),
+            label_threshold(self.clip_scale, self.clip_label, problem.known),
+        )
+        return StepLemmas(check_split(self.split, problem.known), clip, self.start_sine)

@@ -1,0 +1,1 @@
+"""The smallest number of users at which a method reaches a target."""

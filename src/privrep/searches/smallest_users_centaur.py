@@ -1,0 +1,6 @@
+"""The smallest number of users at which CENTAUR reaches a target risk, see `privrep.searches.user_search`."""
+
+from privrep.algorithms import centaur
+from privrep.searches.user_search import searching
+
+Options = searching(centaur.Options)

@@ -1,0 +1,6 @@
+"""The smallest number of users at which private FedRep reaches a target risk, see `privrep.searches.user_search`."""
+
+from privrep.algorithms import private_fedrep
+from privrep.searches.user_search import searching
+
+Options = searching(private_fedrep.Options)

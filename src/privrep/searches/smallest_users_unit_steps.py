@@ -1,0 +1,6 @@
+"""The smallest number of users at which unit steps reach a target risk, see `privrep.searches.user_search`."""
+
+from privrep.algorithms import unit_steps
+from privrep.searches.user_search import searching
+
+Options = searching(unit_steps.Options)
