@@ -6,6 +6,7 @@ False alarms of the distributional tests here: FALSE_ALARM each; runs are few si
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import FALSE_ALARM, make_task
 from scipy import stats
@@ -25,8 +26,10 @@ from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
 from privrep.run.registry import load_options, method_files, options_class
+from privrep.studies.audits import measures
 
-PROBLEM = Problem(20, 16, 4, 1)
+PROBLEM = Problem(20, 16, 4, 2)
+"""At rank 1 the second moments of heads of length one are a constant, and so is their release."""
 NOT_AUDITED = {
     "exponential_chain": "a finite chain promises nothing: its law is computed in study exponential",
     "audited_games": "no users: the game of the audit alone",
@@ -354,6 +357,62 @@ def test_mechanisms_pass(name):
     assert log["epsilon_expected"] == pytest.approx(spent, rel=1e-3)
 
 
+PAIRS = {"altmin", "altmin, users clipped", "altmin, all pairs", "single_model"}
+STARTED = PAIRS - {"single_model"} | {"private_fedrep", "unit_steps", "exponential_staged"}
+ONE_RELEASE = {"spectral_init", "power_method", "single_model", "exponential"}
+SAMPLED = {"dp_fedavg, half take part"}
+SKIPPED = {
+    "one of two statistics uncharged": ("no two statistics have one entry", set(AUDITED) - PAIRS),
+    "noise repeated over rounds": (
+        "no stream of noise is drawn from twice",
+        ONE_RELEASE - PAIRS | {"exponential_staged"},
+    ),
+    "a release uncharged": ("there would be nothing in the ledger", ONE_RELEASE),
+    "start uncharged": ("there is no private start", set(AUDITED) - STARTED),
+    "a round too few": ("there is one release; or epsilon does not follow from a sum of mu^2", ONE_RELEASE | SAMPLED),
+    "one user unclipped": ("it normalises or cuts by itself", {"full_prior", "unit_steps", "exponential"}),
+    "participation not drawn": ("everybody takes part", set(AUDITED) - SAMPLED),
+}
+SKIPPED |= dict.fromkeys(("clip after the sum", "clip taken from the data"), SKIPPED["one user unclipped"])
+"""Mutant -> why it makes no sense, and for which mechanisms."""
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_mutants_are_left_out_for_a_reason(name):
+    """And for no other: what is not tried cannot be missed."""
+    tape = Stage(mechanism(name, PROBLEM), tuple(worlds()), 1.3, 0).run(0, 0).tape
+    tried = {
+        fault for fault, wrong in MUTANTS.items() if wrong.makes_sense(tape, 1.3, clips=name not in NOT_BY_LIBRARY)
+    }
+    assert set(MUTANTS) - tried == {fault for fault, (_, mechanisms) in SKIPPED.items() if name in mechanisms}
+
+
+@pytest.mark.parametrize(
+    ("mutant", "runs", "plays"), [("none", 320, 320), ("half the noise", 320, 100), ("half the noise", 1500, 150)]
+)
+def test_the_game_is_played_as_often_as_is_said(monkeypatch, mutant, runs, plays):
+    """And the looks at the noise have a row for each play."""
+    seen = []
+    real = audit.noise_alarm
+    monkeypatch.setattr(audit, "noise_alarm", lambda table: seen.append(len(table)) or real(table))
+    monkeypatch.setattr(audit, "play", lambda score, count, rng: seen.append(count) or play(score, count, rng))
+    audited("single_model", mutant, runs=runs)
+    assert seen == [plays, plays]
+
+
+@pytest.mark.parametrize("shape", [(300, 1), (100, 12), (400, 60)])
+def test_the_smallest_fault_of_the_noise_is_found_as_often_as_is_said(shape):
+    """Where the fault is smaller still, it is found less often."""
+    least, rng = audit.noise_found(np.empty(shape)), np.random.default_rng(1)
+    assert 0 < least < 1
+
+    def found(scale):
+        return sum(noise_alarm(scale * rng.standard_normal(shape)) < audit.SURE for _ in range(100))
+
+    assert stats.binom.cdf(found(least), 100, audit.POWER) > FALSE_ALARM
+    assert found(least**0.5) < 60
+
+
 EXPECTED = {
     "half the noise": "noise",
     "half the sensitivity": "replay",
@@ -374,7 +433,7 @@ EXPECTED = {
 @pytest.mark.parametrize("name", ["altmin", "centaur", "power_method", "dp_fedavg"])
 def test_mutants_are_found(name, mutant):
     """By the check that the fault is about; where it makes no sense, nothing is said."""
-    log, _ = audited(name, mutant)
+    log, _ = audited(name, mutant, **({"draws": 300, "changes": 200} if name == "power_method" else {}))
     several = mutant in ("noise repeated over rounds", "a release uncharged", "a round too few")
     if (several and name == "power_method") or (mutant == "start uncharged" and name != "altmin"):
         assert "caught" not in log
@@ -487,3 +546,63 @@ def test_who_sees_less_tells_less(game):
 def test_wrong_options_are_named(options, words):
     with pytest.raises(ValueError, match=words):
         load_options("audit", options)
+
+
+# What the study makes of it
+
+
+def row(**about):
+    """A row of an audit in which all is as it should be."""
+    checks = {f"caught_{name}": 0.0 for name in measures.CHECKS}
+    limits = {"epsilon": 8.0, "epsilon_exact": 8.0, "epsilon_low": 7.0, "attained": 0.9, "noise_found": 0.8}
+    one = {"series": "moments", "mutant": "none", "caught": 0.0, "releases": 1, "ledger": "1 gaussian"}
+    return one | checks | limits | about
+
+
+def measured_of(*rows):
+    """Quantity -> what the study measures; searches and games are there, too."""
+    search = {"series": "pairs", "attained": 0.95}
+    blind = {"series": "games", "kind": "blind", "repeats": 200, "false_alarms": 10, "near": 0}
+    rows = [*rows, search, search | {"attained": 1.0}, blind, blind | {"kind": "calibrated", "near": 150}]
+    return {one.quantity: one.measured for one in measures.measure(pd.DataFrame(rows), None)}
+
+
+def test_a_fault_is_counted():
+    """Of a mechanism as it is, and not of a mutant."""
+    good, bad = row(mechanism="a"), row(mechanism="b", caught=1.0, caught_noise=1.0)
+    mutant = row(mechanism="a", mutant="half the noise", caught=1.0, caught_noise=1.0)
+    assert measured_of(good, mutant)["mechanisms with a fault"] == 0
+    assert measured_of(good, bad, mutant)["mechanisms with a fault"] == 1
+
+
+def test_limits_are_held_against_the_target():
+    """A ledger that says more than epsilon excuses nothing."""
+    over = row(mechanism="b", epsilon_low=8.5, epsilon_exact=9.0)
+    found = measured_of(row(mechanism="a"), over)
+    assert found["limits of epsilon above the claim"] == 1
+    assert found["least share of epsilon, one Gaussian release"] == 7 / 8
+    assert found["lower limit of epsilon, b"] == 8.5
+
+
+def test_the_share_of_epsilon_is_of_single_gaussian_releases():
+    others = row(mechanism="b", releases=3, epsilon_low=1.0), row(mechanism="c", ledger="1 pure", epsilon_low=1.0)
+    assert measured_of(row(mechanism="a"), *others)["least share of epsilon, one Gaussian release"] == 7 / 8
+
+
+def test_mutants_are_counted_by_what_found_them():
+    """One that makes no sense is not counted, neither as found nor as missed."""
+    by_two = row(mechanism="a", mutant="x", caught=1.0, caught_noise=1.0, caught_game=1.0)
+    by_one = row(mechanism="a", mutant="y", caught=1.0, caught_replay=1.0)
+    missed, senseless = row(mechanism="a", mutant="z"), row(mechanism="a", mutant="w", caught=math.nan)
+    found = measured_of(row(mechanism="a"), by_two, by_one, missed, senseless)
+    assert (found["mutants found in all"], found["mutants not found"]) == (2, 1)
+    assert [found[f"mutants found by the {name}"] for name in measures.CHECKS] == [1, 0, 0, 1, 1]
+    assert found["mutants found by one check alone"] == 1
+    assert (found["least attained"], found["noise found in every mechanism"]) == (0.9, 0.8)
+
+
+def test_false_alarms_beyond_one_in_twenty_are_in_standard_errors():
+    found = measured_of(row(mechanism="a"))
+    assert found["false alarms beyond one in twenty"] == 0
+    assert found["false alarms of blind games"] == 0.05 and found["calibrated games near the truth"] == 0.75
+    assert (found["largest sensitivity found"], found["least sensitivity found"]) == (1.0, 0.95)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from privrep.run.config import ROOT, check_config, merge, read_config, read_study, read_yaml
-from privrep.run.grids import expand
+from privrep.run.config import ROOT, check_config, merge, read_config, read_study, read_yaml, study_names
+from privrep.run.grids import expand, points
 from privrep.run.settings import ConfigError, Study, checked
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
@@ -178,3 +178,73 @@ def test_a_scale_changes_only_what_it_names():
     )
     assert small.grids["full"] == plain.grids["full"] | {"seed": 1}
     assert small.quantities == ("i",) and small.series == plain.series
+
+
+def entries(part: dict, keys: tuple = ()):
+    """Each entry of nested mappings that is none itself, with the keys that lead to it."""
+    for key, value in part.items():
+        if isinstance(value, dict) and value:
+            yield from entries(value, (*keys, key))
+        else:
+            yield (*keys, key), value
+
+
+def without(part: dict, keys: tuple) -> dict:
+    """Nested mappings without an entry."""
+    first, *rest = keys
+    return part | {first: without(part[first], rest)} if rest else {k: v for k, v in part.items() if k != first}
+
+
+def read_of(content: dict) -> tuple:
+    """All that jobs read of a study: the settings of each cell, and what stands beside its grids. Cells are compared as settings: building them all,
+    once for each entry, would take minutes."""
+    cells = {}
+    for name, series in content.get("series", {}).items():
+        below = content["problem"] | series.get("problem", {}) | series.get("options", {})
+        redrawn = [below | point for point in points(content["grids"][series["grid"]])]
+        alike = {key: value for key, value in series.items() if key not in ("grid", "problem", "options")}
+        cells[name] = (
+            alike,
+            [{key: value for key, value in one.items() if (key, value) != ("redraw", 0)} for one in redrawn],
+        )
+    return cells, {key: value for key, value in content.items() if key not in ("grids", "series", "problem", "scales")}
+
+
+def ignored(content: dict, scale: dict) -> list[tuple]:
+    """Entries of a scale that differ from the study's own, and change nothing."""
+    whole, own = read_of(merge(content, scale)), dict(entries(content))
+    return [
+        keys
+        for keys, value in entries(scale)
+        if own.get(keys) != value and read_of(merge(content, without(scale, keys))) == whole
+    ]
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_every_entry_of_a_scale_is_read(study):
+    content = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")
+    assert {scale: ignored(content, part) for scale, part in content.get("scales", {}).items()} == {
+        scale: [] for scale in content.get("scales", {})
+    }
+
+
+def test_an_entry_that_is_not_read_is_found():
+    """An axis of a grid that no series has, an option that an axis hides, repetitions of noise that are the first alone."""
+    content = {
+        "problem": {"users": 9, "dim": 3},
+        "grids": {"a": {"dim": [3, 4]}, "b": {"seed": 2}},
+        "series": {"s": {"algorithm": "x", "grid": "a", "options": {"clip": 1.0}}},
+    }
+    scale = {
+        "problem": {"users": 8, "dim": 2},
+        "grids": {"a": {"redraw": 1, "clip": [2.0]}, "b": {"seed": 1}},
+        "series": {"s": {"options": {"clip": 3.0}}},
+    }
+    hidden = [("problem", "dim"), ("grids", "a", "redraw"), ("grids", "b", "seed"), ("series", "s", "options", "clip")]
+    assert ignored(content, scale) == hidden
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_every_grid_has_a_series(study):
+    content = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")
+    assert content.get("grids", {}).keys() == {series["grid"] for series in content.get("series", {}).values()}

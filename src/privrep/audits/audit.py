@@ -17,7 +17,7 @@ from math import inf
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import chdtr, ndtr, stdtr
+from scipy.special import chdtr, gammaincinv, ndtr, stdtr
 
 from privrep.algorithms import (
     altmin,
@@ -96,6 +96,8 @@ ROUNDING = 1e-5
 """Of float32 data."""
 SURE = 1e-6
 """A noise check alarms below this p-value."""
+POWER = 0.95
+"""Probability with which the smallest fault of the noise that a row names is found."""
 GAME_ALARM = 0.9999
 """Level of the lower limit at which the game alarms."""
 LARGER = (1.0, 10.0, 100.0)
@@ -242,6 +244,12 @@ def noise_alarm(table: np.ndarray) -> float:
     return min(looks) * len(looks)
 
 
+def noise_found(table: np.ndarray) -> float:
+    """The largest actual noise over the claimed one that `noise_alarm` finds with probability `POWER` in a table of these sizes, by the variance of all."""
+    looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
+    return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))
+
+
 @dataclass(frozen=True)
 class Audit:
     """The audit of a mechanism."""
@@ -283,7 +291,8 @@ class Audit:
         runs = options.runs if options.mutant == "none" else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
         game = play(score, runs, np.random.default_rng([seed, 2]))
         fill = np.random.default_rng([seed, 3])
-        claim, alarm = Claim(example.ledger), noise_alarm(aligned(kept, fill))
+        claim, table = Claim(example.ledger), aligned(kept, fill)
+        alarm = noise_alarm(table)
         told, most = np.array(reached).T
         caught = {
             "replay": most.max() > 1 + ROUNDING,
@@ -297,6 +306,7 @@ class Audit:
             "attained": float(told.mean()),
             "attained_honest": worst(options.mechanism, problem, multiplier, *search)[1],
             "noise_alarm": alarm,
+            "noise_found": noise_found(table),
             "share_right": game.share,
             "share_attainable": claim.right(),
             "epsilon_expected": self.expected(stage, budget.delta),
@@ -337,6 +347,7 @@ class Options(Declared):
         "attained": "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault",
         "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
         "noise_alarm": "smallest p-value of the looks at the noise, times their number",
+        "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
         "share_right": "share of right guesses in the game",
         "share_attainable": "the share of the best adversary against the ledger",
         "epsilon_low": "lower 95 % limit of epsilon from the share of right guesses; of the mechanism as it is, like the next three",

@@ -80,7 +80,7 @@ def _axis_values(name: str, value: object) -> list:
     return value if isinstance(value, list) else [value]
 
 
-def _points(grid: dict) -> Iterator[dict]:
+def points(grid: dict) -> Iterator[dict]:
     """The points of a grid: the product of its axes, and of the points under `together`, whose axes vary as one."""
     together = grid.get("together", [{}])
     axes = {axis: _axis_values(axis, value) for axis, value in grid.items() if axis != "together"}
@@ -119,7 +119,7 @@ def check_budget(name: str, method: object, budget: object, without: str, with_o
 def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
     spec = study.series[name]
     grid_name = spec.grid
-    for point in _points(study.grids[grid_name]):
+    for point in points(study.grids[grid_name]):
         if point.get("redraw") and point.get("noise_multiplier") == 0:
             continue  # there is no noise to draw again
         problem = study.problem | spec.problem

@@ -33,6 +33,7 @@ def audit_table(run: Run) -> str:
         "epsilon_low_order",
         "epsilon_low_rates",
         "attained",
+        "noise_found",
     )
     rows = [
         [
@@ -42,7 +43,17 @@ def audit_table(run: Run) -> str:
         ]
         for (_, row), (found, count) in zip(good.iterrows(), bad.to_numpy(), strict=True)
     ]
-    header = ["Mechanism", "ε", "Lower limit", "by scores", "by order", "by rates", "Distance", "Wrong ones found"]
+    header = [
+        "Mechanism",
+        "ε",
+        "Lower limit",
+        "by scores",
+        "by order",
+        "by rates",
+        "Distance",
+        "Noise found",
+        "Wrong ones found",
+    ]
     return table(header, rows, "Mechanisms as they are, and how many of their mutants were found")
 
 

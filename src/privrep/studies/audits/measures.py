@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from privrep.audits.audit import POWER as POWER  # named in the chapter
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.run.settings import MeasureSettings
 
@@ -66,6 +67,7 @@ def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
     found = [
         exact("mechanisms with a fault", good["caught"].sum()),
         exact("limits of epsilon above the claim", (good["epsilon_low"] > good["epsilon"]).sum()),
+        exact("noise found in every mechanism", good["noise_found"].min()),
         bare("least attained", good["attained"].min(), 1),
         exact("largest sensitivity found", once.max()),
         bare("least sensitivity found", once.min(), 1),
