@@ -17,7 +17,7 @@ from scipy import stats
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
 from privrep.privacy.contributions import Rows, Semidefinite, SymmetricOuter
 from privrep.privacy.ledger import GaussianRelease, Ledger
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.noise import Law, Noise, symmetric_noise
 from privrep.privacy.paired_samples import DisjointPairs
 from privrep.privacy.regression_moments import DOMINATED, Moments, SampleClip, UserClip
@@ -374,3 +374,16 @@ def test_clip_scalar(value, bound):
 def test_bad_clip_is_named(bound):
     with pytest.raises(ValueError, match=r"^clip_label is .*; it must be positive"):
         check_bound("clip_label", bound)
+
+
+@pytest.mark.parametrize("clip", [0.0, -1.0, math.inf, math.nan])
+def test_a_clip_that_is_none_is_refused_before_anything_is_read(clip, rng):
+    """Also in the second of two sums: the first is neither drawn nor written down."""
+
+    def read(block):
+        raise AssertionError("users are read")
+
+    ledger = Ledger()
+    with pytest.raises(ValueError, match=f"clipping bounds are 1.0, {clip}; a private release needs them positive"):
+        opened(rng, ledger, 1.0).sums(USERS, read, Part("good", 1.0), Part("bad", clip))
+    assert ledger.entries == []

@@ -98,7 +98,7 @@ def differs(method, multiplier: float, users: GivenUsers, path: list, tape: Tape
 REPLAYED = [case for case in CASES if case.budgeted and not case.reads_truth]
 REPLAYED = [
     case for case in REPLAYED if hasattr(prepared(load_options(case.name, case.options), PROBLEM), "fit")
-]  # what has no `fit` is an instrument
+]  # what has no `fit` is an experiment
 
 
 @pytest.mark.parametrize("multiplier", MULTIPLIERS)

@@ -19,6 +19,7 @@ from scipy import stats
 from privrep.algorithms.parts.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
 from privrep.algorithms.parts.whitening import WhitenedSamples, Whitening
 from privrep.algorithms.unit_steps import (
+    INGREDIENTS,
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
     HeadMoments,
@@ -812,3 +813,11 @@ def test_guesses_are_in_units_of_the_truth():
     problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
     method = Options(scale_guess=2.0, noise_guess=0.5).build(problem.known)
     assert method == UnitSteps(2, pytest.approx(2 * math.sqrt(5)), pytest.approx(0.15))
+
+
+@pytest.mark.parametrize("without", INGREDIENTS)
+def test_what_is_left_out_leaves_nothing_unspent(without):
+    """An ingredient is judged at the same budget: what it would have cost serves the others."""
+    task = make_task(Users(Problem(400, 8, 10, 2, 0.1)), Budget(1.0, 1e-6, "exact"))
+    assert "unspent" not in fit(Options(without=without), task).log
+    assert task.ledger.epsilon(1e-6) == pytest.approx(1.0)

@@ -50,7 +50,7 @@ from privrep.laws.unit_steps import (
     descent_share,
     schedule,
 )
-from privrep.privacy.contributions import Outer, Scalars, Semidefinite
+from privrep.privacy.contributions import Outer, Scalars, Semidefinite, float64, lengths, only
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
@@ -65,13 +65,10 @@ FLOOR = 1.5
 
 def unit(rows: np.ndarray) -> np.ndarray:
     """Rows over their lengths, in float64: of norm at most 1, and 0 where a length is no number, or too small for its square to be exact."""
-    rows = rows.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.sqrt(np.einsum("bd,bd->b", rows, rows)) * (1 + 1e-12)
-    sound = np.isfinite(lengths) & (lengths > 1e-100)
-    if not sound.all():
-        rows[~sound], lengths[~sound] = 0.0, 1.0
-    return rows / lengths[:, None]
+    rows = float64(rows)
+    norms = lengths(rows) * (1 + 1e-12)
+    sound = np.isfinite(norms) & (norms > 1e-100)
+    return only(sound, rows) / np.where(sound, norms, 1.0)[:, None]
 
 
 def log_chi(freedom: np.ndarray) -> np.ndarray:
@@ -179,8 +176,8 @@ class Round:
         turned, steps = unit(heads.T), unit(gradients)
         if self.length:
             with np.errstate(over="ignore", invalid="ignore"):
-                lengths = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
-            steps *= np.where(lengths < self.length, lengths / self.length, 1.0)[:, None]
+                length = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
+            steps *= np.where(length < self.length, length / self.length, 1.0)[:, None]
         logs = self.log_residuals(unexplained, block.counts - rank)
         return Scalars(logs), Semidefinite(turned), Outer(steps, turned)
 
@@ -253,6 +250,8 @@ class UnitSteps:
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         left = descent_share(whitenings)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)
+        if self.without == "start":
+            plan = plan.without_start()
 
         start, *rounds = release.share(left).split(plan.start, *plan.rounds)
         basis = self.start(users, whitening, noise2, start.start())

@@ -19,7 +19,7 @@ from privrep.privacy.mechanisms import Release
 
 
 def fit(options: MethodOptions, task: Task) -> Outcome:
-    """Run a method, or an instrument, on a task.
+    """Run a method, or an experiment, on a task.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def is_private(method: Method) -> bool:
 
 
 def declared(method: Method) -> Cost:
-    """What the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an instrument that `spends` something else, and no
+    """What the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment that `spends` something else, and no
     limit without a cost."""
     return getattr(method, "spends", method.cost) if is_private(method) else UNLIMITED
 

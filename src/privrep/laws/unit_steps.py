@@ -9,7 +9,7 @@ Derivations stand in the chapter on unit steps.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -140,6 +140,10 @@ class Schedule:
     start: float
     rounds: np.ndarray
     path: list[float]
+
+    def without_start(self) -> Schedule:
+        """The same rounds, with what a start that releases nothing leaves."""
+        return replace(self, start=0.0, rounds=self.rounds / (1 - self.start))
 
 
 @lru_cache

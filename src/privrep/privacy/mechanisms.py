@@ -7,8 +7,9 @@ sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu =
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
@@ -196,6 +197,7 @@ class Release:
     def sums(self, users: UserData, contribution: Callable, *parts: Part) -> tuple:
         """Several sums from one pass, each with an entry of its own, in this order. contribution : block -> a tuple with a contribution for each."""
         clips = tuple(part.clip for part in parts)
+        self._check([clip for clip in clips if isinstance(clip, Real)])  # before anything is read, or written down
         laws, *found = self._total(users, contribution, clips, self.watch is not None)
         if self.watch is not None:
             for norms, clip in zip(found.pop().rows.T, clips, strict=True):
@@ -206,6 +208,11 @@ class Release:
             released += self.share(part.share)._gaussian(part.name, exact, law)
         return *released, *found
 
+    def _check(self, bounds: Sequence[float]) -> None:
+        if self.whole > 0 and not all(0 < bound < math.inf for bound in bounds):
+            listed = ", ".join(map(str, bounds))
+            raise ValueError(f"clipping bounds are {listed}; a private release needs them positive and finite")
+
     def _total(self, users: UserData, contribution: Callable, clips: tuple, watched: bool = False) -> tuple:
         statistic = Clipped(contribution, clips, self.users.start, self.taking_part, watched)
         name = key_of(contribution, clips) if self.taking_part is None and not watched else None
@@ -213,9 +220,8 @@ class Release:
 
     def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], law: Law) -> tuple[np.ndarray, ...]:
         """Gaussian mechanism for sums that are clipped as the law says."""
+        self._check(law.bounds)
         multiplier = self.noise_multiplier
-        if multiplier > 0 and not all(0 < bound < math.inf for bound in law.bounds):
-            raise ValueError(f"clipping bounds are {law.bounds}; a private release needs them positive and finite")
         sd = law.noise_sd * multiplier if multiplier else 0.0
         entry = GaussianRelease(name, law.sensitivity, sd, self.users.start, self.users.stop, self.rate)
         self.ledger.enter(entry, self.allowed)

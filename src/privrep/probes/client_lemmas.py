@@ -10,7 +10,7 @@ With S_i the covariance of a user's samples for the head, B the start, w_i* the 
 Lemmas C.2 and C.3 take a supremum over all n x k matrices. It is attained in a single user, so that it is a largest norm of k x k
 matrices. G is measured before clipping; the iterate follows from the clipped sum, as in `privrep.algorithms.centaur`.
 
-This is an instrument of analysis: it reads the truth and the users' gradients. Only the noisy sum is released.
+For analysis: it reads the truth and the users' gradients. Only the noisy sum is released.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A the Gram of Algorithm 2 and G, g i
     F~ = A_priv^{-1} (g - G vec(U* Q))                                   privacy noise
     F  = A_priv^{-1} (b - A vec(U* Q)) - M, what is left of the iterate  sampling and label noise
 
-This is an instrument of analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
+For analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 All gradients are of half the mean squared residual on the same q samples. The drift is the norm of the mean of clipped updates over the
 clipping bound, which is `drift_bound` times the median norm of the full model's updates. At the optimum clipping alone makes it.
 
-This is an instrument of analysis: it reads the truth and releases nothing.
+For analysis: it reads the truth and releases nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The smallest number of users at which a method reaches a target risk, by bisection.
 
 Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. This is
-an instrument for sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth, so no
+an experiment on sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth, so no
 privacy statement covers it.
 """
 

@@ -62,7 +62,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def lemma_runs(cells: pd.DataFrame) -> pd.DataFrame:
-    """Runs of the instrument that start away from the truth."""
+    """Runs that start away from the truth."""
     return cells[(cells["algorithm"] == STUDY) & (cells["start_sine"] > 0)]
 
 
