@@ -13,9 +13,10 @@ for study in STUDIES:
             settings=[
                 f"{RESULTS}/{study}/{name}.json" for name in ("shards", "measure")
             ],
-            code=code_of("measure_study", f"src/privrep/studies/{study}/measures.py"),
+            code=code_of("measure_study", f"src/privrep/studies/{study}/analysis.py"),
         output:
             tables_of(study),
+            figure_files(study, kinds=("csv",)),
         log:
             f"logs/{RUN}/measure_{study}.log",
         benchmark:
@@ -29,19 +30,20 @@ for study in STUDIES:
         params:
             seal=f"{SEALS}/measure_{study}.sha256",
             folder=Path(RESULTS, study),
+            figures=Path(FIGURES),
         shell:
-            "python workflow/scripts/measure_study.py --folder {params.folder} > {log} 2>&1"
+            "python workflow/scripts/measure_study.py --folder {params.folder} --figures {params.figures} > {log} 2>&1"
             " && sha256sum {output} > {params.seal}"
 
     rule:
         name:
             f"plot_{study}"
         input:
-            cells=cells_of(study),
+            numbers=figure_files(study, kinds=("csv",)),
             settings=f"{RESULTS}/{study}/plot.json",
             code=code_of("plot_study", f"src/privrep/studies/{study}/figures.py"),
         output:
-            figure_files(study),
+            figure_files(study, kinds=("svg",)),
         log:
             f"logs/{RUN}/plot_{study}.log",
         benchmark:
@@ -56,7 +58,7 @@ for study in STUDIES:
             seal=f"{SEALS}/plot_{study}.sha256",
             figures=Path(FIGURES),
         shell:
-            "python workflow/scripts/plot_study.py --settings {input.settings} --cells {input.cells}"
+            "python workflow/scripts/plot_study.py --settings {input.settings}"
             " --figures {params.figures} > {log} 2>&1"
             " && sha256sum {output} > {params.seal}"
 
@@ -64,7 +66,7 @@ for study in STUDIES:
         name:
             f"print_{study}"
         input:
-            cells=cells_of(study),
+            numbers=figure_files(study, kinds=("csv",)),
             settings=f"{RESULTS}/{study}/plot.json",
             code=code_of("plot_study", f"src/privrep/studies/{study}/figures.py"),
         output:
@@ -82,7 +84,7 @@ for study in STUDIES:
             seal=f"{SEALS}/print_{study}.sha256",
             figures=Path(FIGURES),
         shell:
-            "python workflow/scripts/plot_study.py --settings {input.settings} --cells {input.cells}"
+            "python workflow/scripts/plot_study.py --settings {input.settings}"
             " --figures {params.figures} --print > {log} 2>&1"
             " && sha256sum {output} > {params.seal}"
 

@@ -1,6 +1,6 @@
-"""Put the rows of a study's shards into one table, and compute the quantities that its claims refer to.
+"""Put the rows of a study's shards into one table, and analyse it: the quantities that claims refer to, and the numbers of the figures.
 
-All stands in the study's folder of a run: the settings (privrep.run.resolved), the shards, and what is written, cells.csv, timings.csv and measures.csv.
+In the study's folder of a run stand the settings (privrep.run.resolved) and the shards; cells.csv, timings.csv and measures.csv are written there.
 """
 
 import argparse
@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from privrep.evidence.cells import read_cells
+from privrep.evidence.findings import write_numbers
 from privrep.evidence.measured import MEASURE_COLUMNS, check_names
 from privrep.evidence.recount import MiscountError, check_epsilons
 from privrep.run.csv_tables import write_rows
@@ -22,7 +23,9 @@ from privrep.run.settings import ConfigError, MeasureSettings, ShardSettings, re
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", required=True, type=Path, help="results/<run>/<study>")
-    folder = parser.parse_args().folder
+    parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
+    args = parser.parse_args()
+    folder = args.folder
     study = read_settings(MeasureSettings, folder / "measure.json")
     simulation = read_settings(ShardSettings, folder / "shards.json").study
     if simulation.series:
@@ -31,11 +34,13 @@ def main() -> None:
     try:
         if cells is not None:
             check_epsilons(cells)
-        found = importlib.import_module(f"privrep.studies.{study.study}.measures").measure(cells, study)
-        check_names(found, study)
+        found = importlib.import_module(f"privrep.studies.{study.study}.analysis").analyse(cells, study)
+        check_names(found.measured, study)
     except (ConfigError, MiscountError) as error:
         sys.exit(f"measure_study.py: {error}")
-    write_rows(folder / "measures.csv", [asdict(one) for one in found], MEASURE_COLUMNS)
+    write_rows(folder / "measures.csv", [asdict(one) for one in found.measured], MEASURE_COLUMNS)
+    for figure, numbers in found.tables.items():
+        write_numbers(args.figures / f"{figure}.csv", numbers)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Draw all figures of a study, each as SVG and the table of the plotted numbers, or as PDF."""
+"""Draw all figures of a study from their numbers, as SVG or as PDF."""
 
 import argparse
 import importlib
 from pathlib import Path
 
 from privrep.drawing.style import save, save_pdf
-from privrep.evidence.cells import read_cells
+from privrep.evidence.findings import read_numbers
 from privrep.run.plainly import plainly
 from privrep.run.settings import PlotSettings, read_settings
 
@@ -14,17 +14,17 @@ from privrep.run.settings import PlotSettings, read_settings
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--settings", required=True, type=Path, help="plot.json of the study, see privrep.run.resolved")
-    parser.add_argument("--cells", type=Path, nargs="?", help="its results table; none for a study of arithmetic")
-    parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
+    parser.add_argument("--figures", required=True, type=Path, help="folder of all figures and their numbers")
     parser.add_argument("--print", action="store_true", help="write PDF instead")
     args = parser.parse_args()
     study = read_settings(PlotSettings, args.settings)
     draw = importlib.import_module(f"privrep.studies.{study.study}.figures").draw
-    for name, (figure, numbers) in draw(read_cells(args.cells), study).items():
+    numbers = {name: read_numbers(args.figures / f"{name}.csv") for name in study.figures}
+    for name, figure in draw(numbers, study).items():
         if args.print:
             save_pdf(figure, args.figures / name)
         else:
-            save(figure, numbers, args.figures / name)
+            save(figure, numbers[name], args.figures / name)
 
 
 if __name__ == "__main__":

@@ -116,12 +116,11 @@ def with_points(svg: str, figure: Figure, numbers: pd.DataFrame) -> str:
 
 
 def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
-    """Write `path`.svg, which holds where it shows which numbers (`privrep.drawing.points`), and the plotted numbers as `path`.csv."""
+    """Write `path`.svg, which holds where it shows which numbers (`privrep.drawing.points`)."""
     _fix_layout(figure)
     picture = io.BytesIO()
     FigureCanvasSVG(figure).print_svg(picture, metadata={"Date": None})
     _write(path.with_suffix(".svg"), with_points(picture.getvalue().decode("utf-8"), figure, numbers).encode("utf-8"))
-    _write(path.with_suffix(".csv"), numbers.to_csv(index=False, lineterminator="\n").encode("utf-8"))
 
 
 def save_pdf(figure: Figure, path: Path) -> None:

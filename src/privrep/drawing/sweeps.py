@@ -78,20 +78,21 @@ def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
                     "predicted": sweep.predicted,
                     "left out": sweep.reasons,
                     "exponent": fits[name].slope,
+                    "exponent_low": fits[name].interval[0],
+                    "exponent_high": fits[name].interval[1],
                 }
             )
         )
     return pd.concat(parts, ignore_index=True)
 
 
-def panel(axis: Axes, one: Fit, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
-    """One sweep on logarithmic axes; a point left out is hollow and carries its reason."""
-    sweep = one.sweep
-    shown = (sweep.values > 0) & (sweep.means() > 0)
-    values, means, used = sweep.values[shown], sweep.means()[shown], sweep.used[shown]
-    low, high = (end[shown] for end in sweep.point_intervals())
-    reasons = [reason for reason, here in zip(sweep.reasons, shown, strict=True) if here]
-    for value, mean, bottom, top, filled, reason in zip(values, means, low, high, used, reasons, strict=True):
+def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
+    """One sweep on logarithmic axes, from its rows of a `fit_table`; a point left out is hollow and carries its reason."""
+    shown = rows[(rows["value"] > 0) & (rows["error"] > 0)]
+    reasons, used = shown["left out"].fillna(""), shown["left out"].fillna("") == ""
+    values, means, exponent = shown["value"].to_numpy(), shown["error"].to_numpy(), rows["exponent"].iloc[0]
+    ends = zip(values, means, shown["ci_low"], shown["ci_high"], used, reasons, strict=True)
+    for value, mean, bottom, top, filled, reason in ends:
         axis.errorbar(
             value,
             mean,
@@ -105,17 +106,19 @@ def panel(axis: Axes, one: Fit, claimed: float | None, label: str, colour: str =
         )
         if not filled:
             axis.annotate(reason, (value, mean), xytext=(4, -10), **(NOTE | {"fontsize": 7}))
-    if not math.isnan(one.slope):
-        ends = np.array([values[used].min(), values[used].max()])
-        axis.plot(ends, np.exp(one.intercept) * ends**one.slope, color=colour, linewidth=1.4)
+    # Least squares lines go through the mean of what they are fitted to.
+    middle, height = (np.exp(np.log(array[used]).mean()) if used.any() else math.nan for array in (values, means))
+    if not math.isnan(exponent):
+        span = np.array([values[used].min(), values[used].max()])
+        axis.plot(span, height * (span / middle) ** exponent, color=colour, linewidth=1.4)
     if claimed is not None and used.any():
-        middle, height = (np.exp(np.log(array[used]).mean()) for array in (values, means))
-        ends = np.array([values.min(), values.max()])
-        axis.plot(ends, height * (ends / middle) ** claimed, color=COLOURS[3], linestyle="--", linewidth=1.2)
-    if not np.isnan(sweep.predicted[shown]).all():
-        axis.plot(values, sweep.predicted[shown], color="0.25", linestyle=":", linewidth=1.4)
-    axis.set(xscale="log", yscale="log", xlabel=AXES.get(sweep.spec.axis, sweep.spec.axis))
-    axis.set_title(f"{label}\n{caption(one, claimed)}", fontsize=8.5)
+        span = np.array([values.min(), values.max()])
+        axis.plot(span, height * (span / middle) ** claimed, color=COLOURS[3], linestyle="--", linewidth=1.2)
+    if shown["predicted"].notna().any():
+        axis.plot(values, shown["predicted"], color="0.25", linestyle=":", linewidth=1.4)
+    parameter = rows["parameter"].iloc[0]
+    axis.set(xscale="log", yscale="log", xlabel=AXES.get(parameter, parameter))
+    axis.set_title(f"{label}\n{caption(rows, claimed)}", fontsize=8.5)
     axis.set_xticks(values, [f"{value / 1000:.4g}k" if value >= 1000 else f"{value:.3g}" for value in values])
     axis.xaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_minor_locator(NullLocator())
@@ -126,23 +129,21 @@ def panel(axis: Axes, one: Fit, claimed: float | None, label: str, colour: str =
     (few_ticks if top < MANY_DECADES * bottom else plain_ticks)(axis.yaxis)
 
 
-def caption(one: Fit, claimed: float | None) -> str:
-    """Measured and claimed exponent as text."""
-    if math.isnan(one.slope):
+def caption(rows: pd.DataFrame, claimed: float | None) -> str:
+    """Measured and claimed exponent as text, from the rows of a fit."""
+    exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
+    if math.isnan(exponent):
         return "no exponent"
-    half = (one.interval[1] - one.interval[0]) / 2
-    text = f"{one.slope:.2f} ± {half:.2f}".replace("-", "−")
+    text = f"{exponent:.2f} ± {(high - low) / 2:.2f}".replace("-", "−")
     return text if claimed is None else f"{text}, claimed {claimed:g}".replace("-", "−")
 
 
-def draw_fits(
-    fits: dict[str, Fit], panels: dict[str, str], claimed: dict[str, float], ylabel: str
-) -> tuple[Figure, pd.DataFrame]:
+def draw_sweeps(numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str, float], ylabel: str) -> Figure:
     """A figure of several fits.
 
     Parameters
     ----------
-    panels : name of a fit -> short title.
+    numbers : their `fit_table`. panels : name of a fit -> short title.
     """
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
@@ -150,10 +151,23 @@ def draw_fits(
         max(2.55 * columns + 0.3, LEGEND_WIDTH), 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False
     )
     for axis, (name, label) in zip(axes.flat, panels.items(), strict=False):
-        panel(axis, fits[name], claimed.get(name), label)
+        sweep_panel(axis, numbers[numbers["fit"] == name], claimed.get(name), label)
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:
         axis.set_ylabel(ylabel)
     figure.legend(handles=LINES, loc="outside lower center", ncols=len(LINES))
-    return figure, fit_table(fits, panels)
+    return figure
+
+
+def panel(axis: Axes, one: Fit, claimed: float | None, label: str) -> None:
+    """The panel of a fit."""
+    sweep_panel(axis, fit_table({"": one}, [""]), claimed, label)
+
+
+def draw_fits(
+    fits: dict[str, Fit], panels: dict[str, str], claimed: dict[str, float], ylabel: str
+) -> tuple[Figure, pd.DataFrame]:
+    """A figure of several fits, and its numbers."""
+    numbers = fit_table(fits, panels)
+    return draw_sweeps(numbers, panels, claimed, ylabel), numbers

@@ -68,7 +68,7 @@ def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str
             **{key: getattr(config, key) for key in RunSettings.model_fields},
         },
         "measure": analysis | {"quantities": quantities, "complete": as_it_is},
-        "plot": analysis | {"claimed": claimed_exponents(study)},
+        "plot": analysis | {"figures": list(study.figures), "claimed": claimed_exponents(study)},
     }
 
 

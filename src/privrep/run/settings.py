@@ -269,8 +269,9 @@ class MeasureSettings(AnalysisSettings):
 
 
 class PlotSettings(AnalysisSettings):
-    """What the plotting job gets. claimed : name of a fit -> the exponent that the paper claims."""
+    """What the plotting job gets. figures : their ids. claimed : name of a fit -> the exponent that the paper claims."""
 
+    figures: SomeNames
     claimed: dict[str, float]
 
 
