@@ -37,8 +37,8 @@ from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
 from privrep.report.chapters import text
 from privrep.run.settings import Analysis, PlotSettings
-from privrep.studies.accounting_shen2023 import measures as study
-from privrep.studies.accounting_shen2023.measures import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
+from privrep.studies.accounting_shen2023 import analysis as study
+from privrep.studies.accounting_shen2023.analysis import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
 
 L = math.log(1 / DELTA)
 FOUND = {found.quantity: found.measured for found in study.measure(None, Analysis(study="accounting_shen2023"))}

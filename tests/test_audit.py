@@ -26,7 +26,7 @@ from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
 from privrep.run.registry import load_options, method_files, options_class
-from privrep.studies.audits import measures
+from privrep.studies.audits import analysis as measures
 
 PROBLEM = Problem(20, 16, 4, 2)
 """At rank 1 the second moments of heads of length one are a constant, and so is their release."""

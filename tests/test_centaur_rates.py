@@ -8,7 +8,7 @@ import pytest
 
 from privrep.errata.centaur import corrected_cap, printed_cap
 from privrep.run.config import ROOT, read_yaml
-from privrep.studies.centaur_rates import measures as centaur_rates
+from privrep.studies.centaur_rates import analysis as centaur_rates
 
 
 def rate_table(factor: float) -> pd.DataFrame:

@@ -750,7 +750,7 @@ def test_a_number_outside_of_a_paragraph_that_may_go_is_an_error(tmp_path):
         ('{{ values("n-anisotropic", "users") }}', "there is no series 'n-anisotropic'"),
         (
             '{{ constant("RANGE") }}',
-            "'RANGE' is no constant of privrep.studies.init_rates.measures; the nearest is 'RANGES'",
+            "'RANGE' is no constant of privrep.studies.init_rates.analysis; the nearest is 'RANGES'",
         ),
         (
             '{{ figure("jain2021/init_privcy") }}',
@@ -914,7 +914,7 @@ def needed_by(module: str) -> set[str]:
 @pytest.mark.parametrize("study", STUDIES)
 def test_measures_need_no_plotting(study):
     """Numbers of a run can be taken where nothing can be drawn, and a change of a picture recomputes no measure."""
-    drawn = [name for name in needed_by(f"privrep.studies.{study}.measures") if name.startswith(PLOTTING)]
+    drawn = [name for name in needed_by(f"privrep.studies.{study}.analysis") if name.startswith(PLOTTING)]
     assert drawn == []
 
 

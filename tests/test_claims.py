@@ -171,7 +171,7 @@ def test_rows_have_the_columns_of_the_interface():
 
 def test_pass_marks_of_other_readings_are_those_of_the_claim():
     """The study judges other readings by the marks that the claim states."""
-    from privrep.studies.figure2.measures import LIMITS
+    from privrep.studies.figure2.analysis import LIMITS
 
     entry = next(entry for entry in checked_claims()["jain2021"] if entry.id == "A-F2")
     marks = {

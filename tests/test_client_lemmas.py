@@ -17,7 +17,7 @@ from privrep.fitting.runner import fit
 from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.probes.client_lemmas import Options, clients
-from privrep.studies.client_lemmas import measures as study
+from privrep.studies.client_lemmas import analysis as study
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)

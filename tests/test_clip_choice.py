@@ -11,7 +11,7 @@ import pytest
 from privrep.run.config import ROOT, read_config, read_study, read_yaml
 from privrep.run.grids import expand
 from privrep.run.settings import AnalysisSettings
-from privrep.studies.clip_choice import measures as clip_choice
+from privrep.studies.clip_choice import analysis as clip_choice
 
 TRADEOFF = read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")
 CHOICE = AnalysisSettings(

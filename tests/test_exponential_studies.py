@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from privrep.laws import jain2021
-from privrep.studies.exponential.measures import loss_measures, net_ratios
-from privrep.studies.exponential_risk import measures
-from privrep.studies.exponential_risk.measures import (
+from privrep.studies.exponential.analysis import loss_measures, net_ratios
+from privrep.studies.exponential_risk import analysis as measures
+from privrep.studies.exponential_risk.analysis import (
     FEW,
     LINE,
     PLANE,

@@ -8,7 +8,7 @@ import pytest
 
 from privrep.run.config import read_config, read_study
 from privrep.studies.figure2.figures import fallback_table
-from privrep.studies.figure2.measures import (
+from privrep.studies.figure2.analysis import (
     CRITERIA,
     Baselines,
     fallback_series,

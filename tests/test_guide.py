@@ -22,8 +22,8 @@ from privrep.report.rehearsal import made_up_cells
 from privrep.run.config import read_config, read_study
 from privrep.run.registry import load_options
 from privrep.run.rival_options import PASSES, ROUNDS
-from privrep.studies.guide import measures
-from privrep.studies.guide.measures import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
+from privrep.studies.guide import analysis as measures
+from privrep.studies.guide.analysis import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
 
 SIZES = Sizes(20_000, 10, 30, 3, 0.01)
 MU = gdp_mu(1.0, 1e-6)

@@ -17,9 +17,9 @@ from privrep.run.config import ROOT, read_config, read_study, read_yaml
 from privrep.run.grids import expand
 from privrep.run.results import run_cell
 from privrep.run.settings import PlotSettings
-from privrep.studies.heterogeneity import measures as heterogeneity
+from privrep.studies.heterogeneity import analysis as heterogeneity
 from privrep.studies.heterogeneity.figures import draw
-from privrep.studies.heterogeneity.measures import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
+from privrep.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
 
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""

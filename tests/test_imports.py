@@ -20,7 +20,7 @@ catalogue.check_errata([claim.id for some in claims.values() for claim in some])
 """
 """What each run reads and checks first."""
 MEASURES = """
-import measure_study, privrep.studies.{study}.measures
+import measure_study, privrep.studies.{study}.analysis
 """
 HEAVY = ("scipy.stats", "matplotlib", "seaborn", "jax", "sklearn", "dp_accounting")
 

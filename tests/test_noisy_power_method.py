@@ -14,7 +14,7 @@ from privrep.data.subspace import dist2, random_subspace
 from privrep.fitting.runner import fit
 from privrep.probes.noisy_power_method import least_cosine, limit_noise, noisy_power_method
 from privrep.run.registry import load_options
-from privrep.studies.noisy_power_method.measures import log_points, log_ratio, tau_measure, tau_points, with_predictions
+from privrep.studies.noisy_power_method.analysis import log_points, log_ratio, tau_measure, tau_points, with_predictions
 
 
 def silent(basis):

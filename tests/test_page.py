@@ -21,7 +21,7 @@ from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from privrep.report.pictures import anchor
-from privrep.studies.guide.measures import AXES, EXAMPLE
+from privrep.studies.guide.analysis import AXES, EXAMPLE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed: apt-get install chromium")

@@ -8,7 +8,7 @@ import pytest
 from conftest import clopper_pearson
 
 from privrep.laws.shen2023 import TARGET
-from privrep.studies.power_method.measures import (
+from privrep.studies.power_method.analysis import (
     beyond,
     iterations_needed,
     largest,

@@ -25,9 +25,9 @@ from privrep.run.config import read_config, read_study
 from privrep.run.grids import Cell, expand
 from privrep.run.results import cell_row
 from privrep.run.settings import Spec
-from privrep.studies.local_convergence import measures as local_convergence
-from privrep.studies.risk import measures as risk
-from privrep.studies.sample_complexity import measures as sample_complexity
+from privrep.studies.local_convergence import analysis as local_convergence
+from privrep.studies.risk import analysis as risk
+from privrep.studies.sample_complexity import analysis as sample_complexity
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
 TOO_FAR = {
@@ -60,7 +60,7 @@ def planned(cell: Cell) -> dict:
 def table(study: str) -> pd.DataFrame:
     """The planned rows of a study with what the laws expect."""
     rows = pd.DataFrame([planned(cell) for cell in expand(read_study(read_config(), study))])
-    return importlib.import_module(f"privrep.studies.{study}.measures").with_predictions(rows)
+    return importlib.import_module(f"privrep.studies.{study}.analysis").with_predictions(rows)
 
 
 def local_slope(rows: pd.DataFrame, spec: Spec) -> float:

@@ -12,7 +12,7 @@ from privrep.run.csv_tables import read_rows
 from privrep.run.grids import expand
 from privrep.run.rivals import COLUMNS, REALS, SIZES, TABLE, chosen_options
 from privrep.run.settings import Choice
-from privrep.studies.unit_map import measures as unit_map
+from privrep.studies.unit_map import analysis as unit_map
 
 ROWS = read_rows(ROOT / TABLE)
 STUDIES = {name: read_study(read_config(), name) for name in study_names()}

@@ -14,7 +14,7 @@ from privrep.evidence.cells import picked
 from privrep.fitting.runner import fit
 from privrep.probes.made_up_candidates import BAD, trials_needed
 from privrep.run.registry import load_options
-from privrep.studies.selection.measures import (
+from privrep.studies.selection.analysis import (
     costs,
     expected_failure,
     failure_points,

@@ -13,7 +13,7 @@ from privrep.fitting.runner import fit
 from privrep.laws import jain2021, shared
 from privrep.privacy.mechanisms import Release
 from privrep.run.config import ROOT, read_yaml
-from privrep.studies.tradeoff import measures as tradeoff
+from privrep.studies.tradeoff import analysis as tradeoff
 
 PROBLEM = Problem(80, 32, 6, 2, head_law="sphere")
 

@@ -32,7 +32,7 @@ from privrep.run.config import read_config, read_study, read_yaml, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
 from privrep.run.settings import ConfigError, Window
-from privrep.studies.tradeoff.measures import CONDITIONS
+from privrep.studies.tradeoff.analysis import CONDITIONS
 
 CHAPTERS = [
     *sorted((ROOT / "src" / "privrep" / "studies").glob("*/chapter.md")),
@@ -132,7 +132,7 @@ def config_of(scale: str) -> dict:
 @cache
 def settings(study: str, scale: str) -> frozenset[float]:
     """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of all fits."""
-    module = vars(importlib.import_module(f"privrep.studies.{study}.measures"))
+    module = vars(importlib.import_module(f"privrep.studies.{study}.analysis"))
     constants = [value for name, value in module.items() if name.isupper()]
     study_file = read_study(config_of(scale), study).model_dump(exclude={"claims", "scales"})
     return frozenset(numbers([study_file, constants, Window().model_dump()]))

@@ -10,9 +10,9 @@ from privrep.laws.unit_steps import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
 from privrep.run.config import ROOT, read_yaml
 from privrep.run.shell import fit
-from privrep.studies.unit_figure2 import measures as figure2
-from privrep.studies.unit_map import measures as unit_map
-from privrep.studies.unit_rates import measures as rates
+from privrep.studies.unit_figure2 import analysis as figure2
+from privrep.studies.unit_map import analysis as unit_map
+from privrep.studies.unit_rates import analysis as rates
 
 THREE, FOUR = np.arange(3), np.arange(4)
 read = figure2.Risks.read

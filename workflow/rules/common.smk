@@ -121,15 +121,16 @@ def tables_of(study):
     return [f"{RESULTS}/{study}/{name}.csv" for name in names]
 
 
-def cells_of(study):
-    """The results table of a study; nothing for a study of arithmetic."""
-    return [f"{RESULTS}/{study}/cells.csv"] if study in SIMULATED else []
-
-
 def figure_files(*studies, kinds=("svg", "csv")):
     """Picture and numbers of every figure of the given studies, or its print version."""
     figures = [figure for study in studies for figure in STUDIES[study].figures]
     return [f"{FIGURES}/{figure}.{kind}" for figure in figures for kind in kinds]
+
+
+def own_drawing(study):
+    """The file in which a study draws what is no figure of sweeps, if it has any."""
+    path = Path("src/privrep/studies", study, "figures.py")
+    return [str(path)] if path.exists() else []
 
 
 # Outputs are sealed when their job is done (privrep.run.seals).
@@ -297,7 +298,7 @@ PAGE_CODE = code_of(
     "workflow/notebooks/report.py",
     *sorted(
         str(path)
-        for pattern in ("report/facts/*.py", "studies/*/measures.py")
+        for pattern in ("report/facts/*.py", "studies/*/analysis.py")
         for path in Path("src/privrep").glob(pattern)
     ),
 )

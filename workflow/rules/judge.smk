@@ -41,7 +41,7 @@ for study in STUDIES:
         input:
             numbers=figure_files(study, kinds=("csv",)),
             settings=f"{RESULTS}/{study}/plot.json",
-            code=code_of("plot_study", f"src/privrep/studies/{study}/figures.py"),
+            code=code_of("plot_study", *own_drawing(study)),
         output:
             figure_files(study, kinds=("svg",)),
         log:
@@ -68,7 +68,7 @@ for study in STUDIES:
         input:
             numbers=figure_files(study, kinds=("csv",)),
             settings=f"{RESULTS}/{study}/plot.json",
-            code=code_of("plot_study", f"src/privrep/studies/{study}/figures.py"),
+            code=code_of("plot_study", *own_drawing(study)),
         output:
             figure_files(study, kinds=("pdf",)),
         log:

@@ -30,7 +30,7 @@ from privrep.run.results import run_cell
 from privrep.run.rival_options import CLIPS, PASSES, ROUNDS
 from privrep.run.rivals import COLUMNS, SIZES, TABLE
 from privrep.run.settings import Series
-from privrep.studies.guide.measures import law
+from privrep.studies.guide.analysis import law
 
 SEEDS = range(2000, 2005)
 SHORTLIST, FIRST, SECOND = 8, 2, 4

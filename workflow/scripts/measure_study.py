@@ -35,11 +35,12 @@ def main() -> None:
         if cells is not None:
             check_epsilons(cells)
         found = importlib.import_module(f"privrep.studies.{study.study}.analysis").analyse(cells, study)
-        check_names(found.measured, study)
+        check_names(found.quantities, study)
+        tables = found.numbers(study)
     except (ConfigError, MiscountError) as error:
         sys.exit(f"measure_study.py: {error}")
-    write_rows(folder / "measures.csv", [asdict(one) for one in found.measured], MEASURE_COLUMNS)
-    for figure, numbers in found.tables.items():
+    write_rows(folder / "measures.csv", [asdict(one) for one in found.quantities], MEASURE_COLUMNS)
+    for figure, numbers in tables.items():
         write_numbers(args.figures / f"{figure}.csv", numbers)
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
-from privrep.evidence.scaling import Fit
 
 COLUMNS = 3
 """Panels in a row."""
@@ -56,34 +54,6 @@ LINES = [
     Line2D([], [], color="0.25", linestyle=":", label="law"),
 ]
 """What the lines of every panel mean."""
-
-
-def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
-    """The plotted numbers of the named fits, one row per point."""
-    parts = []
-    for name in names:
-        sweep = fits[name].sweep
-        low, high = sweep.point_intervals()
-        parts.append(
-            pd.DataFrame(
-                {
-                    "fit": name,
-                    "parameter": sweep.spec.axis,
-                    "value": sweep.values,
-                    "response": sweep.spec.response,
-                    "error": sweep.means(),
-                    "ci_low": low,
-                    "ci_high": high,
-                    "floor": sweep.floors,
-                    "predicted": sweep.predicted,
-                    "left out": sweep.reasons,
-                    "exponent": fits[name].slope,
-                    "exponent_low": fits[name].interval[0],
-                    "exponent_high": fits[name].interval[1],
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
 
 
 def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
@@ -158,16 +128,3 @@ def draw_sweeps(numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str
         axis.set_ylabel(ylabel)
     figure.legend(handles=LINES, loc="outside lower center", ncols=len(LINES))
     return figure
-
-
-def panel(axis: Axes, one: Fit, claimed: float | None, label: str) -> None:
-    """The panel of a fit."""
-    sweep_panel(axis, fit_table({"": one}, [""]), claimed, label)
-
-
-def draw_fits(
-    fits: dict[str, Fit], panels: dict[str, str], claimed: dict[str, float], ylabel: str
-) -> tuple[Figure, pd.DataFrame]:
-    """A figure of several fits, and its numbers."""
-    numbers = fit_table(fits, panels)
-    return draw_sweeps(numbers, panels, claimed, ylabel), numbers

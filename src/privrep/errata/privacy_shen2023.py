@@ -17,7 +17,7 @@ from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.renyi import Mixture, renyi_divergence
-from privrep.studies.accounting_shen2023.measures import (
+from privrep.studies.accounting_shen2023.analysis import (
     DELTA,
     EPSILONS,
     WHOLE,

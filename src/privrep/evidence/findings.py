@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
 from privrep.evidence.measured import Measured
+from privrep.evidence.scaling import Fit, fit_measures, fit_table
+from privrep.run.settings import AnalysisSettings, ConfigError
 
 
 @dataclass(frozen=True)
@@ -17,11 +19,33 @@ class Findings:
 
     Attributes
     ----------
-    measured : the quantities of the study. tables : id of a figure -> the numbers that it shows; it is drawn from them alone.
+    measured : the quantities of the study, beside those of its fits. tables : id of a figure -> the numbers that it shows, but for figures of
+        sweeps, which are made of the fits. fits : by name.
     """
 
     measured: list[Measured]
-    tables: dict[str, pd.DataFrame]
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    fits: dict[str, Fit] = field(default_factory=dict)
+
+    @property
+    def quantities(self) -> list[Measured]:
+        """All quantities, those of fits first."""
+        return fit_measures(self.fits) + self.measured
+
+    def numbers(self, study: AnalysisSettings) -> dict[str, pd.DataFrame]:
+        """Id of a figure -> the numbers from which alone it is drawn.
+
+        Raises
+        ------
+        ConfigError
+            If the study lists other figures than it has numbers for.
+        """
+        found = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
+        if found.keys() != set(study.figures):
+            raise ConfigError(
+                f"config/studies/{study.study}.yaml: figures are {', '.join(study.figures)}; there are numbers for {', '.join(found)}"
+            )
+        return found
 
 
 def write_numbers(path: Path, numbers: pd.DataFrame) -> None:

@@ -8,6 +8,7 @@ averaged within a repetition.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,3 +188,31 @@ def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
 def _left_out(sweep: Sweep) -> str:
     out = [f"{value:g} ({reason})" for value, reason in zip(sweep.values, sweep.reasons, strict=True) if reason]
     return f"left out: {', '.join(out)}" if out else ""
+
+
+def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
+    """The plotted numbers of the named fits, one row per point."""
+    parts = []
+    for name in names:
+        sweep = fits[name].sweep
+        low, high = sweep.point_intervals()
+        parts.append(
+            pd.DataFrame(
+                {
+                    "fit": name,
+                    "parameter": sweep.spec.axis,
+                    "value": sweep.values,
+                    "response": sweep.spec.response,
+                    "error": sweep.means(),
+                    "ci_low": low,
+                    "ci_high": high,
+                    "floor": sweep.floors,
+                    "predicted": sweep.predicted,
+                    "left out": sweep.reasons,
+                    "exponent": fits[name].slope,
+                    "exponent_low": fits[name].interval[0],
+                    "exponent_high": fits[name].interval[1],
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)

@@ -61,10 +61,10 @@ def _values(name: str, study: str, cells: pd.DataFrame | None) -> list[float]:
         if cells is None:
             raise ValueError(f"the study {study} has no cells")
         return found(cells, series, column)
-    constant = getattr(importlib.import_module(f"privrep.studies.{study}.measures"), name, None)
+    constant = getattr(importlib.import_module(f"privrep.studies.{study}.analysis"), name, None)
     if not name.isupper() or constant is None:
         raise ValueError(
-            f"privrep.studies.{study}.measures has no constant of this name; a size of the cells is {{series.column}}"
+            f"privrep.studies.{study}.analysis has no constant of this name; a size of the cells is {{series.column}}"
         )
     return list(constant) if isinstance(constant, tuple) else [constant]
 

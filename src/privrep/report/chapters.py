@@ -135,7 +135,7 @@ class Words:
 
     def constant(self, name: str, study: str = "") -> object:
         """A constant of the study's measures."""
-        module = f"privrep.studies.{study or self.study}.measures"
+        module = f"privrep.studies.{study or self.study}.analysis"
         known = {key: value for key, value in vars(importlib.import_module(module)).items() if key.isupper()}
         if name not in known:
             raise ConfigError(misnamed(name, f"no constant of {module}", list(known)))

@@ -142,8 +142,8 @@ def _assigned(module: str) -> list[str]:
 
 def constant_rules() -> Iterator[dict]:
     """Constants of the code that decide verdicts."""
-    studies = sorted(path.parent.name for path in (ROOT / "src" / "privrep" / "studies").glob("*/measures.py"))
-    modules = [*JUDGING, *(f"studies.{study}.measures" for study in studies)]
+    studies = sorted(path.parent.name for path in (ROOT / "src" / "privrep" / "studies").glob("*/analysis.py"))
+    modules = [*JUDGING, *(f"studies.{study}.analysis" for study in studies)]
     named = [(module, name) for module in modules for name in _assigned(f"privrep.{module}")]
     for module, name in [*named, *FURTHER]:
         yield _row(

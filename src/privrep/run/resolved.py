@@ -60,7 +60,12 @@ def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str
     quantities : names of all that the study measures.
     """
     other = read_study(config, study.against).series if study.against else {}
-    analysis = _part(study, Analysis) | {"options": {name: series.options for name, series in other.items()}}
+    sweeps = {name: figure.sweeps.model_dump() for name, figure in study.figures.items() if figure.sweeps}
+    analysis = _part(study, Analysis) | {
+        "options": {name: series.options for name, series in other.items()},
+        "figures": list(study.figures),
+        "sweeps": sweeps,
+    }
     as_it_is = config.scale not in study.scales and study.study not in config.overrides
     return {
         "shards": {
@@ -68,7 +73,7 @@ def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str
             **{key: getattr(config, key) for key in RunSettings.model_fields},
         },
         "measure": analysis | {"quantities": quantities, "complete": as_it_is},
-        "plot": analysis | {"figures": list(study.figures), "claimed": claimed_exponents(study)},
+        "plot": analysis | {"claimed": claimed_exponents(study)},
     }
 
 

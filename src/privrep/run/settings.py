@@ -249,13 +249,22 @@ class Analysis(Model):
         return self.window.model_copy(update=self.fits[fit].window.model_dump(exclude_unset=True))
 
 
+class Sweeps(Model):
+    """A figure of fitted exponents. panels : name of a fit -> title. ylabel : of what is fitted."""
+
+    panels: Annotated[dict[str, str], Field(min_length=1)]
+    ylabel: Annotated[str, Field(min_length=1)]
+
+
 class AnalysisSettings(Analysis):
     """What the measuring and the plotting job of a study both get.
 
-    options : series -> options, of the study that this one is held against.
+    options : series -> options, of the study that this one is held against. figures : ids of all. sweeps : of those that show fits and nothing else.
     """
 
     options: dict[str, dict[str, Scalar]] = {}
+    figures: SomeNames
+    sweeps: dict[str, Sweeps] = {}
 
 
 class MeasureSettings(AnalysisSettings):
@@ -269,17 +278,20 @@ class MeasureSettings(AnalysisSettings):
 
 
 class PlotSettings(AnalysisSettings):
-    """What the plotting job gets. figures : their ids. claimed : name of a fit -> the exponent that the paper claims."""
+    """What the plotting job gets. claimed : name of a fit -> the exponent that the paper claims."""
 
-    figures: SomeNames
     claimed: dict[str, float]
 
 
 class Figure(Model):
-    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes (`privrep.report.captions`)."""
+    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes (`privrep.report.captions`).
+
+    sweeps : what it shows, if that is fits and nothing else; any other figure is drawn by the study's `figures.py`.
+    """
 
     label: Annotated[str, Field(min_length=1)]
     caption: Annotated[str, Field(min_length=1)]
+    sweeps: Sweeps | None = None
 
 
 class Study(Simulation, Analysis):
@@ -304,6 +316,10 @@ class Study(Simulation, Analysis):
         for name, fit in self.fits.items():
             if fit.series not in self.series:
                 raise ValueError(f"fits.{name}.series: {misnamed(fit.series, 'no series', list(self.series))}")
+        for name, figure in self.figures.items():
+            for fit in figure.sweeps.panels if figure.sweeps else ():
+                if fit not in self.fits:
+                    raise ValueError(f"figures.{name}.sweeps.panels: {misnamed(fit, 'no fit', list(self.fits))}")
         return self
 
 

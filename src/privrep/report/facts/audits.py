@@ -10,7 +10,7 @@ from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.report.html_pieces import table
 from privrep.report.run_tables import Run
 from privrep.report.spelling import number, share
-from privrep.studies.audits.measures import honest, searches, wrong
+from privrep.studies.audits.analysis import honest, searches, wrong
 
 STUDY = "audits"
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0)

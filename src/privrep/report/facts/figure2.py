@@ -11,7 +11,7 @@ import pandas as pd
 from privrep.report.html_pieces import table
 from privrep.report.run_tables import NotMeasured, Run
 from privrep.report.spelling import listing, number
-from privrep.studies.figure2.measures import (
+from privrep.studies.figure2.analysis import (
     CRITERIA,
     DECIDING,
     PRINTED_RULE,

@@ -12,7 +12,7 @@ from privrep.report.html_pieces import table
 from privrep.report.run_tables import Run
 from privrep.report.spelling import interval, number
 from privrep.run.rival_options import ROUNDS
-from privrep.studies.guide.measures import (
+from privrep.studies.guide.analysis import (
     AXES,
     CLOSE,
     EXAMPLE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privrep.report.run_tables import NotMeasured, Run
-from privrep.studies.init_rates.measures import RANGES
+from privrep.studies.init_rates.analysis import RANGES
 
 STUDY = "init_rates"
 

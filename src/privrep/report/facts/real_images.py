@@ -10,7 +10,7 @@ from privrep.report.html_pieces import table
 from privrep.report.run_tables import Run
 from privrep.report.spelling import interval
 from privrep.run.config import ROOT
-from privrep.studies.real_images.measures import ROWS, missing, mnist_measures
+from privrep.studies.real_images.analysis import ROWS, missing, mnist_measures
 
 STUDY = "real_images"
 KEPT = ROOT / "docs" / "real_digits.csv"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, new_figure, plain_ticks, power_of_ten
 from privrep.run.settings import PlotSettings
-from privrep.studies.accounting.measures import SECTION6_DELTA, STATEMENTS, achieved, achieved_exactly
+from privrep.studies.accounting.analysis import SECTION6_DELTA, STATEMENTS, achieved, achieved_exactly
 
 NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}
 """Claim id -> label."""

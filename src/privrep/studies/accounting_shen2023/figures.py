@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, power_of_ten
 from privrep.privacy.accounting import gdp_delta, gdp_epsilon
 from privrep.run.settings import PlotSettings
-from privrep.studies.accounting_shen2023.measures import (
+from privrep.studies.accounting_shen2023.analysis import (
     DELTA,
     REMOVED,
     SCOPES,

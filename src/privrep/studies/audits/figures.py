@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.audits.measures import honest, wrong
+from privrep.studies.audits.analysis import honest, wrong
 
 GAME, OTHER, MISSED = 2, 1, 0
 """How a mutant was found."""

@@ -10,7 +10,7 @@ from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks
 from privrep.drawing.sweeps import draw_fits
 from privrep.evidence.scaling import fit_all
 from privrep.run.settings import PlotSettings
-from privrep.studies.centaur_rates.measures import (
+from privrep.studies.centaur_rates.analysis import (
     BALL,
     cap_points,
     rate_points,

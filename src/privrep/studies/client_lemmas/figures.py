@@ -14,7 +14,7 @@ from privrep.drawing.sweeps import draw_fits
 from privrep.evidence.scaling import fit_all
 from privrep.laws import shen2023
 from privrep.run.settings import PlotSettings
-from privrep.studies.client_lemmas.measures import (
+from privrep.studies.client_lemmas.analysis import (
     BALL,
     lemma_runs,
     path_points,

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.run.settings import PlotSettings
-from privrep.studies.clip_choice.measures import CHOICES, SHARES, is_chosen, settings
+from privrep.studies.clip_choice.analysis import CHOICES, SHARES, is_chosen, settings
 
 METHODS = {
     "A": ("jain2021, samples clipped", COLOURS[3]),

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, few_ticks, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.exponential.measures import NETS, losses, net_points
+from privrep.studies.exponential.analysis import NETS, losses, net_points
 
 EXPONENTS = {"printed": "as printed", "exact": "largest safe β", "proved": "as proved"}
 

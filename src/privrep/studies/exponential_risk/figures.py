@@ -10,7 +10,7 @@ from privrep.drawing.style import COLOURS, few_ticks, new_figure
 from privrep.drawing.sweeps import draw_fits
 from privrep.evidence.scaling import fit_all
 from privrep.run.settings import PlotSettings
-from privrep.studies.exponential_risk.measures import PLANE, WORKS, risks, with_predictions
+from privrep.studies.exponential_risk.analysis import PLANE, WORKS, risks, with_predictions
 
 CLIPS = {"d printed": "L of order √d ln(nm)", "d short": "L of order √(k ln nm)"}
 OTHERS = {"n": "n", "epsilon": "Δ = 1/ε", "k printed": "k", "m": "m", "plain m": "m, label noise"}

@@ -13,7 +13,7 @@ from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks
 from privrep.drawing.sweeps import MANY_DECADES, draw_fits
 from privrep.evidence.scaling import Fit, fit_all
 from privrep.run.settings import PlotSettings
-from privrep.studies.fedrep.measures import FACTORS, METHODS, Factor, factors, own_risks, risks, with_predictions
+from privrep.studies.fedrep.analysis import FACTORS, METHODS, Factor, factors, own_risks, risks, with_predictions
 
 STYLES = {
     "fedrep-code": (0, "o", "private FedRep as in the code"),

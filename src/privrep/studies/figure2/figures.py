@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
 from privrep.evidence.intervals import bootstrap_interval
 from privrep.run.settings import PlotSettings
-from privrep.studies.figure2.measures import (
+from privrep.studies.figure2.analysis import (
     COMPARABLE_EPSILON,
     DECIDING,
     PRINTED_RULE,

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.run.settings import PlotSettings
-from privrep.studies.guide.measures import (
+from privrep.studies.guide.analysis import (
     BEST_DIMS,
     BEST_RANK,
     BEST_SAMPLES,

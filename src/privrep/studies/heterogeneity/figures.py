@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
 from privrep.run.settings import PlotSettings
-from privrep.studies.heterogeneity.measures import (
+from privrep.studies.heterogeneity.analysis import (
     CENTAUR,
     METHODS,
     TUNED,

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.images.measures import (
+from privrep.studies.images.analysis import (
     EIGHTHS,
     METHODS,
     PRINTED,

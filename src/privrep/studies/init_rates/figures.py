@@ -8,36 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
-from privrep.drawing.sweeps import draw_fits
-from privrep.evidence.scaling import fit_all
 from privrep.run.settings import PlotSettings
-from privrep.studies.init_rates.measures import collapse_points, davis_kahan, norm_ratios, with_predictions
-
-PRIVACY = {
-    "privacy n dist2": "n",
-    "privacy d dist2": "d",
-    "privacy k sine": "k, root mean square sine",
-    "privacy Delta dist2": "Δ",
-    "privacy m distF": "m, Frobenius norm",
-    "privacy zeta distF": "ζ, Frobenius norm",
-}
-SAMPLING = {
-    "sampling n dist2": "n",
-    "sampling m dist2": "m",
-    "sampling d dist2": "d",
-    "sampling k dist2": "k",
-    "sampling sigma distF": "σ, Frobenius norm",
-}
-LAWS = {
-    "gauss n distF": "Gaussian heads",
-    "aniso n distF": "unequal heads",
-    "printed n distF": "threshold over its logarithm",
-}
 
 
-def draw_collapse(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_collapse(numbers: pd.DataFrame) -> Figure:
     """Both distances of all settings against u^2."""
-    numbers = collapse_points(cells)
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     grid = np.geomspace(numbers["u"].min(), numbers["u"].max(), 200) ** 2
     for axis, column, ylabel in (
@@ -58,12 +33,11 @@ def draw_collapse(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axis.set(xscale="log", yscale="log", xlabel="u² = (2 Δ ζ² d^1.5 / (n λ))²", ylabel=ylabel)
         plain_ticks(axis.yaxis)
     axes[1].legend(loc="lower right")
-    return figure, numbers
+    return figure
 
 
-def draw_norms(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_norms(numbers: pd.DataFrame) -> Figure:
     """Frobenius over spectral distance against the rank."""
-    numbers = norm_ratios(cells)
     figure, axis = new_figure(4.6, 3.2)
     axis.axhline(1, color=COLOURS[3], linewidth=1.2)
     axis.plot(numbers["rank"], numbers["limit"], color="0.5", linestyle="--", label="√k")
@@ -75,12 +49,11 @@ def draw_norms(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.set_xticks(numbers["rank"], [str(rank) for rank in numbers["rank"]])
     axis.minorticks_off()
     axis.legend()
-    return figure, numbers
+    return figure
 
 
-def draw_davis_kahan() -> tuple[Figure, pd.DataFrame]:
+def draw_davis_kahan(numbers: pd.DataFrame) -> Figure:
     """Left against right side of Lemma B.2."""
-    numbers = davis_kahan()
     figure, axes = new_figure(7.2, 3.4, ncols=2, sharey=True)
     for axis, column, title in ((axes[0], "printed", "as printed"), (axes[1], "corrected", "corrected")):
         for colour, (pair, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("pair", sort=False), strict=True):
@@ -92,18 +65,13 @@ def draw_davis_kahan() -> tuple[Figure, pd.DataFrame]:
         axis.set(xlabel="‖G − H‖", title=title)
     axes[0].set_ylabel("left side")
     axes[1].legend(loc="lower right")
-    return figure, numbers
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
-    """All figures of the study."""
-    cells = with_predictions(cells)
-    fits, claimed = fit_all(study, cells), study.claimed
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
+    """The figures that are not of sweeps."""
     return {
-        "jain2021/init_privacy": draw_fits(fits, PRIVACY, claimed, "error by privacy"),
-        "jain2021/init_sampling": draw_fits(fits, SAMPLING, claimed, "error by sampling"),
-        "jain2021/init_laws": draw_fits(fits, LAWS, claimed, "distF by privacy"),
-        "jain2021/init_collapse": draw_collapse(cells),
-        "jain2021/init_norms": draw_norms(cells),
-        "jain2021/davis_kahan": draw_davis_kahan(),
+        "jain2021/init_collapse": draw_collapse(numbers["jain2021/init_collapse"]),
+        "jain2021/init_norms": draw_norms(numbers["jain2021/init_norms"]),
+        "jain2021/davis_kahan": draw_davis_kahan(numbers["jain2021/davis_kahan"]),
     }

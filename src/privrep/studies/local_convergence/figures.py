@@ -12,7 +12,7 @@ from privrep.drawing.sweeps import draw_fits
 from privrep.evidence.scaling import fit_all
 from privrep.laws import jain2021
 from privrep.run.settings import PlotSettings
-from privrep.studies.local_convergence.measures import (
+from privrep.studies.local_convergence.analysis import (
     ASKED,
     breakdown_points,
     round_ratios,

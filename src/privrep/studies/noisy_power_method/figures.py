@@ -10,7 +10,7 @@ from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure
 from privrep.drawing.sweeps import fit_table, panel
 from privrep.evidence.scaling import fit_all
 from privrep.run.settings import PlotSettings
-from privrep.studies.noisy_power_method.measures import log_points, tau_points, with_predictions
+from privrep.studies.noisy_power_method.analysis import log_points, tau_points, with_predictions
 
 CLAIMED = {"color": COLOURS[3], "linestyle": "--", "linewidth": 1.2}
 

@@ -10,7 +10,7 @@ from privrep.drawing.sweeps import draw_fits
 from privrep.evidence.scaling import fit_all
 from privrep.laws.shen2023 import TARGET
 from privrep.run.settings import PlotSettings
-from privrep.studies.power_method.measures import clip_points, success_points, with_predictions
+from privrep.studies.power_method.analysis import clip_points, success_points, with_predictions
 
 ACCURACY = {
     "privacy n": "n, random starts",

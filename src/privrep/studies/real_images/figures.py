@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
+from privrep.studies.images.analysis import METHODS, scores
 from privrep.studies.images.figures import NAMES, bars, empty, point
-from privrep.studies.images.measures import METHODS, scores
-from privrep.studies.real_images.measures import MNIST, ROWS, missing, row_scores
+from privrep.studies.real_images.analysis import MNIST, ROWS, missing, row_scores
 
 
 def row_table(cells: pd.DataFrame) -> pd.DataFrame:

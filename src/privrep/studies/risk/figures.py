@@ -10,7 +10,7 @@ from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ti
 from privrep.drawing.sweeps import draw_fits, fit_table, panel
 from privrep.evidence.scaling import Fit, fit_all
 from privrep.run.settings import PlotSettings
-from privrep.studies.risk.measures import LEARNED, head_points, known_over_fitted, premise_points, with_predictions
+from privrep.studies.risk.analysis import LEARNED, head_points, known_over_fitted, premise_points, with_predictions
 
 PRIVACY = {
     "gauss epsilon": "ε, Gaussian heads",

@@ -11,7 +11,7 @@ from privrep.drawing.style import COLOURS, few_ticks, new_figure
 from privrep.drawing.sweeps import draw_fits, fit_table, panel
 from privrep.evidence.scaling import Fit
 from privrep.run.settings import PlotSettings
-from privrep.studies.sample_complexity.measures import NEAR, sample_points, with_predictions, with_samples_fit
+from privrep.studies.sample_complexity.analysis import NEAR, sample_points, with_predictions, with_samples_fit
 
 USERS = {
     "users d": "d",

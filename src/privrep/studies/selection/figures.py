@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.laws.shen2023 import TARGET
 from privrep.run.settings import PlotSettings
-from privrep.studies.selection.measures import costs, failure_points, selection_points
+from privrep.studies.selection.analysis import costs, failure_points, selection_points
 
 
 def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

@@ -17,9 +17,9 @@ from privrep.evidence.measured import Measured
 from privrep.evidence.scaling import Fit, fit_all
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.run.settings import PlotSettings
-from privrep.studies.accounting.measures import SECTION6_DELTA, achieved_exactly
-from privrep.studies.accounting_shen2023.measures import DELTA, EPSILONS, ROUNDS, exact_mu
-from privrep.studies.tradeoff.measures import (
+from privrep.studies.accounting.analysis import SECTION6_DELTA, achieved_exactly
+from privrep.studies.accounting_shen2023.analysis import DELTA, EPSILONS, ROUNDS, exact_mu
+from privrep.studies.tradeoff.analysis import (
     CLIPS,
     CONDITIONS,
     METHODS,

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, power_of_ten
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_interval
 from privrep.run.settings import PlotSettings
-from privrep.studies.unit_figure2.measures import FLOORS, LADDER_EPSILON, RANKS, WITHOUT, Risks
+from privrep.studies.unit_figure2.analysis import FLOORS, LADDER_EPSILON, RANKS, WITHOUT, Risks
 
 CURVES = {
     "Algorithm 1, Figure 2's deciding reading": (("deciding",), "o--", 0),

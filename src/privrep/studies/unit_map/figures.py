@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.evidence.intervals import bootstrap_interval
 from privrep.run.settings import PlotSettings
-from privrep.studies.unit_map.measures import METHODS, SWEEPS
+from privrep.studies.unit_map.analysis import METHODS, SWEEPS
 
 STYLES = {"unit": ("o-", 3), "centaur": ("P-", 5), "fedrep": ("D-", 4), "altmin": ("s-", 2)}
 

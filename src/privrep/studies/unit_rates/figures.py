@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from privrep.drawing.sweeps import draw_fits
 from privrep.evidence.scaling import fit_all
 from privrep.run.settings import PlotSettings
-from privrep.studies.unit_rates.measures import with_predictions
+from privrep.studies.unit_rates.analysis import with_predictions
 
 RATES = {"n": "n", "d": "d", "k": "k", "m": "m-k", "sigma": "label noise", "noise": "Δ = 1/μ", "kappa": "κ"}
 USERS = {"users d": "d", "users k": "k", "users start": "d, few samples"}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from privrep.evidence.measured import Measured, not_run
 from privrep.run.settings import MeasureSettings
-from privrep.studies.images.measures import OTHERS, Scores, lead, least, scores
+from privrep.studies.images.analysis import OTHERS, Scores, lead, least, scores
 
 ROWS = {
     "emnist-1000-5": {"stand_alone": 93.47, "fedavg": 91.32, "pmtl": 92.32, "ppsgd": 93.44, "centaur": 94.17},

@@ -11,12 +11,13 @@ import pandas as pd
 
 from privrep.data.rng import stream
 from privrep.evidence.cells import picked
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, student
 from privrep.evidence.measured import Measured, exact, share
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all
 from privrep.laws import jain2021, shared
 from privrep.laws.of_cells import init_log_factor
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 COLLAPSE_DRAWS = 100
 """Bootstrap draws for the extremes over settings."""
@@ -130,19 +131,18 @@ def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
     }
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(study, cells))
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
-    found += bootstrap_measures(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
+    found = bootstrap_measures(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
     seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
-    for row in norm_ratios(cells).itertuples():
+    norms, pairs = norm_ratios(cells), davis_kahan()
+    for row in norms.itertuples():
         half = student(seeds) * row.standard_error
         found.append(
             Measured(f"distF over dist2 at rank {row.rank}", row.ratio, row.ratio - half, row.ratio + half, seeds)
         )
-    pairs = davis_kahan()
     random = pairs[pairs["pair"] == "random"]
     ratios = random["corrected"] / random["right"]
     found += [
@@ -150,4 +150,9 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         share("davis-kahan corrected, share of pairs beyond", int((ratios > 1).sum()), len(ratios)),
         exact("davis-kahan printed", (pairs["printed"] / pairs["right"]).max()),
     ]
-    return found
+    tables = {
+        "jain2021/init_collapse": collapse_points(cells),
+        "jain2021/init_norms": norms,
+        "jain2021/davis_kahan": pairs,
+    }
+    return Findings(found, tables, fit_all(study, cells))
