@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says of adding an algorithm, a study and a figure, done in a copy: one file, five files, two files."""
+"""What CONTRIBUTING says of adding an algorithm, a study and a figure, done in a copy: one file; three files and a place in a paper; three files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workflow_helpers import ROOT, copy_project, copy_run, environment, snakemak
 ALGORITHM = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1])
 STUDY = """
 study: toy
-figures: {jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}."}}
+figures: {jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}.", sweeps: {ylabel: dist2, panels: {toy n: n}}}}
 problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 1.0}
 delta: 1.0e-6
 shards: 1
@@ -39,42 +39,43 @@ claims:
       - {quantity: exponent of n, measured: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
       - {quantity: length, measured: mean length, rule: at_least, value: 0.5}
 """
-MEASURES = '''"""Made up."""
+ANALYSIS = '''"""Made up."""
 
 from privrep.evidence.cells import picked
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import series_measures
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all
 
 
 def length(cells, pick):
     return {"mean length": float(picked(cells, pick)["length"].mean())}
 
 
-def measure(cells, study):
-    return [*fit_measures(fit_all(study, cells)), *series_measures(cells, "n", length)]
-'''
-FIGURES = '''"""Made up."""
-
-from privrep.drawing.sweeps import draw_fits
-from privrep.evidence.scaling import fit_all
-
-
-def draw(cells, study):
-    return {"jain2021/toy": draw_fits(fit_all(study, cells), {"toy n": "n"}, study.claimed, "dist2")}
+def analyse(cells, study):
+    return Findings(series_measures(cells, "n", length), fits=fit_all(study, cells))
 '''
 FIGURE = """  jain2021/toy:
     label: Made up
     caption: Made up, once more.
 """
+ANALYSED = '''
+
+analysed = analyse
+
+
+def analyse(cells, study):
+    """All that there was, and the numbers of one figure more."""
+    found = analysed(cells, study)
+    return Findings(found.measured, found.tables | {"jain2021/toy": found.tables["jain2021/privacy_accounting"]})
+'''
 DRAWING = '''
 
 drawn = draw
 
 
-def draw(cells, study):
+def draw(numbers, study):
     """All figures, and one that shows the same again."""
-    figures = drawn(cells, study)
-    return figures | {"jain2021/toy": drawn(cells, study)["jain2021/privacy_accounting"]}
+    return drawn(numbers, study) | {"jain2021/toy": drawn(numbers, study)["jain2021/privacy_accounting"]}
 '''
 CHAPTER = """## A made-up study
 
@@ -102,8 +103,7 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     new = {
         "src/privrep/algorithms/toy_direction.py": ALGORITHM,
         "config/studies/toy.yaml": STUDY,
-        "src/privrep/studies/toy/measures.py": MEASURES,
-        "src/privrep/studies/toy/figures.py": FIGURES,
+        "src/privrep/studies/toy/analysis.py": ANALYSIS,
         "src/privrep/studies/toy/chapter.md": CHAPTER,
     }
     (folder / "src/privrep/studies/toy").mkdir()
@@ -130,12 +130,13 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     assert re.search(r"Made up, at d\s=\s5\.", page)
 
 
-def test_a_figure_is_added_in_two_files(tiny_run, tmp_path):
-    """Its caption and its drawing: the page shows it with its chapter."""
+def test_a_figure_is_added_in_three_files(tiny_run, tmp_path):
+    """Its caption, its numbers and its drawing: the page shows it with its chapter."""
     folder = copy_run(tiny_run, tmp_path / "copy")
     put(folder / "config/studies/accounting.yaml", "\nfigures:\n", f"\nfigures:\n{FIGURE}")
-    drawing = folder / "src/privrep/studies/accounting/figures.py"
-    drawing.write_text(drawing.read_text() + DRAWING)
+    for name, added in (("analysis", ANALYSED), ("figures", DRAWING)):
+        path = folder / f"src/privrep/studies/accounting/{name}.py"
+        path.write_text(path.read_text() + added)
     snakemake(folder, "-j2", "all")
     assert (folder / "results/tiny/figures/jain2021/toy.svg").exists()
     page = (folder / "results/tiny/reports/index.html").read_text()
@@ -161,7 +162,7 @@ def test_the_guide_names_every_place():
         "src/privrep/algorithms/",
         "tests/test_algorithms_conformance.py",
         "config/studies/<name>.yaml",
-        "src/privrep/studies/<name>/measures.py",
+        "src/privrep/studies/<name>/analysis.py",
         "src/privrep/studies/<name>/figures.py",
         "src/privrep/studies/<name>/chapter.md",
         "config/papers/<paper>.yaml",

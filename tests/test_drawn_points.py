@@ -7,7 +7,6 @@ Lines of two points without marks are guides (fits, claimed slopes, limits).
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,11 +20,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from workflow_helpers import ROOT
 
-from privrep.evidence.cells import read_cells
-from privrep.evidence.quantities import measured
-from privrep.run.config import read_config, read_study, read_yaml
-from privrep.run.resolved import resolved
-from privrep.run.settings import PlotSettings, checked
+from privrep.evidence.findings import read_numbers
+from privrep.run.config import read_yaml
+from privrep.run.settings import PlotSettings, read_settings
+from privrep.studies.drawn import drawn
 
 STUDIES = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
@@ -128,7 +126,7 @@ def data_lines(axis: Axes, curves: bool) -> list[Line2D]:
     ]
 
 
-def drawn(axis: Axes, curves: bool) -> Iterator[np.ndarray]:
+def data_of(axis: Axes, curves: bool) -> Iterator[np.ndarray]:
     """What a panel draws as data: marks, lines of more than two points, ends of intervals, edges of bands and bars; (p, 2) each.
 
     Parameters
@@ -163,7 +161,7 @@ def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
     lines = []
     for number, axis in enumerate(figure.axes):
         place = PLACES.get((name, number))
-        for points in drawn(axis, name in CURVES):
+        for points in data_of(axis, name in CURVES):
             points = np.asarray(points, dtype=float).reshape(-1, 2)
             points = points[np.isfinite(points).all(axis=1)]
             held = np.zeros(len(points), dtype=bool)
@@ -184,15 +182,14 @@ def movable(figure: Figure, name: str) -> list[Line2D]:
 @pytest.mark.parametrize("study", STUDIES)
 def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     """Each figure of the study as it is, and with one point moved by a thousandth, which must be found."""
-    path = quick_run / "results" / "quick" / study / "cells.csv"
-    config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
-    about = read_study(config, study)
-    settings = checked(PlotSettings, resolved(about, config, measured(about))["plot"], study)
-    draw = importlib.import_module(f"privrep.studies.{study}.figures").draw
-    figures = draw(read_cells(path if path.exists() else None), settings)
+    folder = quick_run / "results" / "quick"
+    settings = read_settings(PlotSettings, folder / study / "plot.json")
+    tables = {name: read_numbers(folder / "figures" / f"{name}.csv") for name in settings.figures}
+    figures = drawn(tables, settings)
     assert set(figures) == set(STUDIES[study])
     moved = 0
-    for name, (figure, numbers) in figures.items():
+    for name, figure in figures.items():
+        numbers = tables[name]
         assert missing(figure, numbers, name) == [], name
         for line in movable(figure, name)[:1]:
             heights = np.array(line.get_ydata(orig=True), dtype=float)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from privrep.run.config import read_config, read_study
-from privrep.studies.figure2.figures import fallback_table
 from privrep.studies.figure2.analysis import (
     CRITERIA,
     Baselines,
@@ -17,6 +16,7 @@ from privrep.studies.figure2.analysis import (
     passes,
     read_method,
 )
+from privrep.studies.figure2.figures import fallback_table
 
 EPSILONS, SEEDS = (1.0, 2.0, 5.0, 10.0), 6
 

@@ -18,8 +18,8 @@ from privrep.run.grids import expand
 from privrep.run.results import run_cell
 from privrep.run.settings import PlotSettings
 from privrep.studies.heterogeneity import analysis as heterogeneity
-from privrep.studies.heterogeneity.figures import draw
 from privrep.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
+from privrep.studies.heterogeneity.figures import draw
 
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""

@@ -14,10 +14,11 @@ from privrep.privacy.accounting import gdp_epsilon
 from privrep.report.rehearsal import made_up_cells, study_of
 from privrep.run.config import read_config, read_study
 from privrep.run.settings import MeasureSettings, PlotSettings
-from privrep.studies.images import figures, analysis as measures
+from privrep.studies.images import analysis as measures
+from privrep.studies.images import figures
 from privrep.studies.images.analysis import Scores
-from privrep.studies.real_images import figures as real_figures
 from privrep.studies.real_images import analysis as real
+from privrep.studies.real_images import figures as real_figures
 
 ACCURACY = {"centaur": 0.95, "fedavg": 0.90, "pmtl": 0.91, "ppsgd": 0.93, "stand_alone": 0.94}
 

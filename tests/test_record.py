@@ -12,8 +12,8 @@ from privrep.run.grids import expand
 from privrep.run.record import ABOUT, FROM_RECORD, read_record
 from privrep.run.results import row_of_record
 from privrep.run.settings import MeasureSettings, read_settings
-from privrep.studies.images.figures import draw
 from privrep.studies.images.analysis import TABLE, from_record, measure
+from privrep.studies.images.figures import draw
 
 CONFIG = read_config()
 STUDY = read_study(CONFIG, "images")

@@ -1,27 +1,13 @@
 """Draw all figures of a study from their numbers, as SVG or as PDF."""
 
 import argparse
-import importlib
 from pathlib import Path
 
-import pandas as pd
-from matplotlib.figure import Figure
-
 from privrep.drawing.style import save, save_pdf
-from privrep.drawing.sweeps import draw_sweeps
 from privrep.evidence.findings import read_numbers
 from privrep.run.plainly import plainly
 from privrep.run.settings import PlotSettings, read_settings
-
-
-def drawn(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """Id of a figure -> the figure."""
-    figures = {
-        name: draw_sweeps(numbers[name], one.panels, study.claimed, one.ylabel) for name, one in study.sweeps.items()
-    }
-    if len(figures) == len(study.figures):
-        return figures
-    return figures | importlib.import_module(f"privrep.studies.{study.study}.figures").draw(numbers, study)
+from privrep.studies.drawn import drawn
 
 
 @plainly
