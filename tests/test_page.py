@@ -155,6 +155,8 @@ def hit(page: Page, selector: str) -> bool:
             lambda rows: rows.apply(lambda row: bool(re.search(r"exponent of d(?!\w)", " ".join(row).lower())), axis=1),
         ),
         ("whose:nobody", lambda rows: rows["id"] == ""),
+        ("verdict:hold", lambda rows: rows["id"] == ""),
+        ("paper:shen", lambda rows: rows["id"] == ""),
     ],
 )
 def test_search_finds_the_rows_of_words_and_tokens(at, claims, query, expected):

@@ -19,6 +19,7 @@ from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judg
 from privrep.evidence.intervals import LEVEL
 from privrep.evidence.measured import MEASURE_COLUMNS, Measured
 from privrep.evidence.scaling import Fit, Sweep, fit, fit_measures
+from privrep.evidence.verdicts import Verdict
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.settings import Spec, Window
 
@@ -424,3 +425,35 @@ def test_the_family_is_the_exponents_that_are_judged(as_read):
     assert exponents_judged(entries, measures, "paper") == 5
     assert exponents_judged(entries, measures, "quick") == 1
     assert exponents_judged([], {}, "default") == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.75, 1.25, "HOLDS"),
+        (0.75, math.nextafter(1.25, 2), "INCONCLUSIVE"),
+        (math.nextafter(0.75, 0), 1.25, "INCONCLUSIVE"),
+        (1.25, 1.5, "INCONCLUSIVE"),
+        (0.5, 0.75, "INCONCLUSIVE"),
+        (math.nextafter(1.25, 2), 1.5, "FALSE-AS-PRINTED"),
+        (0.5, math.nextafter(0.75, 0), "FALSE-AS-PRINTED"),
+    ],
+)
+def test_equals_at_its_boundary(low, high, expected, as_read):
+    """An end on the boundary lies inside."""
+    rule = {"quantity": "constant", "measured": "c", "rule": "equals", "value": 1.0, "tolerance": 0.25}
+    (row,) = judged_rows(claim([rule]), as_read([Measured("c", (low + high) / 2, low, high, 8)]))
+    assert row["verdict"] == expected
+
+
+@pytest.mark.parametrize("value", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("rule", ["at_most", "at_least", "equals"])
+@pytest.mark.parametrize("other", [None, 0.5, 2.0])
+def test_a_stand_in_decides_nothing(value, rule, other, as_read):
+    """Whether its numbers are as claimed or not, and whether another reading's are: it neither agrees nor contradicts."""
+    entry = {"quantity": "q", "measured": "q", "rule": rule, "value": 1.0, "tolerance": 0.1}
+    entry |= {"or_measured": "r"} if other else {}
+    rows = as_read([Measured("q", value, value - 0.05, value + 0.05, 8), Measured("r", *[other or 0.0] * 3, 8)])
+    (row,) = judged_rows(claim([entry], kind="surrogate"), rows)
+    assert row["verdict"] == "SURROGATE" and Verdict(row["verdict"]).mood == "none"
+    assert not Verdict.SURROGATE.accuses

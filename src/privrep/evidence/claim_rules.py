@@ -241,7 +241,7 @@ class Comparison(Quantity):
         yes, no = OUTCOMES[kind]
         verdict, reason = {True: yes, False: no, None: Verdict.INCONCLUSIVE}[outcome], self.reason(found, outcome)
         if kind == "surrogate":
-            verdict = yes
+            return {"verdict": yes, "reason": reason}
         if outcome is False and self.or_measured:
             other = Interval.read(rows[self.or_measured])
             rule = self if self.or_value is None else self.model_copy(update={"value": self.or_value})

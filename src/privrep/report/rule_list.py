@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from privrep.evidence.catalogue import read_errata
 from privrep.run.config import ROOT, read_config, read_papers, read_study, read_yaml
 from privrep.run.settings import Window
 
@@ -153,9 +154,16 @@ def constant_rules() -> Iterator[dict]:
         yield _row("constant", "privrep.evidence.scaling", "Window", name, value)
 
 
+def errata_rules(root: Path) -> Iterator[dict]:
+    """What each error in print is said to be: its severity, what it changes, with which it counts as one, and which claims it touches."""
+    for erratum in read_errata(root / "config" / "errata.yaml"):
+        said = {key: erratum[key] for key in ("severity", "changes", "same_as", "claims") if key in erratum}
+        yield _row("erratum", erratum["paper"], erratum["id"], "", said)
+
+
 def rules(root: Path = ROOT) -> list[dict]:
     """All rows of the list, without reasons."""
-    return [*claim_rules(root), *study_rules(root), *constant_rules()]
+    return [*claim_rules(root), *study_rules(root), *constant_rules(), *errata_rules(root)]
 
 
 def _by_name(rows: list[dict]) -> dict[tuple[str, ...], dict]:
