@@ -36,12 +36,15 @@ from privrep.laws.prescribed_powers import (
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
 from privrep.report.chapters import text
-from privrep.run.settings import Analysis, PlotSettings
+from privrep.run.settings import PlotSettings
 from privrep.studies.accounting_shen2023 import analysis as study
 from privrep.studies.accounting_shen2023.analysis import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
 
 L = math.log(1 / DELTA)
-FOUND = {found.quantity: found.measured for found in study.measure(None, Analysis(study="accounting_shen2023"))}
+FIGURES = ("shen2023/privacy_accounting", "shen2023/sampled_round")
+SETTINGS = PlotSettings(study="accounting_shen2023", figures=FIGURES, claimed={})
+FINDINGS = study.analyse(None, SETTINGS)
+FOUND = {found.quantity: found.measured for found in FINDINGS.quantities}
 
 
 def gaussian(mean, sd):
@@ -252,10 +255,10 @@ def test_the_order_of_the_measures_matters():
 def test_figures_show_the_measured_numbers():
     from privrep.studies.accounting_shen2023.figures import draw
 
-    figures = draw(None, PlotSettings(study="accounting_shen2023", claimed={}))
-    assert list(figures) == ["shen2023/privacy_accounting", "shen2023/sampled_round"]
-    numbers = figures["shen2023/privacy_accounting"][1]
+    tables = FINDINGS.numbers(SETTINGS)
+    assert tuple(draw(tables, SETTINGS)) == FIGURES
+    numbers = tables["shen2023/privacy_accounting"]
     whole = numbers[numbers["scope"] == WHOLE.name]
     assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE.name}: largest ratio"])
-    rounds = figures["shen2023/sampled_round"][1]
+    rounds = tables["shen2023/sampled_round"]
     assert (rounds.loc[rounds["divergence"] == "as printed", "over alpha / (2 sigma^2)"] < 0).all()

@@ -564,7 +564,7 @@ def measured_of(*rows):
     search = {"series": "pairs", "attained": 0.95}
     blind = {"series": "games", "kind": "blind", "repeats": 200, "false_alarms": 10, "near": 0}
     rows = [*rows, search, search | {"attained": 1.0}, blind, blind | {"kind": "calibrated", "near": 150}]
-    return {one.quantity: one.measured for one in measures.measure(pd.DataFrame(rows), None)}
+    return {one.quantity: one.measured for one in measures.analyse(pd.DataFrame(rows), None).measured}
 
 
 def test_a_fault_is_counted():

@@ -15,7 +15,9 @@ from privrep.studies.clip_choice import analysis as clip_choice
 
 TRADEOFF = read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")
 CHOICE = AnalysisSettings(
-    study="clip_choice", options={name: series["options"] for name, series in TRADEOFF["series"].items()}
+    study="clip_choice",
+    figures=("comparison/clip_choice",),
+    options={name: series["options"] for name, series in TRADEOFF["series"].items()},
 )
 
 
@@ -78,7 +80,7 @@ def table(best: float = 1.0, **options) -> pd.DataFrame:
 @pytest.mark.parametrize("best", [0.5, 1.0, 2.0])
 def test_a_setting_that_is_not_the_best_shows(best):
     """Chosen over least error is 1 where the file has the best setting, and its ratio where it has not."""
-    found = {one.quantity: one.measured for one in clip_choice.measure(table(best), CHOICE)}
+    found = {one.quantity: one.measured for one in clip_choice.analyse(table(best), CHOICE).measured}
     for series in clip_choice.CHOICES:
         assert found[f"chosen over best, {series}"] == pytest.approx(max(1.0, best))
         assert found[f"settings tried, {series}"] == 2
@@ -88,7 +90,7 @@ def test_a_setting_that_is_not_the_best_shows(best):
 
 def test_what_rests_on_runs_has_repetitions_and_no_interval():
     """Two data sets cannot show that a choice stands: a ratio of their errors is no arithmetic."""
-    for one in clip_choice.measure(table(), CHOICE):
+    for one in clip_choice.analyse(table(), CHOICE).measured:
         tried = one.quantity.startswith("settings tried")
         assert one.seeds == (0 if tried else 2)
         assert math.isnan(one.ci_low) == math.isnan(one.ci_high) == (not tried)
@@ -98,7 +100,7 @@ def test_a_setting_that_was_not_run_is_no_number():
     """A file that names a setting off the grid cannot pass."""
     cells = table()
     cells["init_share"] = 0.77
-    found = {one.quantity: one for one in clip_choice.measure(cells, CHOICE)}
+    found = {one.quantity: one for one in clip_choice.analyse(cells, CHOICE).measured}
     assert math.isnan(found["chosen over best, A"].measured) and "not on this grid" in found["chosen over best, A"].note
 
 
@@ -106,6 +108,6 @@ def test_a_failed_fit_is_no_candidate():
     """Its setting has no error, and the others are judged without it."""
     cells = table(2.0)
     cells.loc[(cells["series"] == "B") & (cells["seed"] == 0) & (cells["clip"] == 3.0), "dist2"] = np.nan
-    assert {one.quantity: one.measured for one in clip_choice.measure(cells, CHOICE)}[
+    assert {one.quantity: one.measured for one in clip_choice.analyse(cells, CHOICE).measured}[
         "chosen over best, B"
     ] == pytest.approx(1)

@@ -111,7 +111,6 @@ CURVES = {
     "jain2021/local_breakdown",
     "shen2023/centaur_rate",
     "shen2023/noisy_power_method",
-    "shen2023/one_step",
 }
 """Figures with curves of laws on grids of their own: their lines without marks are guides, of whatever length."""
 

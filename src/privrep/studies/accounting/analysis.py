@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import brentq
 
 from privrep.audits.worst_users import largest, moment_change, spectral_change
 from privrep.data.rng import stream
-from privrep.evidence.measured import Measured, exact
+from privrep.evidence.findings import Findings
+from privrep.evidence.measured import exact
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 STATEMENTS = {
     "A-L4.3": (8, MOMENTS_COST),
@@ -67,7 +69,17 @@ def section6_rho(epsilon: float) -> float:
     return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
 
 
-def measure(cells: None, study: Analysis) -> list[Measured]:
+def curves() -> pd.DataFrame:
+    """The epsilon that each statement achieves over the one that it claims: statement, epsilon, printed chain, exact."""
+    rows = [
+        (claim, epsilon, *(chain(claim, epsilon, SECTION6_DELTA) / epsilon for chain in (achieved, achieved_exactly)))
+        for claim in STATEMENTS
+        for epsilon in np.geomspace(0.1, 20, 60)
+    ]
+    return pd.DataFrame(rows, columns=["statement", "epsilon", "printed chain", "exact"])
+
+
+def analyse(cells: None, study: AnalysisSettings) -> Findings:
     """Ratios eps'/eps, limits of validity, sensitivities found by search, and the zCDP values of Section 6."""
     found = []
     for claim in STATEMENTS:
@@ -92,7 +104,8 @@ def measure(cells: None, study: Analysis) -> list[Measured]:
     explained = sum(
         _rounded(section6_rho(epsilon), printed) == printed for epsilon, printed in SECTION6_PRINTED.items()
     )
-    return [*found, exact("printed zCDP values explained", explained)]
+    found.append(exact("printed zCDP values explained", explained))
+    return Findings(found, {"jain2021/privacy_accounting": curves()})
 
 
 def _rounded(value: float, printed: str) -> str:

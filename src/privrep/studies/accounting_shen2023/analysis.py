@@ -11,8 +11,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import brentq
 
+from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, exact
 from privrep.laws.prescribed_powers import (
     Size,
@@ -27,7 +29,7 @@ from privrep.laws.prescribed_powers import (
 )
 from privrep.privacy.accounting import gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from privrep.privacy.renyi import Mixture, participation, renyi_divergence
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 DELTA = 1e-5
 """Of all experiments of the paper."""
@@ -141,6 +143,44 @@ def opacus_mu(epsilon: float, delta: float) -> float:
 def experiments_epsilon(epsilon: float, shift: float) -> float:
     """Exact epsilon of the experiments that are labelled so, when a user moves the sum by `shift` clipping thresholds."""
     return gdp_epsilon(shift * opacus_mu(epsilon, DELTA), DELTA)
+
+
+ALPHA, SD = 8, 2.0
+"""Rényi order and sigma of the figure of one round."""
+DIVERGENCES = {
+    "replace a user": replacement_divergence,
+    "remove a user": removal_divergence,
+    "right mixture, printed order": printed_order,
+    "as printed": printed_divergence,
+}
+"""Label -> divergence of a round."""
+
+
+def conversion_curves() -> pd.DataFrame:
+    """Achieved epsilon over claimed, and exact delta at the claimed epsilon, for every scope."""
+    rows = [
+        {
+            "scope": scope.name,
+            "epsilon": epsilon,
+            "paper's conversion": achieved(scope, epsilon, DELTA) / epsilon,
+            "exact": gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA) / epsilon,
+            "delta": gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)),
+        }
+        for scope in SCOPES
+        for epsilon in np.geomspace(0.1, math.log(1 / DELTA), 60)
+    ]
+    return pd.DataFrame(rows)
+
+
+def round_curves() -> pd.DataFrame:
+    """Each divergence of one round, over its value for full participation, against the probability p of taking part."""
+    full = REMOVED * ALPHA / SD**2
+    rows = [
+        (name, rate, divergence(ALPHA, rate, SD) / full)
+        for name, divergence in DIVERGENCES.items()
+        for rate in np.linspace(0.02, 1, 50)
+    ]
+    return pd.DataFrame(rows, columns=["divergence", "p", "over alpha / (2 sigma^2)"])
 
 
 def listed(values: dict[float, float]) -> str:
@@ -257,6 +297,9 @@ def experiments() -> list[Measured]:
     return found
 
 
-def measure(cells: None, study: Analysis) -> list[Measured]:
+def analyse(cells: None, study: AnalysisSettings) -> Findings:
     """Ratios of achieved to claimed epsilon, divergences of a round, exponents and the experiments' epsilon."""
-    return conversion() + sampled_round() + powers() + experiments()
+    return Findings(
+        conversion() + sampled_round() + powers() + experiments(),
+        {"shen2023/privacy_accounting": conversion_curves(), "shen2023/sampled_round": round_curves()},
+    )

@@ -7,8 +7,9 @@ import math
 import pandas as pd
 
 from privrep.audits.audit import POWER as POWER  # named in the chapter
+from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, bare, exact, share
-from privrep.run.settings import MeasureSettings
+from privrep.run.settings import AnalysisSettings
 
 CHECKS = ("replay", "ledger", "budget", "noise", "game")
 AUDITS = ("moments", "rounds", "choices", "others")
@@ -61,7 +62,17 @@ def games(cells: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
+def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row for each mechanism: what was attained, and for each mutant how it was found: 2 by the game, 1 by another check alone, 0 not."""
+    rows = honest(cells)[["mechanism", "attained", "epsilon_low", "epsilon"]].reset_index(drop=True)
+    rows["place"] = rows.index
+    bad = wrong(cells)
+    bad = bad.assign(found=bad["caught"].astype(int) + bad["caught_game"].astype(int))
+    found = bad.pivot_table(index="mechanism", columns="mutant", values="found", sort=False)
+    return rows.merge(found, left_on="mechanism", right_index=True, how="left", sort=False).reset_index(drop=True)
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All quantities."""
     good, once = honest(cells), searches(cells)["attained"]
     found = [
@@ -87,4 +98,4 @@ def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
     for series, what in (("strict", "at 1"), ("subspace", "from the last subspace"), ("one-run", "from one run")):
         for _, row in cells[cells["series"] == series].iterrows():
             found.append(bare(f"lower limit of epsilon {what}, {row['mechanism']}", row["epsilon_low"], 1))
-    return found
+    return Findings(found, {"beyond/audits": audit_table(cells)})

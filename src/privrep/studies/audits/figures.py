@@ -8,20 +8,9 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.audits.analysis import honest, wrong
 
 GAME, OTHER, MISSED = 2, 1, 0
 """How a mutant was found."""
-
-
-def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row for each mechanism: what was attained, and for each mutant how it was found."""
-    rows = honest(cells)[["mechanism", "attained", "epsilon_low", "epsilon"]].reset_index(drop=True)
-    rows["place"] = rows.index
-    bad = wrong(cells)
-    bad = bad.assign(found=bad["caught"].astype(int) + bad["caught_game"].astype(int))
-    found = bad.pivot_table(index="mechanism", columns="mutant", values="found", sort=False)
-    return rows.merge(found, left_on="mechanism", right_index=True, how="left", sort=False).reset_index(drop=True)
 
 
 def mark(axis: Axes, place: int, row: int, found: float) -> None:
@@ -33,17 +22,17 @@ def mark(axis: Axes, place: int, row: int, found: float) -> None:
     axis.plot(place, row, shape, color=colour, markerfacecolor=colour if found != OTHER else "none", markersize=5.5)
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """All figures of the study."""
-    numbers = audit_table(cells)
-    mechanisms, faults = list(numbers["mechanism"]), list(numbers.columns[5:])
+    rows = numbers["beyond/audits"]
+    mechanisms, faults = list(rows["mechanism"]), list(rows.columns[5:])
     figure, axes = new_figure(10.6, 0.27 * len(mechanisms) + 2.3, ncols=3, width_ratios=(2.2, 2.2, 4))
-    for axis, column, limit in ((axes[0], "attained", 1.0), (axes[1], "epsilon_low", numbers["epsilon"].iloc[0])):
-        axis.plot(numbers[column], numbers["place"], "o", color=COLOURS[0], markersize=5)
+    for axis, column, limit in ((axes[0], "attained", 1.0), (axes[1], "epsilon_low", rows["epsilon"].iloc[0])):
+        axis.plot(rows[column], rows["place"], "o", color=COLOURS[0], markersize=5)
         axis.axvline(limit, color="0.45", linewidth=0.9, linestyle=":")
         axis.set_xlim(0, 1.1 * limit)
     for place, fault in enumerate(faults):
-        for row, found in enumerate(numbers[fault]):
+        for row, found in enumerate(rows[fault]):
             mark(axes[2], place, row, found)
     axes[2].set_xticks(range(len(faults)), faults, rotation=40, ha="right", fontsize="small")
     axes[2].set_xlim(-0.6, len(faults) - 0.4)
@@ -52,4 +41,4 @@ def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd
         axis.set_ylim(len(mechanisms) - 0.5, -0.5)
     axes[0].set(xlabel="distance over the ledger's")
     axes[1].set(xlabel="lower limit of ε")
-    return {"beyond/audits": (figure, numbers)}
+    return {"beyond/audits": figure}

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from privrep.data.problem import HEAVY_EVERY
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_interval
 from privrep.evidence.measured import Measured, bare, exact, share
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all
 from privrep.laws import shen2023
 from privrep.laws.of_cells import centaur_floors
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 BALL = 0.2
 """eps_0 of shen2023: the proof needs every iterate within this distance."""
@@ -58,6 +59,18 @@ def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def rate_curves(points: pd.DataFrame) -> pd.DataFrame:
+    """Mean, lowest and highest of `rate_points` over repetitions, by kappa and rounds."""
+    found = points.groupby(["kappa", "rounds"]).agg(
+        ratio=("ratio", "mean"),
+        lowest=("ratio", "min"),
+        highest=("ratio", "max"),
+        law=("law", "first"),
+        bound=("bound", "first"),
+    )
+    return found.reset_index()
+
+
 def contractions(points: pd.DataFrame) -> pd.DataFrame:
     """Factor per round between `EARLY` and `LATE`, by kappa (rows) and repetition (columns)."""
     table = points.pivot_table(index=["kappa", "seed"], columns="rounds", values="ratio")
@@ -85,6 +98,14 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
             "law": rows["floor_2"] / rows["start_sine"],
         }
     )
+
+
+def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
+    """Mean steady distance of `start_points`, and lowest and highest of the largest, by form and rank."""
+    found = points.groupby(["form", "rank"]).agg(
+        steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
+    )
+    return found.reset_index()
 
 
 def start_measures(points: pd.DataFrame) -> list[Measured]:
@@ -141,11 +162,12 @@ def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Mea
     return Measured(name, ratio(np.arange(seeds)), *bootstrap_interval(ratio, seeds, name), seeds)
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Exponents and constants, the contraction per round, the caps on the noise, participation and the use of samples."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(study, cells))
-    for kappa, factors in contractions(rate_points(cells)).iterrows():
+    rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
+    found = []
+    for kappa, factors in contractions(rates).iterrows():
         values = factors.to_numpy()
         low, high = bootstrap_interval(
             lambda pick, values=values: float(values[pick].mean()), len(values), f"rate {kappa}"
@@ -165,7 +187,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
                 len(values),
             ),
         ]
-    for form, part in cap_points(cells).groupby("form"):
+    for form, part in caps.groupby("form"):
         worst = part.loc[part["dist2"].idxmax()]
         note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
         runs = cells.loc[cells["series"] == f"cap-{form}", "steady_dist2"]
@@ -173,7 +195,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
             bare(f"largest steady dist2, {form} cap", worst["dist2"], len(runs), note),
             share(f"steady dist2, {form} cap, share of runs beyond", int((runs > BALL).sum()), len(runs), f"{BALL:g}"),
         ]
-    found += start_measures(start_points(cells))
+    found += start_measures(starts)
     for (divisor, rate), part in cells[cells["series"].str.startswith("share-")].groupby(
         ["divide_by", "participation"]
     ):
@@ -192,4 +214,9 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     failed = int((few["status"] == "failed").sum())
     found.append(share("failed runs, realised divisor, p n = 1", failed, len(few)))
     found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
-    return found
+    tables = {
+        "shen2023/centaur_rate": rate_curves(rates),
+        "shen2023/noise_cap": pd.concat([caps, start_ranges(starts)], ignore_index=True),
+        "shen2023/participation": share_points(cells),
+    }
+    return Findings(found, tables, fit_all(study, cells))

@@ -16,11 +16,12 @@ from scipy.special import erfc, gammainc, gammaincc, gammaincinv
 from privrep.data.problem import HEAVY_EVERY
 from privrep.data.rng import stream
 from privrep.data.subspace import planted_subspace, random_subspace
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_interval
 from privrep.evidence.measured import Measured, bare, exact, share
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all
 from privrep.laws import shared, shen2023
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 STUDY = "client_lemmas"
 BALL = 0.2
@@ -146,6 +147,21 @@ def path_points(cells: pd.DataFrame) -> pd.DataFrame:
             "law": np.maximum(np.sqrt(kept + (1 - kept) * steady**2), steady),
         }
     )
+
+
+def norm_points(runs: pd.DataFrame) -> pd.DataFrame:
+    """Largest and median gradients with the clip of Lemma C.1 (printed) and the law of the median; one row per run."""
+    points = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
+    return points.assign(printed=printed_clip(runs), law=runs["gradient"])
+
+
+def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
+    """Of `step_points` without noise: mean, min and max of the factor by start and kappa; and against kappa law_F8 and bound_19."""
+    silent, kappa = points[points["noise_multiplier"] == 0], points["kappa"]
+    factors = silent.groupby(["start_sine", "kappa"])["factor"].agg(["mean", "min", "max"]).reset_index()
+    grid = np.linspace(kappa.min(), kappa.max(), 60)
+    law, bound = shen2023.centaur_contraction(grid), shen2023.centaur_bound(grid, BALL)
+    return pd.concat([factors, pd.DataFrame({"kappa": grid, "law_F8": law, "bound_19": bound})])
 
 
 def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
@@ -289,12 +305,12 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Exponents and constants, the ratios of each inequality, the contraction of a round, and the lemmas that are algebra."""
     cells = with_predictions(cells)
     runs, sides = lemma_runs(cells), ratios(cells)
-    found = fit_measures(fit_all(study, cells)) + side_measures(runs, sides) + printed_deltas(runs, sides)
-    points = step_points(cells)
+    found = side_measures(runs, sides) + printed_deltas(runs, sides)
+    points, path = step_points(cells), path_points(cells)
     found += [
         extreme("C.5, largest ratio", points["factor"] / points["bound"]),
         *beyond("C.5", points["factor"] / points["bound"]),
@@ -311,7 +327,6 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
                 len(factors),
             ),
         ]
-    path = path_points(cells)
     below = path.loc[path["steady"] <= BELOW, "largest"]
     found += [
         extreme("path, steady state below, largest ratio", below),
@@ -322,4 +337,8 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
     ]
     found += [exact(name, value) for name, value in kronecker().items()]
     found += subgaussian_norms() + chances()
-    return found
+    tables = {
+        "shen2023/gradient_norms": norm_points(runs),
+        "shen2023/one_step": pd.concat([points, step_ranges(points), path], ignore_index=True),
+    }
+    return Findings(found, tables, fit_all(study, cells))

@@ -12,7 +12,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.measured import Measured, bare, exact
+from privrep.evidence.findings import Findings
+from privrep.evidence.measured import bare, exact
 from privrep.run.settings import AnalysisSettings
 
 CHOICES = {
@@ -28,6 +29,8 @@ KEYS = ("series", "clip_feature", "clip", "init_share")
 """What a setting is: the other clips go along with the first."""
 TYPICAL = {"clip_feature": 1.0, "clip": 1 / 8}
 """The typical size in the unit of each clip."""
+OWN = 1 / 16
+"""Where the clip 1e-4, which has no size in typical units, is drawn."""
 
 
 def settings(cells: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +69,14 @@ def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
     return float(np.exp(np.log(both["dist2_other"] / both["dist2"]).mean()))
 
 
-def measure(cells: pd.DataFrame, study: AnalysisSettings) -> list[Measured]:
+def drawn(table: pd.DataFrame, study: AnalysisSettings) -> pd.DataFrame:
+    """The `settings` with a tenth of the budget for the start, each with where it is drawn and whether it is chosen."""
+    chosen = [is_chosen(table, series, study.options[series]) for series in CHOICES]
+    table = table.assign(drawn=table["size"].fillna(OWN), chosen=np.any(chosen, axis=0))
+    return table[~table["series"].isin(SHARES.values())]
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """For each choice the error of the setting of the study tradeoff over the least one, in these runs, and how much the error varies over settings.
 
     The repetitions are too few for an interval, so that the choice gets no verdict of agreement.
@@ -85,7 +95,7 @@ def measure(cells: pd.DataFrame, study: AnalysisSettings) -> list[Measured]:
         found.append(
             bare(f"half of the budget for the start over a tenth, {series}", share_ratio(cells, series, other), seeds)
         )
-    return found
+    return Findings(found, {"comparison/clip_choice": drawn(table, study)})
 
 
 def described(setting: pd.Series) -> str:

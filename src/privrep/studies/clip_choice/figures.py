@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.run.settings import PlotSettings
-from privrep.studies.clip_choice.analysis import CHOICES, SHARES, is_chosen, settings
+from privrep.studies.clip_choice.analysis import CHOICES, OWN
 
 METHODS = {
     "A": ("jain2021, samples clipped", COLOURS[3]),
@@ -16,28 +16,23 @@ METHODS = {
     "B-random": ("shen2023, random start", COLOURS[4]),
 }
 CIRCLE = {"marker": "o", "linestyle": "", "markersize": 10, "fillstyle": "none"}
-OWN = 1 / 16
-"""Where the clip 1e-4, which has no size in typical units, is drawn."""
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """All figures of the study."""
-    table = settings(cells)
-    table = table[~table["series"].isin(SHARES.values())]
-    table = table.assign(drawn=table["size"].fillna(OWN), chosen=False)
+    table = numbers["comparison/clip_choice"]
     figure, axis = new_figure(5.2, 4.2)
     for series, (label, colour) in METHODS.items():
         part = table[table["series"].isin(CHOICES[series])]
         sized = part[part["size"].notna()].sort_values("size")
         axis.plot(sized["size"], sized["dist2"], color=colour, linewidth=1.2, label=label)
         axis.plot(part["drawn"], part["dist2"], "o", color=colour, markersize=4)
-        picked = is_chosen(table, series, study.options[series])
-        table.loc[picked, "chosen"] = True
-        axis.plot(table.loc[picked, "drawn"], table.loc[picked, "dist2"], **CIRCLE, color=colour)
+        picked = part[part["chosen"]]
+        axis.plot(picked["drawn"], picked["dist2"], **CIRCLE, color=colour)
     axis.set(xscale="log", yscale="log", xlabel="clip over the typical size", ylabel="dist2, geometric mean")
     ticks = sorted(table["drawn"].unique())
     axis.set_xticks(ticks, ["1e-4" if tick == OWN else f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
     plain_ticks(axis.yaxis)
     axis.legend(fontsize=7.5)
-    return {"comparison/clip_choice": (figure, table)}
+    return {"comparison/clip_choice": figure}

@@ -9,12 +9,13 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from privrep.evidence.cells import picked
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import series_measures
-from privrep.evidence.measured import Measured, bare
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.measured import bare
+from privrep.evidence.scaling import fit_all
 from privrep.laws.unit_steps import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 LAWS = ("n", "d", "k", "m", "sigma", "noise")
 """Series that have a law: heads of one length."""
@@ -90,12 +91,10 @@ def start_constant(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return {"users over k d^1.5 / (eps m), most dimensions": float((rows["smallest_users"] / unit).mean())}
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents, errors over the law, and the constant of the users needed. Extremes over settings have no interval."""
     cells = with_predictions(cells)
+    seeds = int(cells["seed"].nunique())
     extremes = over_law(cells) | users_constant(cells)
-    return [
-        *fit_measures(fit_all(study, cells)),
-        *(bare(name, value, int(cells["seed"].nunique()), "over settings") for name, value in extremes.items()),
-        *series_measures(cells, "users-start", start_constant),
-    ]
+    found = [bare(name, value, seeds, "over settings") for name, value in extremes.items()]
+    return Findings([*found, *series_measures(cells, "users-start", start_constant)], fits=fit_all(study, cells))
