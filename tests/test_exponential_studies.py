@@ -9,7 +9,7 @@ import pytest
 
 from privrep.laws import jain2021
 from privrep.studies.exponential.analysis import loss_measures, net_ratios
-from privrep.studies.exponential_risk import analysis as measures
+from privrep.studies.exponential_risk import analysis
 from privrep.studies.exponential_risk.analysis import (
     FEW,
     LINE,
@@ -164,9 +164,9 @@ def test_users_by_the_law_solve_it():
 @pytest.mark.parametrize(("rank", "dim"), [(1, 10), (2, 20), (4, 20)])
 def test_bounds_cross_where_the_paper_says(rank, dim, monkeypatch):
     """At k^3.5 d^1.5 users; another power of k in either bound would show."""
-    assert measures.crossing(rank, dim) == pytest.approx(rank**3.5 * dim**1.5)
-    monkeypatch.setitem(measures.BOUNDS, "mechanism", lambda k, d, n: k * d**1.5 / n)
-    assert measures.crossing(2 * rank, dim) / measures.crossing(rank, dim) == pytest.approx(2**4)
+    assert analysis.crossing(rank, dim) == pytest.approx(rank**3.5 * dim**1.5)
+    monkeypatch.setitem(analysis.BOUNDS, "mechanism", lambda k, d, n: k * d**1.5 / n)
+    assert analysis.crossing(2 * rank, dim) / analysis.crossing(rank, dim) == pytest.approx(2**4)
 
 
 def test_predictions_tell_the_losses_apart():

@@ -143,7 +143,7 @@ def test_iterations_grow_at_most_as_the_logarithm():
         {"series": "noisy-d", "dim": np.repeat(dims, 5), "seed": [*range(5)] * 2, "iterations_needed": needed}
     )
     cells = cells.assign(log_term=np.log(2 * cells["dim"] / 0.1), iterations_law=np.repeat([9.0, 12.0], 5))
-    points, ratio = log_points(cells), log_ratio(cells)
+    ratio = log_ratio(points := log_points(cells))
     assert list(points["dim"]) == dims
     assert list(points["predicted"]) == [9, 12]
     assert points["half"].iloc[0] == pytest.approx(stats.t.ppf(0.975, 4) * spread.std(ddof=1) / math.sqrt(5))
@@ -173,6 +173,6 @@ def test_failures_against_tau_have_exact_ends():
     points, expected = tau_points(cells), [clopper_pearson(round(100 * share), 100) for share in shares]
     assert list(points["failed"]) == shares
     np.testing.assert_allclose(points[["ci_low", "ci_high"]], expected, rtol=1e-9)
-    found = tau_measure(cells)
+    found = tau_measure(points)
     assert found.measured == pytest.approx(0.64) and found.note == "100 runs for each tau"
     assert [found.ci_low, found.ci_high] == pytest.approx([16 * end for end in expected[-1]])

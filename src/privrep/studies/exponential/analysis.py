@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from privrep.evidence.cells import picked
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import series_measures
 from privrep.evidence.measured import Measured, bare, exact
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 NETS = ("line", "plane", "dual")
 """Lines in the plane, lines in space, planes in space."""
@@ -62,7 +63,18 @@ def loss_measures(cells: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """What the figures show: `losses` by series, and `net_points` by net, with its d and k."""
+    series = ("printed", "exact", "proved", "chain-agreeing", "chain-divided")
+    sizes = cells.groupby("series")[["dim", "rank"]].first()
+    nets = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
+    return {
+        "jain2021/exponential_privacy": pd.concat([losses(cells, name).assign(series=name) for name in series]),
+        "jain2021/exponential_sampler": pd.concat(nets),
+    }
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Losses on neighbours, chains against nets, and how well the chains mix."""
     found = loss_measures(cells)
     for net in NETS:
@@ -72,8 +84,8 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
 
         found += series_measures(cells, f"net-{net}", ratios)
     chains = cells[cells["algorithm"] == "exponential_law"]
-    return [
-        *found,
+    found += [
         bare("largest R-hat", chains["r_hat"].max(), len(chains)),
         bare("fewest independent draws", chains["ess"].min(), len(chains)),
     ]
+    return Findings(found, tables(cells))

@@ -7,37 +7,26 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, few_ticks, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.exponential.analysis import NETS, losses, net_points
 
 EXPONENTS = {"printed": "as printed", "exact": "largest safe β", "proved": "as proved"}
 
 
-def draw_privacy(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_privacy(numbers: pd.DataFrame) -> Figure:
     """Loss over epsilon against the users for three exponents, and against the steps of a chain."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
-    parts = []
     for colour, mark, (series, label) in zip(COLOURS, "os^", EXPONENTS.items(), strict=False):
-        table = losses(cells, series)
+        table = numbers[numbers["series"] == series]
         axes[0].plot(table["users"], table["loss"], f"{mark}-", color=colour, markersize=5, label=label)
-        parts.append(table.assign(series=series))
     axes[0].set(xscale="log", yscale="log", xlabel="n", ylabel="loss over ε")
     axes[0].set_xticks(table["users"], [f"{users}" for users in table["users"]])
     axes[0].minorticks_off()
     for others, filled in (("agreeing", True), ("divided", False)):
-        table = losses(cells, f"chain-{others}")
+        table = numbers[numbers["series"] == f"chain-{others}"]
         drawn, steps = table[table["chain_steps"] == 0], table[table["chain_steps"] > 0]
         fill = COLOURS[0] if filled else "white"
-        axes[1].plot(
-            steps["chain_steps"],
-            steps["loss"],
-            "o-",
-            color=COLOURS[0],
-            markersize=5,
-            markerfacecolor=fill,
-            label=others,
-        )
+        look = {"color": COLOURS[0], "markersize": 5, "markerfacecolor": fill}
+        axes[1].plot(steps["chain_steps"], steps["loss"], "o-", label=others, **look)
         axes[1].axhline(drawn["loss"].iloc[0], color=COLOURS[0], linewidth=0.9, linestyle="-" if filled else ":")
-        parts.append(table.assign(series=f"chain-{others}"))
     axes[1].set(xscale="log", yscale="log", xlabel="steps of the chain")
     axes[1].set_xticks(decades := [10, 100, 1000, 10_000], [f"{steps}" for steps in decades])
     for axis in axes:
@@ -45,32 +34,26 @@ def draw_privacy(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         few_ticks(axis.yaxis)
     axes[0].legend()
     axes[1].legend(title="other users", loc="lower right")
-    return figure, pd.concat(parts, ignore_index=True)
+    return figure
 
 
-def draw_sampler(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_sampler(numbers: pd.DataFrame) -> Figure:
     """Mean score by chains and over nets."""
     figure, axis = new_figure(5.6, 3.3)
-    parts = []
-    for colour, net in zip(COLOURS, NETS, strict=False):
-        points, sizes = net_points(cells, net), cells[cells["series"] == f"net-{net}"].iloc[0]
+    for colour, ((dim, rank), points) in zip(COLOURS, numbers.groupby(["dim", "rank"], sort=False), strict=False):
         axis.plot(points["beta_n"], points["net_excess_uniform"], "-", color=colour, linewidth=1.2)
-        axis.plot(
-            points["beta_n"],
-            points["score_excess"],
-            "o",
-            color=colour,
-            markersize=5,
-            label=f"d = {sizes['dim']}, k = {sizes['rank']}",
-        )
-        parts.append(points.assign(net=net))
+        label = f"d = {dim}, k = {rank}"
+        axis.plot(points["beta_n"], points["score_excess"], "o", color=colour, markersize=5, label=label)
     axis.set(xscale="log", yscale="log", xlabel="β n", ylabel="score above the truth's, per user")
     for side in (axis.xaxis, axis.yaxis):
         few_ticks(side)
     axis.legend()
-    return figure, pd.concat(parts, ignore_index=True)
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """All figures of the study."""
-    return {"jain2021/exponential_privacy": draw_privacy(cells), "jain2021/exponential_sampler": draw_sampler(cells)}
+    return {
+        "jain2021/exponential_privacy": draw_privacy(numbers["jain2021/exponential_privacy"]),
+        "jain2021/exponential_sampler": draw_sampler(numbers["jain2021/exponential_sampler"]),
+    }

@@ -17,11 +17,12 @@ from privrep.algorithms.parts.clip_units import projection_threshold
 from privrep.data.losses import Loss
 from privrep.data.problem import Problem
 from privrep.evidence.cells import picked
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, bare, exact, share
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all
 from privrep.laws import jain2021
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B")
 FEW = ("smooth", "proved", "random", "as-printed")
@@ -60,6 +61,17 @@ def risks(cells: pd.DataFrame, series: tuple[str, ...], pick: np.ndarray | None 
     return (
         (rows["excess_risk"] / rows["rank"]).groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
     )
+
+
+def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
+    """`risks` for each panel of the comparison: users, series, risk, panel."""
+    panels = {
+        "methods": ("mechanism", "staged-B", "altmin", "centaur", "random-start"),
+        "ways to run the mechanism": ("mechanism", "smooth", "staged-A", "random", "proved", "as-printed"),
+        "methods, larger k": PLANE,
+    }
+    tables = {title: risks(cells, series).stack().rename("risk").reset_index() for title, series in panels.items()}
+    return pd.concat([table.assign(panel=title) for title, table in tables.items()])
 
 
 def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
@@ -176,11 +188,11 @@ def crossing(k: float, d: float) -> float:
     return math.exp(brentq(gap, 0, 60))
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents, risks beside those of other methods, what the clip costs, and how well the chains mix."""
     cells = with_predictions(cells)
     chains = cells[cells["algorithm"] == "exponential_law"]
-    found = fit_measures(fit_all(study, cells))
+    found: list[Measured] = []
     for series, statistic, missing in (
         ("mechanism", line_ratios, ""),
         ("mechanism", few_ratios, ""),
@@ -188,8 +200,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         ("mechanism", users_needed, OUTSIDE),
     ):
         found += series_measures(cells, series, statistic, missing)
-    return [
-        *found,
+    found += [
         *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
         *clip_cost(cells),
         *clip_measures(cells),
@@ -198,3 +209,4 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         bare("largest R-hat", chains["r_hat"].max(), len(chains)),
         bare("fewest independent draws", chains["ess"].min(), len(chains)),
     ]
+    return Findings(found, {"comparison/exponential_methods": method_risks(cells)}, fit_all(study, cells))

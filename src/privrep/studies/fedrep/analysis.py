@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from privrep.data.rng import stream
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student
 from privrep.evidence.measured import Measured, exact, share
-from privrep.evidence.scaling import Fit, Sweep, fit_all, fit_measures
+from privrep.evidence.scaling import Sweep, fit_all, fit_table
 from privrep.laws import jain2021, shen2023
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
@@ -123,6 +124,18 @@ def nothing_found(cells: pd.DataFrame, series: str) -> Measured:
     return share(f"runs that found nothing, {series}", hits, found.size, "over all values of epsilon")
 
 
+def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
+    """Median risks by series and epsilon, with their intervals, x where series stand side by side, and the floor."""
+    rows = [
+        (series, float(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high, 1.018**place)
+        for place, series in enumerate(METHODS, -(len(METHODS) // 2))
+        for one in own[series]
+        if one.quantity.startswith("median")
+    ]
+    table = pd.DataFrame(rows, columns=["series", "epsilon", "risk", "ci_low", "ci_high", "x"])
+    return table.assign(x=table["epsilon"] * table["x"], floor=floor)
+
+
 @dataclass(frozen=True)
 class Factor:
     """Risk of alternating minimisation over private FedRep's along one parameter, on the same users."""
@@ -170,9 +183,13 @@ class Factor:
         return Measured(quantity, value, value - half, value + half, repetitions, "", error, self.slope(self.law))
 
 
-def factors(fits: dict[str, Fit]) -> dict[str, Factor]:
-    """Parameter -> the factor along it."""
-    return {name: Factor(*(fits[fit].sweep for fit in pair)) for name, pair in FACTORS.items()}
+def factor_table(name: str, factor: Factor, points: list[Measured], exponent: Measured) -> pd.DataFrame:
+    """The factor along one parameter, as a `fit_table`."""
+    rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
+    ends = {"exponent_low": exponent.ci_low, "exponent_high": exponent.ci_high}
+    return pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(
+        fit=f"factor, {name}", value=factor.above.values, predicted=factor.law, exponent=exponent.measured, **ends
+    )
 
 
 def code_measures() -> list[Measured]:
@@ -190,16 +207,20 @@ def code_measures() -> list[Measured]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Risks and ratios on the code's problem, exponents near the truth, the factor between the methods, and the code's noise."""
     cells = with_predictions(cells)
-    fits = fit_all(study, cells)
-    found = fit_measures(fits)
-    for series in METHODS:
-        found += [*own_risks(cells, series), nothing_found(cells, series)]
-    found += own_risks(cells, "floor")
+    fits, found, tables = fit_all(study, cells), [], []
+    own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
+    for series, risk in own.items():
+        found += [*risk, nothing_found(cells, series)]
+    found += floor
     for series, other in RATIOS:
         found += own_ratios(cells, series, other)
-    for name, factor in factors(fits).items():
-        found += [*factor.points(name), factor.exponent(name)]
-    return found + code_measures()
+    for name, pair in FACTORS.items():
+        factor = Factor(*(fits[fit].sweep for fit in pair))
+        points, exponent = factor.points(name), factor.exponent(name)
+        found += [*points, exponent]
+        tables += [fit_table(fits, pair), factor_table(name, factor, points, exponent)]
+    shown = {"snedeker2025/own_problem": own_table(own, floor[0].measured), "snedeker2025/factor": pd.concat(tables)}
+    return Findings(found + code_measures(), shown, fits)

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from privrep.evidence.cells import picked
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
 from privrep.evidence.measured import Measured, share
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all
 from privrep.laws import jain2021
 from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 FALLBACKS = ("solve", "ridge", "eigclip")
 NEAR = 1.5
@@ -119,6 +120,18 @@ def breakdown_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.
     return points
 
 
+def breakdown_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """`breakdown_points`, then the closed form up to x = 1, for each d, as a fallback named law of no runs."""
+    points = breakdown_points(cells)
+    rank, x = points["rank"].iloc[0], np.linspace(points["noise_ratio"].min(), 1, 100)
+    laws = [
+        pd.DataFrame({"fallback": "law", "dim": dim, "noise_ratio": x, "rank": rank, "runs": 0, "predicted": square})
+        for dim in points["dim"].unique()
+        for square in [jain2021.step_privacy_resolved(x, dim, rank) ** 2 / rank]
+    ]
+    return pd.concat([points, *laws])
+
+
 def breakdown_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
     """Extremes of distF over the closed form below x = 1, and the error per direction that each way to solve leaves beyond."""
     states = breakdown_points(cells, pick)
@@ -174,10 +187,10 @@ def repetitions(cells: pd.DataFrame, series: str) -> int:
     return int(cells.loc[cells["series"] == series, "seed"].nunique())
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(study, cells))
+    found: list[Measured] = []
     points, starts = start_points(cells), repetitions(cells, "start")
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
         # The largest start of a grid has no interval.
@@ -195,4 +208,9 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         Measured("B.6 M over distF", float(along.max()), np.nan, np.nan, int(lemmas["seed"].nunique()), note),
         share("B.6 M over distF, share of runs beyond", int((along > 1).sum()), len(along)),
     ]
-    return found
+    before = pd.DataFrame({"rounds": [0], "ratio": [1.0], "predicted": [1.0]})
+    tables = {
+        "jain2021/local_start": pd.concat([points, before, round_ratios(cells)]),
+        "jain2021/local_breakdown": breakdown_table(cells),
+    }
+    return Findings(found, tables, fit_all(study, cells))

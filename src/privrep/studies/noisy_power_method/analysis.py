@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from privrep.evidence.counts import failed_shares, proportion
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import student
 from privrep.evidence.measured import Measured
-from privrep.evidence.scaling import fit_all, fit_measures
-from privrep.run.settings import Analysis
+from privrep.evidence.scaling import fit_all, fit_table
+from privrep.run.settings import AnalysisSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -36,10 +37,9 @@ def log_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points.assign(half=half).rename(columns={"iterations_law": "predicted"}).reset_index()
 
 
-def log_ratio(cells: pd.DataFrame) -> Measured:
-    """Iterations at the largest d over those at the smallest, over the same ratio of ln(k d / eps): at most 1 where they grow as
+def log_ratio(points: pd.DataFrame) -> Measured:
+    """Of `log_points`: iterations at the largest d over those at the smallest, over the same ratio of ln(k d / eps): at most 1 where they grow as
     slowly as the theorem says."""
-    points = log_points(cells)
     first, last = points.iloc[0], points.iloc[-1]
     value = last["iterations"] / first["iterations"] / (last["log_term"] / first["log_term"])
     half = value * np.hypot(last["half"] / last["iterations"], first["half"] / first["iterations"])
@@ -53,15 +53,16 @@ def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
     return failed_shares(rows.assign(failed=(1 - rows["runs_within"]) * rows["starts"], tried=rows["starts"]), ["tau"])
 
 
-def tau_measure(cells: pd.DataFrame) -> Measured:
-    """The share of failures times tau, where it is largest: at most 1 by the theorem."""
-    points = tau_points(cells)
+def tau_measure(points: pd.DataFrame) -> Measured:
+    """Of `tau_points`: the share of failures times tau, where it is largest: at most 1 by the theorem."""
     times = points.assign(**{name: points[name] * points["tau"] for name in ("failed", "ci_low", "ci_high")})
     worst = times.loc[times["failed"].idxmax()]
     return proportion("failures times tau", worst, "failed", f"{worst['tried']:g} runs for each tau")
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """The exponent of the gap, the growth with ln(k d / eps), and failures against tau."""
     cells = with_predictions(cells)
-    return [*fit_measures(fit_all(study, cells)), log_ratio(cells), tau_measure(cells)]
+    fits, logs, taus = fit_all(study, cells), log_points(cells), tau_points(cells)
+    shown = {"shen2023/noisy_power_method": pd.concat([fit_table(fits, ["steps gap"]), logs, taus])}
+    return Findings([log_ratio(logs), tau_measure(taus)], shown, fits)

@@ -7,23 +7,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure
-from privrep.drawing.sweeps import fit_table, panel
-from privrep.evidence.scaling import fit_all
+from privrep.drawing.sweeps import sweep_panel
 from privrep.run.settings import PlotSettings
-from privrep.studies.noisy_power_method.analysis import log_points, tau_points, with_predictions
 
 CLAIMED = {"color": COLOURS[3], "linestyle": "--", "linewidth": 1.2}
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """Theorem G.1: iterations against the gap and the dimension, failures against tau."""
-    cells = with_predictions(cells)
-    fits, taus, logs = fit_all(study, cells), tau_points(cells), log_points(cells)
+    table = numbers["shen2023/noisy_power_method"]
+    gaps, logs, taus = (table[table[column].notna()] for column in ("fit", "log_term", "tau"))
     figure, axes = new_figure(7.9, 3.0, ncols=3)
-    axis, one = axes[0], fits["steps gap"]
-    panel(axis, one, study.claimed.get("steps gap"), "1/gap")
+    axis = axes[0]
+    sweep_panel(axis, gaps, study.claimed.get("steps gap"), "1/gap")
     axis.set(xlabel="1/gap", ylabel="iterations")
-    axis.set_xticks(one.sweep.values, [f"{value:.3g}" for value in one.sweep.values])
+    axis.set_xticks(gaps["value"], [f"{value:.3g}" for value in gaps["value"]])
     axis = axes[1]
     axis.errorbar(logs["log_term"], logs["iterations"], logs["half"], fmt="o", color=COLOURS[0], markersize=5)
     axis.plot(logs["log_term"], logs["predicted"], color="0.25", linestyle=":", linewidth=1.4)
@@ -39,5 +37,4 @@ def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd
     axis.set_xticks(taus["tau"], [f"{value:g}" for value in taus["tau"]])
     axis.minorticks_off()
     few_ticks(axis.yaxis)
-    numbers = pd.concat([fit_table(fits, ["steps gap"]), logs, taus], ignore_index=True)
-    return {"shen2023/noisy_power_method": (figure, numbers)}
+    return {"shen2023/noisy_power_method": figure}

@@ -11,12 +11,13 @@ import pandas as pd
 
 from privrep.evidence.cells import picked
 from privrep.evidence.counts import proportion, with_ends
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, bare, exact, share
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import Fit, fit_all, fit_table
 from privrep.laws import shared, shen2023
 from privrep.laws.shen2023 import CANDIDATE, TARGET
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -92,9 +93,8 @@ def clip_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     }
 
 
-def clip_extremes(cells: pd.DataFrame) -> list[Measured]:
-    """Largest and smallest noise permitted over the law, over the clips; extremes have no interval."""
-    points, seeds = clip_points(cells), int(cells.loc[cells["series"] == "clip", "seed"].nunique())
+def clip_extremes(points: pd.DataFrame, seeds: int) -> list[Measured]:
+    """Of `clip_points`: largest and smallest noise permitted over the law, over the clips; extremes have no interval."""
     over = points["permitted"] / points["predicted"]
     return [
         bare("noise permitted over law, largest", over.max(), seeds),
@@ -130,19 +130,18 @@ def noise_of_half(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return {"noise at which half succeed": float(level)}
 
 
-def success_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Shares of successful runs: at the printed target, and at dist2 <= 0.2 for the least noise tried and the longest run."""
-    found = []
-    for series, axis, name in (
-        ("printed", "noise_multiplier", "success at 0.01"),
-        ("noise", "noise_multiplier", "success at 0.2"),
-        ("steps", "iterations", "success by iterations"),
-    ):
-        points = success_points(cells, series, axis)
-        row = points.iloc[-1 if series == "steps" else 0]
-        note = f"{row['runs']:g} runs on {row['draws']:g} data sets, noise {row['level']:.2g} of the law's"
-        found.append(proportion(name, row, "share", note))
-    return found
+def success_measures(printed: pd.DataFrame, noise: pd.DataFrame, steps: pd.DataFrame) -> list[Measured]:
+    """Of `success_points`: shares at the printed target, and at dist2 <= 0.2 for the least noise tried and the longest run."""
+    rows = zip(("at 0.01", "at 0.2", "by iterations"), (printed.iloc[0], noise.iloc[0], steps.iloc[-1]), strict=True)
+    note = "{runs:g} runs on {draws:g} data sets, noise {level:.2g} of the law's"
+    return [proportion(f"success {name}", row, "share", note.format(**row)) for name, row in rows]
+
+
+def accuracy_table(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
+    """The `fit_table` of dist2 by noise, with init_clip of each fit's series."""
+    table = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
+    clips = cells.groupby("series")["init_clip"].first()
+    return table.assign(init_clip=[clips[fits[name].sweep.spec.series] for name in table["fit"]])
 
 
 def users_for(target: float, dim: int, rank: int, samples: int) -> float:
@@ -176,14 +175,24 @@ def bound_measures(cells: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents and constants, contraction, clip and success."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(study, cells))
+    found: list[Measured] = []
     for series, statistic, missing in (
         ("clip", clip_ratios, ""),
         ("steps", iterations_needed, OUTSIDE),
         ("noise", noise_of_half, OUTSIDE),
     ):
         found += series_measures(cells, series, statistic, missing)
-    return found + clip_extremes(cells) + success_measures(cells) + bound_measures(cells)
+    clips, fits = clip_points(cells), fit_all(study, cells)
+    printed, noise = (success_points(cells, series, "noise_multiplier") for series in ("printed", "noise"))
+    steps = success_points(cells, "steps", "iterations")
+    found += clip_extremes(clips, int(cells.loc[cells["series"] == "clip", "seed"].nunique()))
+    found += success_measures(printed, noise, steps) + bound_measures(cells)
+    tables = {
+        "shen2023/power_accuracy": accuracy_table(cells, fits),
+        "shen2023/power_clip": clips.assign(prescribed=cells.loc[cells["series"] == "prescribed", "zeta"].mean()),
+        "shen2023/power_success": pd.concat([steps.assign(panel="iterations"), noise.assign(panel="noise")]),
+    }
+    return Findings(found, tables, fits)
