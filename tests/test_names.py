@@ -69,7 +69,8 @@ def test_the_default_run_has_just_the_listed_names(studies, study):
 )
 def test_a_run_measures_what_is_listed(found, complete, words):
     """Nothing else, and all of it unless the scale overrides the study."""
-    study = MeasureSettings(study="risk", quantities=("exponent n", "ratio"), complete=complete)
+    settings = {"study": "risk", "figures": ("jain2021/risk_laws",), "quantities": ("exponent n", "ratio")}
+    study = MeasureSettings(**settings, complete=complete)
     if not words:
         return check_names([exact(name, 1.0) for name in found], study)
     with pytest.raises(ConfigError, match=r"^config/studies/risk\.yaml: quantities: ") as caught:
