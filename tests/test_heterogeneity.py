@@ -1,4 +1,4 @@
-"""Norms of updates against slow loops and their laws; the study's rule for clipping bounds; its measures and figures."""
+"""Norms of updates against slow loops and their laws; the study's rule for clipping bounds; its quantities and figures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from conftest import gather, make_task
 
 from privrep.data.problem import Problem, Users
+from privrep.evidence.findings import Findings
 from privrep.evidence.quantities import checked_claims
 from privrep.fitting.runner import fit
 from privrep.laws import shen2023
@@ -197,19 +198,21 @@ def small_run() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=study_columns(study))
 
 
-def test_every_claim_has_its_measure(small_run):
+@pytest.fixture(scope="module")
+def found(small_run) -> Findings:
+    return heterogeneity.analyse(small_run, read_study(read_config(), "heterogeneity"))
+
+
+def test_every_claim_has_its_measure(small_run, found):
     """All names of the claims on the study are among its measures, whatever the order of the cells."""
-    measures = {
-        measure.quantity: measure
-        for measure in heterogeneity.measure(small_run, read_study(read_config(), "heterogeneity"))
-    }
+    measures = {measure.quantity: measure for measure in found.quantities}
     for claim in checked_claims()["shen2023"]:
         if claim.study == "heterogeneity":
             for quantity in claim.quantities:
                 assert quantity.measured in measures, quantity.measured
-    again = heterogeneity.measure(small_run.iloc[::-1].copy(), read_study(read_config(), "heterogeneity"))
+    again = heterogeneity.analyse(small_run.iloc[::-1].copy(), read_study(read_config(), "heterogeneity"))
     np.testing.assert_allclose(
-        [each.measured for each in again], [each.measured for each in measures.values()], rtol=1e-9
+        [each.measured for each in again.quantities], [each.measured for each in measures.values()], rtol=1e-9
     )
     apart = measures["dp_fedavg over general_centaur, nothing in common"].measured
     together = measures["dp_fedavg over general_centaur, one model for all"].measured
@@ -227,22 +230,19 @@ def test_a_failed_fit_counts_as_lost(small_run):
     assert found[f"{CENTAUR} over ppsgd"] > 0
 
 
-def test_figures_show_every_series(small_run):
+def test_figures_show_every_series(found):
     """All methods and settings have points, and the files of the study are made."""
-    figures = draw(small_run, PlotSettings(study="heterogeneity", claimed={}))
-    assert set(figures) == set(STUDY["figures"])
-    norms, risks = (numbers for _, numbers in figures.values())
+    figures = draw(found.tables, PlotSettings(study="heterogeneity", claimed={}, figures=tuple(STUDY["figures"])))
+    assert set(figures) == set(found.tables) == set(STUDY["figures"])
+    norms, risks = (found.tables[f"shen2023/{name}"] for name in ("update_norms", "baselines"))
     assert set(norms["series"]) == {"distance", "rank-optimum", "rank-near", "rank-far", "samples", "bias", "noise"}
     assert set(risks.loc[risks["panel"] == "epsilon", "method"]) == set(heterogeneity.METHODS)
     np.testing.assert_allclose(sorted(risks.loc[risks["panel"] == "bound", "value"].unique().round(6)), FACTORS)
 
 
-def test_shares_of_runs(small_run):
+def test_shares_of_runs(small_run, found):
     """Every run counts once, whatever its epsilon; at the optimum no update is left. Extremes have no interval."""
-    measures = {
-        measure.quantity: measure
-        for measure in heterogeneity.measure(small_run, read_study(read_config(), "heterogeneity"))
-    }
+    measures = {measure.quantity: measure for measure in found.quantities}
     vanished = measures["largest representation update at the optimum, share of runs beyond"]
     assert vanished.measured == 0 and 0 < vanished.ci_high < 1
     moved = small_run.copy()

@@ -108,7 +108,7 @@ def test_failures_of_the_selection_have_exact_ends():
     for _, point in points.iterrows():
         ends = clopper_pearson(round(point["failed"] * 15), 15)
         np.testing.assert_allclose([point["ci_low"], point["ci_high"]], ends, rtol=1e-9)
-    assert [one.quantity for one in made_up_measures(cells)] == [
+    assert [one.quantity for one in made_up_measures(points)] == [
         "failure, p = 0.6, asked 0.1, alike",
         "failure, p = 0.99, asked 0.1, alike",
     ]

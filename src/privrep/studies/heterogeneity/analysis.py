@@ -20,11 +20,12 @@ from privrep.algorithms.general_centaur import representation_steps
 from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.rng import stream
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_intervals, bootstrap_measures
 from privrep.evidence.measured import Measured, share
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all
 from privrep.laws import shen2023
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 from privrep.studies.extremes import extreme_ratio
 
 STUDY = "heterogeneity"
@@ -243,10 +244,53 @@ def run_shares(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """All settings of the norms: means over repetitions, and the laws; drift_law is for heads of rank 1 at the optimum."""
+    rows = cells[cells["representation_rms"].notna()]
+    keys = ["series", "dim", "rank", "head_bias", "label_noise_sd", "start_sine", "batch_samples"]
+    kinds, marks = ("representation", "shared", "full"), ("median", "q99", "max", "drift")
+    means = ["heterogeneity", *(f"{kind}_{mark}" for kind in kinds for mark in marks), "representation", "full"]
+    table = rows.groupby(keys, sort=False)[means].mean().reset_index()
+    law = two_models_drift(table["head_bias"], table["dim"], table["batch_samples"])
+    return table.assign(drift_law=law.where((table["series"] == "bias") & (table["rank"] == 1)))
+
+
+def risk_rows(part: pd.DataFrame, panel: str, method: str, value: float) -> dict:
+    """A point: mean and range of the risk over repetitions."""
+    risk = part["excess_risk"]
+    ends = {"low": risk.min(), "high": risk.max()}
+    return {"panel": panel, "method": method, "value": value, "risk": risk.mean()} | ends
+
+
+def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """All points of the figure of methods; in each row the mean risk of each user alone, delta, and the epsilon of a panel of one epsilon."""
+    points = []
+    for method in METHODS:
+        rows = cells[cells["series"] == method]
+        points += [risk_rows(part, "epsilon", method, epsilon) for epsilon, part in rows.groupby("epsilon")]
+    shown = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].max()
+    for method in TUNED:
+        tried = bounds_tried(cells, method)
+        rule = next(clip for series, clip in tried if series == method)
+        for series, clip in tried:
+            part = cells[(cells["series"] == series) & (cells["clip"] == clip) & (cells["epsilon"] == shown)]
+            points.append(risk_rows(part, "bound", method, clip / rule))
+    for method in (CENTAUR, "dp_fedavg"):
+        rows = cells[cells["series"] == f"{method}-common"]
+        points += [risk_rows(part, "common", method, bias) for bias, part in rows.groupby("head_bias")]
+    table = pd.DataFrame(points)
+    common = cells.loc[cells["series"] == f"{CENTAUR}-common", "epsilon"].max()
+    return table.assign(
+        alone=cells.loc[cells["series"] == "own_data", "excess_risk"].mean(),
+        delta=cells["delta"].dropna().iloc[0],
+        epsilon=table["panel"].map({"bound": shown, "common": common}),
+    )
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Exponents and constants of the norms, what clipping does at the optimum, and the methods against each other."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(study, cells)) + run_shares(cells)
+    found = run_shares(cells)
     for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):
         seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
         statistic = statistics(cells)
@@ -254,4 +298,5 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
         found += [Measured(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
     found += [over_own_data(cells, method) for method in METHODS]
-    return found
+    tables = {"shen2023/update_norms": norm_table(cells), "shen2023/baselines": risk_table(cells)}
+    return Findings(found, tables, fit_all(study, cells))

@@ -10,14 +10,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
 from privrep.run.settings import PlotSettings
-from privrep.studies.heterogeneity.analysis import (
-    CENTAUR,
-    METHODS,
-    TUNED,
-    bounds_tried,
-    two_models_drift,
-    with_predictions,
-)
+from privrep.studies.heterogeneity.analysis import CENTAUR
 
 KINDS = {
     "representation": ("representation alone", 0),
@@ -35,14 +28,6 @@ NAMES = {
     "altmin-eigclip": ("jain2021, eigenvalues raised", "D--", 1),
 }
 """Series -> label, style, colour."""
-
-
-def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """All settings of the norms: means over repetitions, and the laws."""
-    rows = cells[cells["representation_rms"].notna()]
-    keys = ["series", "dim", "rank", "head_bias", "label_noise_sd", "start_sine", "batch_samples"]
-    marks = [f"{kind}_{mark}" for kind in KINDS for mark in ("median", "q99", "max", "drift")]
-    return rows.groupby(keys, sort=False)[["heterogeneity", *marks, "representation", "full"]].mean().reset_index()
 
 
 def draw_distance(axis: Axes, rows: pd.DataFrame) -> None:
@@ -100,8 +85,7 @@ def draw_drift(axis: Axes, rows: pd.DataFrame) -> None:
                 label=f"{label}, k = {rank}",
             )
     line = rows[rows["rank"] == 1]
-    law = two_models_drift(line["head_bias"], line["dim"], line["batch_samples"])
-    axis.plot(line["head_bias"], law, color="0.25", linestyle=":", linewidth=1.3)
+    axis.plot(line["head_bias"], line["drift_law"], color="0.25", linestyle=":", linewidth=1.3)
     axis.set(
         xlabel="bias b of the heads", ylabel="drift at the optimum, over the bound", title="Clipping at the optimum"
     )
@@ -118,9 +102,8 @@ def draw_noise(axis: Axes, rows: pd.DataFrame) -> None:
     axis.legend(loc="lower right")
 
 
-def draw_norms(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_norms(numbers: pd.DataFrame) -> Figure:
     """Norms against distance, rank and label noise, and the drift of clipped updates."""
-    numbers = norm_table(cells)
     figure, axes = new_figure(7.8, 6.2, nrows=2, ncols=2)
     distance = numbers[numbers["series"] == "distance"]
     silent = distance[distance["start_sine"] == 0]
@@ -128,40 +111,11 @@ def draw_norms(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     draw_ranks(axes[0, 1], numbers)
     draw_noise(axes[1, 0], pd.concat([silent, numbers[numbers["series"] == "noise"]]))
     draw_drift(axes[1, 1], numbers[numbers["series"] == "bias"])
-    return figure, numbers
+    return figure
 
 
-def risk_rows(part: pd.DataFrame, panel: str, method: str, value: float) -> dict:
-    """A point: mean and range of the risk over repetitions."""
-    risk = part["excess_risk"]
-    return {"panel": panel, "method": method, "value": value, "risk": risk.mean()} | {
-        "low": risk.min(),
-        "high": risk.max(),
-    }
-
-
-def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """All points of the figure of methods."""
-    points = []
-    for method in METHODS:
-        rows = cells[cells["series"] == method]
-        points += [risk_rows(part, "epsilon", method, epsilon) for epsilon, part in rows.groupby("epsilon")]
-    shown = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].max()
-    for method in TUNED:
-        tried = bounds_tried(cells, method)
-        rule = next(clip for series, clip in tried if series == method)
-        for series, clip in tried:
-            part = cells[(cells["series"] == series) & (cells["clip"] == clip) & (cells["epsilon"] == shown)]
-            points.append(risk_rows(part, "bound", method, clip / rule))
-    for method in (CENTAUR, "dp_fedavg"):
-        rows = cells[cells["series"] == f"{method}-common"]
-        points += [risk_rows(part, "common", method, bias) for bias, part in rows.groupby("head_bias")]
-    return pd.DataFrame(points)
-
-
-def draw_methods(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_methods(numbers: pd.DataFrame) -> Figure:
     """Excess risk against epsilon, the clipping bound, and what users have in common."""
-    numbers = risk_table(cells)
     figure, axes = new_figure(9.4, 3.9, ncols=3, width_ratios=(4, 3, 3))
     for axis, (panel, points) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
         for method, part in points.groupby("method", sort=False):
@@ -180,9 +134,8 @@ def draw_methods(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axis.set(yscale="log")
         plain_ticks(axis.yaxis)
         axis.minorticks_off()
-    alone = cells.loc[cells["series"] == "own_data", "excess_risk"].mean()
-    delta = cells["delta"].dropna().iloc[0]
-    shown, common = (cells.loc[cells["series"] == f"{CENTAUR}-{name}", "epsilon"].max() for name in ("clips", "common"))
+    alone, delta = numbers[["alone", "delta"]].iloc[0]
+    shown, common = (numbers.loc[numbers["panel"] == panel, "epsilon"].iloc[0] for panel in ("bound", "common"))
     for axis in axes[:2]:
         axis.axhline(alone, color="0.45", linewidth=0.9, linestyle=":")
         axis.set_xscale("log")
@@ -197,12 +150,12 @@ def draw_methods(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axes[2].set(xlabel="bias b of the heads", title=f"Rank 1, ε = {common:g}")
     axes[2].set_xticks([0, 0.5, 1])
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return figure, numbers
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """All figures of the study."""
     return {
-        "shen2023/update_norms": draw_norms(with_predictions(cells)),
-        "shen2023/baselines": draw_methods(cells),
+        "shen2023/update_norms": draw_norms(numbers["shen2023/update_norms"]),
+        "shen2023/baselines": draw_methods(numbers["shen2023/baselines"]),
     }

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from privrep.evidence.cells import picked
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
 from privrep.evidence.measured import Measured
-from privrep.evidence.scaling import fit_all, fit_measures
+from privrep.evidence.scaling import fit_all, fit_table
 from privrep.laws import jain2021
 from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 HEAD_DRAWS = 100
 """Bootstrap draws for the ratios of the heads' risk and for the premise."""
@@ -135,12 +136,12 @@ def premise_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
-    found = fit_measures(fit_all(study, cells))
+    fits = fit_all(study, cells)
     seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
-    found += bootstrap_measures(lambda pick: head_ratios(cells, pick), seeds, "heads", HEAD_DRAWS)
+    found = bootstrap_measures(lambda pick: head_ratios(cells, pick), seeds, "heads", HEAD_DRAWS)
     table = known_over_fitted(cells)
     known, fitted, order = (
         table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted", "order")
@@ -153,4 +154,10 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         ends = bootstrap_interval(ratio, len(known), f"risk {name}")
         found.append(Measured(name, ratio(np.arange(len(known))), *ends, len(known)))
     seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
-    return found + bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)
+    found += bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)
+    tables = {
+        "jain2021/risk_heads": head_points(cells),
+        "jain2021/risk_known_heads": pd.concat([table, fit_table(fits, ["known k"])], ignore_index=True),
+        "jain2021/risk_premise": premise_points(cells),
+    }
+    return Findings(found, tables, fits)

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
 """Figures of the study risk (jain2021, Theorems 1.1 and 4.2, Remark 1, eq. 22 to 24)."""
 
 from __future__ import annotations
@@ -7,35 +6,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
-from privrep.drawing.sweeps import draw_fits, fit_table, panel
-from privrep.evidence.scaling import Fit, fit_all
+from privrep.drawing.sweeps import sweep_panel
 from privrep.run.settings import PlotSettings
-from privrep.studies.risk.analysis import LEARNED, head_points, known_over_fitted, premise_points, with_predictions
-
-PRIVACY = {
-    "gauss epsilon": "ε, Gaussian heads",
-    "privacy Delta": "Δ",
-    "privacy n": "n",
-    "privacy d": "d",
-    "privacy k": "k",
-    "privacy m": "m",
-    "privacy T": "T",
-}
-STATISTICAL = {
-    f"statistical {name}": sign for name, sign in {"n": "n", "m": "m", "d": "d", "k": "k", "sigma": "σ"}.items()
-}
-LAWS = {
-    "gauss n": "Gaussian heads: n",
-    "gauss d": "Gaussian heads: d, wide thresholds",
-    "gauss k": "Gaussian heads: k, wide thresholds",
-    "aniso n": "unequal heads",
-    "printed n": "thresholds over logarithms",
-}
+from privrep.studies.risk.analysis import LEARNED
 
 
-def draw_heads(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_heads(numbers: pd.DataFrame) -> Figure:
     """Measured over exact risk and over eq. (22) with the samples of the fit against the samples per user."""
-    numbers = head_points(cells)
     figure, axes = new_figure(7.4, 3.3, ncols=2)
     for axis, column, title in (
         (axes[0], "exact", "over the law F6"),
@@ -58,12 +35,11 @@ def draw_heads(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axes[0].set_yticks([0.9, 0.95, 1, 1.05, 1.1], ["0.9", "0.95", "1", "1.05", "1.1"])
     few_ticks(axes[1].yaxis)
     axes[1].legend()
-    return figure, numbers
+    return figure
 
 
-def draw_known(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, float]) -> tuple[Figure, pd.DataFrame]:
+def draw_known(numbers: pd.DataFrame, claimed: float | None) -> Figure:
     """The one regression of Remark 1 beside the last round of alternation."""
-    numbers = known_over_fitted(cells)
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     means = numbers.groupby("users")[["known", "fitted"]].agg(["mean", "sem"])
     for colour, mark, name in ((COLOURS[0], "o-", "known"), (COLOURS[1], "s--", "fitted")):
@@ -81,13 +57,12 @@ def draw_known(cells: pd.DataFrame, fits: dict[str, Fit], claimed: dict[str, flo
     axes[0].minorticks_off()
     plain_ticks(axes[0].yaxis)
     axes[0].legend()
-    panel(axes[1], fits["known k"], claimed.get("known k"), "k, heads known")
-    return figure, pd.concat([numbers, fit_table(fits, ["known k"])], ignore_index=True)
+    sweep_panel(axes[1], numbers[numbers["fit"] == "known k"], claimed, "k, heads known")
+    return figure
 
 
-def draw_premise(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_premise(numbers: pd.DataFrame) -> Figure:
     """Share of the zero model's risk against n over the premise of Theorem 1.1."""
-    numbers = premise_points(cells)
     figure, axis = new_figure(5.4, 3.5)
     for colour, (rank, part) in zip(COLOURS, numbers.groupby("rank"), strict=False):
         axis.plot(part["premise"], part["share"], "o-", color=colour, markersize=4.5, label=f"k = {rank}")
@@ -101,18 +76,13 @@ def draw_premise(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     plain_ticks(axis.xaxis)
     plain_ticks(axis.yaxis)
     axis.legend(loc="upper right", bbox_to_anchor=(1, 0.9))
-    return figure, numbers
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
-    """All figures of the study."""
-    cells = with_predictions(cells)
-    fits, claimed = fit_all(study, cells), study.claimed
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
+    """The figures that are not of sweeps."""
     return {
-        "jain2021/risk_privacy": draw_fits(fits, PRIVACY, claimed, "risk by privacy"),
-        "jain2021/risk_laws": draw_fits(fits, LAWS, claimed, "risk by privacy"),
-        "jain2021/risk_statistical": draw_fits(fits, STATISTICAL, claimed, "distF² without privacy"),
-        "jain2021/risk_heads": draw_heads(cells),
-        "jain2021/risk_known_heads": draw_known(cells, fits, claimed),
-        "jain2021/risk_premise": draw_premise(cells),
+        "jain2021/risk_heads": draw_heads(numbers["jain2021/risk_heads"]),
+        "jain2021/risk_known_heads": draw_known(numbers["jain2021/risk_known_heads"], study.claimed.get("known k")),
+        "jain2021/risk_premise": draw_premise(numbers["jain2021/risk_premise"]),
     }

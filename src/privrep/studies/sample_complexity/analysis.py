@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, share
-from privrep.evidence.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_measures
+from privrep.evidence.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_table
 from privrep.laws import jain2021
 from privrep.laws.of_cells import privacy_distance, step_sizes
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 NEAR = 1.5
 """Samples suffice when distF is at most this times the privacy error that F3 expects for any number of samples."""
@@ -58,13 +59,13 @@ def samples_needed(points: pd.DataFrame, window: Window) -> Sweep:
     return Sweep(spec, window, values, needed.to_numpy(dtype=float), np.zeros(len(values)), law, reasons)
 
 
-def with_samples_fit(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
+def with_samples_fit(study: AnalysisSettings, cells: pd.DataFrame, points: pd.DataFrame) -> dict[str, Fit]:
     """The fits of the study, and the one of the least number of samples, which is no column of the table.
 
     The least number is found in steps of 4, the fewest that a split permits: repetitions that agree on it are no measure of its error,
     so that the exponent has no interval.
     """
-    needed = samples_needed(sample_points(cells), study.window)
+    needed = samples_needed(points, study.window)
     return fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
 
 
@@ -79,14 +80,15 @@ def least_enough(points: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents; the least number of samples per user, and how often the fewest possible suffice."""
     cells = with_predictions(cells)
-    fits = with_samples_fit(study, cells)
-    found = fit_measures(fits) + least_enough(sample_points(cells))
+    points = sample_points(cells)
+    fits, found = with_samples_fit(study, cells, points), least_enough(points)
     needed = fits["samples k"].sweep
     for rank, samples in zip(needed.values, needed.means(), strict=True):
         # Found in steps of one: no interval.
         spare, name = samples / 4 - rank, f"samples / 4 - rank at rank {rank:g}"
         found.append(Measured(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
-    return found
+    numbers = pd.concat([points, fit_table(fits, ["samples k"])], ignore_index=True)
+    return Findings(found, {"jain2021/samples_needed": numbers}, fits)

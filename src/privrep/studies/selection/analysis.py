@@ -18,11 +18,12 @@ from privrep.algorithms.parts.candidate_selection import select
 from privrep.data.subspace import dist2
 from privrep.evidence.cells import picked
 from privrep.evidence.counts import failed_shares, proportion
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, exact, share
 from privrep.laws.shen2023 import CANDIDATE, TARGET
 from privrep.probes.made_up_candidates import trials_needed
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 PROBABILITIES, FAILURES = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01)
 """Probability that a candidate is good, and failure probabilities asked for, in the binomial law."""
@@ -155,10 +156,10 @@ def proof_measures() -> list[Measured]:
     ]
 
 
-def made_up_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Lemma F.3 on made-up candidates: the share of selections that fail."""
+def made_up_measures(points: pd.DataFrame) -> list[Measured]:
+    """Lemma F.3 on made-up candidates, from `failure_points`: the share of selections that fail."""
     found = []
-    for _, row in failure_points(cells).iterrows():
+    for _, row in points.iterrows():
         name = f"failure, p = {row['good_share']:g}, asked {row['failure']:g}, {row['bad']}"
         found.append(proportion(name, row, "failed", f"T_0 = {row['candidates']:g}, {row['tried']:g} selections"))
     return found
@@ -172,7 +173,7 @@ def passing_measure(cells: pd.DataFrame) -> Measured:
     return replace(share("real starts that pass", passed, len(rows), note), seeds=draws)
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """What selection gains and costs, what passes on shared samples, and Lemma F.3 by arithmetic and on made-up candidates."""
     found = []
     for series, statistic, missing in (
@@ -181,4 +182,15 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         ("shared", distance_that_passes, "does not pass in all repetitions"),
     ):
         found += series_measures(cells, series, statistic, missing)
-    return [*found, *proof_measures(), *made_up_measures(cells), passing_measure(cells)]
+    spent = {
+        one.quantity.removeprefix("cost of the "): one.measured
+        for one in found
+        if one.quantity.startswith("cost") and "over" not in one.quantity
+    }
+    made = failure_points(cells)
+    both = [made.assign(panel="made up"), selection_points(cells).assign(panel="real")]
+    tables = {
+        "shen2023/selection": pd.concat(both, ignore_index=True),
+        "shen2023/start_cost": pd.DataFrame({"of": spent.keys(), "mu squared": spent.values()}),
+    }
+    return Findings([*found, *proof_measures(), *made_up_measures(made), passing_measure(cells)], tables)

@@ -10,12 +10,11 @@ from matplotlib.figure import Figure
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
 from privrep.laws.shen2023 import TARGET
 from privrep.run.settings import PlotSettings
-from privrep.studies.selection.analysis import costs, failure_points, selection_points
 
 
-def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_selection(numbers: pd.DataFrame) -> Figure:
     """Failure of selection among made-up candidates, and error of the selected one among real ones."""
-    made, real = failure_points(cells), selection_points(cells)
+    made, real = (numbers[numbers["panel"] == panel] for panel in ("made up", "real"))
     figure, axes = new_figure(7.9, 3.5, ncols=2)
     axis = axes[0]
     for colour, (probability, part) in zip(COLOURS, made.groupby("good_share", sort=False), strict=False):
@@ -50,12 +49,12 @@ def draw_selection(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.minorticks_off()
     few_ticks(axis.yaxis)
     axis.legend(loc="upper left")
-    return figure, pd.concat([made.assign(panel="made up"), real.assign(panel="real")], ignore_index=True)
+    return figure
 
 
-def draw_cost(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_cost(numbers: pd.DataFrame) -> Figure:
     """What a start costs against the main rounds, each for the same accuracy."""
-    found = {name.removeprefix("cost of the "): value for name, value in costs(cells).items() if "over" not in name}
+    found = dict(zip(numbers["of"], numbers["mu squared"], strict=True))
     figure, axis = new_figure(7.9, 2.6)
     colours = [COLOURS[7] if name == "main rounds" else COLOURS[0] for name in found]
     for place, (value, colour) in enumerate(zip(found.values(), colours, strict=True)):
@@ -65,9 +64,12 @@ def draw_cost(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.set(xscale="log", xlabel=f"μ² at which dist2 = {TARGET:g}")
     axis.set(ylim=(0.6 - len(found), 0.4), xlim=(min(found.values()) / 2, max(found.values()) * 2))
     few_ticks(axis.xaxis)
-    return figure, pd.DataFrame({"of": found.keys(), "mu squared": found.values()})
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """All figures of the study."""
-    return {"shen2023/selection": draw_selection(cells), "shen2023/start_cost": draw_cost(cells)}
+    return {
+        "shen2023/selection": draw_selection(numbers["shen2023/selection"]),
+        "shen2023/start_cost": draw_cost(numbers["shen2023/start_cost"]),
+    }

@@ -17,13 +17,17 @@ from scipy.optimize import brentq
 from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.rng import stream
 from privrep.data.splits import count, split_samples
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student
 from privrep.evidence.measured import Measured, bare, exact, share
-from privrep.evidence.scaling import Fit, fit_all, fit_measures
+from privrep.evidence.scaling import Fit, fit_all, fit_table
 from privrep.laws import jain2021
 from privrep.laws.clipped_step import CutStep, sample_step, user_step
 from privrep.laws.of_cells import centaur_floors
-from privrep.run.settings import Analysis
+from privrep.privacy.accounting import gdp_epsilon
+from privrep.run.settings import AnalysisSettings
+from privrep.studies.accounting import analysis as accounting
+from privrep.studies.accounting_shen2023 import analysis as accounting_shen2023
 from privrep.studies.extremes import extreme_ratio
 
 METHODS = {"A": "jain2021", "B": "shen2023"}
@@ -386,7 +390,7 @@ def range_measures(fits: dict[str, Fit]) -> list[Measured]:
     return found
 
 
-def gap_measures(cells: pd.DataFrame, fits: dict[str, Fit]) -> list[Measured]:
+def gap_measures(cells: pd.DataFrame) -> list[Measured]:
     """For each setting with both methods, how much larger the exponent of jain2021 is: the exponent of the factor."""
     found = []
     for one in CLIPS + CONDITIONS:
@@ -411,16 +415,72 @@ def start_measures(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
+    """Exponent of d of both methods in each setting, with its interval and the law's slope on the same points."""
+    rows = []
+    for place, one in enumerate(CLIPS + CONDITIONS):
+        for method, series in zip(METHODS.values(), (one.first, one.second), strict=True):
+            if series:
+                found = fits[f"{series} dist2"]
+                out = found.sweep.too_few
+                rows.append((place, one.label, method, found.slope, *found.interval, found.local, out))
+    return pd.DataFrame(rows, columns=["row", "setting", "method", "exponent", "ci_low", "ci_high", "law", "left out"])
+
+
+def spent() -> pd.DataFrame:
+    """Epsilon of the printed noise when a user is replaced, by exact accounting, at each epsilon of shen2023's Figure 1: Lemma 4.3 of jain2021 and
+    the rounds of Theorem 5.2 of shen2023."""
+    stated, delta = accounting_shen2023.EPSILONS, accounting_shen2023.DELTA
+    first = [accounting.achieved_exactly("A-L4.3", epsilon, accounting.SECTION6_DELTA) for epsilon in stated]
+    rounds = [accounting_shen2023.exact_mu(accounting_shen2023.ROUNDS, epsilon, delta) for epsilon in stated]
+    return pd.DataFrame({"stated": stated, "jain2021": first, "shen2023": [gdp_epsilon(mu, delta) for mu in rounds]})
+
+
+def drawn_factors(cells: pd.DataFrame) -> pd.DataFrame:
+    """The factors that are drawn beside the band, by setting and dimension."""
+    methods = {
+        "chosen clips": ("A", "B"),
+        "clips that cut nothing": ("A-uncut", "B-uncut"),
+        "whole users clipped": ("A-user", "B"),
+        "label noise 0.5": ("A-half", "B-half"),
+        "label noise 1": ("A-noisy", "B-noisy"),
+    }
+    rows = [
+        (label, int(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high)
+        for label, (series, other) in methods.items()
+        for one in factors(cells, series, other, label)
+    ]
+    return pd.DataFrame(rows, columns=["setting", "dim", "factor", "ci_low", "ci_high"])
+
+
+def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
+    """Fits of dist2 in d with epsilon n and the error times it."""
+    numbers = fit_table(fits, [f"{series} dist2" for series in ("A", "A-user", "B", "B-random", "B-fixed")])
+    first = cells[cells["epsilon"].notna()].groupby("series")[["epsilon", "users"]].first().prod(axis=1)
+    scale = numbers["fit"].str.removesuffix(" dist2").map(first)
+    return numbers.assign(**{"times epsilon n": numbers["error"] * scale, "epsilon n": scale})
+
+
+def counts_by_dim(does: dict[str, Plan | MomentPlan], rank: int) -> pd.DataFrame:
+    """Both counts of each plan against the dimension."""
+    numbers = pd.DataFrame({"dim": np.unique(np.geomspace(10, 1000, 60).round())})
+    names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
+    for what in ("numbers_sent", "multiplications"):
+        for who, one in does.items():
+            numbers[f"{what.replace('_', ' ')}, {names[who]}"] = getattr(one, what)(numbers["dim"], rank)
+    return numbers
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
     cells = with_predictions(cells)
-    fits: dict[str, Fit] = fit_all(study, cells)
-    found = fit_measures(fits) + range_measures(fits) + gap_measures(cells, fits)
+    fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
+    found = range_measures(fits) + gap_measures(cells)
     found += factors(cells, "A", "B", "A over B") + factors(cells, "A-user", "B", "A over B, whole users clipped")
     found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(
         cells, "A-own", "B", "A over B, clip 1e-4"
     )
-    found += lost_measures(cells) + band_measures(pairs(cells, study.window.noise_ratio))
+    found += lost_measures(cells) + band_measures(clips)
     for one in CONDITIONS:
         if one.paired:
             found += factors(cells, one.first, one.second, f"A over B, {one.label}")
@@ -450,4 +510,16 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         counts, label = {who: getattr(one, name) for who, one in does.items()}, name.replace("_", " ")
         found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
         found += [exact(f"{label}, {who}, d = {COUNTED_DIM}", needed(COUNTED_DIM, 2)) for who, needed in counts.items()]
-    return found
+    settings = [exponents(fits).assign(panel="exponent"), clips.assign(panel="pair of clips")]
+    settings += [band(clips).assign(panel="band"), drawn_factors(cells).assign(panel="factor")]
+    rank = int(cells.loc[cells["series"] == "B-uncut", "rank"].iloc[0])
+    promises = [fit_table(fits, ["A-uncut dist2", "B-uncut dist2"]), spent()]
+    tables = {
+        "comparison/promise": pd.concat(promises, ignore_index=True),
+        "comparison/settings": pd.concat(settings, ignore_index=True),
+        "comparison/d_exponent": scaled_errors(cells, fits),
+        "comparison/users_needed": fit_table(fits, ["A users", "B users", "A kept", "B kept"]),
+        "comparison/regions": table,
+        "comparison/cost": counts_by_dim(does, rank),
+    }
+    return Findings(found, tables, fits)
