@@ -6,22 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.run.config import read_config, read_study
 from privrep.studies.figure2.analysis import (
     CRITERIA,
     Baselines,
     fallback_series,
+    fallback_table,
     judge_readings,
-    measure,
+    measures,
     passes,
     read_method,
 )
-from privrep.studies.figure2.figures import fallback_table
 
 EPSILONS, SEEDS = (1.0, 2.0, 5.0, 10.0), 6
-
-
-STUDY = read_study(read_config(), "figure2")
 
 
 def rows(series, algorithm, mse, epsilons=(np.nan,), **columns):
@@ -57,7 +53,7 @@ def table(curve, other=lambda epsilon: 3.0, single=lambda epsilon: 2.0):
 
 def found(cells):
     """Measured value by quantity."""
-    return {one.quantity: one for one in measure(cells, STUDY)}
+    return {one.quantity: one for one in measures(cells, judge_readings(cells))}
 
 
 def good(epsilon):

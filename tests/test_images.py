@@ -33,13 +33,21 @@ def cells():
 
 def found(cells):
     """Measures by name."""
-    return {one.quantity: one for one in measures.measure(cells, settings("images"))}
+    return {one.quantity: one for one in measures.analyse(cells, settings("images")).measured}
 
 
 def settings(name):
     """What the measuring job gets at the default scale."""
     study = study_of(name)
-    return MeasureSettings(study=name, quantities=tuple(measured(study)), complete=True)
+    return MeasureSettings(study=name, quantities=tuple(measured(study)), complete=True, figures=tuple(study.figures))
+
+
+def drawn(study, analysis, drawing, cells):
+    """Tables of the figures of a study, each of which is drawn."""
+    numbers = analysis.analyse(cells, settings(study)).tables
+    plot = PlotSettings(study=study, claimed={}, figures=tuple(numbers))
+    assert set(drawing.draw(numbers, plot)) == set(numbers) == set(study_of(study).figures)
+    return numbers
 
 
 def put(cells, value, column="accuracy", **where):
@@ -189,9 +197,10 @@ def test_the_least_has_a_simultaneous_interval():
 
 
 def test_figures_draw_what_was_run(cells):
-    drawn = figures.draw(cells, PlotSettings(study="images", claimed={}))
-    assert set(drawn) == set(study_of("images").figures)
-    table, epsilon, clips, updates = (numbers for _, numbers in drawn.values())
+    numbers = drawn("images", measures, figures, cells)
+    table, epsilon, clips, updates = (
+        numbers[f"shen2023/image_{name}"] for name in ("methods", "epsilon", "clips", "updates")
+    )
     assert set(table.loc[table["panel"] == "table", "method"]) == set(measures.METHODS)
     assert set(table.loc[table["panel"] == "way", "epsilon"].groupby(table["method"]).count()) == {8}
     assert set(epsilon["panel"]) == {"added or removed", "replaced", "no noise", "alone"}
@@ -222,30 +231,25 @@ def verdicts(study, measures_found):
 
 def test_without_its_packages_the_study_is_not_tested_and_still_drawn(cells):
     absent = not_there(cells, set(cells["series"]))
-    got = measures.measure(absent, settings("images"))
-    judged = verdicts("images", got)
+    judged = verdicts("images", measures.analyse(absent, settings("images")).measured)
     assert {row["verdict"] for row in judged} == {Verdict.NOT_TESTED}
     assert all(row["reason"] == f"{NOT_RUN}put it" for row in judged)
-    assert all(
-        len(numbers) == 0 for _, numbers in figures.draw(absent, PlotSettings(study="images", claimed={})).values()
-    )
+    assert all(table.empty for table in drawn("images", measures, figures, absent).values())
 
 
 def test_rows_of_real_images_are_tested_where_their_files_are():
     cells = made_up_cells("real_images", 0.5).copy()
     cells = cells.assign(accuracy=cells["method"].map(ACCURACY), accuracy_sd=0.1, tested=1000.0)
     absent = not_there(cells, [series for series in cells["series"].unique() if "cifar" in series])
-    judged = verdicts("real_images", real.measure(absent, settings("real_images")))
+    judged = verdicts("real_images", real.analyse(absent, settings("real_images")).measured)
     by_row = {row["quantity"]: row for row in judged}
     emnist = by_row["CENTAUR over the best other, EMNIST, least of two rows"]
     assert emnist["measured"] == pytest.approx(1) and emnist["verdict"] != Verdict.NOT_TESTED
     assert {row["verdict"] for name, row in by_row.items() if "EMNIST" not in name} == {Verdict.NOT_TESTED}
-    drawn = real_figures.draw(absent, PlotSettings(study="real_images", claimed={}))["shen2023/real_images"][1]
-    assert set(drawn["row"]) == {"emnist-1000-5", "emnist-2000-5", "mnist", "mnist, no noise"}
+    (numbers,) = drawn("real_images", real, real_figures, absent).values()
+    assert set(numbers["row"]) == {"emnist-1000-5", "emnist-2000-5", "mnist", "mnist, no noise"}
     nothing = not_there(cells, set(cells["series"]))
-    assert (
-        len(real_figures.draw(nothing, PlotSettings(study="real_images", claimed={}))["shen2023/real_images"][1]) == 0
-    )
+    assert all(table.empty for table in drawn("real_images", real, real_figures, nothing).values())
 
 
 def test_rows_of_real_images_have_the_sizes_of_the_paper():

@@ -12,7 +12,7 @@ from privrep.run.grids import expand
 from privrep.run.record import ABOUT, FROM_RECORD, read_record
 from privrep.run.results import row_of_record
 from privrep.run.settings import MeasureSettings, read_settings
-from privrep.studies.images.analysis import TABLE, from_record, measure
+from privrep.studies.images.analysis import TABLE, analyse, from_record
 from privrep.studies.images.figures import draw
 
 CONFIG = read_config()
@@ -53,14 +53,15 @@ def test_what_was_not_run_leaves_the_rest_measured(quick_run, of_table, measured
     absent = cells["series"].isin(TABLE) == of_table
     cells = cells.assign(status=cells["status"].mask(absent, "not run"), reason=cells["reason"].mask(absent, "why"))
     study = read_settings(MeasureSettings, quick_run / "results" / "quick" / "images" / "measure.json")
-    found = measure(cells, study)
+    findings = analyse(cells, study)
+    found, tables = findings.measured, findings.tables
     assert {one.quantity for one in found} == set(study.quantities)
     ran = [one.quantity for one in found if not math.isnan(one.measured)]
     assert any(name.startswith(measured) for name in ran) and {
         one.note for one in found if one.quantity not in ran
     } >= {"not run: why"}
-    drawn = {name: len(numbers) for name, (_, numbers) in draw(cells, None).items()}
-    assert [drawn[f"shen2023/image_{name}"] > 0 for name in ("methods", "epsilon", "clips", "updates")] == [
+    assert draw(tables, None).keys() == tables.keys()
+    assert [not tables[f"shen2023/image_{name}"].empty for name in ("methods", "epsilon", "clips", "updates")] == [
         not of_table,
         of_table,
         of_table,

@@ -22,9 +22,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_interval
 from privrep.evidence.measured import Measured, exact, share
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 DECIDING = "random-s2-a"
 OUR_ALGORITHMS = ("altmin", "gradient_descent")
@@ -41,6 +42,18 @@ PRINTED_RULE = "solve"
 """The fallback of all readings of the paper; see `privrep.algorithms.parts.moment_step.FALLBACKS`."""
 SMALLEST_EPSILON = 1
 """Where the noise is largest, and the number of epochs matters most."""
+CHOSEN = "best number of epochs"
+CURVES = {
+    "Algorithm 1, random start": (DECIDING,),
+    "Algorithm 1, start by Algorithm 3": ("spectral-s2-a",),
+    "Algorithm 1, random start, exact accounting": ("random-s2-a-exact",),
+    "Algorithm 1, start by Algorithm 3, exact accounting": ("spectral-s2-a-exact",),
+    "single model": ("single-moments", "single-gradient"),
+    "own data": ("own-minimum-norm", "own-ridge"),
+    "random model": ("random-model",),
+    "non-private": ("nonprivate",),
+}
+"""Label -> series it may choose among."""
 
 
 @dataclass(frozen=True)
@@ -221,14 +234,76 @@ def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
-    """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes."""
+def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """The plotted points: best choice per epsilon, mean over seeds and its bootstrap interval; delta."""
+    deciding = cells[cells["series"] == DECIDING]
+    epsilons = sorted(deciding["epsilon"].unique())
+    rows = []
+    for label, series in CURVES.items():
+        method = read_method(cells, *series)
+        everyone = np.arange(method.seeds)
+        chosen = dict(zip(method.epsilons, method.chosen(), strict=True))
+        for epsilon in epsilons:
+            statistic = partial(method.at, epsilon)
+            low, high = bootstrap_interval(statistic, method.seeds, f"curve {label} {epsilon}")
+            rows.append(
+                {
+                    "curve": label,
+                    "epsilon": epsilon,
+                    "mse": statistic(everyone),
+                    "ci_low": low,
+                    "ci_high": high,
+                    "seeds": method.seeds,
+                    "selected": chosen.get(epsilon, ""),
+                }
+            )
+    return pd.DataFrame(rows).assign(delta=deciding["delta"].iloc[0])
+
+
+def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """MSE of each rule against epsilon at its best number of epochs, and against the number of epochs at the smallest epsilon.
+
+    `lost` is the share of runs in which the noisy matrix of some step was not positive definite. delta : that of all.
+    """
+    rows = []
+
+    def add(rule: str, panel: str, x: float, method: Method, part: pd.DataFrame) -> None:
+        statistic = partial(method.at, part["epsilon"].iloc[0])
+        low, high = bootstrap_interval(statistic, method.seeds, f"fallback {rule} {panel} {x:g}")
+        lost = float((part["min_eigenvalue"] <= 0).mean())
+        mse = statistic(np.arange(method.seeds))
+        rows.append(
+            {
+                "rule": rule,
+                "panel": panel,
+                "x": x,
+                "mse": mse,
+                "ci_low": low,
+                "ci_high": high,
+                "seeds": method.seeds,
+                "epochs": part["epochs"].iloc[0],
+                "lost": lost,
+            }
+        )
+
+    for rule, series in fallback_series(cells).items():
+        own = cells[cells["series"] == series]
+        method = read_method(cells, series)
+        for epsilon, chosen in zip(method.epsilons, method.chosen(), strict=True):
+            at = own[own["epsilon"] == epsilon]
+            add(rule, CHOSEN, epsilon, method, at[at["epochs"] == float(chosen.removeprefix("epochs "))])
+        for epochs, part in own[own["epsilon"] == SMALLEST_EPSILON].groupby("epochs"):
+            add(rule, "epochs", epochs, read_method(part, series), part)
+    return pd.DataFrame(rows).assign(delta=cells.loc[cells["series"] == DECIDING, "delta"].iloc[0])
+
+
+def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
+    """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes. table : of `judge_readings`."""
     base, ours = Baselines.read(cells), read_method(cells, DECIDING)
     found = [
         with_interval(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
         for criterion, rule in CRITERIA.items()
     ]
-    table = judge_readings(cells)
     others = table[(table["reading"] != DECIDING) & ~table["ours"]]
     passing = others.loc[others["passes"], "reading"]
     found.append(exact("other readings that pass", len(passing), ", ".join(passing) if len(passing) else "none"))
@@ -244,3 +319,14 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         kept = int((part["min_eigenvalue"] > 0).sum())
         found.append(share(f"positive definite at {SMALLEST_EPSILON}, epochs {epochs:g}", kept, len(part)))
     return found + fallback_measures(cells)
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """The measures, the curves of Figure 2, all readings, and the rules where Algorithm 2 has no minimum."""
+    readings = judge_readings(cells)
+    tables = {
+        "jain2021/figure2": curve_table(cells),
+        "jain2021/figure2_readings": readings.sort_values("ours", kind="stable", ignore_index=True),
+        "jain2021/figure2_fallbacks": fallback_table(cells),
+    }
+    return Findings(measures(cells, readings), tables)

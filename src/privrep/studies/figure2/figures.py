@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
@@ -11,65 +9,23 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
-from privrep.evidence.intervals import bootstrap_interval
 from privrep.run.settings import PlotSettings
-from privrep.studies.figure2.analysis import (
-    COMPARABLE_EPSILON,
-    DECIDING,
-    PRINTED_RULE,
-    SMALLEST_EPSILON,
-    Method,
-    fallback_series,
-    judge_readings,
-    read_method,
-)
+from privrep.studies.figure2.analysis import CHOSEN, COMPARABLE_EPSILON, DECIDING, PRINTED_RULE, SMALLEST_EPSILON
 
-CURVES = {
-    "Algorithm 1, random start": ((DECIDING,), "o-", 0),
-    "Algorithm 1, start by Algorithm 3": (("spectral-s2-a",), "s-", 2),
-    "Algorithm 1, random start, exact accounting": (("random-s2-a-exact",), "o--", 0),
-    "Algorithm 1, start by Algorithm 3, exact accounting": (("spectral-s2-a-exact",), "s--", 2),
-    "single model": (("single-moments", "single-gradient"), "^-", 3),
-    "own data": (("own-minimum-norm", "own-ridge"), "-", 1),
-    "random model": (("random-model",), ":", 7),
-    "non-private": (("nonprivate",), "-", 9),
-}
-"""Label -> (series it may choose among, line style, colour)."""
+STYLES = (("o-", 0), ("s-", 2), ("o--", 0), ("s--", 2), ("^-", 3), ("-", 1), (":", 7), ("-", 9))
+"""Line styles and colours of the curves, in their order."""
+SHOWN = ((1, "o"), (2, "s"), (5, "^"), (10, "D"))
+"""Epsilons of the comparison of readings, with their marks."""
+RULES = {PRINTED_RULE: ("o-", 0), "ridge": ("s-", 1), "eigclip": ("D-", 2)}
+"""Rule where no minimum exists -> line style, colour."""
 
 
-def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The plotted points: best choice per epsilon, mean over seeds and its bootstrap interval."""
-    epsilons = sorted(cells.loc[cells["series"] == DECIDING, "epsilon"].unique())
-    rows = []
-    for label, (series, _, _) in CURVES.items():
-        method = read_method(cells, *series)
-        everyone = np.arange(method.seeds)
-        chosen = dict(zip(method.epsilons, method.chosen(), strict=True))
-        for epsilon in epsilons:
-            statistic = partial(method.at, epsilon)
-            low, high = bootstrap_interval(statistic, method.seeds, f"curve {label} {epsilon}")
-            rows.append(
-                {
-                    "curve": label,
-                    "epsilon": epsilon,
-                    "mse": statistic(everyone),
-                    "ci_low": low,
-                    "ci_high": high,
-                    "seeds": method.seeds,
-                    "selected": chosen.get(epsilon, ""),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def draw_curves(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_curves(numbers: pd.DataFrame) -> Figure:
     """Figure 2 twice: on a log axis, and on a linear axis from 0 to 4."""
-    numbers = curve_table(cells)
-    delta = cells.loc[cells["series"] == DECIDING, "delta"].iloc[0]
+    delta = power_of_ten(numbers["delta"].iloc[0])
     figure, (log_axis, linear_axis) = new_figure(9.6, 4.6, ncols=2)
     for axis in (log_axis, linear_axis):
-        for label, (_, style, colour) in CURVES.items():
-            part = numbers[numbers["curve"] == label]
+        for (label, part), (style, colour) in zip(numbers.groupby("curve", sort=False), STYLES, strict=True):
             axis.plot(
                 part["epsilon"],
                 part["mse"],
@@ -86,7 +42,7 @@ def draw_curves(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
             )
         axis.axvline(COMPARABLE_EPSILON, color="0.6", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         axis.set(
-            xlabel=f"user-level ε (δ = {power_of_ten(delta)})",
+            xlabel=f"user-level ε (δ = {delta})",
             ylabel="population MSE",
             xticks=sorted(numbers["epsilon"].unique()),
         )
@@ -104,16 +60,11 @@ def draw_curves(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         **NOTE,
     )
     figure.legend(*log_axis.get_legend_handles_labels(), loc="outside lower center", ncols=4, columnspacing=1.6)
-    return figure, numbers
+    return figure
 
 
-SHOWN = ((1, "o"), (2, "s"), (5, "^"), (10, "D"))
-"""Epsilons of the comparison of readings, with their marks."""
-
-
-def draw_readings(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_readings(numbers: pd.DataFrame) -> Figure:
     """All readings, then what is ours: MSE at the best choice, one mark per epsilon, a little apart in height."""
-    numbers = judge_readings(cells).sort_values("ours", kind="stable", ignore_index=True)
     figure, axis = new_figure(7.6, 0.27 * len(numbers) + 1.3)
     places = np.arange(len(numbers))[::-1]
     scores = numbers[[f"mse_{epsilon}" for epsilon, _ in SHOWN]]
@@ -145,59 +96,16 @@ def draw_readings(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     )
     plain_ticks(axis.xaxis)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=len(SHOWN), handlelength=1)
-    return figure, numbers
+    return figure
 
 
-STYLES = {PRINTED_RULE: ("o-", 0), "ridge": ("s-", 1), "eigclip": ("D-", 2)}
-"""Rule where no minimum exists -> line style, colour."""
-CHOSEN = "best number of epochs"
-
-
-def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """MSE of each rule against epsilon at its best number of epochs, and against the number of epochs at the smallest epsilon.
-
-    `lost` is the share of runs in which the noisy matrix of some step was not positive definite.
-    """
-    rows = []
-
-    def add(rule: str, panel: str, x: float, method: Method, part: pd.DataFrame) -> None:
-        statistic = partial(method.at, part["epsilon"].iloc[0])
-        low, high = bootstrap_interval(statistic, method.seeds, f"fallback {rule} {panel} {x:g}")
-        lost = float((part["min_eigenvalue"] <= 0).mean())
-        mse = statistic(np.arange(method.seeds))
-        rows.append(
-            {
-                "rule": rule,
-                "panel": panel,
-                "x": x,
-                "mse": mse,
-                "ci_low": low,
-                "ci_high": high,
-                "seeds": method.seeds,
-                "epochs": part["epochs"].iloc[0],
-                "lost": lost,
-            }
-        )
-
-    for rule, series in fallback_series(cells).items():
-        own = cells[cells["series"] == series]
-        method = read_method(cells, series)
-        for epsilon, chosen in zip(method.epsilons, method.chosen(), strict=True):
-            at = own[own["epsilon"] == epsilon]
-            add(rule, CHOSEN, epsilon, method, at[at["epochs"] == float(chosen.removeprefix("epochs "))])
-        for epochs, part in own[own["epsilon"] == SMALLEST_EPSILON].groupby("epochs"):
-            add(rule, "epochs", epochs, read_method(part, series), part)
-    return pd.DataFrame(rows)
-
-
-def draw_fallbacks(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_fallbacks(numbers: pd.DataFrame) -> Figure:
     """What is put in place of a minimum that does not exist: MSE against epsilon and, where noise is largest, against epochs."""
-    numbers = fallback_table(cells)
     figure, axes = new_figure(8.6, 3.9, ncols=2, sharey=True)
     for axis, panel in zip(axes, (CHOSEN, "epochs"), strict=True):
         shown = numbers[numbers["panel"] == panel]
         ticks = sorted(shown["x"].unique())
-        for place, (rule, (style, colour)) in enumerate(STYLES.items()):
+        for place, (rule, (style, colour)) in enumerate(RULES.items()):
             part = shown[shown["rule"] == rule]
             shift = 1.03 ** (place - 1)  # side by side, so that bars can be told apart
             line = {"color": COLOURS[colour], "linewidth": 1.6}
@@ -219,8 +127,8 @@ def draw_fallbacks(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axis.set_xticks([], minor=True)
         few_ticks(axis.yaxis)
     left, right = axes
-    delta = cells.loc[cells["series"] == DECIDING, "delta"].iloc[0]
-    left.set(xlabel=f"user-level ε (δ = {power_of_ten(delta)})", ylabel="population MSE", title=f"At the {CHOSEN}")
+    delta = power_of_ten(numbers["delta"].iloc[0])
+    left.set(xlabel=f"user-level ε (δ = {delta})", ylabel="population MSE", title=f"At the {CHOSEN}")
     right.set(xlabel="epochs E", title=f"At ε = {SMALLEST_EPSILON}")
     right.tick_params(labelleft=True)
     marks = [
@@ -234,13 +142,13 @@ def draw_fallbacks(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         loc="outside lower center",
         ncols=5,
     )
-    return figure, numbers
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """Figure 2, the comparison of readings, and that of rules where Algorithm 2 has no minimum."""
     return {
-        "jain2021/figure2": draw_curves(cells),
-        "jain2021/figure2_readings": draw_readings(cells),
-        "jain2021/figure2_fallbacks": draw_fallbacks(cells),
+        "jain2021/figure2": draw_curves(numbers["jain2021/figure2"]),
+        "jain2021/figure2_readings": draw_readings(numbers["jain2021/figure2_readings"]),
+        "jain2021/figure2_fallbacks": draw_fallbacks(numbers["jain2021/figure2_fallbacks"]),
     }

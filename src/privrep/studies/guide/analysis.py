@@ -12,6 +12,7 @@ import pandas as pd
 from privrep.algorithms.parts.clip_units import gradient_threshold, label_threshold, moment_threshold, user_units
 from privrep.data.problem import Problem
 from privrep.data.splits import count, split_samples
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_intervals, bootstrap_measures
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.laws import whole_methods
@@ -20,7 +21,7 @@ from privrep.laws.whole_methods import Moments, PowerStart, Prediction, Rounds, 
 from privrep.privacy.accounting import gdp_mu
 from privrep.privacy.regression_moments import USER_MOMENTS_COST
 from privrep.run.rival_options import PASSES, ROUNDS
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 PRIVATE = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
 PUBLISHED = [name for name in PRIVATE if name != "unit"]
@@ -262,26 +263,53 @@ def without_ends(one: Measured) -> Measured:
     return bare(one.quantity, one.measured, one.seeds, one.note)
 
 
-def example(cells: pd.DataFrame) -> list[Measured]:
+def law_points(
+    where: pd.DataFrame,
+    found: pd.DataFrame,
+    ends: tuple[pd.DataFrame, pd.DataFrame],
+    laws: tuple[pd.DataFrame, pd.DataFrame],
+) -> pd.DataFrame:
+    """Risk of each method by measured setting: predicted, measured with ci_low and ci_high, and known, whether the law is known there."""
+    columns = {"predicted": laws[0], "measured": found, "ci_low": ends[0], "ci_high": ends[1], "known": laws[1]}
+    parts = [where.assign(method=name, **{column: table[name] for column, table in columns.items()}) for name in RUN]
+    return pd.concat(parts, ignore_index=True)
+
+
+def best_points(where: pd.DataFrame) -> pd.DataFrame:
+    """The method that the laws name on a part of the grid, its predicted risk, and whether its law is known and a setting was measured nearby."""
+    settings, (expected, known) = grid(), guide()
+    best = expected.idxmin(axis=1)
+    table = settings.assign(
+        method=best, predicted=expected.min(axis=1), known=chosen(known, best) & near(settings, where)
+    )
+    shown = table["samples"].isin(BEST_SAMPLES) & table["dim"].isin(BEST_DIMS) & (table["rank"] == BEST_RANK)
+    return table[shown].reset_index(drop=True)
+
+
+def example(
+    where: pd.DataFrame,
+    found: pd.DataFrame,
+    ends: tuple[pd.DataFrame, pd.DataFrame],
+    expected: pd.DataFrame,
+    seeds: int,
+) -> list[Measured]:
     """What is predicted and measured at `EXAMPLE`."""
-    where = settings_of(cells)
     here = (where == pd.Series(EXAMPLE)).all(axis=1)
     if not here.any():
         return []
-    place, seeds = int(here.idxmax()), int(cells["seed"].nunique())
-    expected = predictions(where[here])[0].iloc[0]
-    values, low, high = (table.loc[place] for table in (risks(cells), *intervals(cells)))
+    law, values, low, high = (table.loc[here.idxmax()] for table in (expected, found, *ends))
     return [
-        *(exact(f"predicted risk of {name} in the example", expected[name]) for name in METHODS),
+        *(exact(f"predicted risk of {name} in the example", law[name]) for name in METHODS),
         *(Measured(f"risk of {name} in the example", values[name], low[name], high[name], seeds) for name in RUN),
     ]
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """How good the named methods are, how near the laws, and what the guide says on its grid."""
     where, values = settings_of(cells), repetitions(cells)
     expected, known = predictions(where)
     found = medians(values)
+    ends = intervals(cells)
     best, everywhere = found.idxmin(axis=1), guide()[0]
     named, level = everywhere.idxmin(axis=1), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
 
@@ -290,7 +318,7 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         return over_others(drawn, expected) | factors(drawn, expected, known)
 
     ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)
-    return [
+    measured = [
         *choices(found, expected, known),
         *failures(values),
         *(without_ends(one) if one.quantity.startswith("largest") else one for one in ratios),
@@ -299,5 +327,10 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
         exact("share of the grid on which a published method is as good as unit steps", level.mean()),
         exact("share of the grid near a measured setting", near(grid(), where).mean()),
-        *example(cells),
+        *example(where, found, ends, expected, len(values)),
     ]
+    tables = {
+        "beyond/guide_laws": law_points(where, found, ends, (expected, known)),
+        "beyond/guide_best": best_points(where),
+    }
+    return Findings(measured, tables)

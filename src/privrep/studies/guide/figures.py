@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,21 +9,7 @@ from matplotlib.lines import Line2D
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.run.settings import PlotSettings
-from privrep.studies.guide.analysis import (
-    BEST_DIMS,
-    BEST_RANK,
-    BEST_SAMPLES,
-    KEYS,
-    METHODS,
-    RUN,
-    grid,
-    guide,
-    intervals,
-    near,
-    predictions,
-    risks,
-    settings_of,
-)
+from privrep.studies.guide.analysis import BEST_DIMS, BEST_SAMPLES, METHODS, RUN
 
 STYLES = {
     "unit": ("o", 3),
@@ -55,66 +40,44 @@ def legend(figure: Figure, names: list[str], columns: int) -> None:
     figure.legend(handles=marks, loc="outside lower center", ncols=columns)
 
 
-def draw_laws(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_laws(numbers: pd.DataFrame) -> Figure:
     """Measured against predicted risk, all methods and settings."""
-    where = settings_of(cells)
-    expected, known = predictions(where)
-    found, low, high = risks(cells), *intervals(cells)
-    table = pd.concat(
-        [
-            where.assign(
-                method=name,
-                predicted=expected[name],
-                measured=found[name],
-                ci_low=low[name],
-                ci_high=high[name],
-                known=known[name],
-            )
-            for name in RUN
-        ],
-        ignore_index=True,
-    )
     figure, axis = new_figure(6.4, 5.4)
-    ends = [table[["predicted", "measured"]].min().min() / 1.5, table[["predicted", "measured"]].max().max() * 1.5]
+    both = numbers[["predicted", "measured"]]
+    ends = [both.min().min() / 1.5, both.max().max() * 1.5]
     axis.plot(ends, ends, color="0.6", linewidth=1)
-    for name, rows in table.groupby("method"):
+    for name, rows in numbers.groupby("method"):
         axis.vlines(rows["predicted"], rows["ci_low"], rows["ci_high"], color=COLOURS[STYLES[name][1]], linewidth=1)
-    draw_points(axis, table, "predicted", "measured")
+    draw_points(axis, numbers, "predicted", "measured")
     axis.set(xscale="log", yscale="log", xlabel="predicted risk over that of predicting zero", ylabel="measured")
     plain_ticks(axis.xaxis)
     plain_ticks(axis.yaxis)
     legend(figure, list(RUN), 3)
-    return figure, table
+    return figure
 
 
-def draw_best(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_best(numbers: pd.DataFrame) -> Figure:
     """The method that the laws name, by users and epsilon."""
-    settings, (expected, known) = grid(), guide()
-    best = expected.idxmin(axis=1)
-    own_law = known.to_numpy()[np.arange(len(known)), known.columns.get_indexer(best)]
-    table = settings.assign(
-        method=best, predicted=expected.min(axis=1), known=own_law & near(settings, settings_of(cells)[KEYS])
-    )
-    shown = table["samples"].isin(BEST_SAMPLES) & table["dim"].isin(BEST_DIMS) & (table["rank"] == BEST_RANK)
-    table = table[shown].reset_index(drop=True)
     size = {"nrows": len(BEST_SAMPLES), "ncols": len(BEST_DIMS)}
     figure, axes = new_figure(8.6, 5.8, **size, sharex=True, sharey=True, squeeze=False)
+    budgets = sorted(numbers["epsilon"].unique())
     for row, samples in zip(axes, BEST_SAMPLES, strict=True):
         for axis, dim in zip(row, BEST_DIMS, strict=True):
-            draw_points(axis, table[(table["samples"] == samples) & (table["dim"] == dim)], "users", "epsilon")
+            draw_points(axis, numbers[(numbers["samples"] == samples) & (numbers["dim"] == dim)], "users", "epsilon")
             axis.set(xscale="log", yscale="log", title=f"m = {samples}, d = {dim}")
             axis.set_xticks([1500, 5000, 20_000, 100_000], ["1,500", "5,000", "20,000", "100,000"], fontsize=7.5)
-            axis.set_yticks(
-                sorted(table["epsilon"].unique()), [f"{value:g}" for value in sorted(table["epsilon"].unique())]
-            )
+            axis.set_yticks(budgets, [f"{value:g}" for value in budgets])
             axis.minorticks_off()
         row[0].set(ylabel="ε")
     for axis in axes[-1]:
         axis.set(xlabel="n")
-    legend(figure, [name for name in METHODS if (table["method"] == name).any()], 3)
-    return figure, table
+    legend(figure, [name for name in METHODS if (numbers["method"] == name).any()], 3)
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """All figures of the study."""
-    return {"beyond/guide_laws": draw_laws(cells), "beyond/guide_best": draw_best(cells)}
+    return {
+        "beyond/guide_laws": draw_laws(numbers["beyond/guide_laws"]),
+        "beyond/guide_best": draw_best(numbers["beyond/guide_best"]),
+    }

@@ -15,6 +15,7 @@ from dp_accounting import GaussianDpEvent, SelfComposedDpEvent
 from dp_accounting.rdp import RdpAccountant
 from scipy.special import ndtri
 
+from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import LEVEL, student
 from privrep.evidence.measured import Measured, bare, exact, not_run
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
@@ -34,6 +35,13 @@ PRINTED = {
 """Table 1, EMNIST."""
 TABLE = ("table", "table-alone")
 """Series of Table 1."""
+CHANGES = {
+    "long": "twice the rounds",
+    "few": "fewer classes",
+    "jitter": "moved images",
+    "replaced": "noise for replacing",
+}
+"""Series in which one thing is changed, and what."""
 EIGHTHS = tuple(f"accuracy_{part}_8" for part in range(1, 8))
 
 
@@ -248,13 +256,17 @@ def noise_length(row: pd.Series) -> float:
     return 2 * row["clip"] * row["noise_multiplier"] * math.sqrt(row["parameters"]) / row["users"]
 
 
+def first_row(cells: pd.DataFrame) -> pd.DataFrame:
+    """The runs of the first row of Table 1, with noise, the length of the noise."""
+    rows = cells[cells["series"] == "table"]
+    rows = rows[rows["users"] == rows["users"].min()]
+    return rows.assign(noise=rows.apply(noise_length, axis=1))
+
+
 def update_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Lengths and likeness of clients' updates at the first row of Table 1."""
-    rows = cells[
-        (cells["series"] == "table") & (cells["users"] == cells.loc[cells["series"] == "table", "users"].min())
-    ]
+    """Lengths and likeness of clients' updates."""
+    rows = first_row(cells)
     seeds = int(rows["seed"].nunique())
-    rows = rows.assign(noise=rows.apply(noise_length, axis=1))
     mean = rows.groupby("method").mean(numeric_only=True)
     found = []
     for method, row in mean.iterrows():
@@ -326,14 +338,102 @@ def unrun(cells: pd.DataFrame, of_table: bool) -> str:
     return str(reasons.iloc[0]) if len(reasons) else ""
 
 
-def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
-    """All quantities; what needs a run that is not there says so."""
-    found = []
-    if not unrun(cells, of_table=True):
-        of_table = [*table_measures(cells), *update_measures(cells), least_lead_on_the_way(cells)]
-        found += [from_record(one, cells) for one in [*of_table, *accounting_measures(cells)]]
-    if not unrun(cells, of_table=False):
+def point(found: Scores, **place: object) -> dict:
+    """A row of the drawn numbers."""
+    return place | {"accuracy": found.mean, "low": found.mean - found.half(), "high": found.mean + found.half()}
+
+
+def method_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Measured and printed accuracies, and those on the way."""
+    points = []
+    for users in sorted(cells.loc[cells["series"] == "table", "users"].unique()):
+        printed = PRINTED.get(users, {})
+        points += [
+            point(table(cells, method, users), panel="table", method=method, users=users, printed=printed.get(method))
+            for method in METHODS
+        ]
+    way, row = on_the_way(cells), cells[cells["series"] == "table"].iloc[0]
+    for part, name in enumerate(EIGHTHS, 1):
+        spent = spent_epsilon(row, part / 8)
+        points += [
+            {"panel": "way", "method": method, "epsilon": spent, "accuracy": accuracy}
+            for method, accuracy in way.loc[name].items()
+        ]
+    users = int(cells.loc[cells["series"] == "table", "users"].max())
+    points += [
+        {"panel": "way", "method": method, "epsilon": row["epsilon"], "accuracy": table(cells, method, users).mean}
+        for method in way.columns
+    ]
+    return pd.DataFrame(points)
+
+
+def epsilon_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of all methods of the sweep at each epsilon, for replaced clients, and without noise."""
+    sweep = cells[cells["series"] == "sweep"]
+    points = [
+        point(scores(cells, "sweep", method, epsilon=epsilon), panel="added or removed", method=method, epsilon=epsilon)
+        for method in sweep["method"].unique()
+        for epsilon in sorted(sweep["epsilon"].unique())
+    ]
+    end = 2 * sweep["epsilon"].max()
+    for place, method in enumerate(sweep["method"].unique()):
+        at = cells.loc[cells["series"] == "replaced", "epsilon"].iloc[0]
+        points.append(point(scores(cells, "replaced", method), panel="replaced", method=method, epsilon=at))
+        points.append(
+            point(scores(cells, "quiet", method), panel="no noise", method=method, epsilon=end * (1 + 0.08 * place))
+        )
+    level = point(alone(cells, int(sweep["rank"].iloc[0])), panel="alone", method="stand_alone")
+    return pd.DataFrame([*points, level])
+
+
+def clip_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Test accuracy at each clip, and which was chosen; and what each change brings."""
+    rows = cells[cells["series"] == "clips"]
+    points = []
+    for epsilon in sorted(rows["epsilon"].unique()):
+        for method in rows["method"].unique():
+            best = chosen(cells, method, epsilon)
+            both = cells[cells["series"].isin(["sweep", "clips"]) & (cells["method"] == method)]
+            for (series, clip), _ in both[both["epsilon"] == epsilon].groupby(["series", "clip"]):
+                found = scores(cells, series, method, epsilon=epsilon, clip=clip)
+                points.append(
+                    point(found, panel="clips", method=method, epsilon=epsilon, clip=clip, chosen=float(clip == best))
+                )
+    for series in CHANGES:
+        for method in cells.loc[cells["series"] == series, "method"].unique():
+            points.append(point(changes(cells, series, method), panel=series, method=method))
+    return pd.DataFrame(points)
+
+
+def update_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Lengths over the clip, noise over the mean, and directions, in the first round and the last."""
+    points = []
+    for method, row in first_row(cells).groupby("method", sort=False).mean(numeric_only=True).iterrows():
+        for when in ("first", "last"):
+            points.append(
+                {
+                    "method": method,
+                    "round": when,
+                    "length": row[f"{when}_norm"] / row["clip"],
+                    "noise_over_mean": row["noise"] / row[f"{when}_mean"],
+                    "directions": row[f"{when}_effective_rank"],
+                    "cut": row["clipped_share"],
+                }
+            )
+    return pd.DataFrame(points)
+
+
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
+    """All quantities and tables; what needs a run that is not there says so, or is empty."""
+    found, tables = [], dict.fromkeys(study.figures, pd.DataFrame())
+    of_table, of_sweeps = (unrun(cells, of_table=one) for one in (True, False))
+    if not of_table:
+        measured = [*table_measures(cells), *update_measures(cells), least_lead_on_the_way(cells)]
+        found += [from_record(one, cells) for one in [*measured, *accounting_measures(cells)]]
+        tables |= {"shen2023/image_methods": method_points(cells), "shen2023/image_updates": update_points(cells)}
+    if not of_sweeps:
         found += [*epsilon_measures(cells), *change_measures(cells), *clip_measures(cells)]
-    reason = unrun(cells, of_table=True) or unrun(cells, of_table=False)
+        tables |= {"shen2023/image_epsilon": epsilon_points(cells), "shen2023/image_clips": clip_points(cells)}
+    reason = of_table or of_sweeps
     missing = [name for name in study.quantities if name not in {one.quantity for one in found}] if reason else []
-    return found + [not_run(name, reason) for name in missing]
+    return Findings(found + [not_run(name, reason) for name in missing], tables)

@@ -8,22 +8,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.images.analysis import (
-    EIGHTHS,
-    METHODS,
-    PRINTED,
-    TUNED,
-    Scores,
-    alone,
-    changes,
-    chosen,
-    noise_length,
-    on_the_way,
-    scores,
-    spent_epsilon,
-    table,
-    unrun,
-)
+from privrep.studies.images.analysis import CHANGES, METHODS, TUNED
 
 NAMES = {
     "centaur": ("CENTAUR", "o-", 0),
@@ -33,17 +18,6 @@ NAMES = {
     "stand_alone": ("alone", "D-", 7),
 }
 """Method -> label, style, colour."""
-CHANGES = {
-    "long": "twice the rounds",
-    "few": "fewer classes",
-    "jitter": "moved images",
-    "replaced": "noise for replacing",
-}
-
-
-def point(found: Scores, **place: object) -> dict:
-    """A row of the drawn numbers."""
-    return place | {"accuracy": found.mean, "low": found.mean - found.half(), "high": found.mean + found.half()}
 
 
 def bars(points: pd.DataFrame | pd.Series) -> list:
@@ -52,36 +26,12 @@ def bars(points: pd.DataFrame | pd.Series) -> list:
     return both if isinstance(points, pd.DataFrame) else [[one] for one in both]
 
 
-def empty() -> tuple[Figure, pd.DataFrame]:
+def empty() -> Figure:
     """In the place of a figure whose cells were not run."""
     figure, axis = new_figure(7.8, 1.2)
     axis.axis("off")
     axis.annotate("not run: see the chapter", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=10)
-    return figure, pd.DataFrame({"accuracy": []})
-
-
-def method_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Measured and printed accuracies, and those on the way."""
-    points = []
-    for users in sorted(cells.loc[cells["series"] == "table", "users"].unique()):
-        printed = PRINTED.get(users, {})
-        points += [
-            point(table(cells, method, users), panel="table", method=method, users=users, printed=printed.get(method))
-            for method in METHODS
-        ]
-    way, row = on_the_way(cells), cells[cells["series"] == "table"].iloc[0]
-    for part, name in enumerate(EIGHTHS, 1):
-        spent = spent_epsilon(row, part / 8)
-        points += [
-            {"panel": "way", "method": method, "epsilon": spent, "accuracy": accuracy}
-            for method, accuracy in way.loc[name].items()
-        ]
-    users = int(cells.loc[cells["series"] == "table", "users"].max())
-    points += [
-        {"panel": "way", "method": method, "epsilon": row["epsilon"], "accuracy": table(cells, method, users).mean}
-        for method in way.columns
-    ]
-    return pd.DataFrame(points)
+    return figure
 
 
 def draw_table(axis: Axes, points: pd.DataFrame) -> None:
@@ -113,39 +63,18 @@ def draw_way(axis: Axes, points: pd.DataFrame, level: float) -> None:
     axis.legend(loc="lower right")
 
 
-def draw_methods(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_methods(numbers: pd.DataFrame) -> Figure:
     """Table 1 and Figure 3."""
-    numbers = method_table(cells)
     figure, axes = new_figure(8.6, 3.5, ncols=2)
     rows = numbers[numbers["panel"] == "table"]
     draw_table(axes[0], rows)
-    users = int(cells.loc[cells["series"] == "table", "users"].max())
-    draw_way(axes[1], numbers[numbers["panel"] == "way"], table(cells, "stand_alone", users).mean)
-    return figure, numbers
+    alone = rows[(rows["method"] == "stand_alone") & (rows["users"] == rows["users"].max())]
+    draw_way(axes[1], numbers[numbers["panel"] == "way"], alone["accuracy"].iloc[0])
+    return figure
 
 
-def epsilon_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy of all methods of the sweep at each epsilon, for replaced clients, and without noise."""
-    sweep = cells[cells["series"] == "sweep"]
-    points = [
-        point(scores(cells, "sweep", method, epsilon=epsilon), panel="added or removed", method=method, epsilon=epsilon)
-        for method in sweep["method"].unique()
-        for epsilon in sorted(sweep["epsilon"].unique())
-    ]
-    end = 2 * sweep["epsilon"].max()
-    for place, method in enumerate(sweep["method"].unique()):
-        at = cells.loc[cells["series"] == "replaced", "epsilon"].iloc[0]
-        points.append(point(scores(cells, "replaced", method), panel="replaced", method=method, epsilon=at))
-        points.append(
-            point(scores(cells, "quiet", method), panel="no noise", method=method, epsilon=end * (1 + 0.08 * place))
-        )
-    level = point(alone(cells, int(sweep["rank"].iloc[0])), panel="alone", method="stand_alone")
-    return pd.DataFrame([*points, level])
-
-
-def draw_epsilon(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_epsilon(numbers: pd.DataFrame) -> Figure:
     """Figure 1."""
-    numbers = epsilon_table(cells)
     figure, axis = new_figure(6.4, 3.9)
     sweep = numbers[numbers["panel"] == "added or removed"]
     end = 2 * sweep["epsilon"].max()
@@ -185,31 +114,11 @@ def draw_epsilon(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axis.minorticks_off()
     axis.set(xlabel="ε", ylabel="test accuracy, %")
     axis.legend(loc="center right")
-    return figure, numbers
+    return figure
 
 
-def clip_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Test accuracy at each clip, and which was chosen; and what each change brings."""
-    rows = cells[cells["series"] == "clips"]
-    points = []
-    for epsilon in sorted(rows["epsilon"].unique()):
-        for method in rows["method"].unique():
-            best = chosen(cells, method, epsilon)
-            both = cells[cells["series"].isin(["sweep", "clips"]) & (cells["method"] == method)]
-            for (series, clip), _ in both[both["epsilon"] == epsilon].groupby(["series", "clip"]):
-                found = scores(cells, series, method, epsilon=epsilon, clip=clip)
-                points.append(
-                    point(found, panel="clips", method=method, epsilon=epsilon, clip=clip, chosen=float(clip == best))
-                )
-    for series in CHANGES:
-        for method in cells.loc[cells["series"] == series, "method"].unique():
-            points.append(point(changes(cells, series, method), panel=series, method=method))
-    return pd.DataFrame(points)
-
-
-def draw_clips(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_clips(numbers: pd.DataFrame) -> Figure:
     """Table 2, and Table 3 with the other changes."""
-    numbers = clip_table(cells)
     clips = numbers[numbers["panel"] == "clips"]
     epsilons = sorted(clips["epsilon"].unique())
     figure, axes = new_figure(10.4, 3.6, ncols=len(epsilons) + 1, width_ratios=(*(2 for _ in epsilons), 3.6))
@@ -248,34 +157,11 @@ def draw_clips(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     last.set_yticks(range(len(CHANGES)), list(CHANGES.values()))
     last.invert_yaxis()
     last.set(xlabel="points gained", title="One thing changed")
-    return figure, numbers
+    return figure
 
 
-def update_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Lengths over the clip, noise over the mean, and directions, in the first round and the last."""
-    rows = cells[
-        (cells["series"] == "table") & (cells["users"] == cells.loc[cells["series"] == "table", "users"].min())
-    ]
-    rows = rows.assign(noise=rows.apply(noise_length, axis=1))
-    points = []
-    for method, row in rows.groupby("method", sort=False).mean(numeric_only=True).iterrows():
-        for when in ("first", "last"):
-            points.append(
-                {
-                    "method": method,
-                    "round": when,
-                    "length": row[f"{when}_norm"] / row["clip"],
-                    "noise_over_mean": row["noise"] / row[f"{when}_mean"],
-                    "directions": row[f"{when}_effective_rank"],
-                    "cut": row["clipped_share"],
-                }
-            )
-    return pd.DataFrame(points)
-
-
-def draw_updates(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_updates(numbers: pd.DataFrame) -> Figure:
     """Remark 3.1 on a network."""
-    numbers = update_table(cells)
     figure, axes = new_figure(9.4, 3.2, ncols=3)
     titles = {
         "length": "median update over the clip",
@@ -300,15 +186,15 @@ def draw_updates(cells: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axes[0].set_xlim(0, None)
     axes[1].set_xlim(0, None)
     axes[2].set_xlim(0, None)
-    return figure, numbers
+    return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """All figures of the study."""
     drawers = {
-        "shen2023/image_methods": (draw_methods, True),
-        "shen2023/image_epsilon": (draw_epsilon, False),
-        "shen2023/image_clips": (draw_clips, False),
-        "shen2023/image_updates": (draw_updates, True),
+        "shen2023/image_methods": draw_methods,
+        "shen2023/image_epsilon": draw_epsilon,
+        "shen2023/image_clips": draw_clips,
+        "shen2023/image_updates": draw_updates,
     }
-    return {name: empty() if unrun(cells, of_table) else drawer(cells) for name, (drawer, of_table) in drawers.items()}
+    return {name: empty() if numbers[name].empty else drawer(numbers[name]) for name, drawer in drawers.items()}

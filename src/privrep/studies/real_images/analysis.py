@@ -5,11 +5,14 @@ A row whose files are not there is not run, and says which file to put where.
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
+from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, not_run
 from privrep.run.settings import MeasureSettings
-from privrep.studies.images.analysis import OTHERS, Scores, lead, least, scores
+from privrep.studies.images.analysis import METHODS, OTHERS, Scores, lead, least, point, scores
 
 ROWS = {
     "emnist-1000-5": {"stand_alone": 93.47, "fedavg": 91.32, "pmtl": 92.32, "ppsgd": 93.44, "centaur": 94.17},
@@ -75,6 +78,21 @@ def mnist_measures(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
-    """All quantities."""
-    return [one for row in ROWS for one in row_measures(cells, row)] + least_measures(cells) + mnist_measures(cells)
+def row_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Measured and printed accuracies of all rows that were run."""
+    points = []
+    for row, printed in ROWS.items():
+        for method in METHODS if not missing(cells, row) else ():
+            found = row_scores(cells, row, method)
+            points.append(point(found, row=row, method=method, printed=printed[method]))
+    for ending, series in MNIST.items():
+        for method in METHODS if not missing(cells, "mnist") else ():
+            found = scores(cells, "mnist-alone" if method == "stand_alone" else series, method)
+            points.append(point(found, row=f"mnist{ending}", method=method, printed=math.nan))
+    return pd.DataFrame(points)
+
+
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
+    """All quantities, and the accuracies."""
+    found = [one for row in ROWS for one in row_measures(cells, row)] + least_measures(cells) + mnist_measures(cells)
+    return Findings(found, {"shen2023/real_images": row_points(cells)})

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
-from privrep.studies.images.analysis import METHODS, scores
-from privrep.studies.images.figures import NAMES, bars, empty, point
-from privrep.studies.real_images.analysis import MNIST, ROWS, missing, row_scores
-
-
-def row_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Measured and printed accuracies of all rows that were run."""
-    points = []
-    for row, printed in ROWS.items():
-        for method in METHODS if not missing(cells, row) else ():
-            found = row_scores(cells, row, method)
-            points.append(point(found, row=row, method=method, printed=printed[method]))
-    for ending, series in MNIST.items():
-        for method in METHODS if not missing(cells, "mnist") else ():
-            found = scores(cells, "mnist-alone" if method == "stand_alone" else series, method)
-            points.append(point(found, row=f"mnist{ending}", method=method, printed=math.nan))
-    return pd.DataFrame(points)
+from privrep.studies.images.analysis import METHODS
+from privrep.studies.images.figures import NAMES, bars, empty
 
 
 def draw_rows(numbers: pd.DataFrame) -> Figure:
@@ -45,7 +28,6 @@ def draw_rows(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw(cells: pd.DataFrame, study: PlotSettings) -> dict[str, tuple[Figure, pd.DataFrame]]:
+def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """The figure of the study."""
-    numbers = row_table(cells)
-    return {"shen2023/real_images": (draw_rows(numbers), numbers) if len(numbers) else empty()}
+    return {name: empty() if table.empty else draw_rows(table) for name, table in numbers.items()}

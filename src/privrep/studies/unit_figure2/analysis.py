@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures
+from privrep.evidence.findings import Findings
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_interval, bootstrap_measures
 from privrep.evidence.measured import Measured, share
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 
 UNIT = ("unit", "unit-more")
 ORACLE = ("oracle", "oracle-more")
@@ -35,6 +36,47 @@ RANKS = ("prior-rank-4", "prior-rank-8")
 LADDER_EPSILON = 1
 EPSILONS = (0.05, 0.1, 0.25, 1, 5)
 """Those of unit steps, smallest first."""
+
+CURVES = {
+    "Algorithm 1, Figure 2's deciding reading": ("deciding",),
+    "Algorithm 1, clip of the whole user": ("altmin",),
+    "private FedRep": ("fedrep",),
+    "CENTAUR": ("centaur",),
+    "unit steps": UNIT,
+    "one step at the truth": ORACLE,
+}
+"""Label -> series, of Figure 2."""
+STEPS = {
+    "jain2021, printed noise": "deciding",
+    "exact accounting, A and b apart": "ladder-apart",
+    "A and b jointly": "ladder-joint",
+    "noise averaged with its transpose": "ladder-averaged",
+    "clip of the whole user": "ladder-user",
+    "start charged, clip of the data's size": "ladder-start",
+    "all samples in each step": "ladder-samples",
+    "all pairs in the start": "ladder-pairs",
+    "gradient in place of the Gram": "fedrep",
+    "clip that follows the known error": "ladder-annealed",
+    "unit steps": "unit-more",
+    "shen2023, printed clip": "ladder-printed",
+    "clip of the data's size": "ladder-data",
+    "clip, rounds, step and start tuned": "centaur",
+    "unit steps ": "unit-more",
+}
+"""The ladders from jain2021 and from shen2023 down to unit steps."""
+DEPARTURES = {
+    "Student features": "tail",
+    "features of several scales": "correlated",
+    "unequal numbers of samples": "unequal",
+    "hostile users": "hostile",
+    "noise guess too high": "noise-high",
+    "noise guess too low": "noise-low",
+    "scale guess too high": "scale-high",
+    "scale guess too low": "scale-low",
+    "heads of several scales": "heads-3",
+    "heads of more scales": "heads-5",
+}
+"""Label -> series."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +231,67 @@ def statistics() -> dict[Statistic, tuple[str, ...]]:
     }
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
+def point(label: str, x: float, repetitions: int, statistic: Callable[[np.ndarray], float]) -> dict:
+    """A row of what is drawn: a number with its interval over repetitions. statistic : picked repetitions -> number."""
+    low, high = bootstrap_interval(statistic, repetitions, f"{label} {x}", BOOTSTRAP)
+    value = statistic(np.arange(repetitions))
+    return {"curve": label, "x": x, "y": value, "ci_low": low, "ci_high": high, "seeds": repetitions}
+
+
+def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) -> pd.DataFrame:
+    """Medians of series over a unit against epsilon."""
+    rows = [
+        point(
+            label, eps, risks.repetitions(name), lambda pick, name=name, eps=eps: risks.median(pick, name, eps) / unit
+        )
+        for name in series
+        for eps in risks.epsilons(name)
+    ]
+    return pd.DataFrame(rows).sort_values("x")
+
+
+def over(risks: Risks, label: str, group: int, series: str, floor: str, epsilon: float | None = None) -> dict:
+    """A mark: risk of a series over that of its floor, on the repetitions of both."""
+
+    def ratio(pick: np.ndarray) -> float:
+        return risks.median(pick, series, epsilon) / risks.median(pick, floor)
+
+    return point(label, group, risks.repetitions(series, floor), ratio)
+
+
+def figure2_points(risks: Risks) -> pd.DataFrame:
+    """Figure 2 of jain2021 with unit steps in it: the curves against epsilon, and last the floor; delta."""
+    tables = [curve(risks, label, names) for label, names in CURVES.items()]
+    floor = point("non-private", 0.0, risks.repetitions("floor"), lambda pick: risks.median(pick, "floor"))
+    numbers = pd.concat([*tables, pd.DataFrame([floor])], ignore_index=True)
+    return numbers.assign(delta=risks.rows["unit"]["delta"])
+
+
+def ladder_points(risks: Risks) -> pd.DataFrame:
+    """The ladders from the published methods (x = 0), and unit steps without one ingredient (x = 1)."""
+    rungs = [
+        over(risks, label, 0, name, "floor", None if name == "ladder-apart" else LADDER_EPSILON)
+        for label, name in STEPS.items()
+    ]
+    shown = {"fourth": "all ingredients"} | {name: f"without {part}" for name, part in WITHOUT.items()}
+    parts = [
+        point(label, 1, risks.repetitions(name), lambda pick, name=name: risks.median(pick, name) / risks.formula(name))
+        for name, label in shown.items()
+    ]
+    return pd.DataFrame(rungs + parts)
+
+
+def prior_points(risks: Risks) -> pd.DataFrame:
+    """Heads of full rank: a prior and two subspaces against epsilon, and last each user alone."""
+    zero = risks.zero("prior")
+    labels = {"prior": "full prior"} | {name: f"subspace of {name.rsplit('-', 1)[1]} dimensions" for name in RANKS}
+    tables = [curve(risks, label, (name,), zero) for name, label in labels.items()]
+    seeds = risks.repetitions("prior-own")
+    own = point("each user alone", 0.0, seeds, lambda pick: risks.median(pick, "prior-own") / zero)
+    return pd.concat([*tables, pd.DataFrame([own])], ignore_index=True)
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All risks over the floor, and the ratios between methods."""
     risks, found = Risks.read(cells), []
     for statistic, series in statistics().items():
@@ -198,4 +300,12 @@ def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
             return statistic(risks, pick)
 
         found += bootstrap_measures(drawn, risks.repetitions(*series), statistic.__name__, BOOTSTRAP)
-    return found + nothing_found(cells)
+    tables = {
+        "beyond/figure2": figure2_points(risks),
+        "beyond/ladder": ladder_points(risks),
+        "beyond/departures": pd.DataFrame(
+            [over(risks, label, 0, name, FLOORS[name]) for label, name in DEPARTURES.items()]
+        ),
+        "beyond/full_prior": prior_points(risks),
+    }
+    return Findings(found + nothing_found(cells), tables)

@@ -12,9 +12,10 @@ import pandas as pd
 
 from privrep.data.departures import RARE
 from privrep.evidence.cells import picked
-from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures
+from privrep.evidence.findings import Findings
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_interval, bootstrap_measures, series_measures
 from privrep.evidence.measured import Measured, bare
-from privrep.run.settings import Analysis
+from privrep.run.settings import AnalysisSettings
 from privrep.studies.extremes import extreme_ratio
 
 METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
@@ -106,16 +107,74 @@ def over_floors(risks: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return found
 
 
-def measure(cells: pd.DataFrame, study: Analysis) -> list[Measured]:
-    """The map and the users needed."""
-    tables = {sweep: risks(cells, sweep) for sweep in SWEEPS}
-    works = [
-        bare(f"settings {sweep} in which {name} works", int((table[name] <= WORKS).sum()), len(table))
-        for sweep, table in tables.items()
+def median(values: np.ndarray, pick: np.ndarray) -> float:
+    """Median over the picked repetitions that have a number."""
+    known = values[pick][~np.isnan(values[pick])]
+    return float(np.median(known)) if len(known) else np.nan
+
+
+def points(cells: pd.DataFrame, name: str, axis: str, column: str) -> pd.DataFrame:
+    """Medians of a series with their intervals against a column, ascending."""
+    found = []
+    for x, rows in cells.groupby(axis):
+        values = rows.sort_values("seed")[column].to_numpy(float)
+        seeds, statistic = len(values), partial(median, values)
+        low, high = bootstrap_interval(statistic, seeds, f"{name} {column} {x}", draws=200)
+        found.append((name, x, statistic(np.arange(seeds)), low, high, seeds))
+    return pd.DataFrame(found, columns=["method", axis, column, "ci_low", "ci_high", "seeds"])
+
+
+def floors(cells: pd.DataFrame) -> pd.Series:
+    """Expected risk of least squares in the true subspace, over that of predicting zero."""
+    return cells["label_noise_sd"] ** 2 / (cells["samples"] - cells["rank"] - 1)
+
+
+def map_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Risk of each method by users and epsilon; floor, and zero, the risk of predicting zero."""
+    rows = cells[cells["series"].isin(METHODS)]
+    tables = [
+        points(part[part["series"] == name], name, "epsilon", "excess_risk").assign(users=size)
+        for size, part in rows.groupby("users")
         for name in METHODS
     ]
-    floors = partial(over_floors, departure_risks(cells))
-    found = bootstrap_measures(floors, int(cells["seed"].nunique()), over_floors.__name__, BOOTSTRAP)
+    zero = rows["rank"].iloc[0]
+    return pd.concat(tables, ignore_index=True).assign(floor=floors(rows).iloc[0] * zero, zero=zero)
+
+
+def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Risk of each method, and floor, over the risk of predicting zero: by epsilon and the two sweeps, x being samples or label noise."""
+    cells, tables = cells.assign(share=cells["excess_risk"] / cells["rank"]), []
+    series = [prefix + name for prefix, _ in SWEEPS.values() if prefix for name in METHODS]
+    budgets = np.sort(cells.loc[cells["series"].isin(series), "epsilon"].unique())
+    for epsilon, (sweep, (prefix, column)), name in product(budgets, SWEEPS.items(), METHODS):
+        if prefix:
+            here = cells[(cells["series"] == prefix + name) & (cells["epsilon"] == epsilon)]
+            table = points(here, name, column, "share").rename(columns={column: "x"})
+            least = floors(here.drop_duplicates(column).sort_values(column)).to_numpy()
+            tables.append(table.assign(sweep=sweep, epsilon=epsilon, floor=least))
+    return pd.concat(tables, ignore_index=True)
+
+
+def users_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Users needed by each method by dimension."""
+    tables = [points(cells[cells["series"] == f"users-{name}"], name, "dim", "smallest_users") for name in METHODS]
+    return pd.concat([table.dropna(subset=["smallest_users"]) for table in tables], ignore_index=True)
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """The map and the users needed."""
+    works = [
+        bare(f"settings {sweep} in which {name} works", int((table[name] <= WORKS).sum()), len(table))
+        for sweep, table in ((sweep, risks(cells, sweep)) for sweep in SWEEPS)
+        for name in METHODS
+    ]
+    over = partial(over_floors, departure_risks(cells))
+    found = bootstrap_measures(over, int(cells["seed"].nunique()), over_floors.__name__, BOOTSTRAP)
     departures = [replace(one, note="half of the runs broke down") if np.isnan(one.measured) else one for one in found]
     largest = [largest_ratio(cells, sweep) for sweep in SWEEPS]
-    return [*largest, *works, *series_measures(cells, "users-unit", users), *departures]
+    tables = {
+        "beyond/map": map_points(cells),
+        "beyond/map_samples": sweep_points(cells),
+        "beyond/users_methods": users_points(cells),
+    }
+    return Findings([*largest, *works, *series_measures(cells, "users-unit", users), *departures], tables)
