@@ -60,4 +60,4 @@ def read_numbers(path: Path) -> pd.DataFrame:
     """The numbers of a figure; an empty one has no columns."""
     if not path.read_text(encoding="utf-8").strip():
         return pd.DataFrame()
-    return pd.read_csv(path, float_precision="round_trip")
+    return pd.read_csv(path)

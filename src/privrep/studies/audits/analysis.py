@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from privrep.audits.audit import POWER as POWER  # named in the chapter
+from privrep.audits.noise_check import POWER as POWER  # named in the chapter
 from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.run.settings import AnalysisSettings
