@@ -26,7 +26,7 @@ def test_numbers_come_back_bit_for_bit(tmp_path_factory, values):
 
 
 def test_a_figure_without_numbers_has_none(tmp_path):
-    write_numbers(tmp_path / "figure.csv", pd.DataFrame())
+    write_numbers(tmp_path / "figure.csv", pd.DataFrame({"accuracy": []}))
     assert read_numbers(tmp_path / "figure.csv").empty
 
 

@@ -57,7 +57,5 @@ def write_numbers(path: Path, numbers: pd.DataFrame) -> None:
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
-    """The numbers of a figure; an empty one has no columns."""
-    if not path.read_text(encoding="utf-8").strip():
-        return pd.DataFrame()
+    """The numbers of a figure, as they were written but for texts that are empty, which come back as NaN."""
     return pd.read_csv(path)

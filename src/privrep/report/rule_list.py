@@ -38,7 +38,7 @@ JUDGING = (
     "evidence.scaling",
 )
 """Modules whose constants are all listed, as are those of the studies."""
-NO_RULES = ("GROUPS", "STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
+NO_RULES = ("ALPHA", "SD", "OWN", "GROUPS", "STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
 """Constants of these modules that decide nothing: names and columns of tables, and from where on a number is shown."""
 FURTHER = (
     ("searches.user_search", "PRECISION"),

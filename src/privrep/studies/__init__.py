@@ -1,8 +1,8 @@
 """One room per study, of the same name as its settings in config/studies.
 
-measures.py : `measure(cells, study)` returns the quantities that claims refer to.
-figures.py  : `draw(cells, study)` returns the figures by id, each with the table of plotted numbers.
+analysis.py : `analyse(cells, study)` returns the quantities that claims refer to, the fits, and the numbers of the figures.
+figures.py  : `draw(numbers, study)` returns the figures that show anything but fits, by id; it draws and computes nothing.
 chapter.md  : its chapter of the report.
 
-`cells` is the study's results table, or None for a study of arithmetic. Measures import nothing that draws.
+`cells` is the study's results table, or None for a study of arithmetic. An analysis imports nothing that draws.
 """

@@ -425,7 +425,7 @@ def update_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """All quantities and tables; what needs a run that is not there says so, or is empty."""
-    found, tables = [], dict.fromkeys(study.figures, pd.DataFrame())
+    found, tables = [], dict.fromkeys(study.figures, pd.DataFrame({"accuracy": []}))
     of_table, of_sweeps = (unrun(cells, of_table=one) for one in (True, False))
     if not of_table:
         measured = [*table_measures(cells), *update_measures(cells), least_lead_on_the_way(cells)]

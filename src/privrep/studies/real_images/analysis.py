@@ -89,7 +89,7 @@ def row_points(cells: pd.DataFrame) -> pd.DataFrame:
         for method in METHODS if not missing(cells, "mnist") else ():
             found = scores(cells, "mnist-alone" if method == "stand_alone" else series, method)
             points.append(point(found, row=f"mnist{ending}", method=method, printed=math.nan))
-    return pd.DataFrame(points)
+    return pd.DataFrame(points or {"accuracy": []})
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
