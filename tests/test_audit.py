@@ -450,7 +450,7 @@ def test_a_statistic_that_is_not_charged_is_found(name):
 
 def test_participation_that_is_not_drawn_is_found():
     """By the game alone: no other check looks at who takes part."""
-    log, _ = audited("dp_fedavg, half take part", "participation not drawn", runs=6000, draws=150, changes=150)
+    log, _ = audited("dp_fedavg, half take part", "participation not drawn", runs=600, draws=150, changes=150)
     assert log["caught"] == log["caught_game"] == 1
     assert sum(log[f"caught_{check}"] for check in ("replay", "ledger", "budget", "noise")) == 0
     assert log["epsilon_expected"] == pytest.approx(8, rel=1e-3)

@@ -99,7 +99,8 @@ GAME_ALARM = 0.9999
 LARGER = (1.0, 10.0, 100.0)
 """Factors on features and labels of the worst pair among which the adversary chooses once more where a clip is wrong."""
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
-"""A mutant is played so many times less often, but not less often than that: what is wrong with it is gross."""
+"""A mutant is played so many times less often, but not less often than that: what is wrong with it is gross, or seen without a game. Who takes part is seen
+by the game alone; that one is played as often as the mechanism."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
@@ -241,7 +242,8 @@ class Audit:
         example = stage.run(0, 0)
         for entry in example.ledger.entries:
             task.ledger.record(entry)
-        runs = options.runs if options.mutant == "none" else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
+        often = options.mutant == "none" or stage.mutant.everyone
+        runs = options.runs if often else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
         game = play(score, runs, np.random.default_rng([seed, 2]))
         fill = np.random.default_rng([seed, 3])
         claim, table = Claim(example.ledger), aligned(kept, fill)
@@ -292,7 +294,7 @@ class Options(Declared):
     mechanism: str = option("what is audited, see privrep.audits.audit", among((*AUDITED, NETWORKS)))
     mutant: str = option("what is wrong with it, on purpose, see privrep.audits.mutants", among(MUTANTS), "none")
     runs: int = option(
-        "runs of the distinguishing game; for a mutant a tenth of them, and at least 100", check_count, 1000
+        "runs of the distinguishing game; for most mutants a tenth of them, and at least 100", check_count, 1000
     )
     draws: int = option("pairs of users that the adversary draws", check_count, 300)
     changes: int = option("changes of one sample that the adversary tries", check_count, 400)
