@@ -436,19 +436,15 @@ def spent() -> pd.DataFrame:
     return pd.DataFrame({"stated": stated, "jain2021": first, "shen2023": [gdp_epsilon(mu, delta) for mu in rounds]})
 
 
-def drawn_factors(cells: pd.DataFrame) -> pd.DataFrame:
-    """The factors that are drawn beside the band, by setting and dimension."""
-    methods = {
-        "chosen clips": ("A", "B"),
-        "clips that cut nothing": ("A-uncut", "B-uncut"),
-        "whole users clipped": ("A-user", "B"),
-        "label noise 0.5": ("A-half", "B-half"),
-        "label noise 1": ("A-noisy", "B-noisy"),
-    }
+def drawn_factors(found: list[Measured]) -> pd.DataFrame:
+    """The factors that are drawn beside the band, by setting and dimension, as they were measured."""
+    names = {"chosen clips": "", "clips that cut nothing": ", uncut"}
+    names |= {label: f", {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")}
     rows = [
         (label, int(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high)
-        for label, (series, other) in methods.items()
-        for one in factors(cells, series, other, label)
+        for label, name in names.items()
+        for one in found
+        if one.quantity.startswith(f"A over B{name} at d = ")
     ]
     return pd.DataFrame(rows, columns=["setting", "dim", "factor", "ci_low", "ci_high"])
 
@@ -511,7 +507,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
         found += [exact(f"{label}, {who}, d = {COUNTED_DIM}", needed(COUNTED_DIM, 2)) for who, needed in counts.items()]
     settings = [exponents(fits).assign(panel="exponent"), clips.assign(panel="pair of clips")]
-    settings += [band(clips).assign(panel="band"), drawn_factors(cells).assign(panel="factor")]
+    settings += [band(clips).assign(panel="band"), drawn_factors(found).assign(panel="factor")]
     rank = int(cells.loc[cells["series"] == "B-uncut", "rank"].iloc[0])
     promises = [fit_table(fits, ["A-uncut dist2", "B-uncut dist2"]), spent()]
     tables = {
