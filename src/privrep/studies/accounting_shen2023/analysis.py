@@ -147,13 +147,6 @@ def experiments_epsilon(epsilon: float, shift: float) -> float:
 
 ALPHA, SD = 8, 2.0
 """Rényi order and sigma of the figure of one round."""
-DIVERGENCES = {
-    "replace a user": replacement_divergence,
-    "remove a user": removal_divergence,
-    "right mixture, printed order": printed_order,
-    "as printed": printed_divergence,
-}
-"""Label -> divergence of a round."""
 
 
 def conversion_curves() -> pd.DataFrame:
@@ -174,10 +167,16 @@ def conversion_curves() -> pd.DataFrame:
 
 def round_curves() -> pd.DataFrame:
     """Each divergence of one round, over its value for full participation, against the probability p of taking part."""
+    divergences = {
+        "replace a user": replacement_divergence,
+        "remove a user": removal_divergence,
+        "right mixture, printed order": printed_order,
+        "as printed": printed_divergence,
+    }
     full = REMOVED * ALPHA / SD**2
     rows = [
         (name, rate, divergence(ALPHA, rate, SD) / full)
-        for name, divergence in DIVERGENCES.items()
+        for name, divergence in divergences.items()
         for rate in np.linspace(0.02, 1, 50)
     ]
     return pd.DataFrame(rows, columns=["divergence", "p", "over alpha / (2 sigma^2)"])
