@@ -13,6 +13,7 @@ from patience import patience
 
 from privrep.drawing.style import new_figure, save
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
+from privrep.evidence.findings import write_numbers
 from privrep.evidence.quantities import checked_claims
 from privrep.report.rehearsal import made_up_cells, made_up_rows
 from privrep.run.config import read_yaml
@@ -110,7 +111,9 @@ def write_run(folder: Path, **changes: float) -> Path:
         path = folder / "figures" / f"{figure}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         if figure == DRAWN:
-            save(drawn_figure(), pd.DataFrame({"epsilon": [1, 10], "mse": [0.5, 0.05]}), path.with_suffix(""))
+            numbers = pd.DataFrame({"epsilon": [1, 10], "mse": [0.5, 0.05]})
+            save(drawn_figure(), numbers, path.with_suffix(""))
+            write_numbers(path.with_suffix(".csv"), numbers)
         else:
             path.write_text(SVG)
             path.with_suffix(".csv").write_text("epsilon,mse\n1,0.5\n")
