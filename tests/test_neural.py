@@ -22,14 +22,14 @@ from privrep.neural import accuracy  # noqa: E402
 from privrep.neural.centaur import Centaur  # noqa: E402
 from privrep.neural.clients import SPLITS, split  # noqa: E402
 from privrep.neural.fedavg import FedAvg  # noqa: E402
+from privrep.neural.image_users import ImageUsers  # noqa: E402
 from privrep.neural.method import Client, Pixels, Task, head_rows, jittered  # noqa: E402
 from privrep.neural.networks import apply, lenet, mlp, patches  # noqa: E402
 from privrep.neural.pmtl import Pmtl  # noqa: E402
 from privrep.neural.ppsgd import Ppsgd  # noqa: E402
 from privrep.neural.rounds import (  # noqa: E402
-    Everybody,
     Plan,
-    Scanned,
+    Trained,
     client_chunk,
     clipped_sum,
     displacements,
@@ -40,7 +40,7 @@ from privrep.neural.spectrum import effective_rank, in_common  # noqa: E402
 from privrep.neural.stand_alone import StandAlone  # noqa: E402
 from privrep.neural.training import Descent, cross_entropy, descend  # noqa: E402
 from privrep.privacy.ledger import Ledger  # noqa: E402
-from privrep.privacy.mechanisms import Release  # noqa: E402
+from privrep.privacy.mechanisms import Release, clipped_sums  # noqa: E402
 
 SIDE, CLASSES, CLIENTS, IMAGES = 6, 3, 7, 12
 PIXELS = Pixels(0.4, 0.3)
@@ -69,7 +69,8 @@ def door(multiplier, rng=None, ledger=None, clients=CLIENTS):
 
 
 def rounds(method, clients, *, count=2, clip=0.5, multiplier=0.0, **opened):
-    return list(run(method, PIXELS, clients, Plan(count, clip), door(multiplier, **opened), KEY))
+    users = ImageUsers.of(clients, rank=2)
+    return list(run(method, PIXELS, users, Plan(count, clip), door(multiplier, **opened), KEY))
 
 
 def flat(tree):
@@ -268,21 +269,47 @@ def test_each_round_is_one_release_of_the_stated_noise():
     check_sd(flat(noisy[0].shared) - flat(plain[0].shared), 2 * clip * delta / CLIENTS)
 
 
-def test_a_scanned_sum_is_released_at_the_clip_of_the_scan():
-    """As often as each client stands for others, in float64; another clip is refused before anything is written."""
-    added, ledger, everybody = Scanned(jnp.arange(3.0), 0.5, 2.0), Ledger(), Everybody(CLIENTS)
-    exact = door(0.0).sum("displacement", everybody, lambda block: added, clip=0.5)
-    assert exact.dtype == np.float64 and exact.tolist() == [0, 2, 4]
-    with pytest.raises(ValueError, match=r"^clip is 0\.4; clients were clipped to 0\.5"):
-        door(1.0, ledger=ledger).sum("displacement", everybody, lambda block: added, clip=0.4)
+@pytest.mark.parametrize("name", METHODS)
+def test_what_clients_add_is_clipped_at_the_clip_of_the_door(name):
+    """As often as each client stands for others, in float64; what they keep, and their lengths, do not depend on it. Somebody away is refused."""
+    method, users, ledger = METHODS[name], ImageUsers.of(made_up(), rank=2), Ledger()
+    shared, own = method.shared(KEY), jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
+
+    def sent(block, times=1.0):
+        return Trained(method, PIXELS, block.clients, shared, own, KEY, times=times)
+
+    clips = 1e-3, 2e-3
+    (one, *kept), (two, *same) = (door(0.0).sum("displacement", users, sent, clip=clip) for clip in clips)
+    assert one.dtype == np.float64 and 0 < np.linalg.norm(one) <= CLIENTS * clips[0]
+    np.testing.assert_allclose(two, 2 * one, rtol=1e-3, atol=1e-7)
+    assert len(kept) == 1 + len(jax.tree.leaves(own)) and kept[-1].rows.shape == (CLIENTS,)
+    for first, second in zip(kept, same, strict=True):
+        np.testing.assert_array_equal(first.rows, second.rows)
+    twice = door(0.0).sum("displacement", users, partial(sent, times=2.0), clip=clips[0])[0]
+    np.testing.assert_array_equal(twice, 2 * one)
+    away = replace(door(1.0, ledger=ledger), taking_part=np.arange(CLIENTS) > 0)
+    with pytest.raises(ValueError, match=r"^some clients do not take part"):
+        away.sum("displacement", users, sent, clip=0.4)
     assert not ledger.entries
+
+
+def test_clients_with_images_are_users():
+    """Their sizes are known, without the images; any range of them is one block; they have images that no fit sees, and no truth."""
+    clients = made_up()
+    users = ImageUsers.of(clients, 2, ImageUsers.of(made_up(images=3), 2))
+    known = users.known
+    assert (known.users, known.samples, known.dim, known.rank) == (CLIENTS, IMAGES, SIDE**2, 2)
+    (whole,), (some,) = users.blocks(), users.blocks(2, 5)
+    assert whole.users == CLIENTS and (some.users, some.start) == (3, 2)
+    np.testing.assert_array_equal(some.clients.images, clients.images[2:5])
+    assert users.truth is None and users.held_out.known.samples == 3
 
 
 def test_runs_repeat_bit_by_bit_and_follow_their_keys():
     method, clients = METHODS["centaur"], made_up()
     first, again = (flat(rounds(method, clients, multiplier=1.0)[-1].shared) for _ in range(2))
     np.testing.assert_array_equal(first, again)
-    other = list(run(method, PIXELS, clients, Plan(2, 0.5), door(1.0), jax.random.key(1)))
+    other = list(run(method, PIXELS, ImageUsers.of(clients, 2), Plan(2, 0.5), door(1.0), jax.random.key(1)))
     assert not np.array_equal(first, flat(other[-1].shared))
 
 
@@ -396,10 +423,11 @@ def test_clients_at_once_divide_all(clients, backend, size):
 
 def test_the_mean_is_that_of_the_clipped_updates():
     """Without noise it is how far the shared model moves."""
-    method = METHODS["centaur"]
-    first, second = rounds(method, made_up(), count=2, clip=0.1)
+    method, clients = METHODS["centaur"], made_up()
+    first, second = rounds(method, clients, count=2, clip=0.1)
     moved = np.linalg.norm(flat(second.shared).astype(float) - flat(first.shared))
-    assert second.mean == pytest.approx(moved, rel=1e-3) and second.mean <= 0.1
+    mean = np.linalg.norm(clipped_sums(ImageUsers.of(clients, 2), second.sent, 0.1)[0]) / CLIENTS
+    assert mean == pytest.approx(moved, rel=1e-3) and 0 < mean <= 0.1
 
 
 def test_displacements_are_what_clients_send():

@@ -52,8 +52,8 @@ def test_a_method_runs_by_its_name(federation, name):
     first, again, other = trained(0), trained(0), trained(1)
     assert len(ledger.entries) == 6
     assert first.accuracies.test.shape == first.accuracies.validation.shape == (CLIENTS,)
-    assert first.norms.shape == (2, CLIENTS) and first.means.shape == (2,)
-    assert (first.means <= 0.25).all() and all(1 <= rank <= CLIENTS for rank in first.effective_rank)
+    assert first.norms.shape == (2, CLIENTS) and len(first.means) == 2
+    assert max(first.means) <= 0.25 and all(1 <= rank <= CLIENTS for rank in first.effective_rank)
     assert all(0 <= one <= 1 for one in first.along)
     np.testing.assert_array_equal(first.norms, again.norms)
     assert not np.array_equal(first.norms, other.norms)

@@ -80,7 +80,7 @@ def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | No
         terms = found if isinstance(found, tuple) else (found,)
         sums = sums or [_nothing(term, block.start) for term in terms]
         sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
-    sums = [Own(np.concatenate(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
+    sums = [Own(_together(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
     return tuple(sums) if isinstance(found, tuple) else sums[0]
 
 
@@ -89,6 +89,11 @@ def _nothing(term: object, start: int) -> object:
     if isinstance(term, Own):
         return Own([], start)
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
+
+
+def _together(rows: list[np.ndarray]) -> np.ndarray:
+    """One below the other; those of a single block stay where they are."""
+    return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
 def _added(sum_: object, term: object) -> object:

@@ -242,7 +242,8 @@ def draw_truth(problem: Problem, master_seed: int) -> Truth:
 class UserData(Protocol):
     """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a method.
 
-    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), or read from a table (`privrep.data.tables`). Who scores a fit asks for two
+    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), read from a table (`privrep.data.tables`), or have images
+    (`privrep.neural.image_users`, whose blocks hold them in place of features). Who scores a fit asks for two
     things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
     """
 

@@ -17,6 +17,7 @@ from privrep.neural.centaur import Centaur
 from privrep.neural.clients import split
 from privrep.neural.fedavg import FedAvg
 from privrep.neural.glyphs import SIDE, cached_glyphs
+from privrep.neural.image_users import ImageUsers
 from privrep.neural.images import Images
 from privrep.neural.method import Client, Method, Pixels, Task
 from privrep.neural.networks import lenet, mlp
@@ -25,7 +26,7 @@ from privrep.neural.ppsgd import Ppsgd
 from privrep.neural.sets import SETS, read
 from privrep.neural.stand_alone import StandAlone
 from privrep.neural.training import Descent
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Release, clipped_sums
 
 TEST_IMAGES = 500
 """Glyphs of each class, one test set for all clients."""
@@ -94,6 +95,12 @@ class Federation:
         """How its images are read."""
         return Pixels(SETS[self.name].mean, SETS[self.name].sd)
 
+    @property
+    def users(self) -> ImageUsers:
+        """Its clients as a method sees them."""
+        classes = int(self.own.sum(axis=1).max())
+        return ImageUsers.of(self.clients, classes, ImageUsers.of(self.kept, classes))
+
     def task(self, shift: int = 0) -> Task:
         """What clients learn: the paper's network for the set. shift : see `Task`."""
         images = SETS[self.name]
@@ -159,15 +166,16 @@ class Trained:
     Attributes
     ----------
     accuracies : of all clients in the end. along : mean accuracy of the first `watched` clients after each share of the rounds, in `ALONG`.
-    norms : (T, n) of displacements before the clip. means : (T,) of the mean of the clipped ones.
-    parameters : numbers that are shared. in_common, effective_rank : of what `COMPARED` clients send after the first round, and after the last.
+    norms : (T, n) of displacements before the clip. parameters : numbers that are shared.
+    means : lengths of the mean of the clipped ones, without noise, in the first round and in the last.
+    in_common, effective_rank : of what `COMPARED` clients send after the first round, and after the last.
     """
 
     accuracies: Accuracies
     along: tuple[float, ...]
     norms: np.ndarray
-    means: np.ndarray
     parameters: int
+    means: tuple[float, float]
     in_common: tuple[float, float]
     effective_rank: tuple[float, float]
 
@@ -199,7 +207,7 @@ def train_together(
     ----------
     seed : of starts and mini-batches, public. shift : see `Task`. watched : clients that are tested on the way, the first of all; 0 for no tests.
     """
-    method, pixels = recipe.method(name, federation.task(shift)), federation.pixels
+    method, pixels, users = recipe.method(name, federation.task(shift)), federation.pixels, federation.users
     training, final, compared = jax.random.split(jax.random.key(seed), 3)
     some = federation.first(COMPARED)
 
@@ -208,27 +216,20 @@ def train_together(
         last = last._replace(own=own)
         return accuracy.federated(method, pixels, last, whom.clients, whom.kept, whom.test, whom.own, final)
 
-    def compare(last: rounds.Round) -> tuple[float, float]:
+    def compare(last: rounds.Round) -> tuple[float, float, float]:
+        mean = np.linalg.norm(clipped_sums(users, last.sent, plan.clip)[0]) / (plan.nominal or users.known.users)
         own = jax.tree.map(lambda leaf: leaf[: len(some.own)], last.own)
         sent = np.asarray(rounds.displacements(method, pixels, last.shared, own, some.clients, compared), np.float64)
-        return spectrum.in_common(sent), spectrum.effective_rank(sent)
+        return float(mean), spectrum.in_common(sent), spectrum.effective_rank(sent)
 
     stops = {max(1, round(share * plan.rounds)) for share in ALONG} if watched else set()
-    norms, means, along, likeness = [], [], [], []
-    for t, last in enumerate(rounds.run(method, pixels, federation.clients, plan, release, training), 1):
+    norms, along, likeness = [], [], []
+    for t, last in enumerate(rounds.run(method, pixels, users, plan, release, training), 1):
         norms.append(last.norms)
-        means.append(last.mean)
         if t in stops:
             along.append(float(tested(last, federation.first(watched)).test.mean()))
         if t in (1, plan.rounds):
             likeness.append(compare(last))
     first, ended = likeness[0], likeness[-1]
     shared = sum(leaf.size for leaf in jax.tree.leaves(last.shared))
-    return Trained(
-        tested(last, federation),
-        tuple(along),
-        np.array(norms),
-        np.array(means),
-        shared,
-        *zip(first, ended, strict=True),
-    )
+    return Trained(tested(last, federation), tuple(along), np.array(norms), shared, *zip(first, ended, strict=True))

@@ -236,7 +236,7 @@ class Options(Declared):
         numbers |= {f"accuracy_{part}_8": value for part, value in enumerate(found.along, 1)}
         for place, when in ((0, "first"), (-1, "last")):
             numbers |= {
-                f"{when}_mean": float(found.means[place]),
+                f"{when}_mean": found.means[place],
                 f"{when}_in_common": found.in_common[place],
                 f"{when}_effective_rank": found.effective_rank[place],
             }

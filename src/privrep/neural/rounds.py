@@ -2,13 +2,13 @@
 
     for t = 1..T:   g_i <- CLIENT;   b <- b + eta_g ( sum_i clip(g_i; zeta) + noise ) / n
 
-What clients do is one compiled scan, which clips them as well. The noise comes from the mechanism (`privrep.privacy.mechanisms.Release.sum`), in
-float64.
+What clients do is one compiled scan, which clips them as well, at the clip of the mechanism (`privrep.privacy.mechanisms.Release.sum`), from which
+the noise comes, in float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from privrep.data.passes import Own
+from privrep.neural.image_users import Everybody, ImageUsers
 from privrep.neural.method import Client, Method, Pixels
 from privrep.neural.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
@@ -30,12 +32,12 @@ MOST_AT_ONCE = 100
 
 class Round(NamedTuple):
     """After a round. shared : the model that was released. own : what clients keep, one more axis in front. norms : (n,) lengths of the
-    displacements before the clip; mean : length of the mean of the clipped ones, without noise; both exact, for analysis, not released."""
+    displacements before the clip, exact, for analysis, not released. sent : block -> what the clients added."""
 
     shared: Parameters
     own: Parameters
     norms: np.ndarray
-    mean: float
+    sent: Callable[[Everybody], Trained]
 
 
 def client_chunk(clients: int, backend: str | None = None) -> int:
@@ -102,42 +104,43 @@ def clipped_sum(
 
 
 @dataclass(frozen=True, eq=False)
-class Scanned:
-    """What clients add in a round, as `clipped_sum` leaves it: a kind of contribution. total : (p,) of n clients. clip : zeta, to which they were clipped.
-    times : clients that each stands for."""
+class Trained:
+    """What the clients of a block add in a round: their displacements, clipped whole. A kind of contribution, taken by one scan.
 
-    total: jax.Array
-    clip: float
+    shared : the model that the server sent. own : what the clients keep from before. key : of mini-batches and their orders. chunk : clients worked on
+    at once. times : clients that each stands for.
+    """
+
+    method: Method
+    pixels: Pixels
+    clients: Client
+    shared: Parameters
+    own: Parameters
+    key: jax.Array
+    chunk: int = 1
     times: float = 1.0
 
-    def clipped(self, clip: float, there: None = None) -> tuple[np.ndarray]:
-        """The sum in float64, as if there were as many clients as are stood for.
+    def clipped(self, clip: float, there: np.ndarray | None = None) -> tuple:
+        """The sum in float64, as if there were as many clients as are stood for; then what they keep, a leaf each, and their lengths before the clip.
 
         Raises
         ------
         ValueError
-            If it is of another clip, or some clients do not take part: all were summed.
+            If some clients do not take part: the scan is over all.
         """
-        if clip != self.clip:
-            raise ValueError(f"clip is {clip!r}; clients were clipped to {self.clip!r}")
         if there is not None:
-            raise ValueError("some clients do not take part; all were summed")
-        return (np.asarray(self.total, np.float64) * self.times,)
+            raise ValueError("some clients do not take part; a round is a scan over all of them")
+        parameters = sum(leaf.size for leaf in jax.tree.leaves(self.shared))
+        bound = within_float32(clip, 2 * _side(parameters))
+        total, own, norms = clipped_sum(
+            self.method, self.pixels, self.shared, self.own, self.clients, self.key, bound, self.chunk
+        )
+        kept = (Own(leaf) for leaf in (*jax.tree.leaves(own), np.asarray(norms)))
+        return np.asarray(total, np.float64) * self.times, *kept
 
     def law(self, clip: float) -> Law:
         """Each adds at most zeta: replacing it moves the sum by at most 2 zeta, and adding or removing it, as the paper's scripts count, by zeta."""
         return Law.of_one(2 * clip, clip)
-
-
-class Everybody(NamedTuple):
-    """All clients as one block of users."""
-
-    users: int
-    start: int = 0
-
-    def blocks(self, start: int, stop: int) -> Iterator[Everybody]:
-        """The one block."""
-        yield self
 
 
 @partial(jax.jit, static_argnames=("method", "pixels"))
@@ -167,28 +170,28 @@ class Plan:
 
 
 def run(
-    method: Method, pixels: Pixels, clients: Client, plan: Plan, release: Release, key: jax.Array
+    method: Method, pixels: Pixels, users: ImageUsers, plan: Plan, release: Release, key: jax.Array
 ) -> Iterator[Round]:
     """The rounds.
 
     Parameters
     ----------
-    clients : pixels uint8 (n, m, height, width, channels) and labels (n, m). key : of starts, mini-batches and their orders; public.
+    key : of starts, mini-batches and their orders; public.
     """
-    n = len(clients.labels)
-    many = plan.nominal or n
-    everybody = Everybody(n)
+    n = users.known.users
+    many, chunk = plan.nominal or n, client_chunk(n)
     start, keep, orders = jax.random.split(key, 3)
     shared = method.shared(start)
     own = jax.vmap(method.own)(jax.random.split(keep, n))
     flat, unravel = ravel_pytree(shared)
-    bound, chunk = within_float32(plan.clip, 2 * _side(flat.size)), client_chunk(n)
     for t in range(plan.rounds):
         turn = jax.random.fold_in(orders, t)
-        total, own, norms = clipped_sum(method, pixels, shared, own, clients, turn, bound, chunk)
-        added = Scanned(total, plan.clip, many / n)
-        mean = float(np.linalg.norm(added.clipped(plan.clip)[0]) / many)
-        moved = release.sum("displacement", everybody, lambda block, added=added: added, clip=plan.clip) / many
-        flat = flat + moved.astype(np.float32)
+
+        def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Trained:
+            return Trained(method, pixels, block.clients, shared, own, turn, chunk, many / n)
+
+        total, *kept, norms = release.sum("displacement", users, sent, clip=plan.clip)
+        own = jax.tree.unflatten(jax.tree.structure(own), [leaf.rows for leaf in kept])
+        flat = flat + (total / many).astype(np.float32)
         shared = unravel(flat)
-        yield Round(shared, own, np.asarray(norms), mean)
+        yield Round(shared, own, norms.rows, sent)

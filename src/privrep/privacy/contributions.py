@@ -24,7 +24,8 @@ class Contribution(Protocol):
     """What the users of a block add, one of the kinds below."""
 
     def clipped(self, clip: object, there: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """Sums over the users of the block, each within the clip, float64. there : (B,) who takes part, by default everybody."""
+        """Sums over the users of the block, each within the clip, float64; after them, as `Own`, what the users keep where the same work gives it.
+        there : (B,) who takes part, by default everybody."""
 
     def law(self, clip: object) -> Law:
         """How such a sum is released. It depends on shapes alone."""

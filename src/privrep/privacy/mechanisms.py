@@ -62,9 +62,10 @@ class Clipped:
         if self.taking_part is not None:
             there = self.taking_part[block.start - self.start :][: block.users]
         laws = tuple(kind.law(clip) for kind, clip in zip(kinds, self.clips, strict=True))
-        sums = [array for kind, clip in zip(kinds, self.clips, strict=True) for array in kind.clipped(clip, there)]
+        parts = [part for kind, clip in zip(kinds, self.clips, strict=True) for part in kind.clipped(clip, there)]
+        sums, kept = ([part for part in parts if isinstance(part, Own) == own] for own in (False, True))
         lengths = [Own(np.stack([kind.norms for kind in kinds], axis=1), block.start)] if self.watched else []
-        return laws, *sums, *own, *lengths
+        return laws, *sums, *kept, *own, *lengths
 
 
 def key_of(contribution: object, clips: tuple) -> Hashable:
