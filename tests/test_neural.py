@@ -18,6 +18,7 @@ from conftest import check_sd  # noqa: E402
 from jax.flatten_util import ravel_pytree  # noqa: E402
 
 import privrep  # noqa: E402
+from privrep.audits.replay import Tape, TapedRelease, streams  # noqa: E402
 from privrep.neural import accuracy  # noqa: E402
 from privrep.neural.centaur import Centaur  # noqa: E402
 from privrep.neural.clients import SPLITS, split  # noqa: E402
@@ -39,6 +40,7 @@ from privrep.neural.rounds import (  # noqa: E402
 from privrep.neural.spectrum import effective_rank, in_common  # noqa: E402
 from privrep.neural.stand_alone import StandAlone  # noqa: E402
 from privrep.neural.training import Descent, cross_entropy, descend  # noqa: E402
+from privrep.privacy.accounting import UNLIMITED  # noqa: E402
 from privrep.privacy.ledger import Ledger  # noqa: E402
 from privrep.privacy.mechanisms import Release, clipped_sums  # noqa: E402
 
@@ -291,6 +293,24 @@ def test_what_clients_add_is_clipped_at_the_clip_of_the_door(name):
     with pytest.raises(ValueError, match=r"^some clients do not take part"):
         away.sum("displacement", users, sent, clip=0.4)
     assert not ledger.entries
+
+
+@pytest.mark.parametrize("multiplier", [1e-3, 1.0])
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_of_a_client_passes_a_release(name, multiplier):
+    """Told the answers of one run, a run with another first client ends with the same model, and the same parts of all others, bit for bit."""
+    clients = made_up()
+    other = Client(*(np.concatenate([new[:1], part[1:]]) for part, new in zip(clients, made_up(seed=9), strict=True)))
+    ends, tapes = [], [Tape()]
+    for given in (clients, other):
+        release = TapedRelease(multiplier, Ledger(), range(CLIENTS), streams(0, 5), UNLIMITED, tape=tapes[-1])
+        ends.append(list(run(METHODS[name], PIXELS, ImageUsers.of(given, 2), Plan(2, 0.3), release, KEY)))
+        tapes.append(Tape(tapes[-1]))
+    for one, two in zip(*ends, strict=True):
+        np.testing.assert_array_equal(flat(one.shared), flat(two.shared))
+        for first, second in zip(jax.tree.leaves(one.own), jax.tree.leaves(two.own), strict=True):
+            np.testing.assert_array_equal(np.asarray(first)[1:], np.asarray(second)[1:])
+    assert not np.array_equal(ends[0][0].norms, ends[1][0].norms)
 
 
 def test_clients_with_images_are_users():
