@@ -302,9 +302,9 @@ def test_nothing_of_a_client_passes_a_release(name, multiplier):
     clients = made_up()
     other = Client(*(np.concatenate([new[:1], part[1:]]) for part, new in zip(clients, made_up(seed=9), strict=True)))
     ends, tapes = [], [Tape()]
-    for given in (clients, other):
+    for people in (clients, other):
         release = TapedRelease(multiplier, Ledger(), range(CLIENTS), streams(0, 5), UNLIMITED, tape=tapes[-1])
-        ends.append(list(run(METHODS[name], PIXELS, ImageUsers.of(given, 2), Plan(2, 0.3), release, KEY)))
+        ends.append(list(run(METHODS[name], PIXELS, ImageUsers.of(people, 2), Plan(2, 0.3), release, KEY)))
         tapes.append(Tape(tapes[-1]))
     for one, two in zip(*ends, strict=True):
         np.testing.assert_array_equal(flat(one.shared), flat(two.shared))
