@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 
 from privrep.errata.demonstrations import DEMONSTRATIONS
-from privrep.errata.finding import ERRATA_COLUMNS
-from privrep.evidence.catalogue import MENDED, SET_ASIDE, read_candidates, read_errata
+from privrep.evidence.catalogue import MENDED, SET_ASIDE, Erratum, read_candidates, read_errata
 from privrep.run.csv_tables import write_rows
 from privrep.run.plainly import plainly
 
@@ -25,7 +24,7 @@ def main() -> None:
         known = {name: text[name] for name in ("id", "paper", "place")}
         found = {"confirmed": MENDED if text.get("mended") else SET_ASIDE}
         rows.append(known | {"printed": text["suspected"], "correct": text["why"]} | found)
-    write_rows(args.output, rows, ERRATA_COLUMNS)
+    write_rows(args.output, rows, (*Erratum.model_fields, "measured", "confirmed"))
 
 
 if __name__ == "__main__":

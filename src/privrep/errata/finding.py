@@ -5,21 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ERRATA_COLUMNS = (
-    "id",
-    "paper",
-    "place",
-    "severity",
-    "changes",
-    "same_as",
-    "claims",
-    "printed",
-    "correct",
-    "demonstration",
-    "measured",
-    "confirmed",
-)
-
 
 @dataclass(frozen=True)
 class Finding:
