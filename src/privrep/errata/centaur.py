@@ -15,9 +15,8 @@ from privrep.data.problem import Block, Problem, Users
 from privrep.data.rng import stream
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace
-from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import head_moments, slope
-from privrep.privacy.accounting import UNLIMITED
+from privrep.errata.finding import Finding, decides, demonstrates, spell
+from privrep.errata.tools import head_moments, slope, sphere
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -40,7 +39,8 @@ def distances(
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
     step = 0.25 / problem.head_condition**2
-    release = Release(noise * problem.users / (step * 2 * WIDE), Ledger(), range(problem.users), streams, UNLIMITED)
+    multiplier = noise * problem.users / (step * 2 * WIDE)
+    release = Release.from_one(multiplier, streams["noise"], problem.users, Ledger())
     basis, found = planted_subspace(users.truth.basis, sine, streams["init"]), []
     for _ in range(rounds):
         contribution = RepresentationGradients(basis, *draws.take(batch, batch))
@@ -60,8 +60,9 @@ def heads_of(condition: float) -> dict:
     return {"head_law": "sphere"} if condition == 1 else {"head_law": "aniso", "head_condition": condition}
 
 
-def e11() -> Finding:
-    problem = Problem(users=300, samples=24, dim=20, rank=2, head_law="sphere")
+@demonstrates("E11")
+def printed_sign_leads_away() -> Finding:
+    problem = sphere(users=300, samples=24, dim=20, rank=2)
     after = [4, 9, 19, 39]
     plus, minus = (distances(problem, 40, direction=sign)[after] for sign in (1.0, -1.0))
     return Finding(
@@ -70,10 +71,11 @@ def e11() -> Finding:
     )
 
 
-def e12() -> Finding:
-    users = Users(Problem(users=2000, samples=1, dim=20, rank=2, head_law="sphere"))
+@demonstrates("E12")
+def least_eigenvalue_is_one_minus_the_squared_start(rng: np.random.Generator) -> Finding:
+    users = Users(sphere(users=2000, samples=1, dim=20, rank=2))
     truth = users.truth.basis
-    overlap = truth.T @ planted_subspace(truth, START, stream(0, "erratum", {"erratum": 12}))
+    overlap = truth.T @ planted_subspace(truth, START, rng)
     moments = head_moments(users)
     # V^T V for heads without error, V = V* B*^T B, over s_k^2.
     found = np.linalg.eigvalsh(overlap.T @ moments @ overlap)[0] / np.linalg.eigvalsh(moments)[0]
@@ -84,8 +86,9 @@ def e12() -> Finding:
     )
 
 
-def e40() -> Finding:
-    noises, problem = [1e-3, 1e-4, 1e-5], Problem(users=300, samples=64, dim=20, rank=2, head_law="sphere")
+@demonstrates("E40")
+def rounds_grow_as_the_noise_falls() -> Finding:
+    noises, problem = [1e-3, 1e-4, 1e-5], sphere(users=300, samples=64, dim=20, rank=2)
     printed = [math.log(noise * problem.dim) for noise in noises]
     needed = []
     for noise in noises:
@@ -114,13 +117,14 @@ def at_cap(cap, rank: int) -> float:
     """Steady distance at a hundredth of a cap, with the prescribed zeta_g, c_zeta = 1."""
     # d >= k^3 ln n up to k = 4, as the theorem assumes; n >= m.
     n, d, batch = 200, 344, 2 * rank + 8
-    problem = Problem(n, 2 * batch, d, rank, head_law="sphere")
+    problem = sphere(n, 2 * batch, d, rank)
     sigma = 0.01 * cap(n, d, rank)
     noise = 0.25 * sigma * gradient_threshold("prescribed", 1.0, problem.known) / n
     return steady(problem, 32, sine=0.01, noise=noise, batch=batch)
 
 
-def e42() -> Finding:
+@demonstrates("E42")
+def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
     ranks = [1, 2, 4]
     printed, corrected = ([at_cap(cap, rank) for rank in ranks] for cap in (printed_cap, corrected_cap))
     growth, kept = slope(ranks, printed), slope(ranks, corrected)
@@ -146,7 +150,8 @@ def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarra
     return gradient / problem.users, mean / problem.users
 
 
-def e43() -> Finding:
+@demonstrates("E43")
+def gradient_bound_lacks_the_mean_and_the_longest_head() -> Finding:
     n, d, k, batch, sine = 1000, 20, 1, 32, 0.1
     bound = 4 * (math.sqrt(d) + math.sqrt(k * math.log(n))) / math.sqrt(batch * n) * k * sine
     deviations, whole, mus = [], [], []
@@ -174,10 +179,11 @@ def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
     return matrix.reshape(n * k, n * k) / n
 
 
-def e45() -> Finding:
+@demonstrates("E45")
+def printed_normal_matrix_shrinks_with_the_users() -> Finding:
     sizes, least = [5, 10, 20, 40], []
     for n in sizes:
-        users = Users(Problem(users=n, samples=400, dim=8, rank=2, head_law="sphere"))
+        users = Users(sphere(users=n, samples=400, dim=8, rank=2))
         basis = planted_subspace(users.truth.basis, START, stream(0, "erratum", {"erratum": 45}))
         least.append(float(np.linalg.eigvalsh(printed_normal_matrix(users, basis))[0]))
     power = slope(sizes, least)
@@ -203,12 +209,13 @@ def least_batch(n: float, d: float, k: float, kappa: float) -> float:
     return math.exp(brentq(excess, 0, 60))
 
 
-def e46() -> Finding:
+@demonstrates("E46")
+def batch_grows_with_the_fourth_power_of_the_condition() -> Finding:
     n, d, k, kappas = 1000, 20, 2, [1, 2, 4, 8]
     batches = [least_batch(n, d, k, kappa) for kappa in kappas]
     power = slope(kappas, batches)
     few = 2 * k + 8
-    reached = distances(Problem(500, 2 * few, d, k, head_law="sphere"), 25, sine=START, batch=few)[-1]
+    reached = distances(sphere(500, 2 * few, d, k), 25, sine=START, batch=few)[-1]
     return Finding(
         f"least mbar by Remark C.1 at n = {n}, d = {d}, k = {k}: {spell(batches)} for kappa = {spell(kappas)}, exponent {power:.2f}; without "
         f"noise mbar = {few} goes from {START:g} to {reached:.0e} in 25 rounds",
@@ -216,12 +223,17 @@ def e46() -> Finding:
     )
 
 
-def e47() -> Finding:
+def largest_labels(sets: int, users: int, samples: int, rng: np.random.Generator) -> np.ndarray:
+    """max |y| of each client with a head of norm 1, in each data set; (sets, users)."""
+    return np.abs(rng.standard_normal((sets, users, samples), dtype=np.float32)).max(axis=2)
+
+
+@demonstrates("E47")
+def some_label_exceeds_the_clip_in_many_data_sets(rng: np.random.Generator) -> Finding:
     k, n, batch, sets = 1, 1000, 8, 200
     # |y| <= zeta_y fails with probability 2 exp(-zeta_y^2 / 2) <= n^-k at most, heads of norm 1.
     threshold = math.sqrt(2 * (k * math.log(n) + math.log(2)))
-    labels = np.abs(stream(0, "erratum", {"erratum": 47}).standard_normal((sets, n, batch), dtype=np.float32))
-    above = labels.max(axis=2) > threshold
+    above = largest_labels(sets, n, batch, rng) > threshold
     one, some = float(above.mean()), float(above.any(axis=1).mean())
     allowed = batch * n**-k
     return Finding(
@@ -230,16 +242,17 @@ def e47() -> Finding:
     )
 
 
-def e57() -> Finding:
+@demonstrates("E57")
+def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     conditions, noise = [1.0, 1.5, 2.0], 1e-3
     found = [
         steady(Problem(150, 24, 20, 2, **heads_of(condition)), round(40 * condition**2), sine=0.01, noise=noise) / noise
         for condition in conditions
     ]
     power = slope(conditions, found)
-    problem = Problem(2000, 32, 20, 2, head_law="sphere")
+    problem = sphere(2000, 32, 20, 2)
     users = Users(problem)
-    basis = planted_subspace(users.truth.basis, START, stream(0, "erratum", {"erratum": 57}))
+    basis = planted_subspace(users.truth.basis, START, rng)
     left, heads = rows(users, lambda block: representation_gradients(block, np.arange(16), np.arange(16, 32), basis))
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1)
     spare = gradient_threshold("prescribed", 1.0, problem.known) / np.quantile(norms, [0.5, 1.0])
@@ -260,11 +273,12 @@ def gaussian_square_exponential(scale: float) -> float:
     return (1 - 2 / scale**2) ** -0.5 if scale > math.sqrt(2) else math.inf
 
 
-def e63() -> Finding:
+@demonstrates("E63")
+def unit_variance_has_a_larger_subgaussian_norm(rng: np.random.Generator) -> Finding:
     # By Jensen E exp(x^2 / s^2) >= exp(1 / s^2) at variance 1, with equality for a random sign.
     least = brentq(lambda s: math.exp(1 / s**2) - 2, 0.5, 5)
     gaussian = brentq(lambda s: min(gaussian_square_exponential(s), 1e6) - 2, 0.5, 5)
-    counts, q, rng = [1000, 10_000, 100_000], 400, stream(0, "erratum", {"erratum": 63})
+    counts, q = [1000, 10_000, 100_000], 400
     ratios = [covariance_deviations(n, q, rng).max() / math.sqrt(math.log(n) / q) for n in counts]
     return Finding(
         f"least subgaussian norm at variance 1: {least:.3f}; of a standard normal: {gaussian:.3f}; largest deviation for n = {spell(counts)}: "

@@ -15,11 +15,10 @@ from privrep.data.heads import true_heads
 from privrep.data.losses import Loss
 from privrep.data.nets import Net, chart_net
 from privrep.data.passes import total
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.rng import stream
+from privrep.data.problem import Block, Users
 from privrep.data.subspace import orthonormalise
-from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import slope
+from privrep.errata.finding import Finding, decides, demonstrates, spell
+from privrep.errata.tools import slope, sphere
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.probes.exponential_neighbours import delta_at, exact_law, neighbouring_scores
 
@@ -50,7 +49,8 @@ def privacy_loss(net: Net, users: int, exponent: float) -> float:
     return float(np.abs(first - second).max())
 
 
-def e1() -> Finding:
+@demonstrates("E1")
+def printed_exponent_breaks_the_guarantee() -> Finding:
     epsilon, sizes = 0.5, [20, 50, 100, 200]
     net = chart_net(3, 1, 0.1)
     printed, proved = (
@@ -77,12 +77,12 @@ def longest_projection(users: Users, bases: np.ndarray) -> float:
     )
 
 
-def e14() -> Finding:
+@demonstrates("E14")
+def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding:
     dims, k, n, m = [10, 20, 40, 80], 2, 500, 8
-    rng = stream(0, "erratum", {"erratum": 14})
     ratios, projections, moved = [], [], []
     for d in dims:
-        users = Users(Problem(users=n, samples=m, dim=d, rank=k, head_law="sphere"))
+        users = Users(sphere(users=n, samples=m, dim=d, rank=k))
         printed, small = (
             projection_threshold(scale, factor, users.problem.known)
             for scale, factor in (("prescribed", 1.0), ("projected", 1.5))
@@ -120,12 +120,13 @@ def population_risk(users: Users, basis: np.ndarray, heads) -> float:
     return float(total(users, losses)) / users.problem.users
 
 
-def e30() -> Finding:
+@demonstrates("E30")
+def true_heads_fit_one_basis_alone() -> Finding:
     sizes, d, k, m = [500, 2000, 8000], 10, 2, 8
     bound = k**0.5
     left, right, risks = [], [], []
     for n in sizes:
-        users = Users(Problem(users=n, samples=m, dim=d, rank=k, head_law="sphere"))
+        users = Users(sphere(users=n, samples=m, dim=d, rank=k))
         truth = users.truth.basis
         basis = turned(truth)
         # L_Pop and L_ERM are 0 in (U*, V*).
@@ -146,12 +147,12 @@ def largest_correlation(products: np.ndarray) -> float:
     return float(np.linalg.svd(products, compute_uv=False).sum())
 
 
-def e31() -> Finding:
+@demonstrates("E31")
+def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
     ranks, n, m, d, draws = [1, 2, 4, 8], 500, 8, 40, 20
-    rng = stream(0, "erratum", {"erratum": 31})
     ratios = []
     for k in ranks:
-        users = Users(Problem(users=n, samples=m, dim=d, rank=k, head_law="sphere"))
+        users = Users(sphere(users=n, samples=m, dim=d, rank=k))
 
         def correlation(users=users) -> float:
             def products(block: Block) -> np.ndarray:
@@ -185,9 +186,10 @@ def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: N
     return float(law @ ABSOLUTE.gaussian_mean(unit * sines))
 
 
-def e32() -> Finding:
+@demonstrates("E32")
+def risk_bound_fails_in_other_units() -> Finding:
     units, epsilon, d, k = [1, 100, 10_000], 0.9, 2, 1
-    problem = Problem(users=500, samples=4, dim=d, rank=k, head_law="sphere")
+    problem = sphere(users=500, samples=4, dim=d, rank=k)
     users, clip = Users(problem), projection_threshold("prescribed", 1.0, problem.known)
     net = chart_net(d, k, 1 / (epsilon * problem.users))
     bound = k * d**1.5 / (epsilon * problem.users) + math.sqrt(k / problem.samples)
@@ -218,7 +220,8 @@ def users_exponential(rank: float, risk: float) -> float:
     return rank**1.5 / risk
 
 
-def e33() -> Finding:
+@demonstrates("E33")
+def alternation_needs_at_most_rank_times_as_much() -> Finding:
     ranks = [4, 8, 16, 32]
 
     def power(alternating, exponential, risks) -> float:
@@ -245,11 +248,12 @@ def terms_of_users(count: int, rng: np.random.Generator) -> np.ndarray:
     return fit_bounded(projected, labels, ABSOLUTE, 1.0).values - ABSOLUTE.value(labels).mean(axis=0)
 
 
-def e34() -> Finding:
+@demonstrates("E34")
+def exponential_needs_twice_the_width(rng: np.random.Generator) -> Finding:
     epsilon, sizes = 1.0, [20, 200, 2000, 20_000]
     net = chart_net(3, 1, 0.1)
     losses = [privacy_loss(net, n, proved_exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
-    terms = terms_of_users(10_000, stream(0, "erratum", {"erratum": 34}))
+    terms = terms_of_users(10_000, rng)
     least, most = float(terms.min()), float(terms.max())
     return Finding(
         f"log-ratio over epsilon {spell(losses)}; 10000 random users add {least:.2f} to {most:.2f} times xi L_f C",

@@ -1,9 +1,13 @@
-"""What a demonstration returns."""
+"""What a demonstration returns, and the decorator that enters it under its erratum."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+
+from privrep.data.rng import stream
 
 
 @dataclass(frozen=True)
@@ -12,6 +16,38 @@ class Finding:
 
     measured: str
     confirmed: bool
+
+
+ENTERED: dict[str, Callable[[], Finding]] = {}
+"""Erratum -> its demonstration, for the modules imported so far; `privrep.errata.demonstrations` has all."""
+
+
+def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[..., Finding]], Callable[[], Finding]]:
+    """Enters a function as the demonstration of an erratum, by its id in config/errata.yaml.
+
+    One with a parameter is given a generator of its own: the stream of this role that the number of the erratum names.
+
+    Raises
+    ------
+    ValueError
+        If the erratum has a demonstration already.
+    """
+
+    def enter(show: Callable[..., Finding]) -> Callable[[], Finding]:
+        if erratum in ENTERED:
+            raise ValueError(
+                f"{erratum} is demonstrated by {ENTERED[erratum].__name__}, it cannot be by {show.__name__}"
+            )
+        drawn = bool(signature(show).parameters)
+
+        @wraps(show)
+        def demonstration() -> Finding:
+            return show(stream(0, role, {"erratum": int(erratum[1:])})) if drawn else show()
+
+        ENTERED[erratum] = demonstration
+        return demonstration
+
+    return enter
 
 
 def decides(measured: float, *, printed: float, correct: float, within: float) -> bool:

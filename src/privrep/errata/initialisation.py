@@ -6,11 +6,11 @@ import numpy as np
 
 from privrep.algorithms.spectral_init import SamplePairs
 from privrep.audits.worst_users import made_up_user
-from privrep.data.problem import Problem, UserData, Users
-from privrep.data.rng import stream
+from privrep.data.given_users import GivenUsers
+from privrep.data.problem import UserData, Users
 from privrep.data.subspace import dist2, dist_frobenius
-from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import Rescaled, head_moments, slope
+from privrep.errata.finding import Finding, decides, demonstrates, spell
+from privrep.errata.tools import head_moments, slope, sphere
 from privrep.laws.jain2021 import signal_scale
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.noise import symmetric_noise
@@ -29,9 +29,9 @@ def leading(matrix: np.ndarray, rank: int) -> np.ndarray:
     return np.linalg.eigh(matrix)[1][:, -rank:]
 
 
-def e5() -> Finding:
+@demonstrates("E5")
+def mean_norm_is_twice_the_printed(rng: np.random.Generator) -> Finding:
     dims = [5, 20, 80]
-    rng = stream(0, "erratum", {"erratum": 5})
     norms = [np.linalg.norm(rng.standard_normal((20_000, d)), axis=1).mean() / d for d in dims]
     # The printed expression has sqrt(2) below the line, where the mean has it above.
     printed = [mean / (signal_scale(d) / 2) for mean, d in zip(norms, dims, strict=True)]
@@ -57,9 +57,10 @@ def sine_theorem(g: np.ndarray, h: np.ndarray, i: int, j: int) -> tuple[np.ndarr
     return printed * angle, corrected * angle, np.linalg.norm(g - h, ord=2, axis=(-2, -1))
 
 
-def e15() -> Finding:
+@demonstrates("E15")
+def sine_theorem_needs_the_gap_between_both_matrices(rng: np.random.Generator) -> Finding:
     p = 4
-    roots = stream(0, "erratum", {"erratum": 15}).standard_normal((2, 2000, p, p))
+    roots = rng.standard_normal((2, 2000, p, p))
     g, h = roots @ roots.swapaxes(-1, -2)
     sides = [sine_theorem(g, h, i, j) for i in range(1, p) for j in range(i, p)]
     printed, corrected = (np.mean([side[k] > side[2] * (1 + 1e-9) for side in sides]) for k in (0, 1))
@@ -71,12 +72,11 @@ def e15() -> Finding:
     )
 
 
-def e16() -> Finding:
-    ranks = [1, 2, 4, 8]
-    rng = stream(0, "erratum", {"erratum": 16})
-    ratios = []
+@demonstrates("E16")
+def frobenius_distance_exceeds_the_spectral_bound(rng: np.random.Generator) -> Finding:
+    ranks, ratios = [1, 2, 4, 8], []
     for k in ranks:
-        users = Users(Problem(users=20_000, samples=4, dim=60, rank=k, head_law="sphere"))
+        users = Users(sphere(users=20_000, samples=4, dim=60, rank=k))
         clean, truth = spectral_matrix(users, 3 * k**0.5), users.truth.basis
         # A fifth of the smallest signal eigenvalue, in operator norm.
         noise = 0.2 / users.problem.dim / (2 * users.problem.dim**0.5)
@@ -89,22 +89,19 @@ def e16() -> Finding:
     )
 
 
-def e17() -> Finding:
+@demonstrates("E17")
+def subspace_error_is_quadratic_in_the_clip(rng: np.random.Generator) -> Finding:
     multiplier, clips, ranks = 0.002, [8.0, 16.0, 32.0], [1, 2, 4, 8]
-    rng = stream(0, "erratum", {"erratum": 17})
 
-    def moved(users: Users, label_clip: float) -> tuple[float, float]:
+    def moved(k: int, label_clip: float) -> tuple[float, float]:
         """dist2 and distF between the private and the non-private subspace, a mean over noise draws."""
-        k, clean = users.problem.rank, spectral_matrix(users, label_clip)
-        noise = 2 * multiplier * label_clip**2 / users.problem.users
+        users = Users(sphere(users=20_000, samples=4, dim=60, rank=k))
+        clean, noise = spectral_matrix(users, label_clip), 2 * multiplier * label_clip**2 / users.problem.users
         pairs = [(leading(clean + symmetric_noise(len(clean), noise, rng), k), leading(clean, k)) for _ in range(10)]
         return tuple(np.mean([[dist2(*pair), dist_frobenius(*pair)] for pair in pairs], axis=0))
 
-    def users(k: int) -> Users:
-        return Users(Problem(users=20_000, samples=4, dim=60, rank=k, head_law="sphere"))
-
-    by_clip = slope(clips, [moved(users(2), clip)[1] for clip in clips])
-    spectral, frobenius = (slope(ranks, values) for values in zip(*(moved(users(k), 16.0) for k in ranks), strict=True))
+    by_clip = slope(clips, [moved(2, clip)[1] for clip in clips])
+    spectral, frobenius = (slope(ranks, values) for values in zip(*(moved(k, 16.0) for k in ranks), strict=True))
     return Finding(
         f"exponent of zeta {by_clip:.2f} in Frobenius norm; exponent of k {frobenius:.2f} in Frobenius, "
         f"{spectral:.2f} in spectral norm",
@@ -112,10 +109,11 @@ def e17() -> Finding:
     )
 
 
-def e18() -> Finding:
+@demonstrates("E18")
+def pair_matrix_is_indefinite_and_may_exceed_the_clip() -> Finding:
     smallest = []
     for seed in range(20):
-        users = Users(Problem(users=1000, samples=4, dim=20, rank=2, head_law="sphere", seed=seed))
+        users = Users(sphere(users=1000, samples=4, dim=20, rank=2, seed=seed))
         values = np.linalg.eigvalsh(spectral_matrix(users))
         smallest.append(values[0] / values[-1])
     # x_1 = e1, x_2 = (e1 + e2) / sqrt 2, both labels 1.
@@ -128,21 +126,23 @@ def e18() -> Finding:
     )
 
 
-def e19() -> Finding:
+@demonstrates("E19")
+def printed_pairs_read_past_the_last_sample() -> Finding:
     m = 10
     printed = {index for i in range(1, m // 2 + 1) for index in (2 * i, 2 * i + 1)}
     outside, unused = sorted(printed - set(range(1, m + 1))), sorted(set(range(1, m + 1)) - printed)
     return Finding(f"reads sample {outside}, never sample {unused}", outside == [m + 1] and unused == [1])
 
 
-def e39() -> Finding:
-    factors = [1, 4, 16]
-    users = Users(Problem(users=2000, samples=4, dim=20, rank=2, head_law="sphere"))
-    losses = []
-    for factor in factors:
-        rescaled = Rescaled(users, factor)
+@demonstrates("E39")
+def root_has_the_degree_of_the_squared_eigenvalue() -> Finding:
+    factors, losses = [1, 4, 16], []
+    problem = sphere(users=2000, samples=4, dim=20, rank=2)
+    known, (block,) = problem.known, Users(problem).blocks()
+    for factor in map(np.float32, factors):
+        rescaled = GivenUsers(known, block.features, factor * block.labels, factor * block.heads)
         lam, values = np.linalg.eigvalsh(head_moments(rescaled)), np.linalg.eigvalsh(spectral_matrix(rescaled))
-        losses.append(abs(values[-users.problem.rank] - signal_scale(users.problem.dim) ** 2 * lam[0]))
+        losses.append(abs(values[-known.rank] - signal_scale(known.dim) ** 2 * lam[0]))
     power = slope(factors, losses)
     # lam_k is of second degree in the labels, so the root of lam_k is of first and that of lam_k^2 of second degree.
     return Finding(

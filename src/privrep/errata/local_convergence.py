@@ -10,11 +10,11 @@ from privrep.algorithms.altmin import disjoint_batches
 from privrep.algorithms.parts.moment_step import MomentStep, UserMoments
 from privrep.data.heads import FittedHeads, fit_heads, true_heads
 from privrep.data.passes import rows
-from privrep.data.problem import Problem, Users
+from privrep.data.problem import Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist_frobenius, orthonormalise, planted_subspace
-from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import head_moments, noisy_moments, slope, subspace_of, thresholds
+from privrep.errata.finding import Finding, decides, demonstrates, spell
+from privrep.errata.tools import head_moments, noisy_steps, slope, sphere, thresholds
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release, clipped_sums
@@ -24,30 +24,21 @@ from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
 DELTA = 1e-6
 
 
-def noisy_steps(problem: Problem, multiplier: float, draws: int, rng: np.random.Generator) -> tuple[float, float]:
-    """One step of Algorithm 2 with the true heads: mean distF, and the share of draws with a positive definite A.
-
-    eta^2 = 2 d k lam_k clips few samples, and there is no label noise.
-    """
-    users, clip = Users(problem), thresholds(problem, 2.0)
-    contribution = UserMoments(true_heads, slice(0, problem.samples))
-    released = [noisy_moments(users, contribution, clip, multiplier, rng) for _ in range(draws)]
-    distances = [dist_frobenius(subspace_of(*each, problem.dim), users.truth.basis) for each in released]
-    return float(np.mean(distances)), float(np.mean([np.linalg.eigvalsh(second)[0] > 0 for second, _ in released]))
-
-
-def e20() -> Finding:
+@demonstrates("E20")
+def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generator) -> Finding:
     ranks, d, constant, multiplier = [1, 4, 9], 12, 20, 1.0
-    rng = stream(0, "erratum", {"erratum": 20})
 
-    def steps(power: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Mean distF and shares for each rank, with n = constant k^power d^1.5 Delta."""
-        sizes = [round(constant * k**power * d**1.5 * multiplier) for k in ranks]
-        problems = [Problem(n, 4, d, k, head_law="sphere") for n, k in zip(sizes, ranks, strict=True)]
-        return tuple(zip(*(noisy_steps(problem, multiplier, 20, rng) for problem in problems), strict=True))
+    def step(k: int, power: float) -> tuple[float, float]:
+        """Mean distF, and the share of draws with a positive definite A, for n = constant k^power d^1.5 Delta."""
+        users = Users(sphere(round(constant * k**power * d**1.5 * multiplier), 4, d, k))
+        # eta^2 = 2 d k clips few samples.
+        drawn = noisy_steps(users, multiplier, 20, 2.0, rng)
+        definite = [np.linalg.eigvalsh(second)[0] > 0 for second, _ in drawn]
+        return float(np.mean([dist_frobenius(basis, users.truth.basis) for _, basis in drawn])), float(
+            np.mean(definite)
+        )
 
-    distances, shares = steps(1.0)
-    _, enough = steps(1.5)
+    (distances, shares), (_, enough) = (zip(*(step(k, power) for k in ranks), strict=True) for power in (1.0, 1.5))
     return Finding(
         f"with k d^1.5: Frobenius distance {spell(distances)}, A positive definite in {spell(100 * np.array(shares))} % of draws; "
         f"with (dk)^1.5: in {spell(100 * np.array(enough))} %",
@@ -60,15 +51,15 @@ def rounds_needed(n: float, d: int, k: int, multiplier: float) -> float:
     return math.log(n / (32 * multiplier * k**2 * d**1.5)) / math.log(4)
 
 
-def e24() -> Finding:
+@demonstrates("E24")
+def printed_rounds_are_negative_and_forget_the_users(rng: np.random.Generator) -> Finding:
     theorem = sequential_theorem(MOMENTS_COST)
     epsilons = [1, 3, 10]
     printed = [math.log(1 / theorem.noise_multiplier(epsilon, DELTA)) for epsilon in epsilons]
     needed = [rounds_needed(n, 50, 2, theorem.noise_multiplier(1, DELTA)) for n in (1e6, 1e8, 1e10)]
 
-    problem = Problem(users=16_000, samples=16, dim=10, rank=2, head_law="sphere")
+    problem = sphere(users=16_000, samples=16, dim=10, rank=2)
     users, clip = Users(problem), thresholds(problem, 2.0)
-    rng = stream(0, "erratum", {"erratum": 24})
 
     def distance(rounds: int) -> float:
         basis = planted_subspace(users.truth.basis, 1 / 32, rng)
@@ -88,11 +79,12 @@ def e24() -> Finding:
     )
 
 
-def e25() -> Finding:
+@demonstrates("E25")
+def heads_do_not_shrink_with_the_users() -> Finding:
     sizes = [500, 2000, 8000]
     norms, bounds = [], []
     for n in sizes:
-        users = Users(Problem(users=n, samples=12, dim=20, rank=2, head_law="sphere"))
+        users = Users(sphere(users=n, samples=12, dim=20, rank=2))
         basis = planted_subspace(users.truth.basis, 0.03, stream(0, "erratum", {"erratum": 25}))
         (heads,) = rows(users, lambda block, basis=basis: (fit_heads(block.features, block.labels, basis),))
         norms.append(np.linalg.norm(heads, axis=1).max())
@@ -105,14 +97,14 @@ def e25() -> Finding:
     )
 
 
-def e26() -> Finding:
+@demonstrates("E26")
+def whitened_noise_falls_as_one_over_users(rng: np.random.Generator) -> Finding:
     sizes, d, k = [1000, 4000, 16_000], 20, 2
-    rng = stream(0, "erratum", {"erratum": 26})
     noise = symmetric_noise(d * k, 1.0, rng)
 
     def norms(n: int, unit: float) -> tuple[float, float, float]:
         """Measured and printed norm over Delta, and lam_k, with labels in the given unit."""
-        users = Users(Problem(users=n, samples=1, dim=d, rank=k, head_law="sphere"))
+        users = Users(sphere(users=n, samples=1, dim=d, rank=k))
         sigma = unit**2 * head_moments(users)
         lam = np.linalg.eigvalsh(sigma)[0]
         eta_squared = 2 * d * k * lam
@@ -133,11 +125,12 @@ def e26() -> Finding:
     )
 
 
-def e27() -> Finding:
+@demonstrates("E27")
+def frobenius_deviation_is_linear_in_dim() -> Finding:
     dims, k = [10, 20, 40, 80], 2
     spectral, frobenius = [], []
     for d in dims:
-        problem = Problem(users=8000, samples=8, dim=d, rank=k, head_law="sphere")
+        problem = sphere(users=8000, samples=8, dim=d, rank=k)
         users, samples = Users(problem), slice(0, problem.samples)
         gram, _ = clipped_sums(users, UserMoments(true_heads, samples), SampleClip(math.inf, math.inf))
         values, vectors = np.linalg.eigh(problem.users * head_moments(users))
@@ -153,12 +146,13 @@ def e27() -> Finding:
     )
 
 
-def e28() -> Finding:
+@demonstrates("E28")
+def samples_must_grow_with_the_squared_noise_ratio() -> Finding:
     ratios, d, k, constant = [1, 4, 16], 4, 2, 16
 
     def head_bias(noise: float, samples: int) -> float:
         """||M||_F of the proof at U = U*, where Q = I: M = sum_j (v_j* - v_j) v_j^T (sum_j v_j v_j^T)^-1."""
-        users = Users(Problem(200, samples, d, k, label_noise_sd=float(noise), head_law="sphere"))
+        users = Users(sphere(200, samples, d, k, label_noise_sd=float(noise)))
         true, fitted = rows(
             users, lambda block: (block.heads, fit_heads(block.features, block.labels, users.truth.basis))
         )

@@ -12,11 +12,10 @@ from privrep.algorithms.parts.candidate_selection import select
 from privrep.algorithms.parts.clip_units import moment_threshold
 from privrep.algorithms.power_method import Products
 from privrep.data.passes import parts
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.rng import stream
+from privrep.data.problem import Block, Users
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
-from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import slope
+from privrep.errata.finding import Finding, decides, demonstrates, spell
+from privrep.errata.tools import slope, sphere
 from privrep.laws.prescribed_powers import (
     Size,
     assumed_samples,
@@ -36,7 +35,8 @@ def clipped(features: tuple[float, float], basis: np.ndarray, bound: float) -> n
     return products.clipped(bound)[0]
 
 
-def e13() -> Finding:
+@demonstrates("E13")
+def replacing_costs_twice_the_printed() -> Finding:
     # X = e_1 sees the small first coordinates alone, and y^2 x x^T X points along x.
     basis = np.array([[1.0], [0.0]])
     user, other = (clipped((2e-3, sign), basis, 1.0) for sign in (1.0, -1.0))
@@ -49,11 +49,11 @@ def e13() -> Finding:
     )
 
 
-def e44() -> Finding:
-    ranks, rng = [1, 2, 4, 8, 16], stream(0, "erratum", {"erratum": 44})
-    ratios = []
+@demonstrates("E44")
+def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding:
+    ranks, ratios = [1, 2, 4, 8, 16], []
     for k in ranks:
-        users = Users(Problem(users=2000, samples=4, dim=64, rank=k, head_law="sphere"))
+        users = Users(sphere(users=2000, samples=4, dim=64, rank=k))
         basis = random_subspace(users.problem.dim, k, rng)
         # The proof bounds |y|, ||x|| and ||x^T X|| one by one.
         factors = parts(
@@ -73,8 +73,9 @@ def e44() -> Finding:
     )
 
 
-def e48() -> Finding:
-    d, k, rng = 12, 2, stream(0, "erratum", {"erratum": 48})
+@demonstrates("E48")
+def half_of_the_runs_do_not_decide(rng: np.random.Generator) -> Finding:
+    d, k = 12, 2
     truth = random_subspace(d, k, rng)
     good, bad = planted_subspace(truth, 0.005, rng), planted_subspace(truth, 0.5, rng)
     half, most = np.array([bad, bad, good, good]), np.array([bad, bad, good, good, good])
@@ -104,7 +105,8 @@ def sixth_moment(d: int) -> tuple[float, float]:
     return float((common * first**2).sum()), float((common * second**2).sum())
 
 
-def e49() -> Finding:
+@demonstrates("E49")
+def sixth_moment_has_larger_entries() -> Finding:
     dims = [12, 50]
     along, across = zip(*(sixth_moment(d) for d in dims), strict=True)
     agree = all(
@@ -119,7 +121,8 @@ def e49() -> Finding:
     )
 
 
-def e52() -> Finding:
+@demonstrates("E52")
+def fresh_samples_need_rank_to_the_sixth() -> Finding:
     scarce, plenty = Size(d=1e80), Size(n=1e200)
     needed, assumed = (power(law, "k", scarce) for law in (fresh_samples, assumed_samples))
     both = [power(law, "k", plenty) for law in (fresh_samples, assumed_samples)]
@@ -141,8 +144,9 @@ def mean_gain(users: Users, summed: int, divided_by: int) -> float:
     return float(np.concatenate(found).mean()) / (divided_by * rank * (2 + rank))
 
 
-def e58() -> Finding:
-    users = Users(Problem(users=20_000, samples=16, dim=10, rank=2, head_law="sphere"))
+@demonstrates("E58")
+def mean_is_over_the_summed_samples() -> Finding:
+    users = Users(sphere(users=20_000, samples=16, dim=10, rank=2))
     right, printed = mean_gain(users, 4, 4), mean_gain(users, 4, 16)
     growth = gradient_clip(Size(d=80)) / gradient_clip(Size(d=20))
     return Finding(

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
+
+import numpy as np
 
 from privrep.audits.worst_users import largest, moment_change, spectral_change
-from privrep.data.rng import stream
+from privrep.data.given_users import GivenUsers
 from privrep.data.splits import count, split_samples
-from privrep.errata.finding import Finding, spell
+from privrep.errata.finding import Finding, demonstrates, spell
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon, zcdp_rho
 from privrep.privacy.regression_moments import SampleClip
 
+UNIT = SampleClip(1.0, 1.0)
 
-def e7() -> Finding:
-    m, clip = 4, SampleClip(1.0, 1.0)
-    shape = {"dim": 2, "rank": 1, "starts": 3, "rng": stream(0, "adversary", {"erratum": 7})}
-    parts, ratios = [], {}
+
+def moved(
+    statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = UNIT, dim: int = 2, starts: int = 3
+) -> float:
+    """How far replacing a user moves "first", "second" or "joint" of `MomentChange` at most, k = 1."""
+
+    def change(*pair: GivenUsers) -> float:
+        return getattr(moment_change(*pair, slice(0, samples), clip), statistic)
+
+    return largest(change, samples=samples, dim=dim, rank=1, starts=starts, rng=rng)
+
+
+@demonstrates("E7", role="adversary")
+def printed_noise_fits_one_split_alone(rng: np.random.Generator) -> Finding:
+    m, parts, ratios = 4, [], {}
     for preset in ("text", "proof-halves", "all-samples-reused"):
         split = split_samples(preset, m)
         q, used = count(split.subspace), count(split.init)
-        change = largest(lambda a, b, q=q: moment_change(a, b, slice(0, q), clip).first, samples=q, **shape)
-        spectral = largest(lambda a, b, used=used: spectral_change(a, b, slice(0, used), 1.0), samples=used, **shape)
+        change = moved("first", q, rng)
+        matrix = partial(spectral_change, samples=slice(0, used), label_clip=1.0)
+        spectral = largest(matrix, samples=used, dim=2, rank=1, starts=3, rng=rng)
         # The printed sensitivities are m eta zeta / 2 and m zeta^2; changes are found per q eta zeta and P zeta^2.
         ratios[preset] = (change * q / (m / 2), spectral * (used / 2) / m)
         parts.append(f"{preset}: b {ratios[preset][0]:.2f}, M {ratios[preset][1]:.2f}")
@@ -30,7 +46,8 @@ def e7() -> Finding:
     return Finding("; ".join(parts), agree)
 
 
-def e9() -> Finding:
+@demonstrates("E9")
+def printed_budgets_are_not_those_of_the_epsilons() -> Finding:
     delta, printed = 1e-6, {1: 0.009, 2: 0.04, 5: 0.23, 10: 0.90}
     own = {eps: eps**2 / (8 * math.log(1 / delta)) for eps in printed}
     chain = [zcdp_epsilon(rho, delta) for rho in own.values()]
@@ -46,18 +63,14 @@ def e9() -> Finding:
     )
 
 
-def e29() -> Finding:
-    eta, zeta, q = 3.0, 1.0, 1
-    rng = stream(0, "adversary", {"erratum": 29})
-
-    def change(statistic: str) -> float:
-        def measure(user, other) -> float:
-            return getattr(moment_change(user, other, slice(0, q), SampleClip(eta, zeta)), statistic)
-
-        return largest(measure, samples=q, dim=2, rank=1, starts=3, rng=rng)
-
-    # The proof divides both statistics by q. Noise of sd s Delta is enough for a change of at most s.
-    second, first = change("second") * eta**2, change("first") * eta * zeta
+@demonstrates("E29", role="adversary")
+def proof_has_less_noise_than_a_user_moves(rng: np.random.Generator) -> Finding:
+    eta, zeta = 3.0, 1.0
+    # The proof divides both statistics by q, which is 1 here. Noise of sd s Delta is enough for a change of at most s.
+    second, first = (
+        moved(statistic, 1, rng, SampleClip(eta, zeta)) * bound
+        for statistic, bound in (("second", eta**2), ("first", eta * zeta))
+    )
     printed = eta * zeta
     return Finding(
         f"at eta = {eta:g}, zeta = {zeta:g} a user moves b by {first:.2f} and A by {second:.2f}; eta zeta is {printed:g}",
@@ -65,16 +78,16 @@ def e29() -> Finding:
     )
 
 
-def e35() -> Finding:
+@demonstrates("E35")
+def replacing_changes_two_records() -> Finding:
     one, other = Counter("abcd"), Counter("abce")
     difference = ((one - other) + (other - one)).total()
     return Finding(f"{difference} records", difference == 2)
 
 
-def e61() -> Finding:
-    clip, samples = SampleClip(1.0, 1.0), slice(0, 2)
-    rng = stream(0, "adversary", {"erratum": 61})
-    found = largest(lambda a, b: moment_change(a, b, samples, clip).joint, samples=2, dim=3, rank=1, rng=rng, starts=12)
+@demonstrates("E61", role="adversary")
+def joint_change_is_nine_sixteenths(rng: np.random.Generator) -> Finding:
+    found = moved("joint", 2, rng, dim=3, starts=12)
     return Finding(
         f"{found:.4f} of 8, ratio {found / 8:.4f}; 9/16 = {9 / 16}", math.isclose(found / 8, 9 / 16, rel_tol=1e-3)
     )

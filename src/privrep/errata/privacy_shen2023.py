@@ -9,8 +9,7 @@ from scipy.stats import binom
 
 from privrep.algorithms.parts.server import Server
 from privrep.data.problem import Problem, Users
-from privrep.data.rng import Streams, stream
-from privrep.errata.finding import Finding, decides, spell
+from privrep.errata.finding import Finding, decides, demonstrates, spell
 from privrep.laws.prescribed_powers import least_epsilon, power, privacy_cap, utility, utility_cap
 from privrep.privacy.accounting import UNLIMITED, gdp_delta
 from privrep.privacy.contributions import Rows
@@ -35,7 +34,8 @@ def moved(users: np.ndarray, others: np.ndarray) -> float:
     return float(np.linalg.norm(Rows(users).clipped(1.0)[0] - Rows(others).clipped(1.0)[0]))
 
 
-def e10() -> Finding:
+@demonstrates("E10")
+def replacing_costs_four_times_removing() -> Finding:
     update = 100 * np.eye(3)[:1]
     removed, replaced = moved(update, np.empty((0, 3))), moved(update, -update)
     # At sigma_g of the theorem T / sigma_g^2 is eps^2 / (4 L), and the start may cost as much as the rounds.
@@ -48,7 +48,8 @@ def e10() -> Finding:
     )
 
 
-def e41() -> Finding:
+@demonstrates("E41")
+def start_sets_the_least_epsilon() -> Finding:
     symbols = ("k", "kappa", "mu", "d", "n")
     printed, found = (
         {symbol: power(least_epsilon(cap), symbol) for symbol in symbols} for cap in (utility_cap, privacy_cap)
@@ -63,7 +64,8 @@ def e41() -> Finding:
     )
 
 
-def e50() -> Finding:
+@demonstrates("E50")
+def printed_divergence_is_negative() -> Finding:
     alpha, rate, sd = 8, 0.1, 1.0
     full = alpha / (2 * sd**2)
     at_one = printed_divergence(alpha, 1.0, sd) / full
@@ -103,12 +105,11 @@ def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replac
     return math.log(total) / (alpha - 1)
 
 
-def empty_round_fails() -> bool:
+def empty_round_fails(rng: np.random.Generator) -> bool:
     """Whether SERVER as printed stops when nobody takes part."""
     users = Users(Problem(users=3, samples=1, dim=2, rank=1))
     server = Server(rounds=1, clip=1.0, participation=1e-6, divide_by="realised")
-    streams = Streams(lambda role: stream(0, "erratum", {"erratum": 51}))
-    release = Release(1.0, Ledger(), range(3), streams, UNLIMITED)
+    release = Release(1.0, Ledger(), range(3), {"participants": rng}, UNLIMITED)
     try:
         server.mean("erratum", users, lambda block: Rows(np.zeros((block.users, 2))), release)
     except ArithmeticError:
@@ -116,8 +117,9 @@ def empty_round_fails() -> bool:
     return False
 
 
-def e51() -> Finding:
-    alpha, others, sds = 4, 4, [2.0, 8.0, 32.0]
+@demonstrates("E51")
+def dividing_by_participants_reveals_them(rng: np.random.Generator) -> Finding:
+    alpha, others, sds, empty_fails = 4, 4, [2.0, 8.0, 32.0], empty_round_fails(rng)
     removed, replaced = (
         [mean_divergence(alpha, others, rate, sd, replaced=swap) for sd in sds]
         for rate, swap in ((0.5, False), (0.1, True))
@@ -127,12 +129,13 @@ def e51() -> Finding:
     return Finding(
         f"RDP of a round of {others + 1} users at alpha = {alpha}, sigma = {spell(sds)}, over that of the sum: removing a user with update 0, "
         f"p = 0.5, {spell(np.divide(removed, half))}; replacing a user, p = 0.1, {spell(np.divide(replaced, tenth))}; an empty round is "
-        f"{'not defined' if empty_round_fails() else 'defined'}",
-        removed[-1] > 10 * half[-1] and replaced[-1] > 1.5 * tenth[-1] and empty_round_fails(),
+        f"{'not defined' if empty_fails else 'defined'}",
+        removed[-1] > 10 * half[-1] and replaced[-1] > 1.5 * tenth[-1] and empty_fails,
     )
 
 
-def e56() -> Finding:
+@demonstrates("E56")
+def stated_epsilons_are_for_removal() -> Finding:
     removed = [experiments_epsilon(epsilon, 1.0) for epsilon in EPSILONS]
     replaced = [experiments_epsilon(epsilon, 2.0) for epsilon in EPSILONS]
     return Finding(

@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from privrep.algorithms.parts.moment_step import UserMoments
-from privrep.data.heads import fit_heads, true_heads
+from privrep.data.heads import fit_heads
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk
-from privrep.data.rng import stream
 from privrep.data.subspace import dist2, dist_frobenius, planted_subspace
-from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.tools import noisy_moments, slope, subspace_of, subspace_risk, thresholds
+from privrep.errata.finding import Finding, decides, demonstrates, spell
+from privrep.errata.tools import noisy_steps, slope, sphere, subspace_risk
 from privrep.laws.jain2021 import personal_risk
 
 
-def noisy_risks(users: Users, multipliers, draws: int, slack: float, rng: np.random.Generator) -> list[float]:
-    """Mean risk over noise draws after one step of Algorithm 2 with the true heads, for each noise multiplier.
+def noisy_risk(users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator) -> float:
+    """Mean risk over noise draws after one step of Algorithm 2 with the true heads.
 
     There is no label noise and no clipping, so all of it is due to privacy.
     """
-    problem = users.problem
-    clip, samples = thresholds(problem, slack), slice(0, problem.samples)
-    contribution = UserMoments(true_heads, samples)
-
-    def risk(multiplier: float) -> float:
-        noisy = noisy_moments(users, contribution, clip, multiplier, rng)
-        return subspace_risk(users, subspace_of(*noisy, problem.dim))
-
-    return [float(np.mean([risk(multiplier) for _ in range(draws)])) for multiplier in multipliers]
+    steps = noisy_steps(users, multiplier, draws, slack, rng)
+    return float(np.mean([subspace_risk(users, basis) for _, basis in steps]))
 
 
-def e2() -> Finding:
+@demonstrates("E2")
+def privacy_risk_is_quadratic_in_the_noise(rng: np.random.Generator) -> Finding:
     multipliers = [0.125, 0.25, 0.5, 1.0, 2.0]
-    users = Users(Problem(users=20_000, samples=2, dim=20, rank=2, head_law="sphere"))
-    risks = noisy_risks(users, multipliers, 20, 4.0, stream(0, "erratum", {"erratum": 2}))
+    users = Users(sphere(users=20_000, samples=2, dim=20, rank=2))
+    risks = [noisy_risk(users, multiplier, 20, 4.0, rng) for multiplier in multipliers]
     power = slope(multipliers, risks)
     growth = risks[-1] / risks[0] / (multipliers[-1] / multipliers[0])
     return Finding(
@@ -43,10 +35,11 @@ def e2() -> Finding:
     )
 
 
-def e8() -> Finding:
+@demonstrates("E8")
+def final_fit_costs_more_risk_than_printed(rng: np.random.Generator) -> Finding:
     h, k, noise = 8, 2, 0.5
     users = Users(Problem(users=40_000, samples=h, dim=20, rank=k, label_noise_sd=noise))
-    basis = planted_subspace(users.truth.basis, 0.3, stream(0, "erratum", {"erratum": 8}))
+    basis = planted_subspace(users.truth.basis, 0.3, rng)
     outside = subspace_risk(users, basis)
     measured = personalised_risk(users, basis, slice(0, h))
     printed, exact = outside + noise**2 * k / h, personal_risk(outside, k, h, noise)
@@ -59,13 +52,13 @@ def e8() -> Finding:
     )
 
 
-def e22() -> Finding:
+@demonstrates("E22")
+def privacy_risk_has_rank_to_the_fourth(rng: np.random.Generator) -> Finding:
     ranks = [1, 2, 4, 8]
-    rng = stream(0, "erratum", {"erratum": 22})
     risks, spectral, frobenius = [], [], []
     for k in ranks:
-        users = Users(Problem(users=8000, samples=2, dim=40, rank=k, head_law="sphere"))
-        risks += noisy_risks(users, [0.03], 4, 2.5, rng)
+        users = Users(sphere(users=8000, samples=2, dim=40, rank=k))
+        risks.append(noisy_risk(users, 0.03, 4, 2.5, rng))
         truth = users.truth.basis
         basis = planted_subspace(truth, 0.1, rng)
         # Heads of norm sqrt(k) have mu^2 k lam_k = k.
@@ -80,9 +73,9 @@ def e22() -> Finding:
     )
 
 
-def e60() -> Finding:
+@demonstrates("E60")
+def mean_risk_exceeds_twice_its_expectation_too_often(rng: np.random.Generator) -> Finding:
     k, sets, users, samples = 2, 2000, (25, 100), (5, 8, 12, 16)
-    rng = stream(0, "erratum", {"erratum": 60})
 
     def above(n: int, h: int) -> float:
         """Share of data sets whose mean risk in U* is above twice its expectation."""

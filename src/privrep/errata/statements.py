@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from privrep.algorithms import nonprivate_altmin
-from privrep.data.problem import Problem, Users
+from privrep.data.problem import Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist_frobenius, orthonormalise
-from privrep.errata.finding import Finding, decides, spell
-from privrep.errata.risk import noisy_risks
-from privrep.errata.tools import slope
+from privrep.errata.finding import Finding, decides, demonstrates, spell
+from privrep.errata.risk import noisy_risk
+from privrep.errata.tools import slope, sphere
 from privrep.fitting.method import Task
 from privrep.fitting.runner import fit
 from privrep.privacy.ledger import Ledger
@@ -23,18 +23,18 @@ def bound_of_theorem_1_1(n: float, d: int, k: int, epsilon: float) -> float:
     return d**3 * k**5 / (epsilon * n) ** 2
 
 
-def e23() -> Finding:
+@demonstrates("E23")
+def bound_says_nothing_at_its_premise(rng: np.random.Generator) -> Finding:
     ranks, d = [1, 2, 4, 8], 50
     # Predicting zero has risk k.
     trivial = [bound_of_theorem_1_1((k * d) ** 1.5, d, k, 1.0) / k for k in ranks]
     sizes = [math.sqrt(bound_of_theorem_1_1(1.0, d, k, 1.0) / k) for k in ranks]
     power = slope(ranks, sizes)
-    rng = stream(0, "erratum", {"erratum": 23})
 
     def risk_over_rank(constant: float, dim: int, rank: int) -> float:
         """At n = constant (kd)^1.5 Delta, Delta = 1: the premise with Delta for 1/eps, which asks for more users."""
-        users = Users(Problem(round(constant * (rank * dim) ** 1.5), 2, dim, rank, head_law="sphere"))
-        return noisy_risks(users, [1.0], 20, 4.0, rng)[0] / rank
+        users = Users(sphere(round(constant * (rank * dim) ** 1.5), 2, dim, rank))
+        return noisy_risk(users, 1.0, 20, 4.0, rng) / rank
 
     risks = [risk_over_rank(constant, 20, 4) for constant in (1, 40)]
     random = 1 - 4 / 20
@@ -50,13 +50,14 @@ def users_of_assumption(d: int, k: int, mu: float) -> float:
     return mu**2 * d * k + mu**4 * d
 
 
-def e37() -> Finding:
+@demonstrates("E37")
+def assumed_users_grow_with_the_rank() -> Finding:
     ranks, d = [2, 4, 8, 16], 40
     over_dim = [users_of_assumption(d, k, 1.0) / d for k in ranks]
     power = slope(ranks, over_dim)
     distances = []
     for k in (4, 6):
-        users = Users(Problem(users=2 * d, samples=k**2, dim=d, rank=k, head_law="sphere"))
+        users = Users(sphere(users=2 * d, samples=k**2, dim=d, rank=k))
         task = Task(users, None, lambda role, users=users: stream(0, role, users.problem.axes), Ledger())
         distances.append(
             dist_frobenius(fit(nonprivate_altmin.Options(tolerance=1e-4), task).subspace, users.truth.basis)
@@ -68,7 +69,8 @@ def e37() -> Finding:
     )
 
 
-def e36() -> Finding:
+@demonstrates("E36")
+def ten_samples_do_not_suit_the_algorithm() -> Finding:
     m, k = 10, 2
     return Finding(f"m mod 4 = {m % 4}; m/4 = {m / 4:g} against k + 2 = {k + 2}", m % 4 != 0 and m / 4 < k + 2)
 
@@ -82,9 +84,10 @@ def predicts(basis: np.ndarray, numbers: int) -> bool:
     return True
 
 
-def e38() -> Finding:
+@demonstrates("E38")
+def prediction_needs_a_head_in_the_subspace(rng: np.random.Generator) -> Finding:
     d, k = 6, 2
-    basis = orthonormalise(stream(0, "erratum", {"erratum": 38}).standard_normal((d, k)))
+    basis = orthonormalise(rng.standard_normal((d, k)))
     defined = {numbers: predicts(basis, numbers) for numbers in (k, d)}
     words = [f"{numbers} numbers: {'defined' if yes else 'not defined'}" for numbers, yes in defined.items()]
     return Finding("; ".join(words), defined[k] and not defined[d])

@@ -1,20 +1,22 @@
-"""What several demonstrations share: users in other units, and one private step with the noise drawn anew."""
+"""What several demonstrations share: made-up users, one private step with the noise drawn anew, exponents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from privrep.algorithms.parts.moment_step import UserMoments
-from privrep.data.known import Known
+from privrep.data.heads import true_heads
 from privrep.data.passes import total
-from privrep.data.problem import Block, Problem, Users
+from privrep.data.problem import Problem, UserData, Users
 from privrep.data.subspace import orthonormalise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
+
+sphere = partial(Problem, head_law="sphere")
+"""The problem of most demonstrations: heads of norm sqrt(k), uniform in direction."""
 
 
 def slope(sizes, values) -> float:
@@ -22,9 +24,9 @@ def slope(sizes, values) -> float:
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def head_moments(users: Users) -> np.ndarray:
+def head_moments(users: UserData) -> np.ndarray:
     """Sigma = (1/n) sum_j v_j v_j^T, (k, k); its eigenvalues are lam_1, ..., lam_k."""
-    return total(users, lambda block: block.heads.T.astype(float) @ block.heads) / users.problem.users
+    return total(users, lambda block: block.heads.T.astype(float) @ block.heads) / users.known.users
 
 
 def subspace_risk(users: Users, basis: np.ndarray) -> float:
@@ -39,35 +41,12 @@ def thresholds(problem: Problem, slack: float) -> SampleClip:
     return SampleClip((slack * problem.dim * problem.rank) ** 0.5, 6 * problem.rank**0.5)
 
 
-def noisy_moments(
-    users: Users, contribution: UserMoments, clip: SampleClip, noise_multiplier: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """A and b of Algorithm 2 as released; with the noise drawn anew the sums are taken once."""
-    release = Release.from_one(noise_multiplier, rng, users.problem.users, Ledger())
-    return release.sum("erratum", users, contribution, clip=clip)
-
-
-def subspace_of(second: np.ndarray, first: np.ndarray, dim: int) -> np.ndarray:
-    """The subspace that Algorithm 2 returns for (A, b)."""
-    return orthonormalise(np.linalg.solve(second, first).reshape(-1, dim).T)
-
-
-@dataclass(frozen=True)
-class Rescaled:
-    """The same users with labels in other units: theta and sigma_F times `factor`."""
-
-    users: Users
-    factor: float
-
-    @property
-    def problem(self) -> Problem:
-        return self.users.problem
-
-    @property
-    def known(self) -> Known:
-        return self.users.known
-
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        for block in self.users.blocks(start, stop):
-            factor = np.float32(self.factor)
-            yield replace(block, labels=factor * block.labels, heads=factor * block.heads)
+def noisy_steps(
+    users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """A as released, (dk, dk), and the subspace after one step of Algorithm 2 with the true heads, for each draw of the noise."""
+    problem, clip = users.problem, thresholds(users.problem, slack)
+    contribution = UserMoments(true_heads, slice(0, problem.samples))
+    release = Release.from_one(multiplier, rng, problem.users, Ledger())
+    released = [release.sum("erratum", users, contribution, clip=clip) for _ in range(draws)]
+    return [(a, orthonormalise(np.linalg.solve(a, b).reshape(-1, problem.dim).T)) for a, b in released]
