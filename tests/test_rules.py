@@ -1,4 +1,4 @@
-"""No rule, window or exclusion changes without its row and its reason in tests/reference/rules.csv."""
+"""No rule, window or exclusion changes without its text and its reason in tests/reference."""
 
 from __future__ import annotations
 
@@ -9,144 +9,138 @@ import sys
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.evidence import intervals, scaling
+from privrep.evidence import intervals
 from privrep.report import rule_list as listing
-from privrep.report.rule_list import COMMAND, REMOVED, RULE_COLUMNS, RulesError, differences, rules, updated
+from privrep.report.rule_list import REMOVED, differences, read_text, rules, text_of, updated
+from privrep.run.config import read_yaml
 from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.settings import Window
 
-LISTED = ROOT / "tests" / "reference" / "rules.csv"
+TABLE = ROOT / "tests" / "reference" / "rules.csv"
+TEXT = TABLE.with_suffix(".txt")
 
 
 @pytest.fixture(scope="module")
-def current() -> list[dict]:
+def current() -> listing.Rules:
     return rules()
 
 
 def test_rules_are_as_listed(current):
-    """A rule that changed is named, with the command that lists it."""
-    lines = differences(read_rows(LISTED), current)
+    """A rule that changed is named, with the command that lists it; nothing else stands in the two files, each rule with its reason."""
+    rows, text = read_rows(TABLE), TEXT.read_text()
+    lines = differences(rows, read_text(text.splitlines()), current)
     shown = "\n".join(lines[:30])
-    assert not lines, f"{len(lines)} rules are not as listed:\n{shown}\nIf that is wanted: {COMMAND}"
+    assert not lines, f"Rules are not as listed:\n{shown}\nIf that is wanted: {listing.COMMAND}"
+    assert text == text_of(current) and rows == updated(rows, current)
+    assert [row for row in rows if not row["reason"].strip()] == []
 
 
-def test_every_listed_rule_has_its_reason():
-    assert [row for row in read_rows(LISTED) if not row["reason"].strip()] == []
+def test_text_covers_claims_fits_series_and_constants(current):
+    """As many rules and parts as the configuration has by name, and the quantities that claims.csv has rows of."""
+    studies = [read_yaml(path) for path in (ROOT / "config" / "studies").glob("*.yaml")]
+    lines = text_of(current).splitlines()
+    for start, key in (("  fit ", "fits"), ("  series ", "series"), ("grid ", "grids"), ("study ", "study")):
+        named = sum(1 if key == "study" else len(study.get(key, {})) for study in studies)
+        assert sum(line.startswith(start) for line in lines) == named, key
+    judged = {(f"claim {row['paper']} {row['id']}", row["quantity"]) for row in read_rows(ROOT / "docs" / "claims.csv")}
+    assert {title for title, _ in judged} <= {*current}
+    assert sum(quantity in " ".join(current[title]) for title, quantity in judged) > 0.9 * len(judged)
+    assert {"  LEVEL: 0.95", "  FEWEST: 5"} <= {*current["constants evidence.intervals"]}
+    assert all(f"{name}: " in "".join(current["constants run.settings"]) for name in Window.model_fields)
 
 
-def test_list_covers_claims_fits_series_and_constants(current):
-    """As many quantities as claims.csv has rows by name, and every kind of rule."""
-    names = {(row["kind"], row["where"], row["name"]) for row in current}
-    judged = {(f"{row['paper']} {row['id']}", row["quantity"]) for row in read_rows(ROOT / "docs" / "claims.csv")}
-    quantities = {(where, name) for kind, where, name in names if kind == "quantity"}
-    assert len(quantities) > 200 and len(quantities & judged) > 100
-    fits = {(where, name) for kind, where, name in names if kind == "fit"}
-    assert len(fits) > 100
-    keys = {(row["kind"], row["key"]) for row in current}
-    window = {("fit", key) for key in ("series", "axis", "response", *scaling.Window().__dict__)}
-    assert keys >= window | {
-        ("series", "repetitions"),
-        ("quantity", "tolerance"),
-        ("quantity", "rule"),
-        ("claim", "kind"),
-    }
-    constants = {(row["where"], row["name"]) for row in current if row["kind"] == "constant"}
-    assert {("privrep.evidence.intervals", "FEWEST"), ("privrep.evidence.intervals", "LEVEL")} <= constants
-
-
-def copied_config(tmp_path, file: str, old: str, new: str):
-    """The configuration with one piece of text replaced, where it stands first."""
+def test_changed_rules_are_found(tmp_path, current):
+    """A tolerance, a window, repetitions, a chosen option and a severity: the old and the new line of each."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config" / file
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "kind", "line"),
-    [
-        (
-            "studies/init_rates.yaml",
-            "tolerance: 0.15",
-            "tolerance: 0.5",
-            "quantity",
-            "/ tolerance: listed 0.15, now 0.5",
-        ),
-        (
-            "studies/centaur_rates.yaml",
-            "saturation: 0.4",
-            "saturation: 0.9",
-            "fit",
-            "/ saturation: listed 0.4, now 0.9",
-        ),
-    ],
-)
-def test_a_widened_rule_is_found(tmp_path, current, file, old, new, kind, line):
-    """A tolerance widened from 0.15 to 0.5, and a window opened from 0.4 to 0.9."""
-    lines = differences(current, rules(copied_config(tmp_path, file, old, new)))
-    assert lines and all(found.startswith(f"{kind} / ") and found.endswith(line) for found in lines)
-
-
-def test_a_dropped_claim_and_another_grid_are_found(tmp_path, current):
-    """Repetitions taken away, and a quantity that is judged no more."""
-    file, name = "studies/centaur_rates.yaml", "noise_multiplier: [1, 2, 4, 8], seed: 5}"
-    moved = copied_config(tmp_path, file, name, "noise_multiplier: [1, 2, 4, 8], seed: 2}")
-    lines = differences(current, rules(moved))
-    assert lines == ["series / centaur_rates / sigma / repetitions: listed 5, now 2"]
-    fewer = [row for row in current if row["where"] != "jain2021 A-L4.3"]
-    lines = differences(current, fewer)
-    assert len(lines) > 10 and all(line.endswith(f"now {REMOVED}") for line in lines)
+    for file, old, new in (
+        ("studies/init_rates.yaml", "tolerance: 0.15", "tolerance: 0.5"),
+        ("studies/centaur_rates.yaml", "span: 3.0", "span: 2.0"),
+        ("studies/centaur_rates.yaml", "[1, 2, 4, 8], seed: 5", "[1, 2, 4, 8], seed: 2"),
+        ("rivals.csv", "clip_label: 0.0625", "clip_label: 0.5"),
+        ("errata.yaml", "severity: R", "severity: L"),
+    ):
+        path = tmp_path / "config" / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+    lines = differences(read_rows(TABLE), current, rules(tmp_path))
+    assert [line for line in lines if line[0] not in "+-"] == [
+        "claim jain2021 A-L4.6",
+        "erratum jain2021 E2",
+        "grid centaur_rates kappa-low",
+        "grid centaur_rates sigma",
+        "grid unit_figure2 published",
+    ]
+    changed = (
+        ("  exponent of n: ", "tolerance: 0.15", "tolerance: 0.5"),
+        ("erratum jain2021 E2: ", "severity: R", "severity: L"),
+        ("  fit ", "span: 3.0", "span: 2.0"),
+        ("grid centaur_rates sigma: ", "seed: 5", "seed: 2"),
+        ("  tuned altmin: ", "config/rivals.csv", "config/rivals.csv"),
+    )
+    shown = [line for line in lines if line[0] in "+-"]
+    for (part, old, new), before, after in zip(changed, shown[::2], shown[1::2], strict=True):
+        assert before.startswith(f"- {part}") and old in before and after.startswith(f"+ {part}") and new in after
 
 
 def test_a_constant_of_the_code_is_found(monkeypatch, current):
     monkeypatch.setattr(intervals, "LEVEL", 0.5)
-    assert differences(current, rules()) == ["constant / privrep.evidence.intervals / LEVEL: listed 0.95, now 0.5"]
+    lines = differences(read_rows(TABLE), current, rules())
+    assert lines == ["constants evidence.intervals", "-   LEVEL: 0.95", "+   LEVEL: 0.5"]
 
 
-def row(name: str, value: str, reason: str = "") -> dict:
-    return dict(zip(RULE_COLUMNS, ("fit", "risk", name, "span", value, reason), strict=True))
+LISTED = {"fit a": ["fit a: 1"], "fit b": ["fit b: 2"], "fit c": ["fit c: 3", "  at: 4"]}
+GONE = ["fit c", "- fit c: 3", "-   at: 4"]
+ROWS = updated([], LISTED, "first")
 
 
-def test_reasons_stay_until_the_value_changes():
-    """New, changed and removed rows take the new reason, and are refused without one."""
-    listed = [row("a", "1", "first"), row("b", "2", "first"), row("c", "3", "first")]
-    now = [row("a", "1"), row("b", "9"), row("d", "4")]
-    found = updated(listed, now, "wider grid")
-    assert [(one["name"], one["value"], one["reason"]) for one in found] == [
-        ("a", "1", "first"),
-        ("b", "9", "wider grid"),
-        ("d", "4", "wider grid"),
-        ("c", REMOVED, "wider grid"),
+def test_reasons_stay_until_the_text_changes():
+    """New, changed, renamed and removed rules take the new reason, and are refused without one."""
+    now = {"fit a": ["fit a: 1"], "fit b": ["fit b: 9"], "fit d": ["fit d: 3", "  at: 4"]}
+    found = updated(ROWS, now, "wider grid")
+    assert [(row["rule"], row["hash"] == REMOVED, row["reason"]) for row in found] == [
+        ("fit a", False, "first"),
+        ("fit b", False, "wider grid"),
+        ("fit c", True, "wider grid"),
+        ("fit d", False, "wider grid"),
     ]
-    assert differences(found, now) == [] and updated(found, now) == found
-    new, changed, removed = [*listed, row("d", "4")], [*listed[:2], row("c", "9")], listed[:2]
-    for other in (new, changed, removed):
-        with pytest.raises(RulesError, match="need a reason"):
-            updated(listed, other)
+    assert differences(found, now, now) == [] and updated(found, now) == found
+    lines = differences(ROWS, LISTED, now)
+    assert lines == ["fit b", "- fit b: 2", "+ fit b: 9", *GONE, "fit d", "+ fit d: 3", "+   at: 4"]
+    for changed in (LISTED | {"fit d": ["fit d:"]}, LISTED | {"fit c": ["fit c: 3"]}, {"fit a": ["fit a: 1"]}):
+        with pytest.raises(listing.RulesError, match="need a reason"):
+            updated(ROWS, changed)
+
+
+def test_a_text_that_changes_without_its_row_is_found():
+    now = LISTED | {"fit b": ["fit b: 9"]}
+    assert differences(ROWS, now, now) == ["fit b: its row has the hash of another text"]
 
 
 def test_reasons_can_be_given_one_by_one():
     """What the words of --where do not name stays as listed, and stays to be found."""
-    listed, now = [row("a", "1", "first"), row("b", "2", "first")], [row("a", "5"), row("b", "6")]
-    found = updated(listed, now, "only a", where="risk a")
-    assert [one["reason"] for one in found] == ["only a", "first"]
-    assert differences(found, now) == ["fit / risk / b / span: listed 2, now 6"]
+    now = {"fit a": ["fit a: 5"], "fit b": ["fit b: 6"]}
+    part = listing.partly(LISTED, now, "fit a")
+    found = updated(ROWS, part, "only a")
+    assert [row["reason"] for row in found] == ["only a", "first", "first"]
+    assert differences(found, part, now) == ["fit b", "- fit b: 2", "+ fit b: 6", *GONE]
 
 
-def test_two_rules_of_one_name_are_refused():
-    with pytest.raises(RulesError, match="two rules have this name"):
-        listing.differences([row("a", "1"), row("a", "2")], [])
+def test_two_rules_of_one_name_are_both_listed():
+    twice = read_text(["fit a: 1", "  at: 2", "fit a: 3"])
+    assert twice == {"fit a": ["fit a: 1", "  at: 2", "fit a: 3"]}
+    assert listing.mark(twice["fit a"]) != listing.mark(["fit a: 1", "  at: 2"])
 
 
 def test_command_line_refuses_a_change_without_a_reason(tmp_path):
-    """The list stays as it was; with a reason it is brought up to date."""
-    path = tmp_path / "rules.csv"
-    listed = read_rows(LISTED)
-    write_rows(path, [dict(listed[0], value="changed"), *listed[1:]], RULE_COLUMNS)
+    """Table and text stay as they were; with a reason both are brought up to date."""
+    path, rows = tmp_path / "rules.csv", read_rows(TABLE)
+    write_rows(path, [dict(rows[0], hash="changed"), *rows[1:]], listing.RULE_COLUMNS)
     before = path.read_text()
     command = [sys.executable, str(ROOT / "workflow" / "scripts" / "list_rules.py"), "--write", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1 and "need a reason" in done.stderr and path.read_text() == before
+    assert done.returncode == 1 and "need a reason" in done.stderr
+    assert path.read_text() == before and [file.name for file in tmp_path.iterdir()] == ["rules.csv"]
     assert subprocess.run([*command, "--reason", "a test"], capture_output=True).returncode == 0
-    assert read_rows(path)[0]["reason"] == "a test"
+    assert read_rows(path) == [dict(rows[0], reason="a test"), *rows[1:]]
+    assert path.with_suffix(".txt").read_text() == TEXT.read_text()

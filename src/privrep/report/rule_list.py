@@ -1,34 +1,42 @@
-"""The list of every rule of judging, window and exclusion, and how it differs from a committed one.
+"""The text of every rule of judging, window and exclusion, and how it differs from the committed one.
 
-A verdict depends on the claims' rules, on the windows of fits, on the series behind them and on constants of the code. The list
-holds all of these, one row each, with the reason why the row last changed. A rule that changes without its row is found
-by comparing the two; a row that goes away stays as removed, so that a dropped quantity leaves a trace.
+A verdict depends on the claims' rules, on the windows of fits, on the grids and series behind them and on constants of the code.
+tests/reference/rules.txt spells them: a rule is a line with its title, and a line for each of its parts. Beside it, rules.csv has a row per
+rule with the hash of its text and the reason why it last changed, so that no text changes without one. The row of a
+rule that goes away stays as removed, so that a dropped claim leaves a trace.
 """
 
 from __future__ import annotations
 
 import ast
+import difflib
+import hashlib
 import importlib
 import json
-from collections.abc import Iterator
+import math
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from privrep.evidence.catalogue import read_errata
 from privrep.run.config import ROOT, read_config, read_papers, read_study, read_yaml
+from privrep.run.rivals import TABLE
 from privrep.run.settings import Window
 
-RULE_COLUMNS = ("kind", "where", "name", "key", "value", "reason")
-NAME = RULE_COLUMNS[:4]
-"""Columns that name a row."""
+Rules = dict[str, list[str]]
+"""Title of a rule -> its lines: the first one opens with the title, the others are indented."""
+RULE_COLUMNS = ("rule", "hash", "reason")
+WRAPPED = textwrap.TextWrapper(200, subsequent_indent=6 * " ", break_long_words=False, break_on_hyphens=False)
+"""Lines of the text: what is longer goes on in the next one."""
 REMOVED = "(removed)"
-"""Value of a row whose rule is gone."""
+"""Hash of a rule that is gone."""
 COMMAND = "python workflow/scripts/list_rules.py --write tests/reference/rules.csv --reason '...'"
-
 TEXTS = ("id", "place", "statement", "figure", "printed", "advice", "quantity", "quantities")
-"""Fields of claims that decide no verdict, or that name the row."""
+"""Fields of claims that decide no verdict, or that name a line."""
 JUDGING = (
     "evidence.claim_rules",
     "evidence.claims",
@@ -40,93 +48,88 @@ JUDGING = (
 """Modules whose constants are all listed, as are those of the studies."""
 NO_RULES = ("ALPHA", "SD", "OWN", "GROUPS", "STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
 """Constants of these modules that decide nothing: names and columns of tables, and from where on a number is shown."""
-FURTHER = (
-    ("searches.user_search", "PRECISION"),
-    ("searches.user_search", "FIRST_TRIAL"),
-    ("laws.prescribed_powers", "FAR"),
-    ("laws.shen2023", "TARGET"),
-    ("laws.shen2023", "CANDIDATE"),
-    ("algorithms.parts.clip_units", "FAILURE_POWER"),
-    ("data.problem", "HEAVY_EVERY"),
-    ("run.results", "SHARED_ROLES"),
-    ("privacy.regression_moments", "DOMINATED"),
-    ("privacy.regression_moments", "INDEPENDENT"),
-)
-"""Constants of other modules that decide verdicts: module, name."""
+FURTHER = {
+    "searches.user_search": ("PRECISION", "FIRST_TRIAL"),
+    "laws.prescribed_powers": ("FAR",),
+    "laws.shen2023": ("TARGET", "CANDIDATE"),
+    "algorithms.parts.clip_units": ("FAILURE_POWER",),
+    "data.problem": ("HEAVY_EVERY",),
+    "run.results": ("SHARED_ROLES",),
+    "privacy.regression_moments": ("DOMINATED", "INDEPENDENT"),
+}
+"""Constants of other modules that decide verdicts: module -> names."""
 
 
 class RulesError(ValueError):
-    """A list that cannot be written; the message says what is missing."""
+    """A rule that changed without a reason."""
 
 
-def spell(value: object) -> str:
-    """One spelling of a value: JSON, with functions by their names and dataclasses by their fields."""
-
-    def plain(value: object) -> object:
-        if isinstance(value, np.ndarray | np.generic):
-            return value.tolist()
-        if is_dataclass(value) and not isinstance(value, type):
-            return asdict(value)
-        return getattr(value, "__name__", None) or repr(value)
-
-    return json.dumps(value, default=plain, ensure_ascii=False)
+def _plain(value: object) -> object:
+    """For JSON: functions by their names, dataclasses by their fields."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return getattr(value, "__name__", None) or repr(value)
 
 
-def _row(kind: str, where: str, name: str, key: str, value: object) -> dict[str, str]:
-    return dict(zip(RULE_COLUMNS, (kind, where, name, key, spell(value), ""), strict=True))
+def _spell(name: str, value: object, indent: str = "") -> list[str]:
+    """One spelling of a name and its value, in YAML."""
+    content = {name: json.loads(json.dumps(value, default=_plain))}
+    text = yaml.safe_dump(content, default_flow_style=True, width=math.inf, sort_keys=False, allow_unicode=True)
+    return WRAPPED.wrap(indent + text.strip()[1:-1])
 
 
-def _flat(content: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """The entries of a mapping that are no texts, inner mappings as key.key."""
-    for key, value in content.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        elif prefix or key not in TEXTS:
-            yield f"{prefix}{key}", value
+def _rule(title: str, own: dict, parts: Iterable[tuple[str, object]] = ()) -> Iterator[str]:
+    """The lines of a rule: what it says itself, then its parts, whose order decides nothing."""
+    yield from _spell(title, own)
+    for name, value in sorted(parts, key=lambda part: part[0]):
+        yield from _spell(name, value, "  ")
 
 
-def claim_rules(root: Path) -> Iterator[dict]:
-    """Whatever fields the claims and their quantities have, but for their texts."""
+def mark(lines: list[str]) -> str:
+    """The hash of a text."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8] if lines else REMOVED
+
+
+def _judging(entry: dict) -> dict:
+    """An entry without its texts."""
+    return {key: value for key, value in entry.items() if key not in TEXTS}
+
+
+def claim_rules(root: Path) -> Iterator[str]:
+    """A rule for each claim: whatever fields it and its quantities have, but for their texts."""
     for paper, about in read_papers(root).items():
         stated = [(claim, {}) for claim in about.not_tested]
         for study in about.chapters:
             claims = read_yaml(root / "config" / "studies" / f"{study}.yaml").get("claims", [])
             stated += [(claim, {"study": study}) for claim in claims]
-        for claim, decided in sorted(stated, key=lambda one: about.claims.index(one[0]["id"])):
-            where = f"{paper} {claim['id']}"
-            yield from (_row("claim", where, "", key, value) for key, value in _flat(claim | decided))
-            for quantity in claim.get("quantities", []):
-                for key, value in _flat(quantity):
-                    yield _row("quantity", where, quantity["quantity"], key, value)
+        for claim, decided in stated:
+            parts = [(quantity["quantity"], _judging(quantity)) for quantity in claim.get("quantities", [])]
+            yield from _rule(f"claim {paper} {claim['id']}", _judging(claim) | decided, parts)
 
 
-def study_rules(root: Path) -> Iterator[dict]:
-    """Problem, series and fits of every study at the default scale; windows and repetitions resolved."""
+def study_rules(root: Path) -> Iterator[str]:
+    """A rule for each study, with its problem, and for each of its grids, with the series and fits on it, all at the default scale.
+
+    Windows are resolved, and say what is not as in the default one. Chosen options stand by their hash, since their table can be read itself.
+    """
     config = read_config(root=root)
     for path in sorted((root / "config" / "studies").glob("*.yaml")):
         study = read_study(config, path.stem, root)
-        for key, value in _flat(study.model_dump(include={"problem", "delta"}, exclude_unset=True)):
-            yield _row("study", path.stem, "", key, value)
+        yield from _rule(f"study {path.stem}", study.model_dump(include={"problem", "delta"}, exclude_unset=True))
+        parts: dict[str, list] = {grid: [] for grid in study.grids}
         for name, series in study.series.items():
-            grid = dict(study.grids[series.grid])
-            entries = {"repetitions": grid.pop("seed", 1), "redraws": grid.pop("redraw", 1)}
-            settings = series.model_dump(exclude={"grid"}, exclude_unset=True)
-            entries |= {"grid": grid, "settings": {key: settings[key] for key in sorted(settings)}}
-            yield from (_row("series", path.stem, name, key, value) for key, value in entries.items())
-        for choice in study.choices:
-            about = choice.model_dump()
-            options = about.pop("options")
-            yield _row(
-                "choice",
-                path.stem,
-                about.pop("series"),
-                " ".join(f"{key}={value}" for key, value in about.items()),
-                options,
-            )
+            parts[series.grid].append((f"series {name}", series.model_dump(exclude={"grid"}, exclude_unset=True)))
+            if series.tuned:
+                rows = [choice.model_dump_json() for choice in study.choices if choice.series == name]
+                parts[series.grid].append((f"tuned {name}", f"{len(rows)} rows of {TABLE}, {mark(rows)}"))
         for name, fit in study.fits.items():
-            entries = fit.model_dump(exclude={"name", "window"}, exclude_unset=True)
-            entries |= study.window_of(name).model_dump()
-            yield from (_row("fit", path.stem, name, key, value) for key, value in entries.items())
+            window = study.window_of(name).model_dump(exclude_defaults=True)
+            entries = fit.model_dump(exclude={"name", "window"}, exclude_unset=True) | window
+            parts[study.series[fit.series].grid].append((f"fit {name}", entries))
+        for grid, axes in study.grids.items():
+            yield from _rule(f"grid {path.stem} {grid}", dict(axes), parts[grid])
 
 
 def _assigned(module: str) -> list[str]:
@@ -141,84 +144,83 @@ def _assigned(module: str) -> list[str]:
     return [target.id for target in targets if target.id.isupper() and target.id not in NO_RULES]
 
 
-def constant_rules() -> Iterator[dict]:
-    """Constants of the code that decide verdicts."""
+def constant_rules() -> Iterator[str]:
+    """A rule for each module with constants that decide verdicts."""
     studies = sorted(path.parent.name for path in (ROOT / "src" / "privrep" / "studies").glob("*/analysis.py"))
     modules = [*JUDGING, *(f"studies.{study}.analysis" for study in studies)]
-    named = [(module, name) for module in modules for name in _assigned(f"privrep.{module}")]
-    for module, name in [*named, *FURTHER]:
-        yield _row(
-            "constant", f"privrep.{module}", name, "", getattr(importlib.import_module(f"privrep.{module}"), name)
-        )
-    for name, value in Window().model_dump().items():
-        yield _row("constant", "privrep.evidence.scaling", "Window", name, value)
+    for module, names in [*((module, _assigned(f"privrep.{module}")) for module in modules), *FURTHER.items()]:
+        values = vars(importlib.import_module(f"privrep.{module}"))
+        yield from _rule(f"constants {module}", {}, [(name, values[name]) for name in names])
+    yield from _rule("constants run.settings", {}, [("Window", Window().model_dump())])
 
 
-def errata_rules(root: Path) -> Iterator[dict]:
+def errata_rules(root: Path) -> Iterator[str]:
     """What each error in print is said to be: its severity, what it changes, with which it counts as one, and which claims it touches."""
     for erratum in read_errata(root / "config" / "errata.yaml"):
         said = {key: erratum[key] for key in ("severity", "changes", "same_as", "claims") if key in erratum}
-        yield _row("erratum", erratum["paper"], erratum["id"], "", said)
+        yield from _rule(f"erratum {erratum['paper']} {erratum['id']}", said)
 
 
-def rules(root: Path = ROOT) -> list[dict]:
-    """All rows of the list, without reasons."""
-    return [*claim_rules(root), *study_rules(root), *constant_rules(), *errata_rules(root)]
+def rules(root: Path = ROOT) -> Rules:
+    """All rules."""
+    return read_text([*claim_rules(root), *study_rules(root), *constant_rules(), *errata_rules(root)])
 
 
-def _by_name(rows: list[dict]) -> dict[tuple[str, ...], dict]:
-    """Rows by what names them.
-
-    Raises
-    ------
-    RulesError
-        If two rows have the same name: one of them would be judged by an unlisted rule.
-    """
-    named: dict[tuple[str, ...], dict] = {}
-    for row in rows:
-        name = tuple(row[column] for column in NAME)
-        if name in named:
-            raise RulesError(f"{' / '.join(name)}: two rules have this name")
-        named[name] = row
-    return named
+def read_text(lines: Iterable[str]) -> Rules:
+    """Rules from the lines of their text; those of one title are one rule."""
+    found: Rules = {}
+    title = ""
+    for line in lines:
+        if not line.startswith(" "):
+            title = line.partition(":")[0]
+        found.setdefault(title, []).append(line)
+    return found
 
 
-def differences(listed: list[dict], current: list[dict]) -> list[str]:
-    """One line for each rule that is not as listed."""
-    old, new = _by_name(listed), _by_name(current)
-    lines = []
-    for name in [*old, *(name for name in new if name not in old)]:
-        before, now = (table[name]["value"] if name in table else REMOVED for table in (old, new))
-        if before != now:
-            before = "(not listed)" if name not in old else before
-            lines.append(f"{' / '.join(part for part in name if part)}: listed {before}, now {now}")
-    return lines
+def text_of(current: Rules) -> str:
+    """The text of rules, sorted by title."""
+    return "".join(f"{line}\n" for title in sorted(current) for line in current[title])
 
 
-def updated(listed: list[dict], current: list[dict], reason: str = "", where: str = "") -> list[dict]:
-    """The list as it is now. A row keeps its reason while its value stays; a new, changed or removed one gets `reason`.
+def differences(rows: list[dict], listed: Rules, current: Rules) -> list[str]:
+    """What is not as listed: the title of each such rule, then its old lines after - and its new ones after +.
 
     Parameters
     ----------
-    where : only rows with this text in kind, where or name are brought up to date, so that each change can have its own reason.
+    rows, listed : the table and the text as they are committed.
+    """
+    marks = {row["rule"]: row["hash"] for row in rows}
+    found = []
+    for title in sorted({*marks, *listed, *current}):
+        old, new = listed.get(title, []), current.get(title, [])
+        if old != new:
+            found += [title, *(line for line in difflib.ndiff(old, new) if line[0] in "+-")]
+        elif marks.get(title) != mark(new):
+            found.append(f"{title}: its row has the hash of another text")
+    return found
+
+
+def partly(listed: Rules, current: Rules, where: str) -> Rules:
+    """The current rules with these words in their title, and the others as listed."""
+    held = {title: lines for title, lines in listed.items() if where not in title}
+    return held | {title: lines for title, lines in current.items() if where in title}
+
+
+def updated(rows: list[dict], current: Rules, reason: str = "") -> list[dict]:
+    """The table as it is now. A row keeps its reason while its hash stays; a new, changed or removed one gets `reason`.
 
     Raises
     ------
     RulesError
-        If a row changed and no reason is given.
+        If a rule changed and no reason is given.
     """
-    old, new = _by_name(listed), _by_name(current)
-    rows = []
-    for name in [*new, *(name for name in old if name not in new)]:
-        before = old.get(name)
-        now = new.get(name) or dict(before, value=REMOVED)
-        if before is not None and before["value"] == now["value"]:
-            rows.append(before)
-        elif where and where not in " ".join(name[:3]):
-            rows += [before] if before else []
-        elif not reason.strip():
-            line = differences([before] if before else [], [now])[0]
-            raise RulesError(f"{line}; changed rows need a reason: --reason '...'")
-        else:
-            rows.append(dict(now, reason=reason.strip()))
-    return rows
+    old = {row["rule"]: row for row in rows}
+    found = []
+    for title in sorted({*old, *current}):
+        row = {"rule": title, "hash": mark(current.get(title, [])), "reason": reason.strip()}
+        if title in old and old[title]["hash"] == row["hash"]:
+            row = old[title]
+        elif not row["reason"]:
+            raise RulesError(f"{title}: changed rules need a reason: --reason '...'")
+        found.append(row)
+    return found
