@@ -120,11 +120,10 @@ def write_run(folder: Path, **changes: float) -> Path:
     return folder
 
 
-def render(folder: Path, notebook: Path = ROOT / "workflow/notebooks/report.py") -> subprocess.CompletedProcess:
+def render(folder: Path) -> subprocess.CompletedProcess:
     """Run the script on the tables of a folder."""
     places = {
-        "notebook": notebook,
-        "template": ROOT / "workflow/page",
+        "assets": ROOT / "workflow/page",
         "claims": folder / "claims.csv",
         "errata": folder / "errata.csv",
         "provenance": folder / "provenance.json",

@@ -203,7 +203,7 @@ NOW = pd.DataFrame({"confirmed": ["yes", "yes", "no", "not run"]})
 
 
 def test_page_says_that_there_is_none(tmp_path):
-    (text,) = section(NOW, tmp_path)
+    text = section(NOW, tmp_path)
     assert "No confirmation was run" in text and "make confirmation" in text
 
 
@@ -212,12 +212,12 @@ def test_page_shows_the_confirmation(tmp_path, rows):
     path = tmp_path / "confirmation.csv"
     write_rows(path, rows, COLUMNS)
     assert read_rows(path) == rows
-    content = "".join(section(NOW, tmp_path))
+    content = section(NOW, tmp_path)
     assert "Of 4 rows of this run 2 have the verdict that was confirmed, 1 another one; 1 were not" in content
     assert "Of 4 quantities" in content and "of A-2" in content and "of A-1" not in content
     assert "Quantities whose verdict differs" in content and ">31<" in content
     write_rows(path, compared(first(), first(), FACTS), COLUMNS)
-    assert "Quantities whose verdict differs" not in "".join(section(NOW, tmp_path))
+    assert "Quantities whose verdict differs" not in section(NOW, tmp_path)
 
 
 def test_a_row_that_is_gone_was_revised(rows):

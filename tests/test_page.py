@@ -20,14 +20,14 @@ from made_up_page import DRAWN, render, write_run
 from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from privrep.report.pictures import anchor
+from privrep.report.anchors import figure_anchor
 from privrep.studies.guide.analysis import AXES, EXAMPLE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed: apt-get install chromium")
 
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
-FIGURE = f"#{anchor(DRAWN)}"
+FIGURE = f"#{figure_anchor(DRAWN)}"
 SERIOUS = ("serious", "critical")
 
 

@@ -17,11 +17,10 @@ from made_up_runs import CLAIMS, MadeUp, all_open
 
 from privrep.evidence.claims import CLAIM_COLUMNS
 from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
-from privrep.report import badges, bars, chapters, grids, page, pictures, summary
+from privrep.report import anchors, badges, bars, chapters, grids, layout, page, papers, pictures, summary
 from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
-from privrep.report.all_rows import all_rows
-from privrep.report.claims_table import brief_table, by_scale
+from privrep.report.claims_table import all_rows, brief_table, by_scale
 from privrep.report.documents import with_findings
 from privrep.report.rehearsal import Rehearsal
 from privrep.run import config
@@ -30,6 +29,7 @@ from privrep.run.config import study_names
 # Made-up tables
 
 NBSP = "\u00a0"
+TEMPLATES = Path(layout.__file__).with_name("templates")
 CLAIMS_BY_ID = {claim.id: claim for claim in CLAIMS}
 
 
@@ -181,15 +181,15 @@ def test_page_shows_every_claim_and_known_verdicts_alone(content, rendered):
     found, claims = Page(content), pd.read_csv(rendered / "claims.csv", dtype=str, keep_default_na=False)
     assert set(claims["id"]) == {claim.id for claim in CLAIMS}
     for claim in claims["id"].unique():
-        assert badges.claim_anchor(claim) in found.values("id")
+        assert anchors.claim_anchor(claim) in found.values("id")
     for command in claims.drop_duplicates("id")["command"]:
         assert f'<code class="command">{command}</code>' in content or not command
     labels = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
     assert set(claims["verdict"]) <= set(labels) <= set(Verdict)
     for figure in FIGURES:
-        assert pictures.anchor(figure) in found.values("id")
+        assert anchors.figure_anchor(figure) in found.values("id")
     linked = {target for target in found.values("href") if target.startswith("#fig-")}
-    assert linked == {f"#{pictures.anchor(figure)}" for figure in claims["figure"] if figure in FIGURES}
+    assert linked == {f"#{anchors.figure_anchor(figure)}" for figure in claims["figure"] if figure in FIGURES}
 
 
 def test_the_opening_comes_first(content):
@@ -259,13 +259,14 @@ def test_every_study_has_its_place(content):
 
 
 def test_page_has_no_leftovers(content):
-    """Formulas are MathML, and nothing of nbconvert, Python or missing values is left."""
+    """Formulas are MathML, and nothing of Markdown, templates, Python or missing values is left, nor HTML that was escaped."""
     found = Page(content)
     assert "$" not in found.text
     assert "<math" in content
     assert "costs $5 and $6" in content
     assert not re.search(
-        r"\bnan\b|\bNone\b(?! o[fn] )|jp-|cell-id|Traceback|\*\*", found.text + " ".join(found.values("class"))
+        r"\bnan\b|\bNone\b(?! o[fn] )|Traceback|\*\*|{{|{%|Markup\(|</?[a-z]",
+        found.text + " ".join(found.values("class")),
     )
 
 
@@ -294,16 +295,57 @@ def test_numbers_in_prose_follow_the_tables(tmp_path, content):
         assert not number.search(Page(content).text) and number.search(Page(other).text)
 
 
-def test_failing_notebook_stops_with_its_traceback(rendered, tmp_path):
-    """A missing table: exit status, the error, and no new page."""
-    notebook = tmp_path / "broken.py"
-    header = "# ---\n# jupyter:\n#   kernelspec:\n#     display_name: Python 3\n#     name: python3\n# ---\n"
-    notebook.write_text(header + "# %%\ndef broken():\n    raise LookupError('no such table')\n\n\nbroken()\n")
-    before = (rendered / "reports/index.html").stat().st_mtime_ns
-    done = render(rendered, notebook)
+def test_a_missing_table_stops_in_one_line(rendered):
+    """It is named, and the page stays as it was."""
+    page, table = rendered / "reports/index.html", rendered / "errata.csv"
+    before = page.stat().st_mtime_ns
+    table.rename(rendered / "away.csv")
+    done = render(rendered)
+    (rendered / "away.csv").rename(table)
     assert done.returncode
-    assert "LookupError" in done.stderr and "no such table" in done.stderr and "\x1b" not in done.stderr
-    assert (rendered / "reports/index.html").stat().st_mtime_ns == before
+    assert "errata.csv: there is no such file" in done.stderr and "Traceback" not in done.stderr
+    assert page.stat().st_mtime_ns == before
+
+
+# Building blocks
+
+
+def test_what_a_template_is_given_is_text():
+    """Signs of HTML in data are escaped, and what is markup already stays."""
+    row = {
+        "id": "A<b>",
+        "paper": "p&q",
+        "place": "Lemma 1 < 2",
+        "printed": "'x'",
+        "correct": "d^2",
+        "confirmed": "set aside",
+    }
+    shown = papers.candidates_table(pd.DataFrame([row]))
+    for text in ("A&lt;b&gt;", "p&amp;q", "Lemma 1 &lt; 2", "d²"):
+        assert text in shown
+    assert "&amp;lt;" not in shown and "<b>" not in shown
+    record = {"config": {"scale": "<i>", "master_seed": 1}, "commit": "", "dirty": False, "finished": "2021"}
+    masthead = layout.macros("record.html.jinja").masthead(record)
+    assert "Scale &lt;i&gt;" in masthead and "<code>unknown</code>" in masthead
+
+
+@pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*")), ids=lambda path: path.name)
+def test_templates_escape(path):
+    """All but what is Markdown, and without exceptions."""
+    assert path.name.endswith(".html.jinja") or path.name == "chapter.md.jinja"
+    assert not re.search(r"\|\s*safe\b|autoescape", path.read_text())
+    assert not re.search(r"[ \t]$|\t", path.read_text(), flags=re.MULTILINE)
+
+
+def test_no_element_is_written_in_code():
+    """HTML stands in the templates; what code puts into an element that a file or the Markdown has is an attribute."""
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in TEMPLATES.parent.glob("*.py")
+        for line in path.read_text().splitlines()
+        if re.search(r"""\bf(?:'[^']*|"[^"]*)</?[a-z]""", line)
+    ]
+    assert found == []
 
 
 # Building blocks
@@ -313,7 +355,7 @@ def test_every_verdict_is_explained():
     """Those that a kind of claim can get, and those of exponents; another word is an error."""
     assert {verdict for group in GROUPS.values() for verdict in group} == set(Verdict)
     assert {verdict for pair in OUTCOMES.values() for verdict in pair} <= set(Verdict)
-    guide = badges.verdict_guide()
+    guide = html.unescape(markup.PIECES.verdict_guide(GROUPS))
     assert all(guide.count(f"</span> {verdict}<") == 1 and verdict.meaning in guide for verdict in Verdict)
     assert {verdict.mood for verdict in Verdict} == set(badges.MOODS)
     with pytest.raises(ValueError, match="'FINE' is not a valid Verdict"):
@@ -403,7 +445,7 @@ def test_bars_show_interval_claim_and_tolerance():
     assert (limit.low, limit.high, limit.start, limit.end) == (-math.inf, 2, 1, 1)
     assert bars.bar_of(judged_row(rule="at_least", claimed=">= 2", measured="1")).high == math.inf
     for missing in ({"measured": ""}, {"measured": "nan"}, {"measured": "inf"}, {"rule": "all_hold", "measured": "3"}):
-        assert bars.bar_of(judged_row(**missing)) is None and bars.bar(judged_row(**missing), "good") == ""
+        assert bars.bar_of(judged_row(**missing)) is None and bars.drawn(judged_row(**missing)) is None
 
 
 @pytest.mark.parametrize("measured", [0.5, 1.0, 2.0, 4.0])
@@ -411,7 +453,7 @@ def test_bars_keep_the_order_of_the_numbers(measured):
     """Left of the claimed number what is less, right what is more; on a linear and on a logarithmic scale."""
     for factor in (1, 1e3):
         row = judged_row(rule="at_most", claimed="<= 1.0", tolerance="", measured=str(measured ** math.log(2 * factor)))
-        drawn = bars.bar(row, "bad")
+        drawn = layout.macros("claims.html.jinja").bar(bars.drawn(row), "bad")
         claim, dot = (float(re.search(pattern, drawn)[1]) for pattern in (r'claim-mark" d="M([\d.]+)', r'cx="([\d.]+)'))
         assert (dot > claim) - (dot < claim) == (measured > 1) - (measured < 1)
         assert min(dot, claim) >= 0 and max(dot, claim) <= bars.WIDTH
@@ -614,4 +656,5 @@ def test_headings_get_names_and_contents():
     content = page.with_anchors('<h2>A "b" &amp; c</h2><h3>Again</h3><h2>Again</h2>')
     names = re.findall(r'id="([^"]+)"', content)
     assert names == ["a-b-c", "again", "again-2"]
-    assert page.contents(content).count("<li>") == 3
+    (first, below), again = page.contents(content)
+    assert first == ("a-b-c", 'A "b" &amp; c') and below == [("again", "Again")] and again == (("again-2", "Again"), [])

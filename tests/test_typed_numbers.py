@@ -1,6 +1,6 @@
 """Numbers typed into prose are found: what was measured comes from the tables, sizes of what was run from the cells.
 
-Looked at are the chapters and the texts on the whole run, the captions, the labels of the figures and the report's notebook. In a chapter or
+Looked at are the chapters and the texts on the whole run, the captions and the labels of the figures. In a chapter or
 text no digit stands outside of formulas and code, but for what DEFINITIONS has. Found elsewhere, and in formulas, are decimals, percentages, counts
 of rounds, runs, users and the like (in digits, or in words from two on), and sizes: numbers after n, m, d, k, q, T or L and an equals sign,
 after epsilon, kappa, condition, noise, sine or distance. It does not matter whether a study has the number as a setting: at another scale it
@@ -37,6 +37,7 @@ from privrep.studies.tradeoff.analysis import CONDITIONS
 CHAPTERS = [
     *sorted((ROOT / "src" / "privrep" / "studies").glob("*/chapter.md")),
     *sorted((ROOT / "src" / "privrep" / "report" / "texts").glob("*.md")),
+    ROOT / "src" / "privrep" / "report" / "templates" / "content.html.jinja",
 ]
 FIGURES = [
     *sorted((ROOT / "src" / "privrep" / "studies").glob("*/figures.py")),
@@ -107,7 +108,7 @@ ALLOWED = {
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
     ("shen2023/update_norms", "1"): "the rank that the law is for",
     ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
-    ("notebook", "five"): "repetitions below which privrep gives no interval",
+    ("texts/verdicts", "five"): "repetitions below which privrep gives no interval",
 }
 """File or id of a figure, number -> why it may be typed."""
 
@@ -290,18 +291,10 @@ def test_no_number_is_typed_into_captions(figure):
     assert typed(CAPTIONS[figure].text, figure) == []
 
 
-def test_no_number_is_typed_into_the_notebook():
-    """The text between the sections says nothing about a run."""
-    lines = (ROOT / "workflow" / "notebooks" / "report.py").read_text().splitlines()
-    text = "\n".join(line[2:] for line in lines if line.startswith("# "))
-    assert typed(text, "notebook") == []
-
-
 def test_every_exception_is_needed():
     """An entry of ALLOWED whose text is gone goes, too."""
     texts = {named(path): " ".join(prose(path.read_text())) for path in FIGURES}
     texts |= {figure: caption.text for figure, caption in CAPTIONS.items()}
-    texts["notebook"] = (ROOT / "workflow" / "notebooks" / "report.py").read_text()
     found = {name: named_in(text, TYPED) for name, text in texts.items()}
     found |= {named(path): numbers_of(path.read_text()) for path in CHAPTERS}
     assert [key for key in ALLOWED if key[1] not in found[key[0]]] == []

@@ -312,7 +312,7 @@ def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
 
 
 def test_a_chapter_that_names_nothing_is_named_by_the_page(finished):
-    """In one line, although a notebook writes the page; all that the run had made stays."""
+    """In one line; all that the run had made stays."""
     chapter = finished / "src" / "privrep" / "studies" / "init_rates" / "chapter.md"
     text = chapter.read_text()
     assert 'n("davis-kahan printed")' in text

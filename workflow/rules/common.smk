@@ -292,10 +292,13 @@ TEXTS = sorted(
     for pattern in ("report/texts/*.md", "studies/*/chapter.md")
     for path in Path("src/privrep").glob(pattern)
 )
-PAGE_FILES = sorted(str(path) for path in Path("workflow/page").iterdir())
+PAGE_FILES = sorted(
+    str(path)
+    for folder in ("workflow/page", "src/privrep/report/templates")
+    for path in Path(folder).iterdir()
+)
 PAGE_CODE = code_of(
     "render_report",
-    "workflow/notebooks/report.py",
     *sorted(
         str(path)
         for pattern in ("report/facts/*.py", "studies/*/analysis.py")

@@ -39,7 +39,6 @@ rule render_report:
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
         cells=expand(f"{RESULTS}/{{study}}/cells.csv", study=SIMULATED),
         figures=figure_files(*STUDIES),
-        notebook="workflow/notebooks/report.py",
         page=PAGE_FILES,
         deviations="config/deviations.yaml",
         # There once a confirmation was run
@@ -62,7 +61,7 @@ rule render_report:
         results=Path(RESULTS),
         figures=Path(FIGURES),
     shell:
-        "python workflow/scripts/render_report.py --notebook {input.notebook} --template workflow/page"
+        "python workflow/scripts/render_report.py --assets workflow/page"
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
         " --studies {input.studies} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
         " --output {output} > {log} 2>&1"

@@ -1,13 +1,14 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
-"""Verdicts as labels, and which one a claim as a whole has."""
+"""Verdicts as labels, in the order of what they say."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
-from privrep.evidence.verdicts import GROUPS, Verdict
+from markupsafe import Markup
+
+from privrep.evidence.verdicts import Verdict
+from privrep.report.html_pieces import PIECES
 
 MOODS = ("good", "fair", "open", "bad", "none")
 
@@ -18,7 +19,13 @@ def by_mood(words: Iterable[str]) -> list[str]:
     return sorted(words, key=lambda word: (MOODS.index(Verdict(word).mood), order.index(word)))
 
 
-def badge(verdict: str) -> str:
+def counted(verdicts: Iterable[str]) -> dict[str, int]:
+    """How many there are of each verdict, from agreement to no test."""
+    counts = Counter(verdicts)
+    return {word: counts[word] for word in by_mood(counts)}
+
+
+def badge(verdict: str) -> Markup:
     """A verdict as a small label.
 
     Raises
@@ -26,30 +33,4 @@ def badge(verdict: str) -> str:
     ValueError
         If there is no such verdict.
     """
-    verdict = Verdict(verdict)
-    return f'<span class="badge {verdict.mood}"><span aria-hidden="true">{verdict.sign}</span> {verdict}</span>'
-
-
-def tally_line(verdicts: Iterable[str]) -> str:
-    """How many there are of each verdict, as labels."""
-    counts = Counter(verdicts)
-    return " ".join(f'<span class="tally">{badge(word)} × {counts[word]}</span>' for word in by_mood(counts))
-
-
-def verdict_guide() -> str:
-    """What each verdict means, by kind of claim."""
-    groups = []
-    for kind, words in GROUPS.items():
-        entries = "".join(f"<dt>{badge(word)}</dt><dd>{word.meaning}</dd>" for word in words)
-        groups.append(f"<div><p>{kind}</p><dl>{entries}</dl></div>")
-    return f'<div class="guide">{"".join(groups)}</div>'
-
-
-def claim_anchor(claim: str) -> str:
-    """Name of a claim within the page."""
-    return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
-
-
-def erratum_anchor(erratum: str) -> str:
-    """Name of an erratum within the page."""
-    return f"erratum-{erratum}"
+    return PIECES.badge(verdict)

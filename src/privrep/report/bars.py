@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-WIDTH, HEIGHT = 120, 14
+WIDTH = 120
 MARGIN, OPEN_MARGIN = 6, 24
 """Room beside the marks, and on a side on which all is tolerated."""
 LOG_FROM = 20
@@ -46,19 +46,14 @@ def _finite(text: str) -> bool:
     return text != "" and math.isfinite(float(text))
 
 
-def bar(row: dict, mood: str) -> str:
-    """The same as SVG in a colour of the mood; the numbers stand beside it, so that a screen reader skips it."""
+def drawn(row: dict) -> Bar | None:
+    """The bar of a row with the places of its marks on one scale, in units of the picture."""
     found = bar_of(row)
     if found is None:
-        return ""
-    marks = [
-        found.measured,
-        found.start,
-        found.end,
-        found.claimed,
-        *(x for x in (found.low, found.high) if math.isfinite(x)),
-    ]
-    least, most = min(marks), max(marks)
+        return None
+    marks = astuple(found)
+    finite = [mark for mark in marks if math.isfinite(mark)]
+    least, most = min(finite), max(finite)
     if least > 0 and most > LOG_FROM * least:
         scale = math.log
         least, most = math.log(least), math.log(most)
@@ -74,10 +69,4 @@ def bar(row: dict, mood: str) -> str:
         at = start_at + (scale(value) - least) / span * (WIDTH - left - right)
         return round(min(max(at, 0), WIDTH), 1)
 
-    low, high, half = place(found.low), place(found.high), HEIGHT / 2
-    drawn = f'<rect x="{low:g}" y="1" width="{max(high - low, 0):g}" height="{HEIGHT - 2}"/>' if high > low else ""
-    drawn += f'<path class="claim-mark" d="M{place(found.claimed):g} 0V{HEIGHT}"/>'
-    start, end = place(found.start), place(found.end)
-    drawn += f'<path d="M{start:g} {half:g}H{end:g}"/>' if end > start else ""
-    drawn += f'<circle cx="{place(found.measured):g}" cy="{half:g}" r="3"/>'
-    return f'<svg class="bar {mood}" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{drawn}</svg>'
+    return Bar(*map(place, marks))

@@ -16,10 +16,13 @@ from pathlib import Path
 
 import jinja2
 import pandas as pd
+from markupsafe import Markup
 
 from privrep.evidence.verdicts import Verdict
 from privrep.report import spelling, summary
-from privrep.report.badges import claim_anchor, tally_line
+from privrep.report.badges import counted
+from privrep.report.html_pieces import PIECES
+from privrep.report.layout import macros
 from privrep.report.run_tables import Measures, NotMeasured, Run
 from privrep.report.sizes import found, sizes, spelled
 from privrep.run.config import ROOT
@@ -44,6 +47,7 @@ OPENING_FIGURE = "comparison/promise"
 TAGS = re.compile(r"^[ \t]*((?:\{%(?:(?!%\}).)*%\}|\{#(?:(?!#\}).)*#\}|[ \t])+)\n", flags=re.MULTILINE)
 """A line of conditions and the like alone: it leaves no line in the text."""
 
+CHAPTER = macros("chapter.md.jinja")
 TEXTS = Path(__file__).with_name("texts")
 """Folder of the texts that belong to no study."""
 
@@ -85,25 +89,25 @@ class Words:
         """What the study says beside a quantity."""
         return self._measures(study).row(quantity)["note"]
 
-    def n(self, quantity: str, digits: int = 3, study: str = "") -> str:
+    def n(self, quantity: str, digits: int = 3, study: str = "") -> Markup:
         """A measured number alone, with a link to its claim where it has one."""
         return self._linked(quantity, study, spelling.number(self.value(quantity, study), digits))
 
-    def q(self, quantity: str, study: str = "") -> str:
+    def q(self, quantity: str, study: str = "") -> Markup:
         """A measured number with its interval, with a link to its claim where it has one."""
         row = self._measures(study).row(quantity)
         return self._linked(quantity, study, spelling.interval(row["measured"], row["ci_low"], row["ci_high"]))
 
-    def e(self, fit: str, study: str = "") -> str:
+    def e(self, fit: str, study: str = "") -> Markup:
         """A fitted exponent with its interval."""
         return self.q(f"exponent {fit}", study)
 
-    def to(self, claim: str, number: str) -> str:
+    def to(self, claim: str, number: str) -> Markup:
         """A number that decides no claim itself, with a link to the one that it speaks of."""
         known = list(self.run.claims["id"].unique())
         if claim not in known:
             raise ConfigError(misnamed(claim, "no claim", known))
-        return f'<a class="q" href="#{claim_anchor(claim)}">{number}</a>'
+        return PIECES.quoted(Markup(number), claim)
 
     def known(self, *quantities: str, study: str = "") -> bool:
         """Whether all of these were measured and are numbers, for a sentence that may be left out."""
@@ -151,7 +155,7 @@ class Words:
         exact = max(max(ratios) - 1, 1 - min(ratios)) <= FAIR
         return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios), "exact": exact}
 
-    def figure(self, figure: str, remark: str = "", study: str = "") -> str:
+    def figure(self, figure: str, remark: str = "", study: str = "") -> Markup:
         """A figure of the study, with its caption."""
         if study and not self.run.has(study):
             raise NotMeasured(figure)
@@ -159,7 +163,7 @@ class Words:
         self.drawn.append(self.run.section_figure(study or self.study, figure, remark))
         return self.drawn[-1]
 
-    def claims(self, *claims: str) -> str:
+    def claims(self, *claims: str) -> Markup:
         """The verdicts of claims, in short."""
         self.placed.update(claims)
         return self.run.section_claims(*claims)
@@ -174,12 +178,12 @@ class Words:
     def lead(self, caller: Callable[[], str]) -> str:
         """What a chapter opens with."""
         text = self.finding(caller) or "This run is too small to say what it found."
-        return f'<div class="lead">\n\n{text.strip()}{LEAD_END}\n\n'
+        return CHAPTER.lead(text.strip())
 
     def folded(self, title: str, caller: Callable[[], str]) -> str:
         """Detail that a reader opens; nothing where none of it was measured."""
         text = self.finding(caller).strip()
-        return f"{fold(title, text)}\n\n" if text else ""
+        return CHAPTER.fold(title, text) + "\n\n" if text else ""
 
     def _measures(self, study: str) -> Measures:
         return self._read("measures", study or self.study)
@@ -193,15 +197,8 @@ class Words:
             self.tables[table, study] = getattr(self.run, table)(study)
         return self.tables[table, study]
 
-    def _linked(self, quantity: str, study: str, text: str) -> str:
-        claim = self.run.claim_of(study or self.study, quantity)
-        return f'<a class="q" href="#{claim_anchor(claim)}">{text}</a>' if claim else f'<span class="q">{text}</span>'
-
-
-def fold(title: str, content: str, kind: str = "") -> str:
-    """Content under a line that opens it; kind : its class on the page."""
-    known = f' class="{kind}"' if kind else ""
-    return f"<details{known}>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
+    def _linked(self, quantity: str, study: str, text: str) -> Markup:
+        return PIECES.quoted(text, self.run.claim_of(study or self.study, quantity))
 
 
 def filled(source: Path, words: Words, facts: dict[str, object]) -> str:
@@ -263,15 +260,17 @@ def chapter(study: str, run: Run) -> str:
     if claims:
         rows = run.claims[run.claims["id"].isin(claims)]
         tested = rows.loc[rows["basis"] != "definition", "verdict"]
-        parts.append(fold(f"Verdicts: {tally_line(tested)}", run.section_claims(*claims)))
+        title = f"Verdicts: {PIECES.tally_line(counted(tested))}"
+        parts.append(CHAPTER.fold(title, run.section_claims(*claims)))
     figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
     if figures:
         further = spelling.sentence(spelling.plural(len(figures), "further figure"))
-        parts.append(fold(further, "\n\n".join(run.section_figure(study, figure) for figure in figures)))
+        parts.append(CHAPTER.fold(further, "\n\n".join(run.section_figure(study, figure) for figure in figures)))
     written = "\n\n".join(parts)
     if MORE not in written:
         first = words.drawn[0] if words.drawn else ""
         written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
     shown, rest = written.split(MORE)
     rows = run.claims[run.claims["id"].isin(run.claims_of(study)) & (run.claims["basis"] != "definition")]
-    return shown + fold(f"The chapter {tally_line(rows['verdict'])}", rest.strip(), "chapter")
+    title = f"The chapter {PIECES.tally_line(counted(rows['verdict']))}"
+    return shown + CHAPTER.fold(title, rest.strip(), "chapter")

@@ -1,24 +1,36 @@
-"""Rows of claims: what is printed or claimed beside what was measured, in short for a chapter."""
+"""Rows of claims: what is printed or claimed beside what was measured, in short for a chapter, and all with what stands behind them."""
 
 from __future__ import annotations
 
-import html
+import re
+from collections.abc import Callable, Mapping
 from math import isfinite
 
 import pandas as pd
+from markupsafe import Markup
 
 from privrep.evidence.verdicts import Verdict
-from privrep.report.badges import badge, claim_anchor
-from privrep.report.bars import bar
-from privrep.report.html_pieces import scrolling
-from privrep.report.spelling import interval, number, plural, sentence, typeset
+from privrep.report.anchors import claim_anchor, unused
+from privrep.report.bars import drawn
+from privrep.report.layout import macros
 from privrep.run.record import FROM_RECORD
 
+CLAIMS = macros("claims.html.jinja")
 SHOWN_SHIFT = 0.005
 """A finite grid's share in an exponent is shown from here on."""
 TOO_SMALL = r"^needs scale |did not run at this scale$"
 """Reasons of rows for which a run is too small, see `privrep.evidence.claims`."""
-COLUMNS = ("Claim", "Quantity", "Printed or claimed", "Measured [95\u00a0% interval]", "On one scale", "Verdict")
+ORIGINS = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by definition"}
+"""Whose statement a row tests and on what evidence, where that is not a measurement of the paper's own."""
+RULES = {
+    "rate": "The 95\u00a0% interval of the exponent, less what the finite grid adds, lies within {tolerance} of {claimed}.",
+    "at_most": "The 95\u00a0% interval lies at or below {limit}.",
+    "at_least": "The 95\u00a0% interval lies at or above {limit}.",
+    "equals": "The 95\u00a0% interval lies within {tolerance} of {claimed}.",
+    "all_hold": "All other quantities of the claim hold.",
+    "": "",
+}
+"""What the verdict of agreement asks, by rule."""
 
 
 def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -27,77 +39,56 @@ def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return claims[~small], claims[small]
 
 
-def brief_table(claims: pd.DataFrame) -> str:
+def brief_table(claims: pd.DataFrame) -> Markup:
     """Claims in short, one group of rows for each; those for which the scale is too small in one line."""
     rows, small = by_scale(claims)
-    line = (
-        f"<p>{sentence(plural(len(small), 'row is', 'rows are'))} not tested at this scale.</p>" if len(small) else ""
-    )
-    return (_grouped(rows) if len(rows) else "") + line
+    groups = [[*map(_shown, part.to_dict("records"))] for _, part in rows.groupby(["paper", "id"], sort=False)]
+    return CLAIMS.brief(groups, len(small))
 
 
-def _grouped(claims: pd.DataFrame) -> str:
-    several = claims["id"].nunique() > 1
-    groups = []
-    for _, rows in claims.groupby(["paper", "id"], sort=False):
-        body = "".join(f"<tr{row_attributes(row)}>{cells(row)}</tr>" for row in rows.to_dict("records"))
-        groups.append(f'<tbody role="rowgroup">{_claimhead(rows.iloc[0]) if several else ""}{body}</tbody>')
-    return scrolling(
-        f'<table role="table" class="claims brief">{head(COLUMNS[1:])}{"".join(groups)}</table>', "Verdicts"
-    )
+def all_rows(
+    claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable[[dict], str]
+) -> Markup:
+    """Every row with what stands behind it, and the same rows as data for the page's script. Rows that the scale does not test come last.
+
+    Parameters
+    ----------
+    claims : rows of claims.csv, as text. figures : ids of the figures in the page. errata : id of a claim -> ids of the errata that touch it.
+    grid : what a row's study ran, in words.
+    """
+    claims = pd.concat(by_scale(claims))
+    taken: set[str] = set()
+    rows = [
+        _shown(row)
+        | {
+            "name": unused(_row_name(row), taken),
+            "first": first,
+            "asked": _asked(row),
+            "errata": errata.get(row["id"], []),
+            "shown": row["figure"] in figures,
+            "grid": grid(row),
+        }
+        for row, first in zip(claims.to_dict("records"), ~claims["id"].duplicated(), strict=True)
+    ]
+    return CLAIMS.every(rows, [list(claims.columns), *claims.to_numpy().tolist()])
 
 
-def _claimhead(row: pd.Series) -> str:
-    link = f'<a href="#{claim_anchor(row["id"])}" class="id">{html.escape(row["id"])}</a>'
-    return (
-        f'<tr role="row" class="claim"><th role="rowheader" scope="rowgroup" colspan="{len(COLUMNS) - 1}"><div>'
-        f'{link} <span class="place">{typeset(row["place"])}</span></div></th></tr>'
-    )
+def _row_name(row: dict) -> str:
+    """Name of a row within the page: of its claim and quantity."""
+    words = re.sub(r"[^\w.]+", "-", row["quantity"]).strip("-").lower()
+    return f"row-{claim_anchor(row['id']).removeprefix('claim-')}-{words}"
 
 
-def head(columns: tuple[str, ...]) -> str:
-    """The headings of a table of claims."""
-    # Roles stand beside the elements, since the page lays the rows out as blocks on a phone.
-    header = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in columns)
-    return f'<thead role="rowgroup"><tr role="row">{header}</tr></thead>'
+def _shown(row: dict) -> dict:
+    """A row of claims.csv with what its cells show beside the columns: where it comes from, its bar, and whether the grid's share counts."""
+    origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]
+    origin += ["from the run of record"] if FROM_RECORD in row["reason"] else []
+    shift = float(row["corrected"] or "nan") - float(row["measured"] or "nan")
+    shifted = row["rule"] == "rate" and isfinite(shift) and abs(shift) > SHOWN_SHIFT
+    return row | {"origin": origin, "marks": drawn(row), "shifted": shifted}
 
 
-def row_attributes(row: dict) -> str:
-    """Those of the element around a row's cells."""
-    return f' role="row"{" class=whole" if row["rule"] == "all_hold" else ""}'
-
-
-def cells(row: dict) -> str:
-    """Quantity, claimed, measured, bar and verdict."""
-    filled = {"claimed": _claimed(row), "measured": _measured(row), "": bar(row, Verdict(row["verdict"]).mood)}
-    others = "".join(
-        f'<td role="cell"{f" data-label={name}" if name else ""}>{text}</td>' for name, text in filled.items()
-    )
-    quantity = f'<th role="rowheader" scope="row">{typeset(row["quantity"])}{_origin(row)}</th>'
-    return f'{quantity}{others}<td role="cell">{badge(row["verdict"])}</td>'
-
-
-def _claimed(row: dict) -> str:
-    tolerance = f' <span class="interval">± {typeset(row["tolerance"])}</span>' if row["tolerance"] else ""
-    predicted = number(row["predicted"]) if row["rule"] == "rate" and row["predicted"] else typeset(row["predicted"])
-    law = f' <span class="interval">law {predicted}</span>' if predicted else ""
-    return typeset(row["claimed"]) + tolerance + law
-
-
-def _measured(row: dict) -> str:
-    measured = interval(row["measured"], row["ci_low"], row["ci_high"])
-    if row["rule"] == "rate" and row["corrected"] and isfinite(float(row["corrected"])):
-        shift = float(row["corrected"]) - float(row["measured"])
-        if abs(shift) > SHOWN_SHIFT:
-            measured += f', <span class="corrected">corrected {number(row["corrected"])}</span>'
-    if row["rule"] == "all_hold":
-        measured = "" if row["verdict"] == Verdict.NOT_TESTED else f"{measured} hold"
-    return measured
-
-
-def _origin(row: dict) -> str:
-    """Whose statement a row tests and on what evidence, where that is not a measurement of the paper's own."""
-    words = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by definition"}
-    labels = [words[row[name]] for name in ("whose", "basis") if row[name] in words]
-    labels += ["from the run of record"] if FROM_RECORD in row["reason"] else []
-    return f' <span class="interval">({", ".join(labels)})</span>' if labels else ""
+def _asked(row: dict) -> str:
+    """What agreement asks of a row, in a sentence."""
+    limit = row["claimed"].split(" ")[-1] + (f", up to {row['tolerance']}" if row["tolerance"] else "")
+    return RULES[row["rule"]].format(tolerance=row["tolerance"], claimed=row["claimed"], limit=limit)

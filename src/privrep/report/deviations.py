@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
+from markupsafe import Markup
 
-from privrep.report.html_pieces import table
-from privrep.report.spelling import typeset
+from privrep.report.layout import macros
 
 KINDS = {
     "revised-after-results": "Revised after results existed",
@@ -19,18 +18,6 @@ KINDS = {
 """Kind of a deviation -> caption of its table."""
 
 
-def deviations_table(deviations: list[dict]) -> str:
+def deviations_table(deviations: list[dict]) -> Markup:
     """All entries, one table for each kind."""
-    parts = []
-    for kind, caption in KINDS.items():
-        rows = [_row(entry) for entry in deviations if entry["kind"] == kind]
-        if rows:
-            parts.append(table(["Where", "What", "Why", "Effect"], rows, caption, kind="errata"))
-    return "".join(parts)
-
-
-def _row(entry: dict) -> list[str]:
-    places = ", ".join(html.escape(place) for place in entry["where"])
-    commits = ", ".join(f"<code>{commit}</code>" for commit in entry.get("commits", []))
-    where = f'<span class="id">{entry["id"]}</span> <span class="place">{places}</span>'
-    return [where, f"{typeset(entry['what'])} {commits}".strip(), typeset(entry["why"]), typeset(entry["effect"])]
+    return macros("errata.html.jinja").deviations(deviations, KINDS)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from privrep.evidence.confirmation import agreement, changed, revised_since, spelled
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
-from privrep.report.badges import claim_anchor
+from privrep.report.anchors import claim_anchor
 from privrep.report.chapters import page_text
 from privrep.report.rehearsal import planned_cells
 from privrep.report.run_tables import Measures, Run, listed, read_text

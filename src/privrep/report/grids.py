@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+from markupsafe import Markup
 
 from privrep.report.sizes import spelled
 from privrep.report.spelling import plural, typeset
@@ -20,13 +21,13 @@ SIGNS = {
 """Column -> its sign. Others are options of one algorithm, which stand in the study's file."""
 
 
-def grid_line(cells: pd.DataFrame | None, series: str = "") -> str:
+def grid_line(cells: pd.DataFrame | None, series: str = "") -> Markup:
     """Sizes and repetitions of the cells of a series, or of all.
 
     cells : the study's results table; None for a study of arithmetic.
     """
     if cells is None:
-        return "arithmetic, nothing is drawn"
+        return Markup("arithmetic, nothing is drawn")
     if series:
         cells = cells[cells["series"] == series]
     found = {
@@ -41,7 +42,7 @@ def grid_line(cells: pd.DataFrame | None, series: str = "") -> str:
     ]
     if "seed" in cells and len(cells):
         parts.append(plural(int(cells["seed"].nunique()), "repetition"))
-    return "; ".join(parts)
+    return Markup("; ").join(parts)
 
 
 def _short(value: float) -> float:

@@ -1,4 +1,4 @@
-"""From the report's notebook to one page: execute, convert, and wrap.
+"""The page of a run: its texts and tables laid out, with formulas, names of headings and contents, in a frame.
 
 The page needs no network: formulas become MathML, pictures and tables are inside. What its scripts add is search, and numbers at a pointer.
 """
@@ -8,60 +8,30 @@ from __future__ import annotations
 import html
 import os
 import re
-import tempfile
 from pathlib import Path
-from string import Template
 
-import jupytext
 import latex2mathml.converter
-import nbformat
+from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-from nbconvert.preprocessors import ExecutePreprocessor
 
+from privrep.evidence.verdicts import GROUPS
+from privrep.report import confirmation, deviations, papers, run_record, summary
+from privrep.report.anchors import unused
+from privrep.report.chapters import chapter, page_text
+from privrep.report.claims_table import all_rows
+from privrep.report.layout import laid_out
+from privrep.report.run_tables import Run
+from privrep.run.config import read_papers
+
+TITLE = "Learning a shared representation under user-level differential privacy"
 SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
 """Elements in which a dollar sign is a dollar sign."""
 
-EXECUTION_SECONDS = 600
 
-
-def execute(notebook: Path, folder: Path, environment: dict[str, str]) -> nbformat.NotebookNode:
-    """Run a jupytext source in `folder` and return it with its outputs.
-
-    Raises
-    ------
-    nbclient.exceptions.CellExecutionError
-        With the traceback of the cell that failed.
-    """
-    content = jupytext.read(notebook)
-    with tempfile.TemporaryDirectory() as scratch:
-        private = {"IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-        before = dict(os.environ)
-        os.environ.update(private | environment)
-        try:
-            ExecutePreprocessor(timeout=EXECUTION_SECONDS, kernel_name="python3").preprocess(
-                content, {"metadata": {"path": str(folder)}}
-            )
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-    return content
-
-
-def body(notebook: nbformat.NotebookNode) -> str:
-    """Text and outputs of an executed notebook as HTML, without inputs and what was printed."""
-    parts = []
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            parts.append(from_markdown(cell.source))
-        for data in (output["data"] for output in cell.get("outputs", ()) if "data" in output):
-            parts.append(data["text/html"] if "text/html" in data else from_markdown(data["text/markdown"]))
-    return "\n".join(parts)
-
-
-def from_markdown(source: str) -> str:
+def from_markdown(source: str) -> Markup:
     """Markdown as HTML, with its formulas left as they are. Headers of its tables are those of columns."""
     found = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
-    return re.sub(r"<th(?=>| style)", '<th scope="col"', found)
+    return Markup(re.sub(r"<th(?=>| style)", '<th scope="col"', found))
 
 
 def formula(latex: str, display: str) -> str:
@@ -92,40 +62,56 @@ def with_anchors(content: str) -> str:
 
     def named(match: re.Match) -> str:
         words = re.sub(r"<[^>]+>", "", html.unescape(match[2])).lower()
-        name = base = re.sub(r"\W+", "-", words).strip("-")
-        number = 1
-        while name in taken:
-            number += 1
-            name = f"{base}-{number}"
-        taken.add(name)
-        return f'<h{match[1]} id="{name}">{match[2]}</h{match[1]}>'
+        name = unused(re.sub(r"\W+", "-", words).strip("-"), taken)
+        return match[0].replace(">", f' id="{name}">', 1)
 
     return re.sub(r"<h([23])>(.*?)</h\1>", named, content, flags=re.DOTALL)
 
 
-def contents(content: str) -> str:
-    """Links to the headings of second and third level, as a nested list."""
+def contents(content: str) -> list[tuple[tuple[str, Markup], list[tuple[str, Markup]]]]:
+    """Name and words of the headings of second level, each with those of third level below it."""
     items = []
     for level, name, text in re.findall(r'<h([23]) id="([^"]+)"[^>]*>(.*?)</h\1>', content, flags=re.DOTALL):
-        link = f'<a href="#{name}">{re.sub(r"<[^>]+>", "", text).strip()}</a>'
+        heading = name, Markup(re.sub(r"<[^>]+>", "", text).strip())
         if level == "2" or not items:
-            items.append([link, []])
+            items.append((heading, []))
         else:
-            items[-1][1].append(f"<li>{link}</li>")
-    nested = [(link, f"<ul>{''.join(inner)}</ul>" if inner else "") for link, inner in items]
-    return "".join(f"<li>{link}{inner}</li>" for link, inner in nested)
+            items[-1][1].append(heading)
+    return items
 
 
-def wrap(content: str, folder: Path) -> str:
-    """Content in the page of a folder, with its title and table of contents, all styles and all scripts."""
-    title = re.search(r"<h1[^>]*>(.*?)</h1>", content, flags=re.DOTALL)
-    name = re.sub(r"<[^>]+>", "", title[1]).strip() if title else "Report"
+def body(run: Run) -> Markup:
+    """What the page says of a run."""
+    about = read_papers()
+    return laid_out(
+        "content.html.jinja",
+        title=TITLE,
+        record=run.provenance,
+        about=about,
+        text=lambda name: from_markdown(page_text(name, run)),
+        tally=summary.tally(run.claims),
+        accusations=summary.accusations(run.claims),
+        verdicts=GROUPS,
+        chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
+        rows=all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of),
+        confirmation=confirmation.section(run.claims),
+        deviations=deviations.deviations_table(run.deviations),
+        errata=papers.errata_list(run.errata),
+        candidates=papers.candidates_table(run.errata),
+        provenance=run_record.provenance_table(run.provenance),
+    )
+
+
+def page(run: Run, assets: Path) -> str:
+    """The page of a run. assets : folder with all styles and scripts."""
+    content = with_formulas(with_anchors(body(run)))
     style, script = (
-        "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*.{kind}")))
+        Markup("\n".join(path.read_text(encoding="utf-8") for path in sorted(assets.glob(f"*.{kind}"))))
         for kind in ("css", "js")
     )
-    template = Template((folder / "page.html").read_text(encoding="utf-8"))
-    return template.substitute(title=name, contents=contents(content), content=content, style=style, script=script)
+    return laid_out(
+        "page.html.jinja", title=TITLE, contents=contents(content), content=Markup(content), style=style, script=script
+    )
 
 
 def write(path: Path, text: str) -> None:
@@ -134,9 +120,3 @@ def write(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
-
-
-def render(notebook: Path, template: Path, folder: Path, environment: dict[str, str]) -> str:
-    """The page of a notebook, run in `folder`; `template` is the folder with page.html, styles and scripts."""
-    content = with_formulas(with_anchors(body(execute(notebook, folder, environment))))
-    return wrap(content, template)

@@ -1,28 +1,17 @@
-"""The papers, and the errata found in them."""
+"""The errata found in the papers."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping
 from typing import get_args
 
 import pandas as pd
+from markupsafe import Markup
 
 from privrep.evidence.catalogue import Change
 from privrep.evidence.verdicts import SEVERITIES
-from privrep.report.badges import claim_anchor, erratum_anchor
-from privrep.report.html_pieces import table
-from privrep.report.spelling import plural, typeset
-from privrep.run.settings import Paper
+from privrep.report.layout import macros
 
-
-def papers(about: Mapping[str, Paper]) -> str:
-    """What the papers are, in the order given."""
-    entries = "".join(
-        f"<dt><code>{name}</code></dt><dd>{html.escape(f'{paper.authors}: ')}<cite>{html.escape(paper.title)}</cite>. {html.escape(paper.venue)}.</dd>"
-        for name, paper in about.items()
-    )
-    return f'<dl class="papers">{entries}</dl>'
+ERRATA = macros("errata.html.jinja")
 
 
 def decided(errata: pd.DataFrame) -> pd.DataFrame:
@@ -50,52 +39,22 @@ def _claims(row: dict) -> list[str]:
     return row["claims"].split("; ") if row["claims"] else []
 
 
-def errata_list(errata: pd.DataFrame) -> str:
+def errata_list(errata: pd.DataFrame) -> Markup:
     """What is printed, what is right, how that was shown, and what it changes, the gravest first; one question stands together."""
-    parts = []
-    for change, rows in by_change(errata).items():
-        parts.append(f"<h3>Changes {change}: {plural(len(rows), 'erratum', 'errata')}</h3>\n")
-        for row in rows.sort_values(
-            "severity", key=lambda column: column.map([*SEVERITIES].index), kind="stable"
-        ).to_dict("records"):
-            parts += map(_erratum, [row, *decided(errata).query("same_as == @row['id']").to_dict("records")])
-    return "".join(parts)
-
-
-def _erratum(row: dict) -> str:
-    confirmed = row["confirmed"] == "yes"
-    mood, word = ("good", "confirmed") if confirmed else ("bad", "not confirmed")
-    entries = {
-        "Printed": typeset(row["printed"]),
-        "Right": typeset(row["correct"]),
-        "Demonstration": typeset(row["demonstration"]),
-        "Measured": f"{typeset(row['measured'])} <span class='badge {mood}'>{word}</span>",
-        "What it changes": f"{typeset(row['changes'])}; {SEVERITIES[row['severity']]}",
-    }
-    if row["same_as"]:
-        entries["One question with"] = (
-            f'<a href="#{erratum_anchor(row["same_as"])}">{row["same_as"]}</a>, counted there'
-        )
-    claims = _claims(row)
-    if claims:
-        entries["Claims"] = ", ".join(f'<a href="#{claim_anchor(claim)}">{html.escape(claim)}</a>' for claim in claims)
-    listed = "".join(f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in entries.items())
-    place = f"{html.escape(row['paper'])}, {typeset(row['place'])}"
-    kind = f"one question with {row['same_as']}" if row["same_as"] else SEVERITIES[row["severity"]]
-    return (
-        f'<details class="erratum" id="{erratum_anchor(row["id"])}"><summary><span class="id">{html.escape(row["id"])}</span> '
-        f'{place} <span class="place">{kind}</span></summary><dl>{listed}</dl></details>'
-    )
-
-
-def candidates_table(errata: pd.DataFrame) -> str:
-    """What was suspected, and why it was set aside."""
-    rows = [
-        [
-            f'<span class="id">{html.escape(row["id"])}</span><span class="place">{html.escape(row["paper"])}, {typeset(row["place"])}</span>',
-            typeset(row["printed"]),
-            typeset(row["correct"]),
+    every = [row | {"touched": _claims(row)} for row in decided(errata).to_dict("records")]
+    rows = sorted(every, key=lambda row: [*SEVERITIES].index(row["severity"]))
+    changes = {
+        change: [
+            one
+            for row in rows
+            if row["id"] in set(part["id"])
+            for one in [row, *(other for other in every if other["same_as"] == row["id"])]
         ]
-        for row in errata.drop(decided(errata).index).to_dict("records")
-    ]
-    return table(["Place", "Suspected", "Why it is no erratum here"], rows, kind="errata")
+        for change, part in by_change(errata).items()
+    }
+    return ERRATA.errata(changes)
+
+
+def candidates_table(errata: pd.DataFrame) -> Markup:
+    """What was suspected, and why it was set aside."""
+    return ERRATA.candidates(errata.drop(decided(errata).index).to_dict("records"))

@@ -8,10 +8,14 @@ import json
 import re
 
 import pandas as pd
+from markupsafe import Markup
 
-from privrep.report.html_pieces import download, scrolling
-from privrep.report.spelling import GREEK, plural, typeset
+from privrep.report.anchors import figure_anchor
+from privrep.report.html_pieces import download
+from privrep.report.layout import macros
+from privrep.report.spelling import GREEK
 
+FIGURE = macros("figure.html.jinja")
 POINTS = re.compile(r'<metadata id="points">(.*?)</metadata>', flags=re.DOTALL)
 """Where an SVG file says which numbers it shows (`privrep.drawing.style.with_points`)."""
 FOLDER = "../figures"
@@ -22,17 +26,12 @@ ROOM = 640
 """On a narrow page a picture shrinks to three quarters of its width, and no further than to so many pixels."""
 
 
-def anchor(figure: str) -> str:
-    """Name of a figure within the page."""
-    return "fig-" + re.sub(r"\W+", "-", figure).strip("-")
-
-
 def _width(svg: str) -> float:
     """Width of a picture in pixels; files give it in points."""
     return float(re.search(r'<svg\b[^>]*\bwidth="([\d.]+)pt"', svg)[1]) * 4 / 3
 
 
-def inline_svg(svg: str, prefix: str, described_by: str) -> str:
+def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
     """An SVG file as part of a page: no prolog, ids that no other figure has, style rules that stay inside, colours of the page.
 
     Its size becomes a largest width, so that it shrinks on a narrow page.
@@ -48,7 +47,7 @@ def inline_svg(svg: str, prefix: str, described_by: str) -> str:
     opening, rest = svg.split(">", 1)
     opening = re.sub(r'\s(?:width|height)="[^"]*"', "", opening)
     style = f"max-width:{width:.0f}px;min-width:{_least_width(width):.0f}px"
-    return f'{opening} id="{prefix}-svg" role="img" aria-labelledby="{described_by}" style="{style}">{rest}'
+    return Markup(f'{opening} id="{prefix}-svg" role="img" aria-labelledby="{described_by}" style="{style}">{rest}')
 
 
 def _least_width(width: float) -> float:
@@ -94,7 +93,7 @@ def _with_classes(svg: str, name: str) -> str:
 
     svg = re.sub(r'(?<=\s)style="([^"]*)"', named, svg)
     rules = "".join(f"#{name} .{short}{{{in_colours_of_the_page(style)}}}" for style, short in classes.items())
-    return svg.replace("</style>", f"{rules}</style>", 1) if "</style>" in svg else svg
+    return svg.replace("</style>", rules + "</style>", 1) if "</style>" in svg else svg
 
 
 def in_colours_of_the_page(style: str) -> str:
@@ -116,73 +115,56 @@ def in_colours_of_the_page(style: str) -> str:
     return re.sub(r"([:;,]) ", r"\1", re.sub(r"#[0-9a-f]{6}\b", colour, style))
 
 
-def points(svg: str) -> str:
-    """What the page's script needs to say a point's numbers, as JSON; empty where the file says nothing."""
+def points(svg: str) -> dict:
+    """What the page's script needs to say a point's numbers; nothing where the file says nothing."""
     found = POINTS.search(svg)
-    if not found:
-        return ""
-    told = json.loads(html.unescape(found[1]))
+    told = json.loads(html.unescape(found[1])) if found else {"panels": []}
     for panel in told["panels"]:
         panel |= {name: _letters(panel[name]) for name in ("title", "x", "y")}
         for series in panel["series"]:
             series["name"] = _letters(series["name"])
-    if not told["panels"]:
-        return ""
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False).replace("</", r"<\/").replace("$", r"\u0024")
+    return told if told["panels"] else {}
 
 
 def _letters(label: str) -> str:
     return re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], label)
 
 
-def plotted_table(numbers: bytes, label: str) -> str:
+def plotted_table(numbers: bytes, label: str) -> Markup:
     """The plotted numbers as a table to four digits, in detail that opens."""
     read = pd.read_csv(io.BytesIO(numbers), dtype=str, keep_default_na=False)
-    rows = read.head(LISTED_ROWS)
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in rows)
-    body = "".join(f"<tr>{''.join(f'<td>{_cell(text)}</td>' for text in row)}</tr>" for row in rows.to_numpy())
-    cut = f"<p>The CSV has {len(read) - len(rows)} rows more.</p>" if len(read) > len(rows) else ""
-    content = f'<table class="dense"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    # Markdown would read dollar signs and rows of dashes
-    shown = scrolling(content, f"Numbers of {label}").replace("$", "&#36;")
-    title = f"Numbers as a table, {plural(len(read), 'row')}"
-    return f"<details><summary>{title}</summary>{without_script(shown)}{cut}</details>"
-
-
-def without_script(content: str) -> str:
-    """Content that a page with scripts makes only where it is needed (`figures.js`): until then it is one piece of text, no elements."""
-    return f"<noscript>{content}</noscript>"
+    rows = [[_cell(text) for text in row] for row in read.head(LISTED_ROWS).to_numpy()]
+    table = FIGURE.plotted(label, list(read), rows, len(read), len(read) - len(rows))
+    return table.replace("$", Markup("&#36;"))  # which Markdown would read
 
 
 def _cell(text: str) -> str:
     try:
         value = float(text)
     except ValueError:
-        return html.escape(text)
+        return text
     return f"{value:.4g}" if value != int(value) else f"{value:.0f}" if abs(value) < 1e7 else f"{value:.4g}"
 
 
-def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str = "", remark: str = "") -> str:
+def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str = "", remark: str = "") -> Markup:
     """A figure with its caption, the numbers behind it, and links to its files.
 
     Parameters
     ----------
-    label : name that stands before the caption. remark : sentence after it, about this run.
+    label : name that stands before the caption. remark : sentence after it, about this run, as HTML.
     """
-    name = anchor(figure)
-    title = html.escape(label or figure)
-    text = f'<span id="{name}-caption">{f"<b>{label}.</b> " if label else ""}{typeset(caption)}</span>'
-    text += f" {remark}" if remark else ""
-    width = _width(svg)
-    picture = inline_svg(svg, name, f"{name}-caption")
-    told = points(svg)
-    data = f'<script type="application/json">{told}</script>' if told else ""
-    card = f'<div class="card" tabindex="0" role="group" aria-label="{title}">{without_script(picture)}</div>'
-    plot = f'<div class="plot">{card}<p class="says" role="status"></p>{data}</div>'
-    wider = '<p class="wider">Wider than the screen: it scrolls sideways.</p>'
-    files = f'<a href="{FOLDER}/{figure}.svg" aria-label="{title} as SVG">SVG</a> '
-    links = f'<p class="files">{files}{download(numbers, f"{figure}.csv", "CSV", f"{title} as CSV")}</p>'
-    return (
-        f'<figure id="{name}" style="--least:{_least_width(width):.0f}px;--most:{width:.0f}px">{wider}{plot}'
-        f"<figcaption>{text}</figcaption>{links}{plotted_table(numbers, title)}</figure>"
+    name, title, width = figure_anchor(figure), label or figure, _width(svg)
+    return FIGURE.figure(
+        name,
+        title,
+        label,
+        caption,
+        Markup(remark),
+        inline_svg(svg, name, f"{name}-caption"),
+        width=f"{width:.0f}",
+        least=f"{_least_width(width):.0f}",
+        points=points(svg),
+        address=f"{FOLDER}/{figure}.svg",
+        csv=download(numbers, f"{figure}.csv", "CSV", f"{title} as CSV"),
+        numbers=plotted_table(numbers, title),
     )

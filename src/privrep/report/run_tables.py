@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
-import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
+from markupsafe import Markup
 
 from privrep.evidence.catalogue import read_deviations
 from privrep.evidence.cells import read_cells
@@ -19,13 +19,10 @@ from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claims_table import brief_table
 from privrep.report.grids import grid_line
-from privrep.report.pictures import figure_html
+from privrep.report.pictures import FIGURE, figure_html
 from privrep.report.spelling import interval
 from privrep.run.config import read_config, read_study
 from privrep.run.settings import ConfigError, misnamed
-
-PARAMETERS = "PRIVREP_REPORT"
-"""Environment variable with the name of the JSON file that says where the tables are."""
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -142,7 +139,7 @@ def fitted_series() -> dict[tuple[str, str], str]:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Where the tables of one run are, and how to read them. Its methods return HTML for the notebook. A run equals itself alone, so that what
+    """Where the tables of one run are, and how to read them. Its sections are HTML. A run equals itself alone, so that what
     is made of it can be kept.
 
     Attributes
@@ -159,27 +156,25 @@ class Run:
     deviations: list[dict]
 
     @classmethod
-    def load(cls, environment: dict[str, str] = os.environ) -> Run:
-        """The run that the JSON file named by the environment describes; without one, the default run."""
-        places = {
-            "claims": "reports/claims.csv",
-            "errata": "reports/errata.csv",
-            "provenance": "reports/provenance.json",
-            "results": "results/default",
-            "figures": "figures",
-            "deviations": "config/deviations.yaml",
-            "studies": [str(path) for path in sorted(Path("config/studies").glob("*.yaml"))],
-        }
-        if PARAMETERS in environment:
-            places |= json.loads(Path(environment[PARAMETERS]).read_text())
+    def read(
+        cls,
+        claims: Path,
+        errata: Path,
+        provenance: Path,
+        studies: Iterable[Path],
+        deviations: Path,
+        results: Path,
+        figures: Path,
+    ) -> Run:
+        """The run whose tables, configuration and folders are these."""
         return cls(
-            claims=read_text(places["claims"]),
-            errata=read_text(places["errata"]),
-            provenance=json.loads(Path(places["provenance"]).read_text()),
-            results=Path(places["results"]),
-            figures=Path(places["figures"]),
-            captions={Path(path).stem: read_captions(Path(path)) for path in places["studies"]},
-            deviations=read_deviations(Path(places["deviations"])),
+            claims=read_text(claims),
+            errata=read_text(errata),
+            provenance=json.loads(provenance.read_text()),
+            results=results,
+            figures=figures,
+            captions={path.stem: read_captions(path) for path in studies},
+            deviations=read_deviations(deviations),
         )
 
     @property
@@ -237,7 +232,7 @@ class Run:
         every = [figure for figures in self.captions.values() for figure in figures]
         return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
 
-    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
+    def section_figure(self, study: str, figure: str, remark: str = "") -> Markup:
         """A figure of a study with its caption; a sentence that says so when the run has none of that name.
 
         Raises
@@ -247,17 +242,17 @@ class Run:
         """
         svg = self.figures / f"{figure}.svg"
         if not svg.exists():
-            return f"<p>The figure <code>{html.escape(figure)}</code> is not part of this run.</p>"
+            return FIGURE.missing(figure)
         numbers = (self.figures / f"{figure}.csv").read_bytes()
         cells = self.cells(study) if (self.results / study / "cells.csv").exists() else None
         caption = self.captions[study][figure]
         return figure_html(figure, svg.read_text(), numbers, caption.filled(study, cells), caption.label, remark)
 
-    def grid_of(self, row: dict) -> str:
+    def grid_of(self, row: dict) -> Markup:
         """What was run for a row of the claims: the cells of the series that its exponent is fitted to, or all of its study."""
         study = row["study"]
         if not study or not self.has(study):
-            return ""
+            return Markup()
         series = fitted_series().get((row["id"], row["quantity"]), "")
         return grid_line(self.cells(study) if (self.results / study / "cells.csv").exists() else None, series)
 
@@ -269,6 +264,6 @@ class Run:
         """Ids of the claims that rest on a study, in their order."""
         return list(dict.fromkeys(self.claims.loc[self.claims["study"] == study, "id"]))
 
-    def section_claims(self, *claims: str) -> str:
+    def section_claims(self, *claims: str) -> Markup:
         """The verdicts of some claims, in short."""
         return brief_table(self.claims[self.claims["id"].isin(claims)])

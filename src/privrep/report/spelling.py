@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 
+from markupsafe import Markup
+
 GREEK = {
     "alpha": "α",
     "epsilon": "ε",
@@ -40,51 +42,53 @@ SIGNS = {
 
 SQUARE = {"2": "²"}
 """Powers that have a sign of their own."""
+POWER = Markup("<sup>{}</sup>")
+"""All others."""
 
 
-def typeset(text: str) -> str:
+def typeset(text: str) -> Markup:
     """Plain text of the configuration as HTML: escaped, with letters, subscripts and signs in place of their names.
 
     A relation keeps its sides on one line.
 
     >>> typeset("rho <= eps^2/(8 ln(1/delta)), delta = 1e-6")
-    'ρ\\xa0≤\\xa0ε²/(8 ln(1/δ)), δ\\xa0=\\xa010<sup>−6</sup>'
+    Markup('ρ\\xa0≤\\xa0ε²/(8 ln(1/δ)), δ\\xa0=\\xa010<sup>−6</sup>')
     """
     text = html.escape(str(text), quote=False)
     for plain, sign in SIGNS.items():
         text = text.replace(plain, sign)
     power = r"\^(-?(?:\d+(?:\.\d+)?(?!\d)|[a-z](?![\da-zA-Z])))"
-    text = re.sub(power, lambda match: SQUARE.get(match[1], f"<sup>{match[1].replace('-', '−')}</sup>"), text)
+    text = re.sub(power, lambda match: SQUARE.get(match[1], POWER.format(match[1].replace("-", "−"))), text)
     text = re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], text)
     text = re.sub(r"(‖)_([2F])\b", r"\1<sub>\2</sub>", text)
     text = re.sub(r"(?<![\w-])([A-Za-zα-ω])_([A-Za-zα-ω0-9]+)(?![A-Za-zα-ω0-9_-])", r"\1<sub>\2</sub>", text)
     text = re.sub(r"(?<![\w.-])1(?:\.0)?e-0?(\d+)\b", r"10<sup>−\1</sup>", text)
     text = re.sub(r"(?<=\S) ([=≤≥]) (?=\S)", "\u00a0\\1\u00a0", text)
-    return re.sub(r"(?<![\w)-])-(?=\d)", "−", text)
+    return Markup(re.sub(r"(?<![\w)-])-(?=\d)", "−", text))
 
 
-def number(value: float | str, digits: int = 3) -> str:
+def number(value: float | str, digits: int = 3) -> Markup:
     """A number to the given significant digits.
 
-    >>> number(1.3837), number(0.000128), number(12068.8), number(1.9969), number(2.0), number(1e-4)
-    ('1.38', '1.28 × 10<sup>−4</sup>', '12,100', '2.00', '2', '10<sup>−4</sup>')
+    >>> print(*map(number, (1.3837, 0.000128, 12068.8, 1.9969, 2.0, 1e-4)), sep="; ")
+    1.38; 1.28 × 10<sup>−4</sup>; 12,100; 2.00; 2; 10<sup>−4</sup>
     """
     value = float(value)
     if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞"
+        return Markup("–" if math.isnan(value) else "∞")
     if value == 0:
-        return "0"
+        return Markup("0")
     exponent = int(f"{value:.{digits - 1}e}".split("e")[1])
     if not -4 < exponent < 7:
         mantissa = f"{value / 10.0**exponent:.12g}"
         mantissa = mantissa if mantissa.isdigit() else _rounded(value / 10.0**exponent, digits - 1)
-        power = f"10<sup>{exponent}</sup>"
-        text = power if mantissa == "1" else f"{mantissa} × {power}"
+        power = "10" + POWER.format(exponent)
+        text = power if mantissa == "1" else Markup("{} × {}").format(mantissa, power)
     elif value == int(value) and exponent < digits:
         text = f"{value:,.0f}"
     else:
         text = _rounded(value, digits - 1 - exponent)
-    return text.replace("-", "−")
+    return Markup(text).replace("-", "−")
 
 
 def _rounded(value: float, places: int) -> str:
@@ -93,23 +97,23 @@ def _rounded(value: float, places: int) -> str:
     return f"{rounded:,.{max(0, places)}f}"
 
 
-def interval(measured: float | str, low: float | str, high: float | str) -> str:
+def interval(measured: float | str, low: float | str, high: float | str) -> Markup:
     """A number with its interval; the number alone when there is none."""
     if measured == "":
-        return ""
+        return Markup()
     if low == "" or math.isnan(float(low)) or float(low) == float(high):
         return number(measured)
-    return f'{number(measured)} <span class="interval">[{number(low)}, {number(high)}]</span>'
+    return Markup('{} <span class="interval">[{}, {}]</span>').format(*map(number, (measured, low, high)))
 
 
-def share(value: float) -> str:
+def share(value: float) -> Markup:
     """A fraction in per cent."""
-    return f"{number(100 * value, 2)}\u00a0%"
+    return number(100 * value, 2) + "\u00a0%"
 
 
-def times(factor: float) -> str:
+def times(factor: float) -> Markup:
     """A factor, without false precision."""
-    return f"{number(factor, 2)} times"
+    return number(factor, 2) + " times"
 
 
 def listing(items: Iterable[str], last: str = "and") -> str:

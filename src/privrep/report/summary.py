@@ -1,21 +1,20 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
 """All claims together: how many there are of each verdict, what counts as agreement, and what does not hold as printed."""
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from privrep.evidence.catalogue import MENDED
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
-from privrep.report.badges import MOODS, badge, by_mood, claim_anchor
-from privrep.report.html_pieces import table
+from privrep.report import badges
+from privrep.report.html_pieces import PIECES
+from privrep.report.layout import macros
 from privrep.report.papers import by_change, decided
 from privrep.report.run_tables import Run
-from privrep.report.spelling import interval, typeset
 
 FULL_SCALES = ("default", "paper")
 """Scales at which every verdict can be reached."""
@@ -29,16 +28,13 @@ def evidence(claims: pd.DataFrame) -> pd.DataFrame:
     return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
 
 
-def tally(claims: pd.DataFrame) -> str:
+def tally(claims: pd.DataFrame) -> Markup:
     """How many of the papers' own statements have each verdict, measured and computed, as labels."""
-    lines = []
     rows = evidence(claims)
-    for basis, words in (("measured", "Measured"), ("computed", "Computed from printed formulas")):
-        counts = rows.loc[rows["basis"] == basis, "verdict"].value_counts()
-        labels = "".join(f"<span>{badge(word)} × {counts[word]}</span> " for word in by_mood(counts.index))
-        if labels:
-            lines.append(f'<p class="tally">{words}: {labels}</p>')
-    return "".join(lines)
+    bases = {"Measured": "measured", "Computed from printed formulas": "computed"}
+    return PIECES.tally(
+        {words: badges.counted(rows.loc[rows["basis"] == basis, "verdict"]) for words, basis in bases.items()}
+    )
 
 
 def left_out(claims: pd.DataFrame) -> dict[str, int]:
@@ -58,7 +54,7 @@ def counted(claims: pd.DataFrame) -> dict[str, int]:
     rows = evidence(claims)
     moods = Counter(Verdict(word).mood for word in rows["verdict"])
     sizes = {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique(), "quantities": len(rows)}
-    return sizes | {mood: moods[mood] for mood in MOODS}
+    return sizes | {mood: moods[mood] for mood in badges.MOODS}
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
@@ -93,26 +89,12 @@ def agreement(claims: pd.DataFrame) -> dict[str, object]:
     return {"within": within, "changed": int(rows["changed"].sum())}
 
 
-def accusations(claims: pd.DataFrame) -> str:
+def accusations(claims: pd.DataFrame) -> Markup:
     """What does not hold as printed: one line for an error, the gravest first."""
     rows = claims[claims["verdict"].isin(ACCUSING)]
     order = {letter: rank for rank, letter in enumerate(SEVERITIES)}
     rows = rows.assign(rank=rows["severity"].map(order).fillna(len(order))).sort_values("rank", kind="stable")
-    lines = [
-        [
-            f'<a href="#{claim_anchor(row["id"])}" class="id">{html.escape(row["id"])}</a>'
-            f'<span class="place">{html.escape(row["paper"])}</span>',
-            f"<b>{html.escape(row['severity'])}</b> {SEVERITIES.get(row['severity'], '')}",
-            typeset(row["printed"]),
-            f"{typeset(row['quantity'])}: {interval(row['measured'], row['ci_low'], row['ci_high'])}, claimed {typeset(row['claimed'])}. "
-            f"{badge(row['verdict'])}",
-            typeset(row["advice"]),
-        ]
-        for row in rows.to_dict("records")
-    ]
-    return (
-        table(["Claim", "Severity", "Printed", "Measured", "What to do"], lines, kind="errata accused") if lines else ""
-    )
+    return macros("errata.html.jinja").accusations(rows.to_dict("records"))
 
 
 def facts(run: Run) -> dict[str, object]:
@@ -134,5 +116,5 @@ def facts(run: Run) -> dict[str, object]:
         "severities": [
             f"{rows} {letter}" for letter in SEVERITIES if (rows := int((accused["severity"] == letter).sum()))
         ],
-        "badge": badge,
+        "badge": badges.badge,
     }

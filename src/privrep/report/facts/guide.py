@@ -83,7 +83,7 @@ def guide_table(run: Run) -> str:
         sizes = [f"{setting[key]:,g}" for key in KEYS]
         pairs = [
             f"{_predicted(expected.loc[place, name], known.loc[place, name])} / "
-            + _emphasised(number(found.loc[place, name], 2), found.loc[place, name] <= CLOSE * found.loc[place].min())
+            f"{_emphasised(number(found.loc[place, name], 2), found.loc[place, name] <= CLOSE * found.loc[place].min())}"
             for name in RUN
         ]
         rows.append([*sizes, METHODS[best], *pairs])
