@@ -24,10 +24,7 @@ localrules:
 rule all:
     default_target: True
     input:
-        f"{REPORTS}/index.html",
-        f"{REPORTS}/claims.csv",
-        f"{REPORTS}/errata.csv",
-        f"{REPORTS}/provenance.json",
+        reports(),
         kept_tables(),
         figure_files(*STUDIES),
 

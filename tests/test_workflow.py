@@ -214,7 +214,7 @@ def test_algorithm_change_reruns_the_shards(finished):
     assert "run_shard" in planned(finished, path, line, f"{line}# changed\n")
 
 
-JUDGED = {"judge_claims", "write_provenance", "render_report"}
+JUDGED = {"judge_claims", "write_provenance", "render_report", "execute_tour"}
 
 
 def test_nothing_runs_again_without_a_change(finished):

@@ -152,7 +152,13 @@ def kept_tables():
 
 def reports():
     """What a run ends with."""
-    names = ("index.html", "claims.csv", "errata.csv", "provenance.json")
+    names = (
+        "index.html",
+        "tour.ipynb",
+        "claims.csv",
+        "errata.csv",
+        "provenance.json",
+    )
     return [f"{REPORTS}/{name}" for name in names]
 
 

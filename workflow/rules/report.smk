@@ -1,4 +1,4 @@
-# The record of the run and the page that shows it.
+# The record of the run, the page that shows it, and a notebook to go on with.
 
 
 rule write_provenance:
@@ -65,4 +65,30 @@ rule render_report:
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
         " --studies {input.studies} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
         " --output {output} > {log} 2>&1"
+        " && sha256sum {output} > {params.seal}"
+
+
+rule execute_tour:
+    input:
+        claims=rules.judge_claims.output,
+        measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
+        cells=expand(f"{RESULTS}/{{study}}/cells.csv", study=SIMULATED),
+        figures=figure_files(*STUDIES),
+        source="workflow/notebooks/tour.py",
+        code=code_of("execute_tour", "workflow/notebooks/tour.py"),
+    output:
+        f"{REPORTS}/tour.ipynb",
+    log:
+        f"logs/{RUN}/execute_tour.log",
+    benchmark:
+        f"benchmarks/{RUN}/execute_tour.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=TABLE_MB,
+    params:
+        seal=f"{SEALS}/execute_tour.sha256",
+    shell:
+        "python workflow/scripts/execute_tour.py --source {input.source} --output {output} > {log} 2>&1"
         " && sha256sum {output} > {params.seal}"

@@ -1,0 +1,43 @@
+"""Execute the tour of the results beside the tables of a run, and write it as a notebook with its outputs."""
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from privrep.report.page import write
+from privrep.run.plainly import plainly
+
+SECONDS = 600
+"""For one cell."""
+
+
+@plainly
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True, type=Path, help="the tour in the percent format")
+    parser.add_argument("--output", required=True, type=Path, help="notebook in the folder of the tables")
+    args = parser.parse_args()
+    notebook = jupytext.read(args.source)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"  # else drawn anew each time
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ |= {"IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+        place = {"metadata": {"path": str(args.output.parent)}}
+        try:
+            NotebookClient(notebook, timeout=SECONDS, resources=place, record_timing=False).execute()
+        except CellExecutionError as error:
+            traceback = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+            sys.exit(f"execute_tour.py: a cell of {args.source} failed\n{traceback}")
+    write(args.output, nbformat.writes(notebook))
+
+
+if __name__ == "__main__":
+    main()
