@@ -8,6 +8,12 @@
 
 The theorems have E = 1 and T batches; Section 6 has T = 1 and E epochs over all users, whose costs add up. Batches are
 contiguous ranges of users, who are drawn independently, in place of the printed random permutation.
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("altmin", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="spectral", init_label_clip=1.0,
+...              split="text", clip_scale="data", clip_feature=1.0, clip_label=1.0)
+>>> row["releases"], row["dist2"] < 0.5
+(2, True)
 """
 
 from __future__ import annotations

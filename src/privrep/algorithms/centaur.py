@@ -11,6 +11,12 @@
 
 G_i is a gradient, so the server subtracts it (eq. 24 has the other sign: E11). sigma_g is twice the noise multiplier. Which samples
 serve which round is left open by the paper (E52); `sample_use` decides.
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("centaur", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="random", rounds=20, clip=0.5,
+...              batch_samples=8)
+>>> row["releases"], row["dist2"] < 0.2
+(20, True)
 """
 
 from __future__ import annotations

@@ -11,6 +11,11 @@ is epsilon-DP without a delta for any N.
 beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score that is a sum (E1).
 `exponent` says which of them a noise multiplier from the theorem (calibration `paper`) stands for. Calibration `exact` takes the largest
 beta that is safe, eps / (2 L_f C xi) (E34).
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("exponential", users=300, samples=16, dim=8, rank=2, epsilon=8.0, count=400, clip_feature=2.0)
+>>> row["releases"], row["chosen_from"], row["excess_risk"] < 2
+(1, 400, True)
 """
 
 from __future__ import annotations

@@ -6,6 +6,11 @@
     draw U from N with probability proportional to exp(-beta score(U)), with the rest of the budget
 
 All of N has been released and charged, or is made from what has, so the draw is exact and both together are (eps, delta)-DP by composition.
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("exponential_staged", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, around=4)
+>>> row["releases"], row["chosen_from"], row["dist2"] < 0.5
+(2, 5, True)
 """
 
 from __future__ import annotations

@@ -6,6 +6,12 @@
     U   <- QR( U - (alpha / t) G / c )                                            step t
 
 The paper names DP-SGD as an option and gives no step size; `alpha / t`, in units of the clip, is this project's choice.
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("gradient_descent", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="spectral",
+...              init_label_clip=1.5, split="text", clip_feature=0.5, step=1.0)
+>>> row["releases"], row["dist2"] < 0.5
+(2, True)
 """
 
 from __future__ import annotations

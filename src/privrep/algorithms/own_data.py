@@ -3,6 +3,11 @@
 With m < d samples the regression is underdetermined and jain2021 does not say how it was solved. `penalty` 0 is the
 minimum-norm solution, whose expected excess risk is (1 - m/d) E||theta||^2; a positive `penalty` is ridge regression. With m > d
 penalty 0 is ordinary least squares.
+
+>>> from privrep.run.shell import fit
+>>> row, ledger = fit("own_data", users=2000, samples=16, dim=8, rank=2)
+>>> ledger.entries, row["excess_risk"] < 0.01
+([], True)
 """
 
 from __future__ import annotations

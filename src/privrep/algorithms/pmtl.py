@@ -9,6 +9,11 @@
 shen2023 defines the method by a citation (Hu et al. 2021). The linear analogue is this project's: the local problem is solved exactly, so
 that nothing is left to fine tune. Models are free in R^d; no representation of lower rank is used. sigma is twice the noise
 multiplier.
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("pmtl", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, rounds=1, clip=0.5, penalty=0.1)
+>>> row["releases"], row["excess_risk"] < 1
+(1, True)
 """
 
 from __future__ import annotations

@@ -11,6 +11,11 @@ no direction.
 
 Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58); the runs draw the same
 positions of samples in an iteration, and have noise of their own.
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("power_method", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, iterations=5, init_clip=0.7)
+>>> row["releases"], row["dist2"] < 0.5
+(5, True)
 """
 
 from __future__ import annotations

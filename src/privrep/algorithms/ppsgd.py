@@ -9,6 +9,11 @@
 shen2023 defines the method by a citation (Bietti et al. 2022). The linear analogue is this project's: the personal part is a head that
 is added to the shared one, since the methods of Section 6 share their representation. v_i is state of its user: it depends on the
 user's own samples and on released models alone, and never leaves. sigma is twice the noise multiplier.
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("ppsgd", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, rounds=40, clip=0.5, batch_samples=8)
+>>> row["releases"], row["dist2"] < 0.2
+(40, True)
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 `random`: independent U and v_j ~ N(0, I_k), expected excess risk 2k ("a purely random model is around 4").
 `random-subspace`: random U, heads fitted by the users. `zero`: theta = 0, expected excess risk k. `planted-subspace`: U at a
 given distance from the truth, heads fitted on the second half of the samples, as in jain2021 Theorem 4.2.
+
+>>> from privrep.run.shell import fit
+>>> row, ledger = fit("reference_model", users=2000, samples=16, dim=8, rank=2, kind="planted-subspace", start_sine=0.3)
+>>> ledger.entries, abs(row["dist2"] - 0.3) < 1e-3
+([], True)
 """
 
 from __future__ import annotations

@@ -11,6 +11,11 @@ clipped as a whole.
 
 Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19); the noise is
 2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
+
+>>> from privrep.run.shell import fit
+>>> row, _ = fit("spectral_init", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init_label_clip=1.5)
+>>> row["releases"], row["dist2"] < 0.5
+(1, True)
 """
 
 from __future__ import annotations
