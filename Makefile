@@ -7,7 +7,7 @@ JOBS ?= 8
 SEED ?=
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
-.PHONY: all quick paper tiny test bench report figures-pdf docs record rivals confirmation lint lock clean
+.PHONY: all quick paper tiny test bench report figures-pdf api docs record rivals confirmation lint lock clean
 
 all: .venv/ready
 	@$(RUN)
@@ -44,7 +44,10 @@ lint: .venv/ready
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-docs: all
+api: .venv/ready
+	python workflow/scripts/build_api.py
+
+docs: all api
 	python workflow/scripts/update_docs.py
 
 # Table 1 on images, which the default run reads and does not run.

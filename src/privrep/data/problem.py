@@ -60,42 +60,33 @@ class Problem:
 
     Parameters
     ----------
-    users, samples, dim, rank : int
-        n, m, d and k of the papers; 1 <= rank <= dim.
-    label_noise_sd : float
-        sigma_F of jain2021, >= 0.
-    head_law : {"gauss", "sphere", "aniso", "heavy"}
-        `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with ||v_j|| = sqrt(k), incoherence 1.
-        `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps. `heavy`: `sphere`, one user in `HEAVY_EVERY`
-        with a head `head_factor` times as long as the others', scaled so that E v v^T = I over whole hundreds of users.
-    truth_law : {"orthonormal", "unit-columns"}
-        How U* is normalised: orthonormal columns, or independent Gaussian columns of unit norm ("we normalize U to unit
-        norm", jain2021 Section 6).
-    seed : int
-        Repetition.
-    head_condition : float
-        Condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
-    head_factor : float
-        Length of the long heads over that of the others, >= 1; above 1 for `heavy` alone.
-    head_bias : float
-        b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of whole heads change, so
-        E v v^T and all lengths stay as they are, while the mean head moves away from 0: users have more in common.
-    feature_law : {"gauss", "rare", "skewed"}
-        Independent entries of variance 1: normal; centred Bernoulli, there with probability 0.05; centred exponential.
-    feature_scale : float
-        Root mean square standard deviation of a coordinate of the features, > 0. Labels follow the features that are seen.
-    feature_condition : float
-        Largest standard deviation of a coordinate of the features over the smallest, >= 1.
-    feature_axes : {"coordinates", "mixed"}
-        What the scales belong to: the coordinates, or the directions of a cosine transform, in which case coordinates are correlated.
-    feature_tail : float
-        Degrees of freedom of multivariate Student features, above 2; 0 for none of these tails.
-    fewest_samples : int
-        A user has between this many samples and m of them, uniformly; the others are zero. 0: all have m.
-    noise_spread : float
-        Largest label noise of a user over the smallest, >= 1; `label_noise_sd` is the root of their mean square.
-    adversaries : int
-        Users whose labels follow one long vector off the subspace. They have no head, and no risk is counted for them.
+    users, samples, dim, rank : n, m, d and k of the papers; 1 <= rank <= dim.
+    label_noise_sd : sigma_F of jain2021, >= 0.
+    head_law : `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with
+        ||v_j|| = sqrt(k), incoherence 1. `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps.
+        `heavy`: `sphere`, one user in `HEAVY_EVERY` with a head `head_factor` times as long as the others', scaled so
+        that E v v^T = I over whole hundreds of users.
+    truth_law : how U* is normalised. `orthonormal`: orthonormal columns. `unit-columns`: independent Gaussian columns
+        of unit norm ("we normalize U to unit norm", jain2021 Section 6).
+    seed : repetition.
+    head_condition : condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
+    head_factor : length of the long heads over that of the others, >= 1; above 1 for `heavy` alone.
+    head_bias : b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of
+        whole heads change, so E v v^T and all lengths stay as they are, while the mean head moves away from 0: users
+        have more in common.
+    feature_law : independent entries of variance 1. `gauss`: normal. `rare`: centred Bernoulli, there with probability
+        0.05. `skewed`: centred exponential.
+    feature_scale : root mean square standard deviation of a coordinate of the features, > 0. Labels follow the
+        features that are seen.
+    feature_condition : largest standard deviation of a coordinate of the features over the smallest, >= 1.
+    feature_axes : what the scales belong to. `coordinates`: the coordinates. `mixed`: the directions of a cosine
+        transform, in which case coordinates are correlated.
+    feature_tail : degrees of freedom of multivariate Student features, above 2; 0 for none of these tails.
+    fewest_samples : a user has between this many samples and m of them, uniformly; the others are zero. 0: all have m.
+    noise_spread : largest label noise of a user over the smallest, >= 1; `label_noise_sd` is the root of their mean
+        square.
+    adversaries : users whose labels follow one long vector off the subspace. They have no head, and no risk is counted
+        for them.
 
     Raises
     ------

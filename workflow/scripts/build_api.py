@@ -1,0 +1,25 @@
+"""Write the docstrings of privrep as pages, but for those of single studies: `make api`."""
+
+import argparse
+import warnings
+from pathlib import Path
+
+import pdoc
+import pdoc.render
+
+from privrep.report.docstrings import markdown
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("reports/api"))
+    output = parser.parse_args().output
+    # Annotations of constructors that a class inherits from another module are shown as they stand; nothing is run.
+    warnings.filterwarnings("ignore", "Error parsing type annotation|Suppressed execution")
+    pdoc.render.configure(docformat="markdown", show_source=False)
+    pdoc.render.env.filters["to_markdown"] = markdown
+    pdoc.pdoc("privrep", output_directory=output)
+
+
+if __name__ == "__main__":
+    main()
