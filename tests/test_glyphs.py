@@ -45,7 +45,7 @@ def digits() -> Images:
 
 
 def by_class(images: Images) -> np.ndarray:
-    """(classes, per class, 784)"""
+    """Pixels, (classes, per class, 784)."""
     return images.pixels.reshape(images.labels.max() + 1, -1, SIDE**2)
 
 

@@ -41,7 +41,7 @@ class Person:
 
     @property
     def alone(self):
-        """This user as a data set."""
+        """A data set of one."""
         return fake_users(self.features[:, None], self.labels[:, None], self.head[None])
 
 

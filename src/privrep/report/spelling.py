@@ -47,12 +47,12 @@ POWER = Markup("<sup>{}</sup>")
 
 
 def typeset(text: str) -> Markup:
-    """Plain text of the configuration as HTML: escaped, with letters, subscripts and signs in place of their names.
+    r"""Plain text of the configuration as HTML: escaped, with letters, subscripts and signs in place of their names.
 
     A relation keeps its sides on one line.
 
     >>> typeset("rho <= eps^2/(8 ln(1/delta)), delta = 1e-6")
-    Markup('ρ\\xa0≤\\xa0ε²/(8 ln(1/δ)), δ\\xa0=\\xa010<sup>−6</sup>')
+    Markup('ρ\xa0≤\xa0ε²/(8 ln(1/δ)), δ\xa0=\xa010<sup>−6</sup>')
     """
     text = html.escape(str(text), quote=False)
     for plain, sign in SIGNS.items():
