@@ -19,6 +19,7 @@ from privrep.privacy.accounting import gdp_mu
 from privrep.report.facts import guide as facts
 from privrep.report.page import from_markdown, with_formulas
 from privrep.report.rehearsal import made_up_cells
+from privrep.report.spelling import number
 from privrep.run.config import read_config, read_study
 from privrep.run.registry import load_options
 from privrep.run.rival_options import PASSES, ROUNDS
@@ -513,9 +514,45 @@ def test_the_script_reads_what_the_page_has():
         assert name in {"predicted", "known", "measured", "fine", "close"}
 
 
-def test_tables_show_all_settings_and_the_example(run):
-    table, example = facts.guide_table(run), facts.example_table(run)
-    assert table.count("<tr>") == len(points("guide")) + 1 == facts.settings(run) + 1
-    assert example.count("<tr>") == len(METHODS) + 1
-    assert "n = 20,000, m = 10, d = 30, k = 3, ε = 1" in example
-    assert re.search(r"<b>unit steps</b>", example)
+MADE_UP_RISK = {"unit": 0.028, "centaur": 0.03, "fedrep": 0.04, "altmin": 0.05, "own": 0.06, "zero": 1.0}
+
+
+def naming(names: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Predictions that name these methods, setting by setting; the laws of the other ones are known."""
+    named = np.asarray(names)[:, None] == list(METHODS)
+    return pd.DataFrame(MADE_UP_RISK, range(len(names))).mask(named, 0.01), pd.DataFrame(~named, columns=list(METHODS))
+
+
+def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
+    """In each row the method with the least prediction, and prediction and median of all that are run, bold near the least median."""
+    where, median = measures.settings_of(cells), measures.risks(cells)
+    names = np.resize(["altmin", "centaur", "own", "fedrep", "zero", "unit"], len(where))
+    monkeypatch.setattr(facts, "predictions", lambda settings: naming(names))
+    rows = [re.findall("<td[^>]*>(.*?)</td>", row) for row in facts.guide_table(run).split("<tr>")[2:]]
+    assert len(rows) == len(points("guide")) == facts.settings(run)
+    for place, row in enumerate(rows):
+        assert row[:6] == [*(f"{size:,g}" for size in where.loc[place]), METHODS[names[place]]]
+        for name, text in zip(RUN, row[6:], strict=True):
+            value, least = median.loc[place, name], median.loc[place].min()
+            law = "(0.010)" if name == names[place] else f"{MADE_UP_RISK[name]:.3f}"
+            bold = "<b>{}</b>" if value <= 1.1 * least else "{}"
+            assert text == f"{law} / {bold.format(number(value, 2))}"
+    example = facts.example_table(run)
+    assert example.count("<tr>") == len(METHODS) + 1 and "n = 20,000, m = 10, d = 30, k = 3, ε = 1" in example
+    named = names[(where == pd.Series(EXAMPLE)).all(axis=1)]
+    assert re.findall("<b>(.*?)</b>", example) == [METHODS[name] for name in named]
+
+
+def test_shares_are_of_the_whole_grid(cells, monkeypatch):
+    """Each method is named on a part of its own, and one setting is measured: near it are three steps of each axis."""
+    parts = {"own": 100, "altmin": 200, "unit": 300, "zero": 400, "fedrep": 500, "centaur": 2420}
+    names = np.repeat([*parts], [*parts.values()])
+    monkeypatch.setattr(measures, "guide", lambda: naming(names))
+    found = measures.analyse(cells[(cells[measures.SIZES] == pd.Series(EXAMPLE)[measures.SIZES]).all(axis=1)], STUDY)
+    assert {one.quantity: one.measured for one in found.measured if "share of the grid" in one.quantity} == {
+        **{f"share of the grid on which {name} is named": size / 3920 for name, size in parts.items()},
+        "share of the grid on which a published method is as good as unit steps": 1 - 300 / 3920,
+        "share of the grid near a measured setting": 3**5 / 3920,
+    }
+    best = found.tables["beyond/guide_best"].merge(measures.grid().assign(named=names))
+    assert (best["method"] == best["named"]).all() and len(best) == 7 * 2 * 3 * 7
