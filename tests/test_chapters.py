@@ -10,14 +10,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
+from difflib import unified_diff
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_runs import BEYOND, BROKEN, CLAIMS, SPARE, MadeUp, all_open, as_found
+from made_up_runs import BEYOND, BROKEN, CLAIMS, SPARE, MadeUp, all_open, as_found, own
+from number_places import LISTED, TAG, places, places_in
 
 from privrep.report import chapters, spelling
+from privrep.report.captions import PLACEHOLDER
 from privrep.report.chapters import (
     LEAD_END,
     OPENING_FIGURE,
@@ -284,10 +287,28 @@ def test_verdicts_as_found_name_quantities():
 # Numbers, formulas and sentences
 
 
+def test_each_place_has_the_number_that_is_listed_for_it():
+    """Two names that have changed places, or the words beside them, are no longer those of the list."""
+    changed = list(unified_diff(LISTED.read_text().splitlines(), places(), "listed", "found", n=0, lineterm=""))
+    shown = "\n".join(changed[:30])
+    assert not changed, f"{shown}\nDo the words speak of what is put in? If so: python tests/number_places.py"
+
+
+def test_places_of_a_template():
+    template = '{% set c = law("c").least %}With {# why #}$k$ as {{ e("k") }}{% if c > 1 %},{% endif %} $d$: {{ q("d")\n}}{{ sep(loop) }}.'
+    assert places_in(template, TAG) == ['| set c = law("c").least', 'With $k$ as | e("k")', ', $d$: | q("d")']
+    assert places_in("n = {a.users}, k: {b.rank}", PLACEHOLDER) == ["n = | a.users", ", k: | b.rank"]
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_numbers_come_from_the_measures(study):
-    """Another measured value changes the text; without any there is no number that was to be one, and no exponent."""
-    assert "1.23" in as_written(study, 1.2345)[0] and "1.23" not in as_written(study, 1.5)[0]
+    """A name gives the value and the ends of its own quantity. Without any measure there is no number that was to be one, and no exponent."""
+    words = Words(MadeUp(values={name: own(name) for name in listed(study)}), study)
+    for name in listed(study):
+        assert (words.value(name), words.low(name), words.high(name)) == own(name)
+        for found, spelled in ((words.q(name), spelling.interval(*own(name))), (words.n(name), f"{own(name)[0]:.2f}")):
+            assert re.sub("<[^>]+>", "", found) == re.sub("<[^>]+>", "", spelled)
+        assert not name.startswith("exponent ") or words.e(name.removeprefix("exponent ")) == words.q(name)
     for verdict_of in (as_found, all_open):
         bare = as_written(study, math.nan, verdict_of)[0]
         assert 'class="q"' not in bare and spelling.number(math.nan) not in bare
