@@ -7,6 +7,8 @@ Lines of two points without marks are guides (fits, claimed slopes, limits).
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,17 +17,20 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from workflow_helpers import ROOT
 
+from privrep.evidence.cells import read_cells
 from privrep.evidence.findings import read_numbers
-from privrep.run.config import read_yaml
-from privrep.run.settings import PlotSettings, read_settings
+from privrep.report.captions import PLACEHOLDER, Caption, read_captions
+from privrep.report.rehearsal import planned_cells
+from privrep.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings
 from privrep.studies.drawn import drawn
 
-STUDIES = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
+CAPTIONS = {path.stem: read_captions(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
 
 # What a figure computes from its table, restated here: tables whose rows hold what is drawn
@@ -115,6 +120,19 @@ CURVES = {
 """Figures with curves of laws on grids of their own: their lines without marks are guides, of whatever length."""
 
 
+UNSEEN = {
+    ("beyond/rates", "n-base"): "a cell of the sizes that all panels share",
+    **{("comparison/cost", series): "arithmetic of sizes" for series in ("A-uncut", "B-uncut", "B-random")},
+    **{("comparison/settings", series): "no exponent at scale quick" for series in ("A-rank", "A-condition")},
+}
+"""Figure, series in its caption -> why other numbers in the series do not change the figure."""
+
+
+def series_of(caption: Caption) -> set[str]:
+    """The series of which a caption says sizes."""
+    return {name.rpartition(".")[0] for name in PLACEHOLDER.findall(caption.text)} - {""}
+
+
 def data_lines(axis: Axes, curves: bool) -> list[Line2D]:
     """Lines that are no guides."""
     marked = [str(line.get_marker()) not in ("None", "none", "", " ") for line in axis.lines]
@@ -125,27 +143,40 @@ def data_lines(axis: Axes, curves: bool) -> list[Line2D]:
     ]
 
 
-def data_of(axis: Axes, curves: bool) -> Iterator[np.ndarray]:
-    """What a panel draws as data: marks, lines of more than two points, ends of intervals, edges of bands and bars; (p, 2) each.
+def data_of(axis: Axes, curves: bool) -> Iterator[tuple[np.ndarray, str]]:
+    """What a panel draws as data: marks, lines of more than two points, ends of intervals, edges of bands and bars; (p, 2) each, with its label.
 
     Parameters
     ----------
     curves : lines without marks are guides.
     """
+    labels = {bars.lines[0]: bars.get_label() for bars in axis.containers if isinstance(bars, ErrorbarContainer)}
     for line in data_lines(axis, curves):
-        yield np.column_stack([line.get_xdata(orig=True), line.get_ydata(orig=True)])
+        points = np.column_stack([line.get_xdata(orig=True), line.get_ydata(orig=True)])
+        yield points, str(labels.get(line, line.get_label()))
     for collection in axis.collections:
         if isinstance(collection, PathCollection):
-            yield np.asarray(collection.get_offsets())
+            yield np.asarray(collection.get_offsets()), ""
         elif isinstance(collection, LineCollection):
-            yield from (np.asarray(segment) for segment in collection.get_segments())
+            yield from ((np.asarray(segment), "") for segment in collection.get_segments())
         elif isinstance(collection, PolyCollection):
-            yield from (path.vertices for path in collection.get_paths())
+            yield from ((path.vertices, "") for path in collection.get_paths())
         elif not isinstance(collection, QuadMesh):  # colours of fields, whose numbers are written into them
             raise TypeError(f"{type(collection).__name__} is drawn: say here where its numbers are")
     for container in axis.containers:
         bars = [patch for patch in container if isinstance(patch, Rectangle)]
-        yield from (np.array([[bar.get_x() + bar.get_width() / 2, bar.get_height()]]) for bar in bars)
+        yield from ((np.array([[bar.get_x() + bar.get_width() / 2, bar.get_height()]]), "") for bar in bars)
+
+
+SIZES = {"n": "users", "m": "samples", "d": "dim", "k": "rank", "ε": "epsilon", "κ": "kappa"}
+
+
+def of_sizes(table: pd.DataFrame, words: str) -> pd.DataFrame:
+    """The rows of the sizes that a title and a label name, as far as the table has these columns."""
+    for sign, value in re.findall(r"\b([nmdkεκ]) = ([\d.,]*\d)", words):
+        if SIZES[sign] in table:
+            table = table[np.isclose(table[SIZES[sign]], float(value.replace(",", "")))]
+    return table
 
 
 def found(values: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -155,20 +186,37 @@ def found(values: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
     """The drawn points that the figure's table lacks, one line each."""
-    tables = [numbers, *([RESTATED[name](numbers)] if name in RESTATED else [])]
-    tables = [table.select_dtypes("number").to_numpy(float) for table in tables]
     lines = []
     for number, axis in enumerate(figure.axes):
         place = PLACES.get((name, number))
-        for points in data_of(axis, name in CURVES):
+        for points, label in data_of(axis, name in CURVES):
             points = np.asarray(points, dtype=float).reshape(-1, 2)
             points = points[np.isfinite(points).all(axis=1)]
             held = np.zeros(len(points), dtype=bool)
-            for table in tables:
+            rows = of_sizes(numbers, f"{axis.get_title('left')}; {label}")
+            for table in (rows, RESTATED[name](rows)) if name in RESTATED else (rows,):
+                table = table.select_dtypes("number").to_numpy(float)
                 x, y = (True if place == side else found(points[:, side], table) for side in (0, 1))
                 held |= np.logical_and(x, y).any(axis=1)
             lines += [f"panel {number}: ({x:.6g}, {y:.6g})" for x, y in points[~held]]
     return lines
+
+
+def check_panels(figure: Figure, numbers: pd.DataFrame, sweeps: Sweeps, claimed: dict[str, float]) -> None:
+    """Each panel of a figure of fits has the label, the exponents and the points of one of them."""
+    for axis, (fit, label) in zip(figure.axes, sweeps.panels.items(), strict=False):
+        rows = numbers[numbers["fit"] == fit]
+        title, exponents = axis.get_title("left").split("\n")
+        exponents = exponents.replace("\N{MINUS SIGN}", "-")
+        slope = rows["exponent"].iloc[0]
+        assert title == label and exponents.startswith("no exponent" if np.isnan(slope) else f"{slope:.2f} ± "), fit
+        assert np.isnan(slope) or exponents.partition(", claimed ")[2] == (
+            f"{claimed[fit]:g}" if fit in claimed else ""
+        ), fit
+        marks = [
+            point for line in axis.lines if line.get_marker() == "o" for point in zip(*line.get_data(), strict=True)
+        ]
+        assert set(marks) <= set(zip(rows["value"], rows["error"], strict=True)), fit
 
 
 def movable(figure: Figure, name: str) -> list[Line2D]:
@@ -178,18 +226,20 @@ def movable(figure: Figure, name: str) -> list[Line2D]:
     return [line for line in lines if len(line.get_xdata()) and np.isfinite(line.get_ydata()[0])]
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", CAPTIONS)
 def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     """Each figure of the study as it is, and with one point moved by a thousandth, which must be found."""
     folder = quick_run / "results" / "quick"
     settings = read_settings(PlotSettings, folder / study / "plot.json")
     tables = {name: read_numbers(folder / "figures" / f"{name}.csv") for name in settings.figures}
     figures = drawn(tables, settings)
-    assert set(figures) == set(STUDIES[study])
+    assert set(figures) == set(CAPTIONS[study])
     moved = 0
     for name, figure in figures.items():
         numbers = tables[name]
         assert missing(figure, numbers, name) == [], name
+        if name in settings.sweeps:
+            check_panels(figure, numbers, settings.sweeps[name], settings.claimed)
         for line in movable(figure, name)[:1]:
             heights = np.array(line.get_ydata(orig=True), dtype=float)
             heights[0] = heights[0] * 1.001 + 1e-6
@@ -197,6 +247,29 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
             assert len(missing(figure, numbers, name)) == 1, name
             moved += 1
     assert moved or study in WITHOUT_FILES
+
+
+@pytest.mark.parametrize(
+    "study",
+    [study for study in CAPTIONS if any(map(series_of, CAPTIONS[study].values())) and study not in WITHOUT_FILES],
+)
+def test_captions_name_series_that_are_drawn(quick_run: Path, study: str):
+    """Other numbers measured in a series change each figure whose caption has a size of it; the same cells change nothing."""
+    folder = quick_run / "results" / "quick" / study
+    settings, cells = read_settings(MeasureSettings, folder / "measure.json"), read_cells(folder / "cells.csv")
+    analyse = importlib.import_module(f"privrep.studies.{study}.analysis").analyse
+    measured = [name for name in cells.select_dtypes("number") if name not in planned_cells(study)]
+    factors = np.random.default_rng(0).lognormal(size=(len(cells), len(measured)))
+
+    def numbers(series: str) -> dict[str, pd.DataFrame]:
+        others = (cells["series"] != series).to_numpy()[:, None]
+        return analyse(cells.assign(**cells[measured] * np.where(others, 1.0, factors)), settings).numbers(settings)
+
+    named = {(figure, series) for figure, caption in CAPTIONS[study].items() for series in series_of(caption)}
+    drawn, again = numbers(""), numbers("")
+    changed = {series: numbers(series) for _, series in named}
+    unchanged = {(figure, series) for figure, series in named if drawn[figure].equals(changed[series][figure])}
+    assert unchanged == named & UNSEEN.keys() and all(drawn[name].equals(table) for name, table in again.items())
 
 
 def test_a_changed_table_is_found():
