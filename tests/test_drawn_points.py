@@ -2,7 +2,7 @@
 
 The cells are those of one run at scale quick, which tests/test_reference.py needs anyway. Only what is drawn differs from scale
 to scale, not how it comes from the table. A point is looked for as a pair: some row has its x in one column of numbers and its y in another.
-Lines of two points without marks are guides (fits, claimed slopes, limits).
+Lines of two points without marks are guides (fits, claimed slopes, limits). Sizes in titles, labels and captions are those of what is drawn.
 """
 
 from __future__ import annotations
