@@ -41,6 +41,7 @@ from privrep.data.problem import Problem, Users
 from privrep.data.rng import stream
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import orthonormalise, planted_subspace
+from privrep.data.whole_files import in_one_move
 from privrep.fitting.method import Task
 from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget
@@ -559,10 +560,8 @@ def main() -> None:
         "records": [asdict(record) for record in bench.records],
         "cpu_seconds": {name: round(value, 6) for name, value in bench.seconds.items()},
     }
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = args.output.with_name(args.output.name + ".tmp")
-    temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
-    os.replace(temporary, args.output)
+    with in_one_move(args.output) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
     missed = ", ".join(record.name for record in bench.records if not record.holds)
     verdict = f"missed: {missed}" if missed else "all limits hold"
     if args.quick:

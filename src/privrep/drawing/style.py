@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 from html import escape
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from privrep.data.whole_files import in_one_move
 from privrep.drawing.points import drawn_points
 
 matplotlib.use("Agg")
@@ -120,30 +120,21 @@ def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
     _fix_layout(figure)
     picture = io.BytesIO()
     FigureCanvasSVG(figure).print_svg(picture, metadata={"Date": None})
-    _write(path.with_suffix(".svg"), with_points(picture.getvalue().decode("utf-8"), figure, numbers).encode("utf-8"))
+    with in_one_move(path.with_suffix(".svg")) as temporary:
+        temporary.write_text(with_points(picture.getvalue().decode("utf-8"), figure, numbers), encoding="utf-8")
 
 
 def save_pdf(figure: Figure, path: Path) -> None:
     """Write `path`.pdf: the same picture for print."""
-    from matplotlib.backends.backend_pdf import (
-        FigureCanvasPdf,
-    )  # reads fonts, which takes as long as the rest of the import
+    # This import reads fonts, which takes as long as all others.
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     _fix_layout(figure)
-    picture = io.BytesIO()
-    FigureCanvasPdf(figure).print_pdf(picture, metadata={"CreationDate": None})
-    _write(path.with_suffix(".pdf"), picture.getvalue())
+    with in_one_move(path.with_suffix(".pdf")) as temporary:
+        FigureCanvasPdf(figure).print_pdf(temporary, metadata={"CreationDate": None})
 
 
 def _fix_layout(figure: Figure) -> None:
     """Make the layout once and keep it: making it costs as much as drawing, and savefig draws each picture twice, the first time for the layout."""
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
-
-
-def _write(path: Path, content: bytes) -> None:
-    """In one move."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)

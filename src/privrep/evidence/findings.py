@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
+from privrep.data.whole_files import in_one_move
 from privrep.evidence.measured import Measured
 from privrep.evidence.scaling import Fit, fit_measures, fit_table
 from privrep.run.settings import AnalysisSettings, ConfigError
@@ -50,10 +50,8 @@ class Findings:
 
 def write_numbers(path: Path, numbers: pd.DataFrame) -> None:
     """Write the numbers of a figure as CSV, in one move; what is read back has the same bits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(numbers.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
-    os.replace(temporary, path)
+    with in_one_move(path) as temporary:
+        temporary.write_text(numbers.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
 
 
 def read_numbers(path: Path) -> pd.DataFrame:

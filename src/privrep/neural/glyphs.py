@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import warnings
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -32,6 +31,7 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import distance_transform_edt, map_coordinates
 
 from privrep.data.rng import BlockStreams, digest
+from privrep.data.whole_files import in_one_move
 from privrep.fitting.options import check_count
 from privrep.neural.images import Images
 
@@ -282,14 +282,8 @@ def read_images(path: Path) -> Images:
 
 def write_images(path: Path, images: Images) -> None:
     """Write images with their checksum, so that no other process sees a part of the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez(file, pixels=images.pixels, labels=images.labels, sha256=np.array(checksum(images)))
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with in_one_move(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, pixels=images.pixels, labels=images.labels, sha256=np.array(checksum(images)))
 
 
 def cached_glyphs(folder: Path, classes: int, per_class: int, seed: int) -> Images:

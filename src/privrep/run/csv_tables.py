@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 
 import numpy as np
 
+from privrep.data.whole_files import in_one_move
 from privrep.run.plainly import Unreadable
 
 
@@ -28,7 +28,7 @@ def spelled(row: dict) -> dict[str, str]:
 
 
 def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
-    """Write rows as CSV to a temporary file and move it into place.
+    """Write rows as CSV, in one move.
 
     Raises
     ------
@@ -38,18 +38,10 @@ def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
     unknown = sorted({name for row in rows for name in row} - set(columns))
     if unknown:
         raise ValueError(f"{path}: column {unknown[0]!r} is not among its columns, {', '.join(columns)}")
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows([_spell(row.get(name)) for name in columns] for row in rows)
-        os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    with in_one_move(path) as temporary, open(temporary, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_spell(row.get(name)) for name in columns] for row in rows)
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from privrep.data.whole_files import in_one_move
 from privrep.run.csv_tables import spelled
 
 Done = tuple[dict[str, str], dict[str, str]]
@@ -50,12 +50,9 @@ class Journal:
 
     def _write_again(self) -> None:
         """Begin the file with what is known to be whole."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        with open(temporary, "w") as file:
+        with in_one_move(self.path) as temporary, open(temporary, "w") as file:
             file.write(self._origin + "\n")
             file.writelines(json.dumps(one) + "\n" for one in self.done.values())
-        os.replace(temporary, self.path)
 
     def add(self, row: dict, timing: dict) -> None:
         """A cell is done: on disk before the next one starts."""

@@ -6,10 +6,10 @@ What decides cells stands apart from what decides fits, and that from what a fig
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from privrep.data.whole_files import in_one_move
 from privrep.run.config import read_study
 from privrep.run.grids import expand
 from privrep.run.places import Layer
@@ -46,10 +46,8 @@ def write_if_changed(path: Path, text: str) -> None:
     """Write a file in one move; one that says the same is left alone, so that no job runs again for it."""
     if path.exists() and path.read_text() == text:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text)
-    os.replace(temporary, path)
+    with in_one_move(path) as temporary:
+        temporary.write_text(text)
 
 
 def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str, dict]:
