@@ -82,13 +82,45 @@ def bootstrap_intervals(
     return {key: student_ends(value, [one[key] for one in drawn], repetitions) for key, value in values.items()}
 
 
+def with_interval(
+    quantity: str,
+    statistic: Callable[[np.ndarray], float],
+    repetitions: int,
+    note: str = "",
+    name: str = "",
+    draws: int = DRAWS,
+) -> Measured:
+    """A statistic of the repetitions with its interval. name : of the random stream, by default the quantity."""
+    ends = bootstrap_interval(statistic, repetitions, name or quantity, draws)
+    return Measured(quantity, float(statistic(np.arange(repetitions))), *ends, repetitions, note)
+
+
 def bootstrap_measures(
-    statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
+    statistic: Callable[[np.ndarray], dict[str, float]],
+    repetitions: int,
+    name: str,
+    draws: int = DRAWS,
+    note: str = "over settings",
 ) -> list[Measured]:
     """Extremes over settings, or other statistics of all repetitions together, as measures with their intervals."""
     ends = bootstrap_intervals(statistic, repetitions, name, draws)
     values = statistic(np.arange(repetitions))
-    return [Measured(key, value, *ends[key], repetitions, "over settings") for key, value in values.items()]
+    return [Measured(key, value, *ends[key], repetitions, note) for key, value in values.items()]
+
+
+def log_slope(values: np.ndarray, errors: np.ndarray) -> float:
+    """Least-squares slope on logarithmic axes."""
+    return float(np.polyfit(np.log(np.asarray(values, dtype=float)), np.log(errors), 1)[0])
+
+
+def exponent(quantity: str, statistic: Callable[[np.ndarray], float], repetitions: int, formula: float) -> Measured:
+    """An exponent that is no fit of one series, with its bootstrap standard error and Student interval. formula : slope of the laws on the same grid."""
+    value = float(statistic(np.arange(repetitions)))
+    rng = stream(0, "bootstrap", {"name": quantity, "repetitions": repetitions})
+    draws = np.array([statistic(pick) for pick in rng.integers(repetitions, size=(DRAWS, repetitions))])
+    error = float(spread(draws, repetitions))
+    half = student(repetitions) * error
+    return Measured(quantity, value, value - half, value + half, repetitions, "", error, formula)
 
 
 def series_measures(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from privrep.data.problem import HEAVY_EVERY
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import bootstrap_interval
+from privrep.evidence.intervals import with_interval
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import fit_all
 from privrep.laws import shen2023
@@ -118,8 +118,7 @@ def start_measures(points: pd.DataFrame) -> list[Measured]:
         seeds = steady.shape[1]
         for rank, values in zip(ranks, steady, strict=True):
             name = f"E42: steady dist2 over the start, {form} cap, k = {rank:g}"
-            ends = bootstrap_interval(lambda pick, values=values: float(values[pick].mean()), seeds, name)
-            found.append(Measured(name, float(values.mean()), *ends, seeds))
+            found.append(with_interval(name, lambda pick, values=values: values[pick].mean(), seeds))
             beyond = int((part.loc[part["rank"] == rank, "largest"] > 1).sum())
             found.append(share(f"E42: {form} cap, k = {rank:g}, share of runs beyond", beyond, seeds))
         name = f"E42: growth of the steady dist2, {form} cap"
@@ -128,8 +127,7 @@ def start_measures(points: pd.DataFrame) -> list[Measured]:
             return float(steady[-1, pick].mean() / steady[0, pick].mean())
 
         note = f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
-        ends = bootstrap_interval(growth, seeds, name)
-        found.append(Measured(name, growth(np.arange(seeds)), *ends, seeds, note))
+        found.append(with_interval(name, growth, seeds, note))
     return found
 
 
@@ -158,8 +156,13 @@ def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Mea
     def ratio(pick):
         return float(np.sqrt(errors[0][pick].mean() / errors[1][pick].mean()))
 
-    seeds = len(errors[0])
-    return Measured(name, ratio(np.arange(seeds)), *bootstrap_interval(ratio, seeds, name), seeds)
+    return with_interval(name, ratio, len(errors[0]))
+
+
+def progress(name: str, factor: Measured, expected: float) -> Measured:
+    """Share of the way to 1 that a contraction makes, over the expected one, so that a slow contraction counts as much as a fast one."""
+    ends = (factor.measured, factor.ci_high, factor.ci_low)
+    return Measured(name, *((1 - end) / (1 - expected) for end in ends), factor.seeds)
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
@@ -169,23 +172,16 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     found = []
     for kappa, factors in contractions(rates).iterrows():
         values = factors.to_numpy()
-        low, high = bootstrap_interval(
-            lambda pick, values=values: float(values[pick].mean()), len(values), f"rate {kappa}"
+        mean = with_interval(
+            f"contraction at kappa = {kappa:g}",
+            lambda pick, values=values: values[pick].mean(),
+            len(values),
+            name=f"rate {kappa}",
         )
-        mean, law, bound = values.mean(), shen2023.centaur_contraction(kappa), shen2023.centaur_bound(kappa)
         found += [
-            Measured(f"contraction at kappa = {kappa:g}", mean, low, high, len(values)),
-            # Shares of the way to 1, so that a slow contraction counts as much as a fast one.
-            Measured(
-                f"rate over law at kappa = {kappa:g}",
-                *((1 - end) / (1 - law) for end in (mean, high, low)),
-                len(values),
-            ),
-            Measured(
-                f"rate over bound at kappa = {kappa:g}",
-                *((1 - end) / (1 - bound) for end in (mean, high, low)),
-                len(values),
-            ),
+            mean,
+            progress(f"rate over law at kappa = {kappa:g}", mean, shen2023.centaur_contraction(kappa)),
+            progress(f"rate over bound at kappa = {kappa:g}", mean, shen2023.centaur_bound(kappa)),
         ]
     for form, part in caps.groupby("form"):
         worst = part.loc[part["dist2"].idxmax()]
@@ -200,14 +196,13 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         ["divide_by", "participation"]
     ):
         squares, law = (part["steady_distF"] ** 2).groupby(part["seed"]).mean().to_numpy(), part["floor_F"].iloc[0]
-        name, setting = "distF over law", f"{divisor}, p = {rate:g}"
+        setting = f"{divisor}, p = {rate:g}"
 
         def over_law(pick, squares=squares, law=law):
             return float(np.sqrt(squares[pick].mean()) / law)
 
-        ends = bootstrap_interval(over_law, len(squares), f"{name}, {setting}")
         found += [
-            Measured(f"{name}, {setting}", over_law(np.arange(len(squares))), *ends, len(squares)),
+            with_interval(f"distF over law, {setting}", over_law, len(squares)),
             exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
         ]
     few = cells[cells["series"] == "small"]

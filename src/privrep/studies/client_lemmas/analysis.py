@@ -17,11 +17,12 @@ from privrep.data.problem import HEAVY_EVERY
 from privrep.data.rng import stream
 from privrep.data.subspace import planted_subspace, random_subspace
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import bootstrap_interval
+from privrep.evidence.intervals import with_interval
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import fit_all
 from privrep.laws import shared, shen2023
 from privrep.run.settings import AnalysisSettings
+from privrep.studies.centaur_rates.analysis import progress
 
 STUDY = "client_lemmas"
 BALL = 0.2
@@ -258,10 +259,9 @@ def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
         for n in PRINTED_USERS:
             found += beyond(f"{lemma} at n = {n}", sides.loc[runs["users"] == n, lemma])
         values, name = sides.loc[most, lemma].to_numpy(), f"{lemma} median ratio"
-        low, high = bootstrap_interval(lambda pick, values=values: float(np.median(values[pick])), len(values), name)
         first = runs[most].iloc[0]
         note = f"n = {first['users']:g}, mbar = {first['batch_samples']:g}, k = {first['rank']:g}"
-        found.append(Measured(name, float(np.median(values)), low, high, len(values), note))
+        found.append(with_interval(name, lambda pick, values=values: np.median(values[pick]), len(values), note))
     return found
 
 
@@ -317,16 +317,10 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     ]
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
         factors = part.groupby("seed")["factor"].mean().to_numpy()
-        low, high = bootstrap_interval(lambda pick, f=factors: float(f[pick].mean()), len(factors), f"step {kappa}")
+        name, seeds = f"C.5 factor at kappa = {kappa:g}", len(factors)
+        mean = with_interval(name, lambda pick, f=factors: f[pick].mean(), seeds, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
-        found += [
-            Measured(f"C.5 factor at kappa = {kappa:g}", factors.mean(), low, high, len(factors)),
-            Measured(
-                f"C.5 progress over law at kappa = {kappa:g}",
-                *((1 - value) / (1 - law) for value in (factors.mean(), high, low)),
-                len(factors),
-            ),
-        ]
+        found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
     below = path.loc[path["steady"] <= BELOW, "largest"]
     found += [
         extreme("path, steady state below, largest ratio", below),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from privrep.evidence.cells import picked
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import series_measures
+from privrep.evidence.intervals import log_slope, series_measures
 from privrep.evidence.measured import Measured, bare, exact
 from privrep.run.settings import AnalysisSettings
 
@@ -49,7 +49,7 @@ def loss_measures(cells: pd.DataFrame) -> list[Measured]:
     """What neighbours show of the three exponents, and of a chain."""
     exponents = {series: losses(cells, series) for series in ("proved", "printed", "exact")}
     printed = exponents["printed"]
-    slope = np.polyfit(np.log(printed["users"]), np.log(printed["loss"]), 1)[0]
+    slope = log_slope(printed["users"], printed["loss"])
     chains = {others: losses(cells, f"chain-{others}") for others in ("agreeing", "divided")}
     divided = chains["divided"]
     return [

@@ -7,15 +7,13 @@ A method's risk at one epsilon is a median over repetitions, since a run that fi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from privrep.data.rng import stream
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.evidence.intervals import bootstrap_measures, exponent, log_slope
 from privrep.evidence.measured import Measured, exact, share
 from privrep.evidence.scaling import Sweep, fit_all, fit_table
 from privrep.laws import jain2021, shen2023
@@ -78,13 +76,6 @@ def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
     return pd.Series(risk.to_numpy(), [rows["seed"], rows["epsilon"].fillna(0.0)]).unstack().sort_index()
 
 
-def intervals(statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str) -> list[Measured]:
-    """Several statistics of the repetitions with their bootstrap intervals."""
-    ends = bootstrap_intervals(statistic, repetitions, name)
-    found = statistic(np.arange(repetitions))
-    return [Measured(key, value, *ends[key], repetitions) for key, value in found.items()]
-
-
 def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
     """Medians and means of a series by epsilon."""
     table = risks(cells, series)
@@ -98,7 +89,7 @@ def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
             for name, value in zip(names, average(values[pick], axis=0), strict=True)
         }
 
-    return intervals(statistic, len(table), f"risks of {series}")
+    return bootstrap_measures(statistic, len(table), f"risks of {series}", note="")
 
 
 def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
@@ -114,7 +105,7 @@ def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
             for epsilon, value in zip(above, over, strict=True)
         }
 
-    return intervals(statistic, len(seeds), f"{series} over {other}")
+    return bootstrap_measures(statistic, len(seeds), f"{series} over {other}", note="")
 
 
 def nothing_found(cells: pd.DataFrame, series: str) -> Measured:
@@ -143,20 +134,13 @@ class Factor:
     above: Sweep
     below: Sweep
 
-    def ratios(self, pick: np.ndarray | None = None) -> np.ndarray:
+    def ratios(self, pick: np.ndarray) -> np.ndarray:
         """Of mean risks over the picked repetitions, by value of the parameter."""
-        mean = [
-            sweep.errors[:, slice(None) if pick is None else pick].mean(axis=1) for sweep in (self.above, self.below)
-        ]
-        return mean[0] / mean[1]
+        return self.above.errors[:, pick].mean(axis=1) / self.below.errors[:, pick].mean(axis=1)
 
     @property
     def law(self) -> np.ndarray:
         return self.above.predicted / self.below.predicted
-
-    def slope(self, ratios: np.ndarray) -> float:
-        """On logarithmic axes."""
-        return float(np.polyfit(np.log(self.above.values.astype(float)), np.log(ratios), 1)[0])
 
     def points(self, name: str) -> list[Measured]:
         """The ratio at each value, with its interval."""
@@ -167,7 +151,7 @@ class Factor:
                 for value, ratio in zip(self.above.values, self.ratios(pick), strict=True)
             }
 
-        return intervals(statistic, self.above.repetitions, f"factor {name}")
+        return bootstrap_measures(statistic, self.above.repetitions, f"factor {name}", note="")
 
     def exponent(self, name: str) -> Measured:
         """With its bootstrap standard error, Student interval, and the laws' slope on the same grid."""
@@ -175,12 +159,9 @@ class Factor:
         left_out = [sweep.too_few for sweep in (self.above, self.below) if sweep.too_few]
         if left_out:
             return Measured(quantity, *[math.nan] * 3, repetitions, left_out[0])
-        value = self.slope(self.ratios())
-        rng = stream(0, "bootstrap", {"name": quantity, "repetitions": repetitions})
-        picks = rng.integers(repetitions, size=(DRAWS, repetitions))
-        error = float(spread(np.array([self.slope(self.ratios(pick)) for pick in picks]), repetitions))
-        half = student(repetitions) * error
-        return Measured(quantity, value, value - half, value + half, repetitions, "", error, self.slope(self.law))
+        sizes = self.above.values
+        slope = log_slope(sizes, self.law)
+        return exponent(quantity, lambda pick: log_slope(sizes, self.ratios(pick)), repetitions, slope)
 
 
 def factor_table(name: str, factor: Factor, points: list[Measured], exponent: Measured) -> pd.DataFrame:

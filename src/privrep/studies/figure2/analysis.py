@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import bootstrap_interval
+from privrep.evidence.intervals import with_interval
 from privrep.evidence.measured import Measured, exact, share
 from privrep.run.settings import AnalysisSettings
 
@@ -212,10 +212,15 @@ def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def with_interval(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int, note: str = "") -> Measured:
+def measure(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int, note: str = "") -> Measured:
     """A statistic of the repetitions with its interval over them."""
-    ends = bootstrap_interval(statistic, seeds, f"figure2 {quantity}")
-    return Measured(quantity, float(statistic(np.arange(seeds))), *ends, seeds, note)
+    return with_interval(quantity, statistic, seeds, note, f"figure2 {quantity}")
+
+
+def point(name: str, method: Method, epsilon: float) -> dict[str, float]:
+    """MSE of a method at one epsilon as it is drawn, with its interval. name : of the random stream."""
+    found = with_interval(name, partial(method.at, epsilon), method.seeds)
+    return {"mse": found.measured, "ci_low": found.ci_low, "ci_high": found.ci_high, "seeds": found.seeds}
 
 
 def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -227,10 +232,10 @@ def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
             continue
         printed = methods[PRINTED_RULE]
         for epsilon in method.epsilons:
-            found.append(with_interval(f"{rule} at {epsilon:g}", partial(method.at, epsilon), method.seeds))
+            found.append(measure(f"{rule} at {epsilon:g}", partial(method.at, epsilon), method.seeds))
             # Data sets and starts are those of the same repetitions; the noise of each cell is its own.
             against = partial(ratio, method, printed, epsilon)
-            found.append(with_interval(f"{rule} over {PRINTED_RULE} at {epsilon:g}", against, method.seeds))
+            found.append(measure(f"{rule} over {PRINTED_RULE} at {epsilon:g}", against, method.seeds))
     return found
 
 
@@ -241,22 +246,10 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for label, series in CURVES.items():
         method = read_method(cells, *series)
-        everyone = np.arange(method.seeds)
         chosen = dict(zip(method.epsilons, method.chosen(), strict=True))
         for epsilon in epsilons:
-            statistic = partial(method.at, epsilon)
-            low, high = bootstrap_interval(statistic, method.seeds, f"curve {label} {epsilon}")
-            rows.append(
-                {
-                    "curve": label,
-                    "epsilon": epsilon,
-                    "mse": statistic(everyone),
-                    "ci_low": low,
-                    "ci_high": high,
-                    "seeds": method.seeds,
-                    "selected": chosen.get(epsilon, ""),
-                }
-            )
+            row = {"curve": label, "epsilon": epsilon} | point(f"curve {label} {epsilon}", method, epsilon)
+            rows.append(row | {"selected": chosen.get(epsilon, "")})
     return pd.DataFrame(rows).assign(delta=deciding["delta"].iloc[0])
 
 
@@ -268,23 +261,10 @@ def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
     rows = []
 
     def add(rule: str, panel: str, x: float, method: Method, part: pd.DataFrame) -> None:
-        statistic = partial(method.at, part["epsilon"].iloc[0])
-        low, high = bootstrap_interval(statistic, method.seeds, f"fallback {rule} {panel} {x:g}")
+        row = {"rule": rule, "panel": panel, "x": x}
+        row |= point(f"fallback {rule} {panel} {x:g}", method, part["epsilon"].iloc[0])
         lost = float((part["min_eigenvalue"] <= 0).mean())
-        mse = statistic(np.arange(method.seeds))
-        rows.append(
-            {
-                "rule": rule,
-                "panel": panel,
-                "x": x,
-                "mse": mse,
-                "ci_low": low,
-                "ci_high": high,
-                "seeds": method.seeds,
-                "epochs": part["epochs"].iloc[0],
-                "lost": lost,
-            }
-        )
+        rows.append(row | {"epochs": part["epochs"].iloc[0], "lost": lost})
 
     for rule, series in fallback_series(cells).items():
         own = cells[cells["series"] == series]
@@ -301,7 +281,7 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
     """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes. table : of `judge_readings`."""
     base, ours = Baselines.read(cells), read_method(cells, DECIDING)
     found = [
-        with_interval(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
+        measure(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
         for criterion, rule in CRITERIA.items()
     ]
     others = table[(table["reading"] != DECIDING) & ~table["ours"]]
@@ -310,10 +290,10 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
     for name, method in (("deciding reading", ours), *vars(base).items()):
         for epsilon in method.epsilons:
             where = "" if np.isnan(epsilon) else f" at {epsilon:g}"
-            found.append(with_interval(f"{name}{where}", partial(method.at, epsilon), method.seeds))
+            found.append(measure(f"{name}{where}", partial(method.at, epsilon), method.seeds))
     for name, method in (("", ours), (", exact accounting", read_method(cells, f"{DECIDING}-exact"))):
         over = partial(ratio, method, base.nonprivate, COMPARABLE_EPSILON)
-        found.append(with_interval(f"over nonprivate at {COMPARABLE_EPSILON}{name}", over, method.seeds))
+        found.append(measure(f"over nonprivate at {COMPARABLE_EPSILON}{name}", over, method.seeds))
     smallest = cells[(cells["series"] == DECIDING) & (cells["epsilon"] == SMALLEST_EPSILON)]
     for epochs, part in smallest.groupby("epochs"):
         kept = int((part["min_eigenvalue"] > 0).sum())

@@ -11,7 +11,7 @@ import pandas as pd
 
 from privrep.evidence.cells import picked
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
+from privrep.evidence.intervals import bootstrap_measures, with_interval
 from privrep.evidence.measured import Measured, share
 from privrep.evidence.scaling import fit_all
 from privrep.laws import jain2021
@@ -67,10 +67,10 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
         def mean(pick, ratio=ratio):
             return float(np.sqrt((ratio[pick] ** 2).mean()))
 
-        low, high = bootstrap_interval(mean, len(ratio), f"start {noise} {sine}")
+        one = with_interval(f"start {noise} {sine}", mean, len(ratio))
         points.append(
-            {"noise_multiplier": noise, "start_sine": sine, "ratio": mean(np.arange(len(ratio))), "ci_low": low}
-            | {"ci_high": high, "noise_ratio": part["noise_ratio"].iloc[0]}
+            {"noise_multiplier": noise, "start_sine": sine, "ratio": one.measured, "ci_low": one.ci_low}
+            | {"ci_high": one.ci_high, "noise_ratio": part["noise_ratio"].iloc[0]}
         )
     return pd.DataFrame(points)
 

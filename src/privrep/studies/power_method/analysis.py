@@ -54,19 +54,6 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([cells, pd.DataFrame(laws, index=cells.index)], axis=1).copy()
 
 
-def contraction_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Factor by which one noiseless iteration shrinks the largest tangent, by rank; over the picked repetitions, all by default."""
-    rows = cells[cells["series"] == "contract"]
-    logs = rows.pivot(index=["rank", "iterations"], columns="seed", values="runs_log_tangent")
-    means = (logs if pick is None else logs.iloc[:, pick]).mean(axis=1)
-    points = []
-    for rank, part in means.groupby("rank"):
-        iterations = part.index.get_level_values("iterations")
-        factor = np.exp((part.iloc[-1] - part.iloc[0]) / (iterations[-1] - iterations[0]))
-        points.append({"rank": rank, "factor": factor, "predicted": float(shen2023.power_contraction(rank))})
-    return pd.DataFrame(points)
-
-
 def clip_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
     """Against zeta_0 in practical units: the noise multiplier at which dist2 by noise is `TARGET`, measured and by law, the share of
     clipped products, and the sampling error."""
@@ -176,7 +163,7 @@ def bound_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents and constants, contraction, clip and success."""
+    """All exponents and constants, clip and success."""
     cells = with_predictions(cells)
     found: list[Measured] = []
     for series, statistic, missing in (

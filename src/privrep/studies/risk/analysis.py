@@ -11,8 +11,7 @@ import pandas as pd
 
 from privrep.evidence.cells import picked
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import bootstrap_interval, bootstrap_measures
-from privrep.evidence.measured import Measured
+from privrep.evidence.intervals import bootstrap_measures, with_interval
 from privrep.evidence.scaling import fit_all, fit_table
 from privrep.laws import jain2021
 from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
@@ -151,8 +150,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         def ratio(pick: np.ndarray, under=under) -> float:
             return float(np.exp(np.mean(np.log(known[pick].mean(axis=0) / under[pick].mean(axis=0)))))
 
-        ends = bootstrap_interval(ratio, len(known), f"risk {name}")
-        found.append(Measured(name, ratio(np.arange(len(known))), *ends, len(known)))
+        found.append(with_interval(name, ratio, len(known), name=f"risk {name}"))
     seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
     found += bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)
     tables = {

@@ -15,10 +15,9 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from privrep.algorithms.parts.clip_units import user_units
-from privrep.data.rng import stream
 from privrep.data.splits import count, split_samples
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import DRAWS, bootstrap_intervals, spread, student
+from privrep.evidence.intervals import bootstrap_measures, exponent, log_slope, with_interval
 from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import Fit, fit_all, fit_table
 from privrep.laws import jain2021
@@ -190,28 +189,7 @@ def factors(
             for dim, r in zip(above.index, typical_ratio(above, below, pick), strict=True)
         }
 
-    return intervals(statistic, above.shape[1], name)
-
-
-def intervals(statistic, repetitions: int, name: str) -> list[Measured]:
-    """Several statistics of the repetitions with their bootstrap intervals."""
-    ends = bootstrap_intervals(statistic, repetitions, name)
-    return [Measured(key, value, *ends[key], repetitions) for key, value in statistic(np.arange(repetitions)).items()]
-
-
-def slope_measure(statistic, repetitions: int, name: str, formula: float) -> Measured:
-    """An exponent that is no fit of one series, with its bootstrap standard error, Student interval and the laws' slope on the same grid."""
-    value = float(statistic(np.arange(repetitions)))
-    rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
-    draws = np.array([statistic(pick) for pick in rng.integers(repetitions, size=(DRAWS, repetitions))])
-    error = float(spread(draws, repetitions))
-    half = student(repetitions) * error
-    return Measured(name, value, value - half, value + half, repetitions, "", error, formula)
-
-
-def slope(dims, values) -> float:
-    """Least-squares slope on logarithmic axes."""
-    return float(np.polyfit(np.log(np.asarray(dims, dtype=float)), np.log(values), 1)[0])
+    return bootstrap_measures(statistic, above.shape[1], name, note="")
 
 
 def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, dims) -> float:
@@ -220,15 +198,15 @@ def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, d
         cells[(cells["series"] == one) & (cells["noise_multiplier"] != 0)].groupby("dim")[column].mean().reindex(dims)
         for one in (series, other)
     )
-    return slope(dims, (first / second).to_numpy())
+    return log_slope(dims, (first / second).to_numpy())
 
 
 def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measured:
     """Exponent of d in the factor between two series."""
     above, below = paired(cells, series, other, floor=floor)
     formula = law_ratio_slope(cells, series, other, "law_2", above.index)
-    return slope_measure(
-        lambda pick: slope(above.index, typical_ratio(above, below, pick)), above.shape[1], name, formula
+    return exponent(
+        name, lambda pick: log_slope(above.index, typical_ratio(above, below, pick)), above.shape[1], formula
     )
 
 
@@ -238,10 +216,10 @@ def users_exponent(fits: dict[str, Fit]) -> Measured:
     dims = wanted.values
 
     def statistic(pick):
-        return slope(dims, wanted.errors[:, pick].mean(axis=1) / needed.errors[:, pick].mean(axis=1))
+        return log_slope(dims, wanted.errors[:, pick].mean(axis=1) / needed.errors[:, pick].mean(axis=1))
 
-    formula = slope(dims, wanted.predicted / needed.predicted)
-    return slope_measure(statistic, wanted.repetitions, "exponent of the ratio of users", formula)
+    formula = log_slope(dims, wanted.predicted / needed.predicted)
+    return exponent("exponent of the ratio of users", statistic, wanted.repetitions, formula)
 
 
 def usable(cells: pd.DataFrame, series: str, limit: float) -> pd.DataFrame:
@@ -493,9 +471,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
     for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
         name = f"users of A over B at d = {dim:g}"
-        found += intervals(
-            lambda pick, a=a, b=b, name=name: {name: float(a[pick].mean() / b[pick].mean())}, len(a), name
-        )
+        found.append(with_interval(name, lambda pick, a=a, b=b: a[pick].mean() / b[pick].mean(), len(a)))
     found.append(users_exponent(fits))
     found += start_measures(cells)
     table = regions(cells)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import BOOTSTRAP, bootstrap_interval, bootstrap_measures
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
 from privrep.evidence.measured import Measured, share
 from privrep.run.settings import AnalysisSettings
 
@@ -233,9 +233,8 @@ def statistics() -> dict[Statistic, tuple[str, ...]]:
 
 def point(label: str, x: float, repetitions: int, statistic: Callable[[np.ndarray], float]) -> dict:
     """A row of what is drawn: a number with its interval over repetitions. statistic : picked repetitions -> number."""
-    low, high = bootstrap_interval(statistic, repetitions, f"{label} {x}", BOOTSTRAP)
-    value = statistic(np.arange(repetitions))
-    return {"curve": label, "x": x, "y": value, "ci_low": low, "ci_high": high, "seeds": repetitions}
+    one = with_interval(f"{label} {x}", statistic, repetitions, draws=BOOTSTRAP)
+    return {"curve": label, "x": x, "y": one.measured, "ci_low": one.ci_low, "ci_high": one.ci_high, "seeds": one.seeds}
 
 
 def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 from privrep.data.departures import RARE
 from privrep.evidence.cells import picked
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import BOOTSTRAP, bootstrap_interval, bootstrap_measures, series_measures
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures, with_interval
 from privrep.evidence.measured import Measured, bare
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.extremes import extreme_ratio
@@ -118,9 +118,8 @@ def points(cells: pd.DataFrame, name: str, axis: str, column: str) -> pd.DataFra
     found = []
     for x, rows in cells.groupby(axis):
         values = rows.sort_values("seed")[column].to_numpy(float)
-        seeds, statistic = len(values), partial(median, values)
-        low, high = bootstrap_interval(statistic, seeds, f"{name} {column} {x}", draws=200)
-        found.append((name, x, statistic(np.arange(seeds)), low, high, seeds))
+        one = with_interval(f"{name} {column} {x}", partial(median, values), len(values), draws=200)
+        found.append((name, x, one.measured, one.ci_low, one.ci_high, one.seeds))
     return pd.DataFrame(found, columns=["method", axis, column, "ci_low", "ci_high", "seeds"])
 
 
