@@ -253,10 +253,10 @@ def test_the_order_of_the_measures_matters():
 
 
 def test_figures_show_the_measured_numbers():
-    from privrep.studies.accounting_shen2023.figures import draw
+    from privrep.studies.drawn import drawn
 
     tables = FINDINGS.numbers(SETTINGS)
-    assert tuple(draw(tables, SETTINGS)) == FIGURES
+    assert tuple(drawn(tables, SETTINGS)) == FIGURES
     numbers = tables["shen2023/privacy_accounting"]
     whole = numbers[numbers["scope"] == WHOLE.name]
     assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE.name}: largest ratio"])

@@ -9,6 +9,7 @@ about learning.
 """
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass, replace
 from types import SimpleNamespace
@@ -659,3 +660,53 @@ def test_bad_requests_are_named(name, options, message):
     """An unknown file, a step that cannot run alone, an unknown or missing option, a bad value."""
     with pytest.raises(ValueError, match=message):
         load_options(name, options)
+
+
+NAN, INF = math.nan, math.inf
+CLIPS_OF_SAMPLES = {"clip_feature": [0.0], "clip_label": [-1.0], "clip_scale": ["big"]}
+GUESSES = {name: [0.0, -1.0, INF, NAN] for name in ("scale_guess", "noise_guess")}
+SINE = {"start_sine": [1.0, -0.1, NAN]}
+WRONG = {
+    "altmin": CLIPS_OF_SAMPLES
+    | {"init": ["zero"], "clip_unit": ["batch"], "epochs": [0, 1.5], "batches": [0], "init_label_clip": [0.0]}
+    | {"start_sine": [-0.1, 1.1, NAN], "heads": ["both", True], "fallback": ["pinv"]},
+    "gradient_descent": {"clip_feature": [0.0], "step": [-1.0], "epochs": [0], "init": ["Spectral"]},
+    "single_model": {"method": ["sgd"], "epochs": [0], "clip_feature": [0.0], "step": [-1.0]},
+    "nonprivate_altmin": {"init": ["Spectral"], "max_epochs": [0]},
+    "step_lemmas": CLIPS_OF_SAMPLES | SINE,
+    "client_lemmas": {"clip": [0.0], "batch_samples": [0], "clip_scale": ["big"], "step": [-1.0]} | SINE,
+    "centaur": SINE
+    | {"rounds": [0], "clip": [-1.0], "participation": [2.0], "divide_by": ["mean"], "batch_samples": [0]}
+    | {"starts": [1.5], "iterations": [0], "init_samples": [-1], "init_clip": [0.0], "step": [0.0, NAN, INF]}
+    | {
+        "clip_scale": ["data"],
+        "sample_use": ["once"],
+        "init": ["spectral"],
+        "init_share": [0.0, 1.0],
+        "accuracy": [NAN],
+    },
+    "general_centaur": {"local_steps": [0], "feasible": ["sphere"]},
+    "dp_fedavg": {"local_step": [-1.0]},
+    "ppsgd": {"personal_step": [0.0]},
+    "pmtl": {"penalty": [0.0], "clip_scale": ["big"], "divide_by": ["two"]},
+    "exponential": {"candidates": ["all"], "count": [0], "exponent": ["best"], "clip_scale": ["data"]},
+    "exponential_chain": {"steps": [0]},
+    "exponential_staged": {"first": ["random"], "around": [-1], "runs": [0]},
+    "exponential_law": {"chains": [0], "radius": [-1.0]},
+    "exponential_neighbours": {"chain_steps": [-1]},
+    "unit_steps": GUESSES,
+    "full_prior": GUESSES,
+}
+"""File -> option -> values out of range; a start orthogonal to the truth is one, too, where Q has no inverse."""
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [(name, option, value) for name in WRONG for option, values in WRONG[name].items() for value in values],
+)
+def test_bad_options_are_named(name, option, value):
+    """When the algorithm is built, before any release, with the value and what it may be."""
+    sound = next((case.options for case in CASES if case.name == name), {})
+    load_options(name, sound)
+    with pytest.raises(ValueError, match=rf"^{option} is {re.escape(repr(value))}; it must "):
+        load_options(name, sound | {option: value})

@@ -634,36 +634,6 @@ def test_starts_without_the_power_method_cost_nothing(init):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rounds": 0}, r"^rounds is 0; it must be an integer of at least 1"),
-        ({"clip": -1.0}, r"^clip is -1\.0; it must be positive"),
-        ({"participation": 2.0}, r"^participation is 2\.0; it must be greater than 0 and at most 1"),
-        ({"divide_by": "mean"}, r"^divide_by is 'mean'; it must be one of expected, realised"),
-        ({"batch_samples": 0}, r"^batch_samples is 0; it must be an integer"),
-        ({"starts": 1.5}, r"^starts is 1\.5; it must be an integer"),
-        ({"iterations": 0}, r"^iterations is 0; it must be an integer"),
-        ({"init_samples": -1}, r"^init_samples is -1; it must be an integer"),
-        ({"init_clip": 0.0}, r"^init_clip is 0\.0; it must be positive"),
-        ({"step": 0.0}, r"^step is 0\.0; it must be positive"),
-        ({"step": math.nan}, r"^step is nan; it must be positive"),
-        ({"step": math.inf}, r"^step is inf; it must be positive and finite"),
-        ({"clip_scale": "data"}, r"^clip_scale is 'data'; it must be one of absolute, practical, prescribed"),
-        ({"sample_use": "once"}, r"^sample_use is 'once'; it must be one of fresh, reuse"),
-        ({"init": "spectral"}, r"^init is 'spectral'; it must be one of planted, power_method, random"),
-        ({"start_sine": -0.1}, r"^start_sine is -0\.1; it must be at least 0"),
-        ({"start_sine": 1.0}, r"^start_sine is 1\.0; .* less than 1"),
-        ({"init_share": 0.0}, r"^init_share is 0\.0; it must lie strictly between 0 and 1"),
-        ({"init_share": 1.0}, r"^init_share is 1\.0; it must lie strictly between 0 and 1"),
-        ({"accuracy": math.nan}, r"^accuracy is nan; it must lie strictly between 0 and 1"),
-    ],
-)
-def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        algorithm(**options)
-
-
-@pytest.mark.parametrize(
     ("options", "problem", "message"),
     [
         ({"batch_samples": 2}, Problem(9, 40, 8, 3), r"^batch_samples is 2; it must be at least the rank, 3"),

@@ -178,22 +178,6 @@ def test_only_the_noisy_sum_is_released(monkeypatch):
     assert algorithm().experiment(PROBLEM).cost == GAUSSIAN_COST
 
 
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"clip": 0.0}, "clip"),
-        ({"batch_samples": 0}, "batch_samples"),
-        ({"clip_scale": "big"}, "clip_scale"),
-        ({"step": -1.0}, "step"),
-        ({"start_sine": 1.0}, "start_sine"),
-        ({"start_sine": math.nan}, "start_sine"),
-    ],
-)
-def test_bad_options_are_named(options, name):
-    with pytest.raises(ValueError, match=rf"^{name} is "):
-        algorithm(**options)
-
-
 def test_limits():
     with pytest.raises(ValueError, match=r"^batch_samples is 1; it must be at least the rank, 2"):
         algorithm(batch_samples=1).experiment(PROBLEM)

@@ -175,30 +175,9 @@ def test_neighbours_have_the_samples_that_are_said(others):
     assert block.labels == pytest.approx(np.full((4, 2), 3.0))
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("exponential", {"candidates": "all"}, "^candidates is 'all'"),
-        ("exponential", {"count": 0}, "^count is 0"),
-        ("exponential", {"exponent": "best"}, "^exponent is 'best'; it must be one of proved, printed"),
-        (
-            "exponential",
-            {"clip_scale": "data"},
-            "^clip_scale is 'data'; it must be one of absolute, prescribed, projected",
-        ),
-        ("exponential_chain", {"steps": 0}, "^steps is 0"),
-        ("exponential_staged", {"first": "random"}, "^first is 'random'"),
-        ("exponential_staged", {"around": -1}, "^around is -1"),
-        ("exponential_staged", {"runs": 0}, "^runs is 0"),
-        ("exponential_law", {"chains": 0}, "^chains is 0"),
-        ("exponential_law", {"radius": -1.0}, r"^radius is -1\.0; it must be at least 0"),
-        ("exponential_neighbours", {"chain_steps": -1}, "^chain_steps is -1"),
-        ("exponential_neighbours", {"radius": 3.0}, "^dim and rank are 6 and 2; these users need rank 1"),
-    ],
-)
-def test_bad_options_are_named(name, options, message):
-    with pytest.raises(ValueError, match=message):
-        prepared(load_options(name, options), PROBLEM)
+def test_neighbours_have_rank_one():
+    with pytest.raises(ValueError, match=r"^dim and rank are 6 and 2; these users need rank 1"):
+        prepared(load_options("exponential_neighbours", {"radius": 3.0}), PROBLEM)
 
 
 def test_an_odd_number_of_samples_is_refused():

@@ -317,24 +317,6 @@ def test_fedavg_learns_a_common_model():
     assert risks[1.0] < 0.01 < 0.5 < risks[0.0]
 
 
-@pytest.mark.parametrize(
-    ("name", "option", "message"),
-    [
-        ("general_centaur", {"local_steps": 0}, r"^local_steps is 0"),
-        ("general_centaur", {"feasible": "sphere"}, r"^feasible is 'sphere'"),
-        ("dp_fedavg", {"local_step": -1.0}, r"^local_step is -1"),
-        ("ppsgd", {"personal_step": 0.0}, r"^personal_step is 0"),
-        ("pmtl", {"penalty": 0.0}, r"^penalty is 0"),
-        ("pmtl", {"clip_scale": "big"}, r"^clip_scale is 'big'"),
-        ("pmtl", {"divide_by": "two"}, r"^divide_by is 'two'"),
-    ],
-)
-def test_bad_options_are_named(name, option, message):
-    """Each with its value."""
-    with pytest.raises(ValueError, match=message):
-        load_options(name, OPTIONS[name] | option)
-
-
 def test_too_few_samples_are_named():
     """For a mini-batch, or for the final heads."""
     chosen = load_options("dp_fedavg", OPTIONS["dp_fedavg"])

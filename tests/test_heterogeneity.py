@@ -18,9 +18,9 @@ from privrep.run.config import ROOT, read_config, read_study, read_yaml
 from privrep.run.grids import expand
 from privrep.run.results import run_cell
 from privrep.run.settings import PlotSettings
+from privrep.studies.drawn import drawn
 from privrep.studies.heterogeneity import analysis as heterogeneity
 from privrep.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
-from privrep.studies.heterogeneity.figures import draw
 
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""
@@ -232,7 +232,7 @@ def test_a_failed_fit_counts_as_lost(small_run):
 
 def test_figures_show_every_series(found):
     """All methods and settings have points, and the files of the study are made."""
-    figures = draw(found.tables, PlotSettings(study="heterogeneity", claimed={}, figures=tuple(STUDY["figures"])))
+    figures = drawn(found.tables, PlotSettings(study="heterogeneity", claimed={}, figures=tuple(STUDY["figures"])))
     assert set(figures) == set(found.tables) == set(STUDY["figures"])
     norms, risks = (found.tables[f"shen2023/{name}"] for name in ("update_norms", "baselines"))
     assert set(norms["series"]) == {"distance", "rank-optimum", "rank-near", "rank-far", "samples", "bias", "noise"}

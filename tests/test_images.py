@@ -14,11 +14,10 @@ from privrep.privacy.accounting import gdp_epsilon
 from privrep.report.rehearsal import made_up_cells, study_of
 from privrep.run.config import read_config, read_study
 from privrep.run.settings import MeasureSettings, PlotSettings
+from privrep.studies.drawn import drawn
 from privrep.studies.images import analysis as measures
-from privrep.studies.images import figures
 from privrep.studies.images.analysis import Scores
 from privrep.studies.real_images import analysis as real
-from privrep.studies.real_images import figures as real_figures
 
 ACCURACY = {"centaur": 0.95, "fedavg": 0.90, "pmtl": 0.91, "ppsgd": 0.93, "stand_alone": 0.94}
 
@@ -42,11 +41,11 @@ def settings(name):
     return MeasureSettings(study=name, quantities=tuple(measured(study)), complete=True, figures=tuple(study.figures))
 
 
-def drawn(study, analysis, drawing, cells):
+def tables_of(study, analysis, cells):
     """Tables of the figures of a study, each of which is drawn."""
     numbers = analysis.analyse(cells, settings(study)).tables
     plot = PlotSettings(study=study, claimed={}, figures=tuple(numbers))
-    assert set(drawing.draw(numbers, plot)) == set(numbers) == set(study_of(study).figures)
+    assert set(drawn(numbers, plot)) == set(numbers) == set(study_of(study).figures)
     return numbers
 
 
@@ -197,7 +196,7 @@ def test_the_least_has_a_simultaneous_interval():
 
 
 def test_figures_draw_what_was_run(cells):
-    numbers = drawn("images", measures, figures, cells)
+    numbers = tables_of("images", measures, cells)
     table, epsilon, clips, updates = (
         numbers[f"shen2023/image_{name}"] for name in ("methods", "epsilon", "clips", "updates")
     )
@@ -234,7 +233,7 @@ def test_without_its_packages_the_study_is_not_tested_and_still_drawn(cells):
     judged = verdicts("images", measures.analyse(absent, settings("images")).measured)
     assert {row["verdict"] for row in judged} == {Verdict.NOT_TESTED}
     assert all(row["reason"] == f"{NOT_RUN}put it" for row in judged)
-    assert all(table.empty for table in drawn("images", measures, figures, absent).values())
+    assert all(table.empty for table in tables_of("images", measures, absent).values())
 
 
 def test_rows_of_real_images_are_tested_where_their_files_are():
@@ -246,10 +245,10 @@ def test_rows_of_real_images_are_tested_where_their_files_are():
     emnist = by_row["CENTAUR over the best other, EMNIST, least of two rows"]
     assert emnist["measured"] == pytest.approx(1) and emnist["verdict"] != Verdict.NOT_TESTED
     assert {row["verdict"] for name, row in by_row.items() if "EMNIST" not in name} == {Verdict.NOT_TESTED}
-    (numbers,) = drawn("real_images", real, real_figures, absent).values()
+    (numbers,) = tables_of("real_images", real, absent).values()
     assert set(numbers["row"]) == {"emnist-1000-5", "emnist-2000-5", "mnist", "mnist, no noise"}
     nothing = not_there(cells, set(cells["series"]))
-    assert all(table.empty for table in drawn("real_images", real, real_figures, nothing).values())
+    assert all(table.empty for table in tables_of("real_images", real, nothing).values())
 
 
 def test_rows_of_real_images_have_the_sizes_of_the_paper():

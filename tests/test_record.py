@@ -11,9 +11,9 @@ from privrep.run.config import read_config, read_study
 from privrep.run.grids import expand
 from privrep.run.record import ABOUT, FROM_RECORD, read_record
 from privrep.run.results import row_of_record
-from privrep.run.settings import MeasureSettings, read_settings
+from privrep.run.settings import MeasureSettings, PlotSettings, read_settings
+from privrep.studies.drawn import drawn
 from privrep.studies.images.analysis import TABLE, analyse, from_record
-from privrep.studies.images.figures import draw
 
 CONFIG = read_config()
 STUDY = read_study(CONFIG, "images")
@@ -60,7 +60,8 @@ def test_what_was_not_run_leaves_the_rest_measured(quick_run, of_table, measured
     assert any(name.startswith(measured) for name in ran) and {
         one.note for one in found if one.quantity not in ran
     } >= {"not run: why"}
-    assert draw(tables, None).keys() == tables.keys()
+    plot = PlotSettings(study="images", claimed={}, figures=tuple(tables))
+    assert drawn(tables, plot).keys() == tables.keys()
     assert [not tables[f"shen2023/image_{name}"].empty for name in ("methods", "epsilon", "clips", "updates")] == [
         not of_table,
         of_table,

@@ -209,23 +209,6 @@ def test_it_is_the_step_of_alternating_minimisation():
     assert one.ledger != Ledger()
 
 
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"clip_feature": 0.0}, "clip_feature"),
-        ({"clip_label": -1.0}, "clip_label"),
-        ({"clip_scale": "big"}, "clip_scale"),
-        ({"start_sine": 1.0}, "start_sine"),
-        ({"start_sine": -0.1}, "start_sine"),
-        ({"start_sine": math.nan}, "start_sine"),
-    ],
-)
-def test_bad_options_are_named(options, name):
-    """A start orthogonal to the truth is refused, too: Q has no inverse there."""
-    with pytest.raises(ValueError, match=rf"^{name} is "):
-        algorithm(**options)
-
-
 def test_limits():
     with pytest.raises(ValueError, match=r"^dim is 5; a planted start"):
         algorithm().experiment(Problem(60, 24, 5, 3))

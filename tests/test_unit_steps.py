@@ -801,13 +801,6 @@ def test_the_truth_is_a_fixed_point():
         np.testing.assert_allclose(basis.T @ step, 0, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["scale_guess", "noise_guess"])
-@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
-def test_bad_guesses_are_named(name, value):
-    with pytest.raises(ValueError, match=rf"^{name} is .*; it must be positive and finite"):
-        Options(**{name: value})
-
-
 def test_guesses_are_in_units_of_the_truth():
     """Root mean square coordinate of a head and label noise, times the guesses."""
     problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)

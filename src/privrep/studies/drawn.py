@@ -1,4 +1,4 @@
-"""All figures of a study: those of sweeps as every study has them, others by its own `figures.py`."""
+"""All figures of a study: those of sweeps as every study has them, others by the function of its `figures.py` that has their name."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ import importlib
 import pandas as pd
 from matplotlib.figure import Figure
 
+from privrep.drawing.style import new_figure
 from privrep.drawing.sweeps import draw_sweeps
 from privrep.run.settings import PlotSettings
 
 
 def drawn(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
     """Id of a figure -> the figure. numbers : those of each, by id."""
-    figures = {
-        name: draw_sweeps(numbers[name], one.panels, study.claimed, one.ylabel) for name, one in study.sweeps.items()
-    }
-    if len(figures) == len(study.figures):
-        return figures
-    return figures | importlib.import_module(f"privrep.studies.{study.study}.figures").draw(numbers, study)
+    return {name: draw(name, numbers[name], study) for name in study.figures}
+
+
+def draw(name: str, numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+    """One figure; that of cells which were not run says so."""
+    if numbers.empty:
+        figure, axis = new_figure(7.8, 1.2)
+        axis.axis("off")
+        axis.annotate("not run: see the chapter", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=10)
+        return figure
+    if name in study.sweeps:
+        one = study.sweeps[name]
+        return draw_sweeps(numbers, one.panels, study.claimed, one.ylabel)
+    own = importlib.import_module(f"privrep.studies.{study.study}.figures")
+    return getattr(own, f"draw_{name.rpartition('/')[2]}")(numbers, study)

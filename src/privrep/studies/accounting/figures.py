@@ -15,10 +15,9 @@ NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2
 """Claim id -> label."""
 
 
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
+def draw_privacy_accounting(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """The epsilon that each statement achieves over the one that it claims."""
-    curves = numbers["jain2021/privacy_accounting"]
-    least, most = curves["epsilon"].min(), curves["epsilon"].max()
+    least, most = numbers["epsilon"].min(), numbers["epsilon"].max()
     figure, axis = new_figure(6.4, 4.0)
     log_term = math.log(1 / SECTION6_DELTA)
     axis.axvspan(log_term, most, color="0.96", zorder=0)
@@ -27,7 +26,7 @@ def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Fig
     axis.axhline(1, color="0.45", linewidth=0.8)
     axis.annotate("claimed", (least, 1), xytext=(2, 4), **NOTE)
     chains, exact = [], []
-    for colour, (claim, part) in zip(COLOURS, curves.groupby("statement", sort=False), strict=False):
+    for colour, (claim, part) in zip(COLOURS, numbers.groupby("statement", sort=False), strict=False):
         style = {"color": colour, "linewidth": 1.6}
         chains += axis.plot(part["epsilon"], part["printed chain"], label=NAMES[claim], **style)
         exact += axis.plot(part["epsilon"], part["exact"], linestyle="--", label=NAMES[claim], **style)
@@ -42,4 +41,4 @@ def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Fig
     place = {"loc": "upper left", "alignment": "left", "title_fontsize": 8.5}
     axis.add_artist(axis.legend(handles=chains, title="printed chain", bbox_to_anchor=(0.01, 0.9), **place))
     axis.legend(handles=exact, title="exact accounting", bbox_to_anchor=(0.33, 0.9), **place)
-    return {"jain2021/privacy_accounting": figure}
+    return figure

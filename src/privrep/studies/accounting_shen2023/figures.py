@@ -20,7 +20,7 @@ def claimed(axis: Axes, value: float) -> None:
     axis.annotate("claimed", (1, value), xycoords=("axes fraction", "data"), xytext=(-2, 4), ha="right", **NOTE)
 
 
-def draw_conversion(numbers: pd.DataFrame) -> Figure:
+def draw_privacy_accounting(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Theorem 5.2: what its noise achieves."""
     figure, (ratios, deltas) = new_figure(9.2, 3.9, ncols=2)
     handles = []
@@ -39,7 +39,7 @@ def draw_conversion(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_round(numbers: pd.DataFrame) -> Figure:
+def draw_sampled_round(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Remark 4.1: the Rényi divergence of one round against the probability of taking part."""
     figure, axis = new_figure(6.4, 3.9)
     for colour, (name, part) in zip(COLOURS, numbers.groupby("divergence", sort=False), strict=False):
@@ -54,11 +54,3 @@ def draw_round(numbers: pd.DataFrame) -> Figure:
     )
     axis.legend(loc="upper left")
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """Both figures."""
-    return {
-        "shen2023/privacy_accounting": draw_conversion(numbers["shen2023/privacy_accounting"]),
-        "shen2023/sampled_round": draw_round(numbers["shen2023/sampled_round"]),
-    }

@@ -22,17 +22,16 @@ def mark(axis: Axes, place: int, row: int, found: float) -> None:
     axis.plot(place, row, shape, color=colour, markerfacecolor=colour if found != OTHER else "none", markersize=5.5)
 
 
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
+def draw_audits(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """All figures of the study."""
-    rows = numbers["beyond/audits"]
-    mechanisms, faults = list(rows["mechanism"]), list(rows.columns[5:])
+    mechanisms, faults = list(numbers["mechanism"]), list(numbers.columns[5:])
     figure, axes = new_figure(10.6, 0.27 * len(mechanisms) + 2.3, ncols=3, width_ratios=(2.2, 2.2, 4))
-    for axis, column, limit in ((axes[0], "attained", 1.0), (axes[1], "epsilon_low", rows["epsilon"].iloc[0])):
-        axis.plot(rows[column], rows["place"], "o", color=COLOURS[0], markersize=5)
+    for axis, column, limit in ((axes[0], "attained", 1.0), (axes[1], "epsilon_low", numbers["epsilon"].iloc[0])):
+        axis.plot(numbers[column], numbers["place"], "o", color=COLOURS[0], markersize=5)
         axis.axvline(limit, color="0.45", linewidth=0.9, linestyle=":")
         axis.set_xlim(0, 1.1 * limit)
     for place, fault in enumerate(faults):
-        for row, found in enumerate(rows[fault]):
+        for row, found in enumerate(numbers[fault]):
             mark(axes[2], place, row, found)
     axes[2].set_xticks(range(len(faults)), faults, rotation=40, ha="right", fontsize="small")
     axes[2].set_xlim(-0.6, len(faults) - 0.4)
@@ -41,4 +40,4 @@ def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Fig
         axis.set_ylim(len(mechanisms) - 0.5, -0.5)
     axes[0].set(xlabel="distance over the ledger's")
     axes[1].set(xlabel="lower limit of ε")
-    return {"beyond/audits": figure}
+    return figure

@@ -11,7 +11,7 @@ from privrep.run.settings import PlotSettings
 from privrep.studies.centaur_rates.analysis import BALL
 
 
-def draw_rate(numbers: pd.DataFrame) -> Figure:
+def draw_centaur_rate(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Distance over that of the start against rounds."""
     figure, axis = new_figure(5.4, 3.6)
     for colour, (kappa, part) in zip(COLOURS, numbers.groupby("kappa"), strict=False):
@@ -28,7 +28,7 @@ def draw_rate(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_cap(numbers: pd.DataFrame) -> Figure:
+def draw_noise_cap(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Steady distance at a tenth of the largest noise for each kappa and rank, and how far the iterates get from the start at a quarter of
     it, by rank."""
     caps, starts = numbers[numbers["kappa"].notna()], numbers[numbers["kappa"].isna()]
@@ -55,7 +55,7 @@ def draw_cap(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_participation(numbers: pd.DataFrame) -> Figure:
+def draw_participation(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Error and epsilon against the probability to take part."""
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     for colour, (divisor, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("divide_by"), strict=True):
@@ -79,12 +79,3 @@ def draw_participation(numbers: pd.DataFrame) -> Figure:
         few_ticks(axis.yaxis)
     axes[0].legend()
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps."""
-    return {
-        "shen2023/centaur_rate": draw_rate(numbers["shen2023/centaur_rate"]),
-        "shen2023/noise_cap": draw_cap(numbers["shen2023/noise_cap"]),
-        "shen2023/participation": draw_participation(numbers["shen2023/participation"]),
-    }

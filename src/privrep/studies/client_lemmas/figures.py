@@ -23,7 +23,7 @@ def diagonal(axis: Axes, low: float, high: float, factor: float = 1.0, **style) 
     axis.plot(ends, factor * ends, **style)
 
 
-def draw_norms(numbers: pd.DataFrame) -> Figure:
+def draw_gradient_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Largest gradients against the clip of Lemma C.1, and median gradients against their law."""
     figure, axes = new_figure(7.8, 3.6, ncols=2)
     axis = axes[0]
@@ -47,7 +47,7 @@ def draw_norms(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_step(numbers: pd.DataFrame) -> Figure:
+def draw_one_step(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """One round from each start, and the largest distance over many rounds."""
     factors, curves, path = (numbers[numbers[name].notna()] for name in ("mean", "law_F8", "steady"))
     figure, axes = new_figure(7.8, 3.5, ncols=2)
@@ -69,11 +69,3 @@ def draw_step(numbers: pd.DataFrame) -> Figure:
     few_ticks(axis.xaxis)
     few_ticks(axis.yaxis)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps."""
-    return {
-        "shen2023/gradient_norms": draw_norms(numbers["shen2023/gradient_norms"]),
-        "shen2023/one_step": draw_step(numbers["shen2023/one_step"]),
-    }

@@ -18,21 +18,20 @@ METHODS = {
 CIRCLE = {"marker": "o", "linestyle": "", "markersize": 10, "fillstyle": "none"}
 
 
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
+def draw_clip_choice(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """All figures of the study."""
-    table = numbers["comparison/clip_choice"]
     figure, axis = new_figure(5.2, 4.2)
     for series, (label, colour) in METHODS.items():
-        part = table[table["series"].isin(CHOICES[series])]
+        part = numbers[numbers["series"].isin(CHOICES[series])]
         sized = part[part["size"].notna()].sort_values("size")
         axis.plot(sized["size"], sized["dist2"], color=colour, linewidth=1.2, label=label)
         axis.plot(part["drawn"], part["dist2"], "o", color=colour, markersize=4)
         picked = part[part["chosen"]]
         axis.plot(picked["drawn"], picked["dist2"], **CIRCLE, color=colour)
     axis.set(xscale="log", yscale="log", xlabel="clip over the typical size", ylabel="dist2, geometric mean")
-    ticks = sorted(table["drawn"].unique())
+    ticks = sorted(numbers["drawn"].unique())
     axis.set_xticks(ticks, ["1e-4" if tick == OWN else f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
     plain_ticks(axis.yaxis)
     axis.legend(fontsize=7.5)
-    return {"comparison/clip_choice": figure}
+    return figure

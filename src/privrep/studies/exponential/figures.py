@@ -11,7 +11,7 @@ from privrep.run.settings import PlotSettings
 EXPONENTS = {"printed": "as printed", "exact": "largest safe β", "proved": "as proved"}
 
 
-def draw_privacy(numbers: pd.DataFrame) -> Figure:
+def draw_exponential_privacy(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Loss over epsilon against the users for three exponents, and against the steps of a chain."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     for colour, mark, (series, label) in zip(COLOURS, "os^", EXPONENTS.items(), strict=False):
@@ -37,7 +37,7 @@ def draw_privacy(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_sampler(numbers: pd.DataFrame) -> Figure:
+def draw_exponential_sampler(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Mean score by chains and over nets."""
     figure, axis = new_figure(5.6, 3.3)
     for colour, ((dim, rank), points) in zip(COLOURS, numbers.groupby(["dim", "rank"], sort=False), strict=False):
@@ -49,11 +49,3 @@ def draw_sampler(numbers: pd.DataFrame) -> Figure:
         few_ticks(side)
     axis.legend()
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """All figures of the study."""
-    return {
-        "jain2021/exponential_privacy": draw_privacy(numbers["jain2021/exponential_privacy"]),
-        "jain2021/exponential_sampler": draw_sampler(numbers["jain2021/exponential_sampler"]),
-    }

@@ -47,7 +47,7 @@ def draw_risks(axis: Axes, table: pd.DataFrame) -> None:
     few_ticks(axis.yaxis)
 
 
-def draw_methods(numbers: pd.DataFrame) -> Figure:
+def draw_exponential_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Risks of all methods at one epsilon, of other ways to run the mechanism, and for k = 2."""
     figure, axes = new_figure(7.9, 4.4, ncols=numbers["panel"].nunique())
     labels = {}
@@ -58,8 +58,3 @@ def draw_methods(numbers: pd.DataFrame) -> Figure:
     axes[0].set(ylabel="risk over that of predicting zero")
     figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figure that is not of sweeps."""
-    return {"comparison/exponential_methods": draw_methods(numbers["comparison/exponential_methods"])}

@@ -31,7 +31,7 @@ CLAIMED = 1
 """Exponent of d and of k in the factor."""
 
 
-def draw_own(numbers: pd.DataFrame) -> Figure:
+def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Median risks of all methods against epsilon, and the floor."""
     figure, axis = new_figure(7.2, 4.2)
     for series, part in numbers.groupby("series", sort=False):
@@ -82,7 +82,7 @@ def spelled(rows: pd.DataFrame) -> str:
     return "" if math.isnan(exponent) else f"{exponent:.2f}" + ("" if math.isnan(low) else f" ± {(high - low) / 2:.2f}")
 
 
-def draw_factor(numbers: pd.DataFrame) -> Figure:
+def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Risks of both methods, and their ratio, along d and along k."""
     figure, axes = new_figure(7.4, 5.2, nrows=2, ncols=len(FACTORS), squeeze=False)
     for column, (name, pair) in zip(axes.T, FACTORS.items(), strict=True):
@@ -107,11 +107,3 @@ def draw_factor(numbers: pd.DataFrame) -> Figure:
     axes[0, 0].set_ylabel("excess risk")
     axes[1, 0].set_ylabel("alternating minimisation\nover private FedRep")
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps."""
-    return {
-        "snedeker2025/own_problem": draw_own(numbers["snedeker2025/own_problem"]),
-        "snedeker2025/factor": draw_factor(numbers["snedeker2025/factor"]),
-    }

@@ -20,7 +20,7 @@ RULES = {PRINTED_RULE: ("o-", 0), "ridge": ("s-", 1), "eigclip": ("D-", 2)}
 """Rule where no minimum exists -> line style, colour."""
 
 
-def draw_curves(numbers: pd.DataFrame) -> Figure:
+def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Figure 2 twice: on a log axis, and on a linear axis from 0 to 4."""
     delta = power_of_ten(numbers["delta"].iloc[0])
     figure, (log_axis, linear_axis) = new_figure(9.6, 4.6, ncols=2)
@@ -63,7 +63,7 @@ def draw_curves(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_readings(numbers: pd.DataFrame) -> Figure:
+def draw_figure2_readings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """All readings, then what is ours: MSE at the best choice, one mark per epsilon, a little apart in height."""
     figure, axis = new_figure(7.6, 0.27 * len(numbers) + 1.3)
     places = np.arange(len(numbers))[::-1]
@@ -99,7 +99,7 @@ def draw_readings(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_fallbacks(numbers: pd.DataFrame) -> Figure:
+def draw_figure2_fallbacks(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """What is put in place of a minimum that does not exist: MSE against epsilon and, where noise is largest, against epochs."""
     figure, axes = new_figure(8.6, 3.9, ncols=2, sharey=True)
     for axis, panel in zip(axes, (CHOSEN, "epochs"), strict=True):
@@ -143,12 +143,3 @@ def draw_fallbacks(numbers: pd.DataFrame) -> Figure:
         ncols=5,
     )
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """Figure 2, the comparison of readings, and that of rules where Algorithm 2 has no minimum."""
-    return {
-        "jain2021/figure2": draw_curves(numbers["jain2021/figure2"]),
-        "jain2021/figure2_readings": draw_readings(numbers["jain2021/figure2_readings"]),
-        "jain2021/figure2_fallbacks": draw_fallbacks(numbers["jain2021/figure2_fallbacks"]),
-    }

@@ -40,7 +40,7 @@ def legend(figure: Figure, names: list[str], columns: int) -> None:
     figure.legend(handles=marks, loc="outside lower center", ncols=columns)
 
 
-def draw_laws(numbers: pd.DataFrame) -> Figure:
+def draw_guide_laws(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Measured against predicted risk, all methods and settings."""
     figure, axis = new_figure(6.4, 5.4)
     both = numbers[["predicted", "measured"]]
@@ -56,7 +56,7 @@ def draw_laws(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_best(numbers: pd.DataFrame) -> Figure:
+def draw_guide_best(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """The method that the laws name, by users and epsilon."""
     size = {"nrows": len(BEST_SAMPLES), "ncols": len(BEST_DIMS)}
     figure, axes = new_figure(8.6, 5.8, **size, sharex=True, sharey=True, squeeze=False)
@@ -73,11 +73,3 @@ def draw_best(numbers: pd.DataFrame) -> Figure:
         axis.set(xlabel="n")
     legend(figure, [name for name in METHODS if (numbers["method"] == name).any()], 3)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """All figures of the study."""
-    return {
-        "beyond/guide_laws": draw_laws(numbers["beyond/guide_laws"]),
-        "beyond/guide_best": draw_best(numbers["beyond/guide_best"]),
-    }

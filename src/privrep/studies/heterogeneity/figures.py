@@ -102,7 +102,7 @@ def draw_noise(axis: Axes, rows: pd.DataFrame) -> None:
     axis.legend(loc="lower right")
 
 
-def draw_norms(numbers: pd.DataFrame) -> Figure:
+def draw_update_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Norms against distance, rank and label noise, and the drift of clipped updates."""
     figure, axes = new_figure(7.8, 6.2, nrows=2, ncols=2)
     distance = numbers[numbers["series"] == "distance"]
@@ -114,7 +114,7 @@ def draw_norms(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_methods(numbers: pd.DataFrame) -> Figure:
+def draw_baselines(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Excess risk against epsilon, the clipping bound, and what users have in common."""
     figure, axes = new_figure(9.4, 3.9, ncols=3, width_ratios=(4, 3, 3))
     for axis, (panel, points) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
@@ -151,11 +151,3 @@ def draw_methods(numbers: pd.DataFrame) -> Figure:
     axes[2].set_xticks([0, 0.5, 1])
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """All figures of the study."""
-    return {
-        "shen2023/update_norms": draw_norms(numbers["shen2023/update_norms"]),
-        "shen2023/baselines": draw_methods(numbers["shen2023/baselines"]),
-    }

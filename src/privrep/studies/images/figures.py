@@ -26,14 +26,6 @@ def bars(points: pd.DataFrame | pd.Series) -> list:
     return both if isinstance(points, pd.DataFrame) else [[one] for one in both]
 
 
-def empty() -> Figure:
-    """In the place of a figure whose cells were not run."""
-    figure, axis = new_figure(7.8, 1.2)
-    axis.axis("off")
-    axis.annotate("not run: see the chapter", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=10)
-    return figure
-
-
 def draw_table(axis: Axes, points: pd.DataFrame) -> None:
     """Measured beside printed, method by method."""
     sizes = sorted(points["users"].unique())
@@ -63,7 +55,7 @@ def draw_way(axis: Axes, points: pd.DataFrame, level: float) -> None:
     axis.legend(loc="lower right")
 
 
-def draw_methods(numbers: pd.DataFrame) -> Figure:
+def draw_image_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Table 1 and Figure 3."""
     figure, axes = new_figure(8.6, 3.5, ncols=2)
     rows = numbers[numbers["panel"] == "table"]
@@ -73,7 +65,7 @@ def draw_methods(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_epsilon(numbers: pd.DataFrame) -> Figure:
+def draw_image_epsilon(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Figure 1."""
     figure, axis = new_figure(6.4, 3.9)
     sweep = numbers[numbers["panel"] == "added or removed"]
@@ -117,7 +109,7 @@ def draw_epsilon(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_clips(numbers: pd.DataFrame) -> Figure:
+def draw_image_clips(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Table 2, and Table 3 with the other changes."""
     clips = numbers[numbers["panel"] == "clips"]
     epsilons = sorted(clips["epsilon"].unique())
@@ -160,7 +152,7 @@ def draw_clips(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_updates(numbers: pd.DataFrame) -> Figure:
+def draw_image_updates(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Remark 3.1 on a network."""
     figure, axes = new_figure(9.4, 3.2, ncols=3)
     titles = {
@@ -187,14 +179,3 @@ def draw_updates(numbers: pd.DataFrame) -> Figure:
     axes[1].set_xlim(0, None)
     axes[2].set_xlim(0, None)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """All figures of the study."""
-    drawers = {
-        "shen2023/image_methods": draw_methods,
-        "shen2023/image_epsilon": draw_epsilon,
-        "shen2023/image_clips": draw_clips,
-        "shen2023/image_updates": draw_updates,
-    }
-    return {name: empty() if numbers[name].empty else drawer(numbers[name]) for name, drawer in drawers.items()}

@@ -11,7 +11,7 @@ from privrep.drawing.style import COLOURS, new_figure, plain_ticks
 from privrep.run.settings import PlotSettings
 
 
-def draw_collapse(numbers: pd.DataFrame) -> Figure:
+def draw_init_collapse(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Both distances of all settings against u^2."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     grid = np.geomspace(numbers["u"].min(), numbers["u"].max(), 200) ** 2
@@ -36,7 +36,7 @@ def draw_collapse(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_norms(numbers: pd.DataFrame) -> Figure:
+def draw_init_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Frobenius over spectral distance against the rank."""
     figure, axis = new_figure(4.6, 3.2)
     axis.axhline(1, color=COLOURS[3], linewidth=1.2)
@@ -52,7 +52,7 @@ def draw_norms(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_davis_kahan(numbers: pd.DataFrame) -> Figure:
+def draw_davis_kahan(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Left against right side of Lemma B.2."""
     figure, axes = new_figure(7.2, 3.4, ncols=2, sharey=True)
     for axis, column, title in ((axes[0], "printed", "as printed"), (axes[1], "corrected", "corrected")):
@@ -66,12 +66,3 @@ def draw_davis_kahan(numbers: pd.DataFrame) -> Figure:
     axes[0].set_ylabel("left side")
     axes[1].legend(loc="lower right")
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps."""
-    return {
-        "jain2021/init_collapse": draw_collapse(numbers["jain2021/init_collapse"]),
-        "jain2021/init_norms": draw_norms(numbers["jain2021/init_norms"]),
-        "jain2021/davis_kahan": draw_davis_kahan(numbers["jain2021/davis_kahan"]),
-    }

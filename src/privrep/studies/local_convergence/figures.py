@@ -10,7 +10,7 @@ from privrep.run.settings import PlotSettings
 from privrep.studies.local_convergence.analysis import ASKED
 
 
-def draw_start(numbers: pd.DataFrame) -> Figure:
+def draw_local_start(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """What one round makes of a start, and how the distance falls over rounds."""
     rounds = numbers[numbers["rounds"].notna()]
     figure, axes = new_figure(7.4, 3.3, ncols=2, width_ratios=(3, 2))
@@ -34,7 +34,7 @@ def draw_start(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_breakdown(numbers: pd.DataFrame) -> Figure:
+def draw_local_breakdown(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Error and positive definiteness over the whole range of x."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     marks = dict(zip(sorted(numbers["dim"].unique()), "os^", strict=False))
@@ -65,11 +65,3 @@ def draw_breakdown(numbers: pd.DataFrame) -> Figure:
     axes[1].set(ylabel="share positive definite", ylim=(-0.03, 1.05))
     axes[1].legend(loc="lower left")
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps."""
-    return {
-        "jain2021/local_start": draw_start(numbers["jain2021/local_start"]),
-        "jain2021/local_breakdown": draw_breakdown(numbers["jain2021/local_breakdown"]),
-    }

@@ -13,10 +13,9 @@ from privrep.run.settings import PlotSettings
 CLAIMED = {"color": COLOURS[3], "linestyle": "--", "linewidth": 1.2}
 
 
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
+def draw_noisy_power_method(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Theorem G.1: iterations against the gap and the dimension, failures against tau."""
-    table = numbers["shen2023/noisy_power_method"]
-    gaps, logs, taus = (table[table[column].notna()] for column in ("fit", "log_term", "tau"))
+    gaps, logs, taus = (numbers[numbers[column].notna()] for column in ("fit", "log_term", "tau"))
     figure, axes = new_figure(7.9, 3.0, ncols=3)
     axis = axes[0]
     sweep_panel(axis, gaps, study.claimed.get("steps gap"), "1/gap")
@@ -37,4 +36,4 @@ def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Fig
     axis.set_xticks(taus["tau"], [f"{value:g}" for value in taus["tau"]])
     axis.minorticks_off()
     few_ticks(axis.yaxis)
-    return {"shen2023/noisy_power_method": figure}
+    return figure

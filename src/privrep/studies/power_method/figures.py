@@ -22,7 +22,14 @@ ACCURACY = {
 """Fit -> title, with its clip."""
 
 
-def draw_clip(numbers: pd.DataFrame) -> Figure:
+def draw_power_accuracy(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+    """Sweeps whose titles name clips."""
+    clips = numbers.groupby("fit")["init_clip"].first()
+    titles = {fit: title.format(clip=clips[fit]) for fit, title in ACCURACY.items()}
+    return draw_sweeps(numbers, titles, study.claimed, "dist2 by noise")
+
+
+def draw_power_clip(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """The noise that a target permits, and the share of clipped products, against zeta_0."""
     prescribed = numbers["prescribed"].iloc[0]
     figure, axes = new_figure(7.2, 3.2, ncols=2)
@@ -41,7 +48,7 @@ def draw_clip(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_success(numbers: pd.DataFrame) -> Figure:
+def draw_power_success(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Share of successful random starts against the number of iterations and against the noise."""
     figure, axes = new_figure(7.2, 3.2, ncols=2, sharey=True)
     for axis, panel, column in ((axes[0], "iterations", "iterations"), (axes[1], "noise", "level")):
@@ -54,15 +61,3 @@ def draw_success(numbers: pd.DataFrame) -> Figure:
     axes[0].set(xlabel="iterations L", ylabel=f"share of runs with dist2 ≤ {TARGET:g}", ylim=(-0.03, 1.05))
     axes[1].set_xlabel("noise over what the law permits")
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps, and one that is, whose titles name clips."""
-    accuracy = numbers["shen2023/power_accuracy"]
-    clips = accuracy.groupby("fit")["init_clip"].first()
-    titles = {fit: title.format(clip=clips[fit]) for fit, title in ACCURACY.items()}
-    return {
-        "shen2023/power_accuracy": draw_sweeps(accuracy, titles, study.claimed, "dist2 by noise"),
-        "shen2023/power_clip": draw_clip(numbers["shen2023/power_clip"]),
-        "shen2023/power_success": draw_success(numbers["shen2023/power_success"]),
-    }

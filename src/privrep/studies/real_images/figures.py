@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
 from privrep.studies.images.analysis import METHODS
-from privrep.studies.images.figures import NAMES, bars, empty
+from privrep.studies.images.figures import NAMES, bars
 
 
-def draw_rows(numbers: pd.DataFrame) -> Figure:
+def draw_real_images(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """A panel for each row."""
     rows = list(numbers["row"].unique())
     figure, axes = new_figure(2.2 * len(rows) + 1.4, 2.8, ncols=len(rows), squeeze=False)
@@ -26,8 +26,3 @@ def draw_rows(numbers: pd.DataFrame) -> Figure:
         axis.set(xlabel="accuracy, %", title=row)
     axes[0, 0].set_yticks(range(len(METHODS)), [NAMES[method][0] for method in METHODS])
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figure of the study."""
-    return {name: empty() if table.empty else draw_rows(table) for name, table in numbers.items()}

@@ -11,7 +11,7 @@ from privrep.run.settings import PlotSettings
 from privrep.studies.risk.analysis import LEARNED
 
 
-def draw_heads(numbers: pd.DataFrame) -> Figure:
+def draw_risk_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Measured over exact risk and over eq. (22) with the samples of the fit against the samples per user."""
     figure, axes = new_figure(7.4, 3.3, ncols=2)
     for axis, column, title in (
@@ -38,7 +38,7 @@ def draw_heads(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_known(numbers: pd.DataFrame, claimed: float | None) -> Figure:
+def draw_risk_known_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """The one regression of Remark 1 beside the last round of alternation."""
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     means = numbers.groupby("users")[["known", "fitted"]].agg(["mean", "sem"])
@@ -57,11 +57,11 @@ def draw_known(numbers: pd.DataFrame, claimed: float | None) -> Figure:
     axes[0].minorticks_off()
     plain_ticks(axes[0].yaxis)
     axes[0].legend()
-    sweep_panel(axes[1], numbers[numbers["fit"] == "known k"], claimed, "k, heads known")
+    sweep_panel(axes[1], numbers[numbers["fit"] == "known k"], study.claimed.get("known k"), "k, heads known")
     return figure
 
 
-def draw_premise(numbers: pd.DataFrame) -> Figure:
+def draw_risk_premise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Share of the zero model's risk against n over the premise of Theorem 1.1."""
     figure, axis = new_figure(5.4, 3.5)
     for colour, (rank, part) in zip(COLOURS, numbers.groupby("rank"), strict=False):
@@ -77,12 +77,3 @@ def draw_premise(numbers: pd.DataFrame) -> Figure:
     plain_ticks(axis.yaxis)
     axis.legend(loc="upper right", bbox_to_anchor=(1, 0.9))
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps."""
-    return {
-        "jain2021/risk_heads": draw_heads(numbers["jain2021/risk_heads"]),
-        "jain2021/risk_known_heads": draw_known(numbers["jain2021/risk_known_heads"], study.claimed.get("known k")),
-        "jain2021/risk_premise": draw_premise(numbers["jain2021/risk_premise"]),
-    }

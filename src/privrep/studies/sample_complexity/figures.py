@@ -16,7 +16,7 @@ REMARK_2 = 2
 """Power of k in the samples per user that Remark 2 asks for."""
 
 
-def draw_samples(numbers: pd.DataFrame) -> Figure:
+def draw_samples_needed(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Error against the samples beyond the rank, and the least number of samples."""
     figure, axes = new_figure(7.4, 3.3, ncols=2, width_ratios=(3, 2))
     means = numbers.groupby(["rank", "spare"])["square"].mean().reset_index()
@@ -31,8 +31,3 @@ def draw_samples(numbers: pd.DataFrame) -> Figure:
     # Found in steps of 4, so that the exponent has no interval.
     axes[1].set_title(f"least m\n{rows['exponent'].iloc[0]:.2f} in steps of 4, claimed {REMARK_2}", fontsize=8.5)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figure that is not of sweeps."""
-    return {"jain2021/samples_needed": draw_samples(numbers["jain2021/samples_needed"])}

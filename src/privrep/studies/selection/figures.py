@@ -12,7 +12,7 @@ from privrep.laws.shen2023 import TARGET
 from privrep.run.settings import PlotSettings
 
 
-def draw_selection(numbers: pd.DataFrame) -> Figure:
+def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Failure of selection among made-up candidates, and error of the selected one among real ones."""
     made, real = (numbers[numbers["panel"] == panel] for panel in ("made up", "real"))
     figure, axes = new_figure(7.9, 3.5, ncols=2)
@@ -52,7 +52,7 @@ def draw_selection(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_cost(numbers: pd.DataFrame) -> Figure:
+def draw_start_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """What a start costs against the main rounds, each for the same accuracy."""
     found = dict(zip(numbers["of"], numbers["mu squared"], strict=True))
     figure, axis = new_figure(7.9, 2.6)
@@ -65,11 +65,3 @@ def draw_cost(numbers: pd.DataFrame) -> Figure:
     axis.set(ylim=(0.6 - len(found), 0.4), xlim=(min(found.values()) / 2, max(found.values()) * 2))
     few_ticks(axis.xaxis)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """All figures of the study."""
-    return {
-        "shen2023/selection": draw_selection(numbers["shen2023/selection"]),
-        "shen2023/start_cost": draw_cost(numbers["shen2023/start_cost"]),
-    }

@@ -71,7 +71,7 @@ def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) 
     plain_ticks(axis.yaxis)
 
 
-def draw_settings(numbers: pd.DataFrame) -> Figure:
+def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Exponents of d by setting, and the factor between the methods against d as a band over clips."""
     figure, axes = new_figure(9.4, 4.2, ncols=2, width_ratios=(5, 4))
     axis = axes[0]
@@ -109,7 +109,7 @@ def draw_settings(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_promise(numbers: pd.DataFrame) -> Figure:
+def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """What both papers promise, dashed, and what was measured: the error against d, and the epsilon spent against the one that is stated."""
     figure, axes = new_figure(7.4, 3.3, ncols=2)
     axis = axes[0]
@@ -142,7 +142,7 @@ def draw_promise(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_exponents(numbers: pd.DataFrame) -> Figure:
+def draw_d_exponent(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Error times epsilon and n against d."""
     figure, axis = new_figure(5.2, 4.2)
     lines(axis, numbers, SERIES)
@@ -153,7 +153,7 @@ def draw_exponents(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_users(numbers: pd.DataFrame) -> Figure:
+def draw_users_needed(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Smallest number of users that reaches the target."""
     figure, axis = new_figure(4.8, 3.5)
     lines(axis, numbers, USERS)
@@ -162,7 +162,7 @@ def draw_users(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_regions(numbers: pd.DataFrame) -> Figure:
+def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Which method works, over n and epsilon; each field shows both risks over k."""
     dims = sorted(numbers["dim"].unique())
     figure, axes = new_figure(4.2 * len(dims) + 0.4, 3.7, ncols=len(dims), squeeze=False)
@@ -187,7 +187,7 @@ def draw_regions(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_cost(numbers: pd.DataFrame) -> Figure:
+def draw_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """What one user sends and computes, against d."""
     methods = {"jain2021": COLOURS[3], "shen2023": COLOURS[0], "shen2023, random start": COLOURS[4]}
     figure, axes = new_figure(7.6, 3.3, ncols=2)
@@ -199,15 +199,3 @@ def draw_cost(numbers: pd.DataFrame) -> Figure:
         axis.minorticks_off()
     axes[0].legend()
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """The figures that are not of sweeps."""
-    return {
-        "comparison/promise": draw_promise(numbers["comparison/promise"]),
-        "comparison/settings": draw_settings(numbers["comparison/settings"]),
-        "comparison/d_exponent": draw_exponents(numbers["comparison/d_exponent"]),
-        "comparison/users_needed": draw_users(numbers["comparison/users_needed"]),
-        "comparison/regions": draw_regions(numbers["comparison/regions"]),
-        "comparison/cost": draw_cost(numbers["comparison/cost"]),
-    }

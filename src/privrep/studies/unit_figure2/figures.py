@@ -40,7 +40,7 @@ def set_epsilons(axis: Axes, numbers: pd.DataFrame) -> None:
     axis.minorticks_off()
 
 
-def draw_figure2(numbers: pd.DataFrame) -> Figure:
+def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Figure 2 of jain2021 with unit steps in it."""
     figure, axis = new_figure(7.4, 4.8)
     curves, floor = numbers.iloc[:-1], numbers["y"].iloc[-1]
@@ -84,7 +84,7 @@ def draw_marks(axis: Axes, table: pd.DataFrame, colour: str, spelled: str = ".3g
     plain_ticks(axis.xaxis)
 
 
-def draw_ladder(numbers: pd.DataFrame) -> Figure:
+def draw_ladder(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """The ladders from the published methods, and unit steps without one ingredient."""
     figure, axes = new_figure(9.4, 5.4, ncols=2)
     for axis, (_, part), colour in zip(axes, numbers.groupby("x"), (COLOURS[0], COLOURS[3]), strict=True):
@@ -93,7 +93,7 @@ def draw_ladder(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_departures(numbers: pd.DataFrame) -> Figure:
+def draw_departures(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Departures from the model, and wrong guesses."""
     figure, axis = new_figure(6.4, 3.9)
     draw_marks(axis, numbers, COLOURS[3], ".3f")
@@ -101,7 +101,7 @@ def draw_departures(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_prior(numbers: pd.DataFrame) -> Figure:
+def draw_full_prior(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Heads of full rank: a prior, two subspaces, and each user alone."""
     figure, axis = new_figure(5.8, 3.8)
     curves, own = numbers.iloc[:-1], numbers.iloc[-1]
@@ -112,13 +112,3 @@ def draw_prior(numbers: pd.DataFrame) -> Figure:
     few_ticks(axis.yaxis)
     figure.legend(loc="outside lower center", ncols=2)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """All figures of the study."""
-    return {
-        "beyond/figure2": draw_figure2(numbers["beyond/figure2"]),
-        "beyond/ladder": draw_ladder(numbers["beyond/ladder"]),
-        "beyond/departures": draw_departures(numbers["beyond/departures"]),
-        "beyond/full_prior": draw_prior(numbers["beyond/full_prior"]),
-    }

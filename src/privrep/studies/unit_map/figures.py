@@ -26,7 +26,7 @@ def draw_lines(axis: Axes, numbers: pd.DataFrame, x: str, y: str) -> None:
         plain_ticks(axis.yaxis)
 
 
-def draw_map(numbers: pd.DataFrame) -> Figure:
+def draw_map(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Risk against epsilon, a panel for each number of users."""
     figure, axes = new_figure(8.6, 3.9, ncols=numbers["users"].nunique(), sharey=True, squeeze=False)
     for axis, (users, part) in zip(axes[0], numbers.groupby("users"), strict=True):
@@ -39,7 +39,7 @@ def draw_map(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_sweeps(numbers: pd.DataFrame) -> Figure:
+def draw_map_samples(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Risk against samples and label noise, a row of panels for each epsilon."""
     sweeps = {"by samples": "samples of a user, m", "by label noise": r"label noise $\sigma_F$"}
     figure, axes = new_figure(8.0, 6.2, nrows=numbers["epsilon"].nunique(), ncols=2, sharey=True, squeeze=False)
@@ -56,19 +56,10 @@ def draw_sweeps(numbers: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_users(numbers: pd.DataFrame) -> Figure:
+def draw_users_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Users needed against the dimension."""
     figure, axis = new_figure(5.8, 4.0)
     draw_lines(axis, numbers, "dim", "smallest_users")
     axis.set(xlabel="d", ylabel="users")
     figure.legend(loc="outside lower center", ncols=2)
     return figure
-
-
-def draw(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """All figures of the study."""
-    return {
-        "beyond/map": draw_map(numbers["beyond/map"]),
-        "beyond/map_samples": draw_sweeps(numbers["beyond/map_samples"]),
-        "beyond/users_methods": draw_users(numbers["beyond/users_methods"]),
-    }
