@@ -69,13 +69,12 @@ def fitted(cells: pd.DataFrame, spec: Spec = SPEC, window: Window = WINDOW):
 @pytest.mark.parametrize("slope", [-1.0, -0.5, 0.0, 0.75])
 @pytest.mark.parametrize("constant", [0.02, 1e-6])
 def test_a_power_law_is_found_exactly(slope, constant):
-    """Without scatter the slope, the intercept and the constant are those planted, and the interval is a point."""
+    """Without scatter the slope and the constant are those planted, and the interval is a point."""
     one = fitted(
         table(error=lambda v: constant * (v / 1000) ** slope, formula=lambda v: constant / 3 * (v / 1000) ** slope)
     )
     assert one.slope == pytest.approx(slope, abs=1e-10)
     assert one.interval == pytest.approx((slope, slope), abs=1e-10)
-    assert one.intercept == pytest.approx(np.log(constant) - slope * np.log(1000), abs=1e-9)
     assert one.local == pytest.approx(slope, abs=1e-10)
     assert one.ratio == pytest.approx((3.0, 3.0, 3.0), rel=1e-10)
 
@@ -245,7 +244,7 @@ def test_without_enough_data_there_is_no_exponent(options, reason):
     """NaN throughout, and the reason goes with the measures; a number here would be judged."""
     one = fitted(table(**options))
     assert one.sweep.too_few == reason
-    assert np.isnan([one.slope, one.intercept, one.standard_error, one.local, *one.ratio, *one.interval]).all()
+    assert np.isnan([one.slope, one.standard_error, one.local, *one.ratio, *one.interval]).all()
     for measure in fit_measures({"test": one}):
         assert np.isnan([measure.measured, measure.ci_low, measure.ci_high]).all()
         assert measure.note == reason

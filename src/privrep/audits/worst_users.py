@@ -55,11 +55,6 @@ def largest(
     return -min(found)
 
 
-def _upper(matrix: np.ndarray) -> np.ndarray:
-    """The released part of a symmetric matrix, on and above the diagonal, with zeros below."""
-    return np.triu(matrix)
-
-
 @dataclass(frozen=True)
 class MomentChange:
     """How far replacing a user moves (A, b) of Algorithm 2, in units of the bounds on ||A_j|| and ||b_j||."""
@@ -79,7 +74,7 @@ def moment_change(user: GivenUsers, other: GivenUsers, samples: slice, clip: Mom
     (second, first), (other_second, other_first) = statistics
     second_bound, first_bound = clip.bounds(samples.stop - samples.start)
     return MomentChange(
-        float(np.linalg.norm(_upper(second - other_second)) / second_bound),
+        float(np.linalg.norm(np.triu(second - other_second)) / second_bound),
         float(np.linalg.norm(first - other_first) / first_bound),
     )
 
@@ -89,4 +84,4 @@ def spectral_change(user: GivenUsers, other: GivenUsers, samples: slice, label_c
     pairs_of = SamplePairs(samples, DisjointPairs)
     difference = np.subtract(*(clipped_sums(each, pairs_of, label_clip)[0] for each in (user, other)))
     pairs = (samples.stop - samples.start) // 2
-    return float(np.linalg.norm(_upper(difference)) / (pairs * label_clip**2))
+    return float(np.linalg.norm(np.triu(difference)) / (pairs * label_clip**2))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -100,6 +101,12 @@ def few_ticks(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value >= 1e-4 else f"{value:.0e}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def ticks_at(axis: Axes, values: Sequence[float]) -> None:
+    """A tick at each of these values of x and none between."""
+    axis.set_xticks(values, [f"{value:g}" for value in values])
+    axis.minorticks_off()
 
 
 def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:

@@ -90,7 +90,6 @@ class Fit:
 
     sweep: Sweep
     slope: float
-    intercept: float
     standard_error: float
     local: float
     ratio: tuple[float, float, float]
@@ -110,7 +109,7 @@ def slope_weights(logs: np.ndarray) -> np.ndarray:
 def fit(sweep: Sweep) -> Fit:
     """Fit the exponent of a sweep; NaN throughout where `Sweep.too_few` gives a reason."""
     if sweep.too_few:
-        return Fit(sweep, *[float("nan")] * 4, ratio=(float("nan"),) * 3)
+        return Fit(sweep, *[float("nan")] * 3, ratio=(float("nan"),) * 3)
     used, repetitions = sweep.used, sweep.repetitions
     logs = np.log(sweep.values[used])
     weights = slope_weights(logs)
@@ -122,7 +121,6 @@ def fit(sweep: Sweep) -> Fit:
     return Fit(
         sweep,
         slope,
-        intercept=float(errors.mean() - slope * logs.mean()),
         standard_error=float(spread(draws @ weights, repetitions)),
         local=float(weights @ predicted),
         ratio=tuple(float(np.exp(value)) for value in (offset, offset - half, offset + half)),

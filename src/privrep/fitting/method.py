@@ -15,7 +15,7 @@ import numpy as np
 
 from privrep.data.known import Known
 from privrep.data.problem import Block, Problem, UserData
-from privrep.privacy.accounting import Budget, Cost, FixedNoise, PureTheorem, Theorem
+from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -76,24 +76,12 @@ class Iterate:
 class Method(Protocol):
     """A method as its paper prints it, with thresholds in absolute terms.
 
-    A private one has two properties more: `cost`, of one user at noise multiplier 1, and `theorem`, the printed privacy statement, or None
-    where it stands in no paper.
+    A private one has two properties more: `cost`, of one user at noise multiplier 1, which is all that its releases may take, and `theorem`, the
+    printed privacy statement, or None where it stands in no paper. An experiment whose ledger has other entries than those of one run of a method
+    says what they cost: `spends`, in place of `cost`.
     """
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]: ...
-
-
-class PrivateMethod(Method, Protocol):
-    """A method that needs noise. Its releases may take what `cost` comes to, and no more.
-
-    An experiment whose ledger has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`.
-    """
-
-    @property
-    def cost(self) -> Cost: ...
-
-    @property
-    def theorem(self) -> Theorem | PureTheorem | None: ...
 
 
 class MethodOptions(Protocol):

@@ -107,21 +107,10 @@ class Options(Declared):
         0.25,
     )
     numbers: ClassVar = {
-        "representation_rms": "root mean square over users of the norm of an update where the representation alone is shared; exact, for analysis, not released",
-        "representation_median": "median over users of the norm of an update where the representation alone is shared; exact, for analysis, not released",
-        "representation_q99": "99 % quantile of the norm of an update where the representation alone is shared; exact, for analysis, not released",
-        "representation_max": "largest norm of an update where the representation alone is shared; exact, for analysis, not released",
-        "representation_drift": "norm of the mean of clipped updates over the clipping bound where the representation alone is shared; exact, for analysis, not released",
-        "full_rms": "root mean square over users of the norm of an update where a full model is shared; exact, for analysis, not released",
-        "full_median": "median over users of the norm of an update where a full model is shared; exact, for analysis, not released",
-        "full_q99": "99 % quantile of the norm of an update where a full model is shared; exact, for analysis, not released",
-        "full_max": "largest norm of an update where a full model is shared; exact, for analysis, not released",
-        "full_drift": "norm of the mean of clipped updates over the clipping bound where a full model is shared; exact, for analysis, not released",
-        "shared_rms": "root mean square over users of the norm of an update where a representation and a head are shared; exact, for analysis, not released",
-        "shared_median": "median over users of the norm of an update where a representation and a head are shared; exact, for analysis, not released",
-        "shared_q99": "99 % quantile of the norm of an update where a representation and a head are shared; exact, for analysis, not released",
-        "shared_max": "largest norm of an update where a representation and a head are shared; exact, for analysis, not released",
-        "shared_drift": "norm of the mean of clipped updates over the clipping bound where a representation and a head are shared; exact, for analysis, not released",
+        f"{name}_{mark}": f"{meaning.format(what)}; exact, for analysis, not released"
+        for name, what in WHAT.items()
+        for mark, meaning in MARKS.items()
+    } | {
         "heterogeneity": "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are equal",
     }
 

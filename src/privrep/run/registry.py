@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from privrep.fitting.method import MethodOptions
+from privrep.run.settings import hint_on_text
 
 PACKAGES = ("algorithms", "neural", "probes", "audits", "searches")
 """Packages whose files can be named in a study's settings."""
@@ -19,9 +20,7 @@ OPTIONS = re.compile(r"^(class )?Options\b", re.MULTILINE)
 def check_type(name: str, value: object, type_: str) -> None:
     """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number; what texts there are, it checks itself."""
     if isinstance(value, str) and "str" not in type_:
-        number = re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
-        hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
-        raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint}")
+        raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint_on_text(value)}")
     flag = isinstance(value, bool) and "bool" not in type_
     if (flag or (value is None and "None" not in type_)) and "str" not in type_:
         raise ValueError(f"{name} is {value!r}; it must be a number")

@@ -361,6 +361,12 @@ class RunConfig(RunSettings):
     overrides: dict[str, dict[str, Any]]
 
 
+def hint_on_text(value: object) -> str:
+    """The end of a message on a text that was meant as a number."""
+    number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
+    return f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
+
+
 LIMITS = {"ge": "at least", "le": "at most", "gt": "greater than", "lt": "less than"}
 TYPES = {
     "int": "an integer",
@@ -393,9 +399,7 @@ def _complaint(error: dict) -> str:
     wanted = TYPES.get(kind.removesuffix("_type"))
     if wanted is None:
         return f"{value!r}: {error['msg']}"
-    number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
-    hint = f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
-    return f"{value!r} is a {type(value).__name__}, it must be {wanted}{hint}"
+    return f"{value!r} is a {type(value).__name__}, it must be {wanted}{hint_on_text(value)}"
 
 
 def _place(location: tuple[int | str, ...], content: object) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, ticks_at
 from privrep.run.settings import PlotSettings
 from privrep.studies.centaur_rates.analysis import BALL
 
@@ -74,8 +74,7 @@ def draw_participation(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     axes[0].plot(part["participation"], part["predicted"], color="0.25", linestyle=":")
     for axis, ylabel in zip(axes, ("steady distF", "ε of all rounds"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="p", ylabel=ylabel)
-        axis.set_xticks(part["participation"], [f"{share:g}" for share in part["participation"]])
-        axis.minorticks_off()
+        ticks_at(axis, part["participation"])
         few_ticks(axis.yaxis)
     axes[0].legend()
     return figure

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure
+from privrep.drawing.style import COLOURS, few_ticks, new_figure, ticks_at
 from privrep.run.settings import PlotSettings
 from privrep.studies.exponential_risk.analysis import WORKS
 
@@ -42,8 +42,7 @@ def draw_risks(axis: Axes, table: pd.DataFrame) -> None:
     axis.axhline(WORKS, color="0.6", linewidth=0.8)
     axis.set(xscale="log", yscale="log", xlabel="n")
     users = table["users"].unique()
-    axis.set_xticks(users, [f"{one:g}" for one in users])
-    axis.minorticks_off()
+    ticks_at(axis, users)
     few_ticks(axis.yaxis)
 
 

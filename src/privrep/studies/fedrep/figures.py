@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, ticks_at
 from privrep.drawing.sweeps import MANY_DECADES
 from privrep.run.settings import PlotSettings
 from privrep.studies.fedrep.analysis import FACTORS
@@ -54,8 +54,7 @@ def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     axis.axhline(numbers["floor"].iloc[0], color="0.5", linewidth=1.2)
     axis.set(xscale="log", yscale="log", xlabel="ε", ylabel="risk over that of predicting zero")
     values = numbers["epsilon"].unique()
-    axis.set_xticks(values, [f"{value:g}" for value in values])
-    axis.minorticks_off()
+    ticks_at(axis, values)
     plain_ticks(axis.yaxis)
     figure.legend(loc="outside right center")
     return figure
@@ -100,8 +99,7 @@ def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
             column[1].set_title(f"exponent {exponent}, claimed {CLAIMED:g}", fontsize=8.5)
         for axis in column:
             axis.set(xscale="log", yscale="log", xlabel=name)
-            axis.set_xticks(rows["value"], [f"{value:g}" for value in rows["value"]])
-            axis.minorticks_off()
+            ticks_at(axis, rows["value"])
             bottom, top = axis.get_ylim()
             (few_ticks if top < MANY_DECADES * bottom else plain_ticks)(axis.yaxis)
     axes[0, 0].set_ylabel("excess risk")

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten, ticks_at
 from privrep.run.settings import PlotSettings
 from privrep.studies.heterogeneity.analysis import CENTAUR
 
@@ -142,8 +142,7 @@ def draw_baselines(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         ticks = np.unique(
             numbers.loc[numbers["panel"] == ("epsilon" if axis is axes[0] else "bound"), "value"].round(6)
         )
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axis.minorticks_off()
+        ticks_at(axis, ticks)
     axes[0].annotate("each user alone", (1, alone), xytext=(2, -12), **NOTE)
     axes[0].set(xlabel=f"ε (exact, δ = {power_of_ten(delta)})", ylabel="excess risk", title="At the rule's bounds")
     axes[1].set(xlabel="clipping bound over the rule's", title=f"ε = {shown:g}")

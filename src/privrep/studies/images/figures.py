@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, new_figure
+from privrep.drawing.style import COLOURS, NOTE, new_figure, ticks_at
 from privrep.run.settings import PlotSettings
 from privrep.studies.images.analysis import CHANGES, METHODS, TUNED
 
@@ -125,9 +125,7 @@ def draw_image_clips(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
             best = part[part["chosen"] == 1]
             axis.plot(best["clip"], best["accuracy"], style[0], color=COLOURS[colour], markersize=6, label=label)
         axis.set_xscale("log")
-        ticks = sorted(clips["clip"].unique())
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axis.minorticks_off()
+        ticks_at(axis, sorted(clips["clip"].unique()))
         axis.set(xlabel="clip", ylim=(low, high), title=f"ε = {epsilon:g}")
     axes[0].set(ylabel="test accuracy, %")
     axes[0].legend(loc="lower left")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, ticks_at
 from privrep.drawing.sweeps import sweep_panel
 from privrep.run.settings import PlotSettings
 
@@ -33,7 +33,6 @@ def draw_noisy_power_method(numbers: pd.DataFrame, study: PlotSettings) -> Figur
     axis.plot(taus["tau"], 1 / taus["tau"], **CLAIMED)
     axis.annotate("1/τ", (taus["tau"].iloc[1], 1 / taus["tau"].iloc[1]), xytext=(4, 3), **NOTE)
     axis.set(xscale="log", yscale="log", xlabel="τ", ylabel="share of failed runs")
-    axis.set_xticks(taus["tau"], [f"{value:g}" for value in taus["tau"]])
-    axis.minorticks_off()
+    ticks_at(axis, taus["tau"])
     few_ticks(axis.yaxis)
     return figure

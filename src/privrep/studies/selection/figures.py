@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, ticks_at
 from privrep.laws.shen2023 import TARGET
 from privrep.run.settings import PlotSettings
 
@@ -45,8 +45,7 @@ def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     axis.axhline(real["median"].iloc[0], color="0.5", linewidth=0.8, linestyle=":")
     axis.axhline(TARGET, color="0.6", linewidth=0.8)
     axis.set(xscale="log", yscale="log", xlabel="Δ", ylabel="dist2")
-    axis.set_xticks(noisy["noise_multiplier"], [f"{value:g}" for value in noisy["noise_multiplier"]])
-    axis.minorticks_off()
+    ticks_at(axis, noisy["noise_multiplier"])
     few_ticks(axis.yaxis)
     axis.legend(loc="upper left")
     return figure

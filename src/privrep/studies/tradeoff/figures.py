@@ -11,7 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from privrep.drawing.style import COLOURS, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at
 from privrep.run.settings import PlotSettings
 from privrep.studies.tradeoff.analysis import CLIPS, CONDITIONS
 
@@ -66,8 +66,7 @@ def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) 
         axis.plot(ends, scale * np.exp(height - slope * middle) * ends**slope, color=colour, linewidth=1.4, label=text)
     axis.set(xscale="log", yscale="log", xlabel="d")
     values = numbers.loc[numbers["fit"] == next(iter(names)), "value"]
-    axis.set_xticks(values, [f"{value:g}" for value in values])
-    axis.minorticks_off()
+    ticks_at(axis, values)
     plain_ticks(axis.yaxis)
 
 
@@ -101,9 +100,7 @@ def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         )
     axis.axhline(1, color="0.6", linestyle="--", linewidth=1)
     axis.set(xscale="log", yscale="log", xlabel="d", ylabel="error of jain2021 over shen2023")
-    ticks = np.unique(numbers["dim"].dropna())
-    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axis.minorticks_off()
+    ticks_at(axis, np.unique(numbers["dim"].dropna()))
     plain_ticks(axis.yaxis)
     axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=2)
     return figure
@@ -125,8 +122,7 @@ def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         axis.annotate(f"promised: $d^{{{power:g}}}$", (values[1], middle * values[1] ** power), **PROMISE)
     axis.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="error of the subspace", title="Rate")
     dims = np.unique(numbers["value"].dropna())
-    axis.set_xticks(dims, [f"{value:g}" for value in dims])
-    axis.minorticks_off()
+    ticks_at(axis, dims)
     axis.legend(loc="upper left")
     spent, axis = numbers[numbers["stated"].notna()], axes[1]
     stated = spent["stated"].to_numpy()

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, power_of_ten
+from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, power_of_ten, ticks_at
 from privrep.run.settings import PlotSettings
 
 CURVES = (("o--", 0), ("s-", 2), ("D-", 4), ("P-", 5), ("o-", 3), ("x", 7))
@@ -35,9 +35,7 @@ def draw_lines(axis: Axes, numbers: pd.DataFrame, styles: tuple[tuple[str, int],
 
 def set_epsilons(axis: Axes, numbers: pd.DataFrame) -> None:
     """A tick at each epsilon."""
-    ticks = sorted(numbers["x"].unique())
-    axis.set_xticks(ticks, [f"{x:g}" for x in ticks])
-    axis.minorticks_off()
+    ticks_at(axis, sorted(numbers["x"].unique()))
 
 
 def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:

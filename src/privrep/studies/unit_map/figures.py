@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at
 from privrep.run.settings import PlotSettings
 from privrep.studies.unit_map.analysis import METHODS
 
@@ -20,9 +20,7 @@ def draw_lines(axis: Axes, numbers: pd.DataFrame, x: str, y: str) -> None:
         axis.plot(table[x], table[y], style, color=COLOURS[colour], markersize=5, linewidth=1.3, label=METHODS[name])
         axis.vlines(table[x], table["ci_low"], table["ci_high"], color=COLOURS[colour], linewidth=1.2)
         axis.set(xscale="log", yscale="log")
-        ticks = sorted(numbers[x].unique())
-        axis.set_xticks(ticks, [f"{value:g}" for value in ticks])
-        axis.minorticks_off()
+        ticks_at(axis, sorted(numbers[x].unique()))
         plain_ticks(axis.yaxis)
 
 
