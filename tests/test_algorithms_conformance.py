@@ -1,9 +1,9 @@
 """Every file of `privrep.algorithms` that defines `Options`, run on a tiny problem under the same rules.
 
-A new file must get an entry in CASES. The audit counts privacy from the outside: sds as drawn from the generators,
+A new file must get entries in ABOUT and OPTIONS. The audit counts privacy from the outside: sds as drawn from the generators,
 sensitivities from the options by formulas of this file, composition user by user. The ledger must say the same.
 
-Truth and heads serve for scoring alone. Instruments that start from the truth, or take true heads, are marked in CASES. For
+Truth and heads serve for scoring alone. Instruments that start from the truth, or take true heads, are marked in ABOUT. For
 them the audit still holds, since U* belongs to no user and a user's own head moves no bound; but what they release tells nothing
 about learning.
 """
@@ -214,187 +214,133 @@ class Case:
         return f"{self.name}({', '.join(f'{key}={value}' for key, value in self.options.items())})"
 
 
+ABOUT = {
+    "altmin": {"audit": altmin_audit},
+    "spectral_init": {"audit": spectral_audit, "scored": False},
+    "step_lemmas": {"audit": step_lemmas_audit, "reads_truth": True, "scored": False},
+    "gradient_descent": {"audit": gradient_audit},
+    "power_method": {"audit": power_method_audit, "scored": False, "paper_holds": False},
+    "centaur": {"audit": centaur_audit, "paper_holds": False},
+    "private_fedrep": {"audit": private_fedrep_audit, "printed": False},
+    "unit_steps": {"audit": unit_steps_audit, "printed": False},
+    "full_prior": {"audit": full_prior_audit, "printed": False},
+    "oracle_step": {"audit": oracle_step_audit, "reads_truth": True, "printed": False},
+    **{
+        key: {"audit": federated_audit, "paper_holds": False}
+        for key in ("general_centaur", "dp_fedavg", "ppsgd", "pmtl")
+    },
+    "update_norms": {"releases": False, "reads_truth": True, "scored": False},
+    "client_lemmas": {"audit": client_lemmas_audit, "reads_truth": True, "scored": False, "paper_holds": False},
+    "single_model": {"audit": single_model_audit},
+    "nonprivate_altmin": {},
+    **{key: {"pure": True} for key in ("exponential", "exponential_chain", "exponential_staged")},
+    **{key: {"releases": False} for key in ("own_data", "reference_model")},
+}
+"""What holds of an algorithm with any options, but that some options read the truth: see `reads_truth`."""
 CLIPS = {"clip_feature": 2.0, "clip_label": 1.5}
 SCALED = {"clip_feature": 0.9, "clip_label": 1.2}
 CENTAUR = {"rounds": 3, "clip": 0.5, "batch_samples": 4}
 FEDERATED = {"rounds": 3, "clip": 0.5, "batch_samples": 6}
-CASES = [
-    Case("altmin", {"init": "random", "split": "text", **CLIPS}, altmin_audit),
-    Case("altmin", {"init": "spectral", "split": "text", "batches": 3, **CLIPS}, altmin_audit),
-    Case("altmin", {"init": "spectral", "split": "proof-halves", "epochs": 2, "batches": 2, **CLIPS}, altmin_audit),
-    Case("altmin", {"init": "random", "split": "all-samples-reused", "epochs": 3, **CLIPS}, altmin_audit),
-    Case(
-        "altmin",
+RUNS = {"init": "power_method", "starts": 2, "iterations": 2}
+OPTIONS = {
+    "altmin": [
+        {"init": "random", "split": "text", **CLIPS},
+        {"init": "spectral", "split": "text", "batches": 3, **CLIPS},
+        {"init": "spectral", "split": "proof-halves", "epochs": 2, "batches": 2, **CLIPS},
+        {"init": "random", "split": "all-samples-reused", "epochs": 3, **CLIPS},
         {"init": "spectral", "split": "halves-then-all", "clip_unit": "user", "init_label_clip": 0.7, **CLIPS},
-        altmin_audit,
-    ),
-    Case("altmin", {"init": "random", "split": "text", "fallback": "ridge", **CLIPS}, altmin_audit),
-    Case("altmin", {"init": "random", "split": "text", "symmetry": "averaged", "epochs": 2, **CLIPS}, altmin_audit),
-    Case(
-        "altmin",
+        {"init": "random", "split": "text", "fallback": "ridge", **CLIPS},
+        {"init": "random", "split": "text", "symmetry": "averaged", "epochs": 2, **CLIPS},
         {"init": "spectral", "split": "halves-then-all", "init_pairs": "all", "init_label_clip": 0.7, **CLIPS},
-        altmin_audit,
-    ),
-    Case("altmin", {"init": "spectral", "split": "text", "fallback": "eigclip", "epochs": 2, **CLIPS}, altmin_audit),
-    Case(
-        "altmin",
+        {"init": "spectral", "split": "text", "fallback": "eigclip", "epochs": 2, **CLIPS},
         {"init": "spectral", "split": "text", "batches": 2, "clip_scale": "data", "init_label_clip": 0.7, **SCALED},
-        altmin_audit,
-    ),
-    Case("altmin", {"init": "random", "split": "text", "heads": "true", **CLIPS}, altmin_audit, reads_truth=True),
-    Case(
-        "altmin",
+        {"init": "random", "split": "text", "heads": "true", **CLIPS},
         {"init": "spectral", "split": "text", "heads": "true", "clip_scale": "data", "init_label_clip": 0.7, **SCALED},
-        altmin_audit,
-        reads_truth=True,
-    ),
-    Case(
-        "altmin",
         {"init": "planted", "start_sine": 0.3, "split": "text", "batches": 2, "fallback": "ridge", **CLIPS},
-        altmin_audit,
-        reads_truth=True,
-    ),
-    Case("spectral_init", {"init_label_clip": 1.5}, spectral_audit, scored=False),
-    Case(
-        "spectral_init", {"init_label_clip": 0.7, "clip_scale": "data", "split": "text"}, spectral_audit, scored=False
-    ),
-    Case("step_lemmas", {"split": "text", **SCALED}, step_lemmas_audit, reads_truth=True, scored=False),
-    Case(
-        "step_lemmas",
+    ],
+    "spectral_init": [
+        {"init_label_clip": 1.5},
+        {"init_label_clip": 0.7, "clip_scale": "data", "split": "text"},
+    ],
+    "step_lemmas": [
+        {"split": "text", **SCALED},
         {"split": "halves-then-all", "clip_scale": "absolute", "start_sine": 0.3, **CLIPS},
-        step_lemmas_audit,
-        reads_truth=True,
-        scored=False,
-    ),
-    Case("gradient_descent", {"init": "random", "split": "text", "clip_feature": 0.5, "step": 1.0}, gradient_audit),
-    Case(
-        "gradient_descent",
+    ],
+    "gradient_descent": [
+        {"init": "random", "split": "text", "clip_feature": 0.5, "step": 1.0},
         {"init": "spectral", "split": "proof-halves", "clip_feature": 0.5, "step": 1.0, "epochs": 3},
-        gradient_audit,
-    ),
-    Case(
-        "power_method",
+    ],
+    "power_method": [
         {"iterations": 3, "init_clip": 0.7, "starts": 2},
-        power_method_audit,
-        scored=False,
-        paper_holds=False,
-    ),
-    Case(
-        "power_method",
         {"iterations": 4, "init_clip": 5.0, "init_samples": 4, "clip_scale": "absolute", "sample_use": "fresh"},
-        power_method_audit,
-        scored=False,
-        paper_holds=False,
-    ),
-    Case(
-        "power_method",
         {"iterations": 2, "init_clip": 0.7, "starts": 2, "init": "planted"},
-        power_method_audit,
-        reads_truth=True,
-        scored=False,
-        paper_holds=False,
-    ),
-    Case("centaur", CENTAUR | {"init": "planted"}, centaur_audit, reads_truth=True, paper_holds=False),
-    Case(
-        "centaur", CENTAUR | {"init": "random", "clip_scale": "absolute", "step": 0.1}, centaur_audit, paper_holds=False
-    ),
-    Case(
-        "centaur",
+    ],
+    "centaur": [
+        CENTAUR | {"init": "planted"},
+        CENTAUR | {"init": "random", "clip_scale": "absolute", "step": 0.1},
         CENTAUR | {"init": "random", "participation": 0.7, "divide_by": "realised"},
-        centaur_audit,
-        paper_holds=False,
-    ),
-    Case(
-        "centaur",
-        CENTAUR | {"init": "power_method", "starts": 3, "iterations": 2, "init_samples": 4},
-        centaur_audit,
-        paper_holds=False,
-    ),
-    Case(
-        "centaur",
-        {"rounds": 2, "clip": 0.5, "batch_samples": 3, "init": "power_method", "starts": 2, "iterations": 2}
-        | {"init_samples": 2, "sample_use": "fresh", "init_share": 0.2},
-        centaur_audit,
-        paper_holds=False,
-    ),
-    Case("private_fedrep", {}, private_fedrep_audit, printed=False),
-    Case(
-        "private_fedrep",
+        CENTAUR | RUNS | {"starts": 3, "init_samples": 4},
+        {
+            "rounds": 2,
+            "clip": 0.5,
+            "batch_samples": 3,
+            **RUNS,
+            "init_samples": 2,
+            "sample_use": "fresh",
+            "init_share": 0.2,
+        },
+    ],
+    "private_fedrep": [
+        {},
         {"init": "random", "clip_scale": "absolute", "clip": 3.0, "step": 0.5, "final_samples": 6},
-        private_fedrep_audit,
-        printed=False,
-    ),
-    Case(
-        "private_fedrep",
         {"rounds": 2, "clip_scale": "absolute", "clip": 2.0, "sample_use": "fresh", "final_samples": 4}
         | {"init_label_clip": 0.7, "init_share": 0.2},
-        private_fedrep_audit,
-        printed=False,
-    ),
-    Case(
-        "private_fedrep",
         {"init": "planted", "rounds": 3, "sample_use": "reuse", "batch_samples": 5, "start_sine": 0.3},
-        private_fedrep_audit,
-        reads_truth=True,
-        printed=False,
-    ),
-    Case("unit_steps", {}, unit_steps_audit, printed=False),
-    Case("unit_steps", {"scale_guess": 3.0, "noise_guess": 0.3}, unit_steps_audit, printed=False),
-    Case("unit_steps", {"assumed_rank": 3}, unit_steps_audit, printed=False),
-    *(Case("unit_steps", {"without": part}, unit_steps_audit, printed=False) for part in INGREDIENTS[2:]),
-    Case("full_prior", {}, full_prior_audit, printed=False),
-    Case("full_prior", {"scale_guess": 0.5, "noise_guess": 2.0}, full_prior_audit, printed=False),
-    Case("oracle_step", {}, oracle_step_audit, reads_truth=True, printed=False),
-    Case("oracle_step", {"kind": "floor"}, releases=False, reads_truth=True),
-    Case("general_centaur", FEDERATED | {"local_steps": 2}, federated_audit, paper_holds=False),
-    Case(
-        "general_centaur",
+    ],
+    "unit_steps": [
+        {},
+        {"scale_guess": 3.0, "noise_guess": 0.3},
+        {"assumed_rank": 3},
+        *({"without": part} for part in INGREDIENTS[2:]),
+    ],
+    "full_prior": [{}, {"scale_guess": 0.5, "noise_guess": 2.0}],
+    "oracle_step": [{}],
+    "general_centaur": [
+        FEDERATED | {"local_steps": 2},
         {"rounds": 2, "clip": 0.1, "batch_samples": 16, "feasible": "orthonormal", "clip_scale": "practical"},
-        federated_audit,
-        paper_holds=False,
-    ),
-    Case("dp_fedavg", FEDERATED | {"local_steps": 3, "local_step": 0.1}, federated_audit, paper_holds=False),
-    Case("ppsgd", FEDERATED | {"local_step": 0.1, "personal_step": 0.1}, federated_audit, paper_holds=False),
-    Case("pmtl", {"rounds": 3, "clip": 0.5}, federated_audit, paper_holds=False),
-    Case(
-        "pmtl",
+    ],
+    "dp_fedavg": [FEDERATED | {"local_steps": 3, "local_step": 0.1}],
+    "ppsgd": [FEDERATED | {"local_step": 0.1, "personal_step": 0.1}],
+    "pmtl": [
+        {"rounds": 3, "clip": 0.5},
         {"rounds": 2, "clip": 0.1, "clip_scale": "practical", "penalty": 0.1},
-        federated_audit,
-        paper_holds=False,
-    ),
-    Case("update_norms", {"start_sine": 0.3, "batch_samples": 6}, releases=False, reads_truth=True, scored=False),
-    Case(
-        "client_lemmas",
+    ],
+    "update_norms": [{"start_sine": 0.3, "batch_samples": 6}],
+    "client_lemmas": [
         {"clip": 0.5, "batch_samples": 4},
-        client_lemmas_audit,
-        reads_truth=True,
-        scored=False,
-        paper_holds=False,
-    ),
-    Case(
-        "client_lemmas",
         {"clip": 5.0, "batch_samples": 8, "clip_scale": "absolute", "step": 0.1, "start_sine": 0.4},
-        client_lemmas_audit,
-        reads_truth=True,
-        scored=False,
-        paper_holds=False,
-    ),
-    Case("single_model", {"method": "moments", **CLIPS}, single_model_audit),
-    Case("single_model", {"method": "gradient", "clip_feature": 0.5, "epochs": 3}, single_model_audit),
-    Case("nonprivate_altmin", {"max_epochs": 4}),
-    Case("nonprivate_altmin", {"init": "spectral", "split": "halves-then-all", "max_epochs": 2}),
-    Case("exponential", {"count": 40}, pure=True),
-    Case("exponential", {"loss": "huber", "clip_scale": "prescribed", "count": 5}, pure=True),
-    Case("exponential_chain", {"burn_in": 20, "steps": 20}, pure=True),
-    Case("exponential_staged", {"around": 4}, pure=True),
-    Case("exponential_staged", {"first": "centaur", "runs": 2, "rounds": 2, "around": 0}, pure=True),
-    Case("own_data", {}, releases=False),
-    Case("own_data", {"penalty": 1.0}, releases=False),
-    Case("reference_model", {"kind": "random"}, releases=False),
-    Case("reference_model", {"kind": "random-subspace"}, releases=False),
-    Case("reference_model", {"kind": "zero"}, releases=False),
-    Case("reference_model", {"kind": "planted-subspace", "start_sine": 0.3}, releases=False, reads_truth=True),
-]
+    ],
+    "single_model": [{"method": "moments", **CLIPS}, {"method": "gradient", "clip_feature": 0.5, "epochs": 3}],
+    "nonprivate_altmin": [{"max_epochs": 4}, {"init": "spectral", "split": "halves-then-all", "max_epochs": 2}],
+    "exponential": [{"count": 40}, {"loss": "huber", "clip_scale": "prescribed", "count": 5}],
+    "exponential_chain": [{"burn_in": 20, "steps": 20}],
+    "exponential_staged": [{"around": 4}, {"first": "centaur", "runs": 2, "rounds": 2, "around": 0}],
+    "own_data": [{}, {"penalty": 1.0}],
+    "reference_model": [
+        *({"kind": kind} for kind in ("random", "random-subspace", "zero")),
+        {"kind": "planted-subspace", "start_sine": 0.3},
+    ],
+}
+
+
+def about(name: str, options: dict) -> dict:
+    """What holds of an algorithm with these options."""
+    reading = options.get("init") == "planted" or options.get("heads") == "true" or "planted" in options.get("kind", "")
+    return ABOUT[name] | ({"reads_truth": True} if reading else {})
+
+
+CASES = [Case(name, options, **about(name, options)) for name, several in OPTIONS.items() for options in several]
+CASES.append(Case("oracle_step", {"kind": "floor"}, releases=False, reads_truth=True))
 PRIVATE = [case for case in CASES if case.audit]
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 every_printed_case = pytest.mark.parametrize("case", [case for case in PRIVATE if case.printed], ids=str)
