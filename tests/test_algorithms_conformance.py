@@ -631,6 +631,10 @@ WRONG = {
         "init_share": [0.0, 1.0],
         "accuracy": [NAN],
     },
+    "private_fedrep": {"rounds": [0], "clip": [-1.0], "clip_scale": ["data"], "step": [INF], "sample_use": ["once"]}
+    | {"batch_samples": [0], "final_samples": [-1], "init": ["power_method"], "start_sine": [1.0]}
+    | {"init_label_clip": [0.0], "init_share": [1.0]},
+    "power_method": {"init": ["spectral"], "start_sine": [1.0], "accuracy": [0.0], "starts": [0], "init_clip": [0.0]},
     "general_centaur": {"local_steps": [0], "feasible": ["sphere"]},
     "dp_fedavg": {"local_step": [-1.0]},
     "ppsgd": {"personal_step": [0.0]},

@@ -13,7 +13,6 @@ from privrep.evidence.intervals import (
     bootstrap_interval,
     bootstrap_measures,
     series_measures,
-    student,
     student_ends,
 )
 from privrep.evidence.measured import bare, exact, share
@@ -117,9 +116,3 @@ def test_width_zero_is_for_exact_numbers():
         assert (one.measured, one.seeds) == (hits / 100, 100)
         assert one.ci_high - one.ci_low == pytest.approx(1 - 0.025 ** (1 / 100))
     assert np.isnan([bare("q", 3, 5).ci_low, bare("q", 3, 5).ci_high]).all()
-
-
-@pytest.mark.parametrize(("repetitions", "quantile"), [(5, 2.776), (6, 2.571), (8, 2.365), (11, 2.228), (21, 2.086)])
-def test_quantiles_are_those_of_the_printed_table(repetitions, quantile):
-    """Of Student's law with one degree of freedom less than there are repetitions, two-sided at 95 %."""
-    assert student(repetitions) == pytest.approx(quantile, abs=5e-4)

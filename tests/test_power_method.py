@@ -243,21 +243,6 @@ def test_scores_of_the_runs(rng):
     assert tangent == pytest.approx(math.log(math.tan(math.asin(0.1))))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"init": "spectral"}, "init"),
-        ({"start_sine": 1.0}, "start_sine"),
-        ({"accuracy": 0.0}, "accuracy"),
-        ({"starts": 0}, "starts"),
-        ({"init_clip": 0.0}, "init_clip"),
-    ],
-)
-def test_options_out_of_range_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        Options(**{"iterations": 2, "init_clip": 1.0} | options)
-
-
 def test_planted_starts_are_planted(rng):
     """All angles at the given sine, in directions of each run's own."""
     users = Users(Problem(50, 4, 10, 2))

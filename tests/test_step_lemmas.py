@@ -13,12 +13,9 @@ from privrep.data.problem import Problem, Users
 from privrep.data.splits import split_samples
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
 from privrep.fitting.runner import fit
-from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.regression_moments import MOMENTS_COST
 from privrep.probes.step_lemmas import Options, head_errors, whitened
 
-DELTA = 1e-6
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
 QUIET = Problem(60, 24, 7, 3)
 
@@ -153,23 +150,6 @@ def test_head_errors(problem, sine):
     assert heads.error_max == pytest.approx(norms.max(), rel=1e-3, abs=1e-4)
     assert heads.norm_max == pytest.approx(np.linalg.norm(fitted, axis=1).max(), rel=1e-3)
     assert (heads.error_max < 1e-3) == (sine == 0 and problem is QUIET)
-
-
-@pytest.mark.parametrize("multiplier", [0.3, 2.0])
-def test_one_release_is_paid_for(multiplier):
-    """One entry over all users, of the cost of (A, b); both calibrations keep their target."""
-    assert algorithm().experiment(PROBLEM).cost == MOMENTS_COST
-    task = make_task(Users(PROBLEM), fixed_noise(multiplier))
-    outcome = fit(algorithm(), task)
-    (entry,) = task.ledger.entries
-    assert (entry.name, entry.start, entry.stop) == ("step_lemmas", 0, 60)
-    assert task.ledger.mu**2 == pytest.approx(MOMENTS_COST.mu_squared / multiplier**2, rel=1e-12)
-    assert outcome.theorem == "A-L4.3"
-    assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / multiplier, rel=1e-12)
-    assert outcome.excess_risk is None
-    task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
-    fit(algorithm(), task)
-    assert task.ledger.epsilon(DELTA) == pytest.approx(2.0, abs=1e-9)
 
 
 def test_only_the_noisy_pair_is_released(monkeypatch):

@@ -53,9 +53,7 @@ from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
-SLACK = 1e-13
 PENALTY, RESIDUAL, SCALE = 0.4, 0.2, 0.7
-MULTIPLIER = 0.8
 
 
 def plain(dim: int) -> Whitening:
@@ -104,26 +102,8 @@ def sums(block: Block, basis: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-SEMIDEFINITE = ("unit_covariance", "unit_start", "unit_heads")
 ROUNDING = {"unit_covariance": 1e-6}
-"""Name -> rounding of a sum of two users that is taken in float32, where the bound has a margin for it; 1e-13 for the others."""
-
-
-@cache
-def stated() -> dict[str, float]:
-    """Name of a release -> its sensitivity, by the ledger of a run."""
-    rng, ledger = np.random.default_rng(1), Ledger()
-    users = fake_users(rng.standard_normal((5, 300, 4)), rng.standard_normal((5, 300)), np.ones((300, 2)))
-    list(UnitSteps(2, 1.0, 0.3).fit(users, door(users, MULTIPLIER, ledger=ledger)))
-    found = {(entry.name, entry.sensitivity) for entry in ledger.entries}
-    found.discard(("unit_residual", 18.4))
-    assert len(found) == 8
-    return dict(found)
-
-
-def sensitivities(dim: int) -> dict[str, float]:
-    """The same in another dimension: the bound on log scales grows as its root."""
-    return stated() | {"unit_coordinates": stated()["unit_coordinates"] * math.sqrt(dim / 4)}
+"""Name -> rounding of a sum of two users that is taken in float32; 1e-13 for the others."""
 
 
 SIZES = [1e-13, 1e-12, 1e-6, 1.0, 1e6, 9e11, 1e13]
@@ -164,22 +144,6 @@ def crowds(draw, count: int):
 
 
 @given(crowds(1))
-def test_a_user_adds_no_more_than_its_bound(crowd):
-    """Half the sensitivity, or over sqrt 2 of a positive semidefinite matrix; finite whatever the data."""
-    basis, people = crowd
-    bounds = sensitivities(len(basis))
-    for name, share in sums(together(*people), basis).items():
-        assert np.isfinite(share).all()
-        size = np.linalg.norm(share)
-        if name in SEMIDEFINITE:
-            np.testing.assert_array_equal(share, share.T)
-            assert np.linalg.eigvalsh(share).min() >= -ROUNDING.get(name, SLACK)
-            assert size <= bounds[name] / math.sqrt(2) * (1 + SLACK)
-        else:
-            assert size <= bounds[name] / 2 * (1 + SLACK)
-
-
-@given(crowds(1))
 def test_no_clip_at_one_bites(crowd):
     """Matrices and steps are of norm one before they are clipped, so that no clip shortens anybody's."""
     basis, people = crowd
@@ -187,15 +151,6 @@ def test_no_clip_at_one_bites(crowd):
     _, second, step = Round(whitening, basis, 2 * basis, RESIDUAL, SCALE)(block)
     for kind in (second, step, UnitModels(whitening, PENALTY)(block), WhitenedSamples(whitening)(block)):
         assert kind.norms.shape == (1,) and 0 <= kind.norms[0] <= 1
-
-
-@given(crowds(4))
-def test_replacing_a_user_moves_a_sum_by_no_more_than_its_sensitivity(crowd):
-    """One of three, whoever the others are."""
-    basis, (one, other, *rest) = crowd
-    before, after = (sums(together(rest[0], person, rest[1]), basis) for person in (one, other))
-    for name, sensitivity in sensitivities(len(basis)).items():
-        assert np.linalg.norm(before[name] - after[name]) <= sensitivity * (1 + SLACK)
 
 
 @given(crowds(2))
@@ -206,60 +161,6 @@ def test_a_share_does_not_depend_on_who_stands_beside(crowd):
     left, right = sums(together(one, nobody(one)), basis), sums(together(nobody(one), other), basis)
     for name, found in whole.items():
         np.testing.assert_allclose(found, left[name] + right[name], rtol=0, atol=ROUNDING.get(name, 1e-13))
-
-
-@pytest.mark.parametrize("size", [1, 3, 7, 20])
-def test_a_share_does_not_depend_on_the_block(size):
-    """The same users in blocks of any size: within the float32 rounding of the features' products, 1e-5 of the sum."""
-    users = Users(Problem(20, 6, 5, 2, label_noise_sd=0.3))
-    basis = random_subspace(5, 2, np.random.default_rng(4))
-    (whole,) = users.blocks()
-    expected = sums(whole, basis)
-    found = [sums(whole.take(start, start + size), basis) for start in range(0, 20, size)]
-    for name, value in expected.items():
-        np.testing.assert_allclose(sum(part[name] for part in found), value, rtol=0, atol=1e-5)
-
-
-def axes(*rows: tuple[int, float, float], dim: int = 4) -> Person:
-    """A user with samples (axis, length, label)."""
-    features = np.zeros((len(rows), dim))
-    for number, (axis, length, _) in enumerate(rows):
-        features[number, axis] = length
-    return Person(features, np.array([label for _, _, label in rows]))
-
-
-PAIRS = {
-    "unit_scale": (axes((0, 1, 1e12)), axes((0, 1, 1e-12))),
-    "unit_level": (axes((0, 1e3, 1)), axes((0, 1e-3, 1))),
-    "unit_coordinates": (axes((0, 1, 1), (1, 1, 0)), axes((2, 1, 1), (3, 1, 0))),
-    "unit_covariance": (axes((0, 3, 1), (0, 9, 0)), axes((1, 2, -5), (1, 4, 0))),
-    "unit_start": (axes((0, 3, 1)), axes((1, 2, -5))),
-    "unit_residual": (
-        axes((0, 1, 1), (1, 1, 1), (3, 1, 1e6), (2, 1, 1)),
-        axes((0, 1, 1), (1, 1, 1), (3, 1, 1e-9), (2, 1, 1e-9)),
-    ),
-    "unit_heads": (axes((0, 1, 1), (1, 1, 0)), axes((0, 1, 0), (1, 1, 1))),
-    "unit_step": (axes((0, 1, 1), (1, 1, 1), (3, 1, 9)), axes((0, 1, 1), (1, 1, 1), (3, 1, -9))),
-}
-"""Pairs at the stated distance, in a subspace of the first two of four axes."""
-SENSITIVITIES = {
-    "unit_level": 9.2,
-    "unit_coordinates": 8.0,
-    "unit_scale": 9.2,
-    "unit_covariance": 2**0.5,
-    "unit_start": 2**0.5,
-    "unit_residual": 4.0,
-    "unit_heads": 2**0.5,
-    "unit_step": 2.0,
-}
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_the_sensitivity_is_attained(name):
-    """Opposite signs for the step, orthogonal matrices, logs at both clips: within 1 %, and the ledger says so."""
-    one, other = (sums(together(person), np.eye(4, 2))[name] for person in PAIRS[name])
-    assert np.linalg.norm(one - other) == pytest.approx(SENSITIVITIES[name], rel=0.01)
-    assert stated()[name] == pytest.approx(SENSITIVITIES[name], rel=1e-12)
 
 
 def test_units():
