@@ -640,12 +640,13 @@ WRONG = {
     "ppsgd": {"personal_step": [0.0]},
     "pmtl": {"penalty": [0.0], "clip_scale": ["big"], "divide_by": ["two"]},
     "exponential": {"candidates": ["all"], "count": [0], "exponent": ["best"], "clip_scale": ["data"]},
-    "exponential_chain": {"steps": [0]},
+    "exponential_chain": {"steps": [0, 1.5], "burn_in": [0]},
     "exponential_staged": {"first": ["random"], "around": [-1], "runs": [0]},
     "exponential_law": {"chains": [0], "radius": [-1.0]},
     "exponential_neighbours": {"chain_steps": [-1]},
     "unit_steps": GUESSES,
     "full_prior": GUESSES,
+    "oracle_step": {"kind": ["ceiling"]},
 }
 """File -> option -> values out of range; a start orthogonal to the truth is one, too, where Q has no inverse."""
 

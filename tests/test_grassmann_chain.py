@@ -5,7 +5,7 @@ import pytest
 from conftest import FALSE_ALARM
 from scipy import integrate, stats
 
-from privrep.algorithms.parts.grassmann_chain import WANTED, check_walk, uniform_starts, walk
+from privrep.algorithms.parts.grassmann_chain import WANTED, uniform_starts, walk
 
 BAND = (0.15, 0.55)
 """Of acceptance after a burn-in of 200 steps or more, about `WANTED`."""
@@ -121,11 +121,3 @@ def test_chains_do_not_see_each_other():
     found = walk(score, starts, 1.0, 0, 20, rng)
     assert found.accepted.tolist() == [0, 1]
     assert np.array_equal(found.last[0], starts[0])
-
-
-@pytest.mark.parametrize(
-    ("burn_in", "steps", "message"), [(0, 5, "^burn_in is 0"), (5, 0, "^steps is 0"), (5, 1.5, r"^steps is 1\.5")]
-)
-def test_bad_lengths_are_named(burn_in, steps, message):
-    with pytest.raises(ValueError, match=message):
-        check_walk(burn_in, steps)

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
-from privrep.algorithms.parts.grassmann_chain import check_walk, uniform_starts, walk
+from privrep.algorithms.parts.grassmann_chain import uniform_starts, walk
 from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.known import Known
 from privrep.data.losses import Loss
 from privrep.data.problem import UserData
 from privrep.fitting.method import Iterate
-from privrep.fitting.options import option
+from privrep.fitting.options import check_count, option
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST, Release
 
@@ -65,12 +65,8 @@ class ExponentialChain:
 class Options(ScoreOptions):
     """Options of the chain: those of the score, and its lengths."""
 
-    burn_in: int = option("steps of a chain in which its step size is found", default=500)
-    steps: int = option("steps of a chain after that", default=500)
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_walk(self.burn_in, self.steps)
+    burn_in: int = option("steps of a chain in which its step size is found", check_count, 500)
+    steps: int = option("steps of a chain after that", check_count, 500)
 
     def build(self, known: Known) -> ExponentialChain:
         """The method for a problem."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +29,7 @@ from privrep.algorithms.parts.starts import RandomStart
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.data.known import Known
 from privrep.data.problem import UserData
-from privrep.fitting.options import among, check_count, option
+from privrep.fitting.options import among, check_count, check_positive, option, unless
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -90,9 +89,9 @@ class Options(ScoreOptions):
         "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start", among(FIRST), "spectral"
     )
     runs: int = option("runs of the first stage", check_count, 1)
-    around: int = option("perturbed subspaces around the last release of each run", default=100)
+    around: int = option("perturbed subspaces around the last release of each run", unless(0, check_count), 100)
     init_noise: float = option(
-        "noise multiplier of the first stage over that of the choice, as if each made one release", check_bound, 4.2
+        "noise multiplier of the first stage over that of the choice, as if each made one release", check_positive, 4.2
     )
     init_label_clip: float = option(
         "clipping bound of the labels in Algorithm 3, over c sqrt(k) + sigma_F", check_bound, 0.5
@@ -102,13 +101,6 @@ class Options(ScoreOptions):
     numbers: ClassVar = ScoreOptions.numbers | {
         "chosen_from": "number of subspaces that were chosen from",
     }
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not isinstance(self.around, Integral) or self.around < 0:
-            raise ValueError(f"around is {self.around!r}; it must be an integer of at least 0")
-        if not math.isfinite(self.init_noise):
-            raise ValueError(f"init_noise is {self.init_noise!r}; it must be finite")
 
     def first_stage(self, known: Known) -> SpectralInit | Centaur:
         """One run of the first stage, on all samples."""

@@ -13,14 +13,14 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
-from privrep.algorithms.parts.grassmann_chain import Walk, check_walk, uniform_starts, walk
+from privrep.algorithms.parts.grassmann_chain import Walk, uniform_starts, walk
 from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.nets import chart_net, check_net
 from privrep.data.passes import total
 from privrep.data.problem import Problem
 from privrep.data.subspace import dist_frobenius
 from privrep.fitting.method import EXACT, Outcome, Task
-from privrep.fitting.options import check_count, option
+from privrep.fitting.options import check_count, check_nonnegative, option
 from privrep.fitting.runner import opened
 from privrep.fitting.scoring import excess_loss, excess_risk
 from privrep.privacy.accounting import PureTheorem
@@ -113,9 +113,9 @@ class Options(ScoreOptions):
     """Options of the law: those of the score, and of the chains."""
 
     chains: int = option("independent chains", check_count, 8)
-    burn_in: int = option("steps of a chain in which its step size is found", default=500)
-    steps: int = option("steps of a chain after that", default=500)
-    radius: float = option("radius of a net over which the law is summed as well; 0 for none", default=0.0)
+    burn_in: int = option("steps of a chain in which its step size is found", check_count, 500)
+    steps: int = option("steps of a chain after that", check_count, 500)
+    radius: float = option("radius of a net over which the law is summed as well; 0 for none", check_nonnegative, 0.0)
     numbers: ClassVar = ScoreOptions.numbers | {
         "beta_n": "factor of the mean score in the exponent, beta n",
         "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
@@ -131,12 +131,6 @@ class Options(ScoreOptions):
         "ess": "independent draws that the chains' scores are worth" + EXACT,
         "accepted": "share of the chains' proposals that is accepted" + EXACT,
     }
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_walk(self.burn_in, self.steps)
-        if not self.radius >= 0:
-            raise ValueError(f"radius is {self.radius!r}; it must be at least 0")
 
     def experiment(self, problem: Problem) -> ExponentialLaw:
         """The law for a problem."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from privrep.algorithms.parts.user_scores import Shares, UserScore
 from privrep.data.nets import Net, chart_net, check_net
 from privrep.data.problem import Block, Problem
 from privrep.fitting.method import Outcome, Task
-from privrep.fitting.options import among, option
+from privrep.fitting.options import among, check_count, option, unless
 from privrep.fitting.runner import opened
 from privrep.privacy.accounting import Budget, PureTheorem
 from privrep.privacy.mechanisms import PURE_COST
@@ -119,18 +118,15 @@ class Options(ScoreOptions):
         among(OTHERS),
         "agreeing",
     )
-    chain_steps: int = option("steps of a Metropolis chain from a uniform start; 0 for the exact draw", default=0)
+    chain_steps: int = option(
+        "steps of a Metropolis chain from a uniform start; 0 for the exact draw", unless(0, check_count), 0
+    )
     numbers: ClassVar = ScoreOptions.numbers | {
         "privacy_loss": "largest change of the logarithm of a probability between the neighbours",
         "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
         "net_size": "subspaces of the net",
     }
     scores: ClassVar = ()
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not isinstance(self.chain_steps, Integral) or self.chain_steps < 0:
-            raise ValueError(f"chain_steps is {self.chain_steps!r}; it must be an integer of at least 0")
 
     def experiment(self, problem: Problem) -> ExponentialNeighbours:
         """The neighbours for a problem, of which the sizes alone count."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from privrep.data.problem import Problem
 from privrep.fitting.method import Outcome, Task
-from privrep.fitting.options import Declared, check_count, check_share, option
+from privrep.fitting.options import Declared, check_count, check_positive, check_share, option
 
 
 def noisy_power_method(
@@ -91,8 +91,10 @@ class Options(Declared):
     """Options."""
 
     gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
-    tau: float = option("tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found")
-    length: float = option("iterations over ln(k d tau / eps) / gap", default=1.0)
+    tau: float = option(
+        "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found", check_positive
+    )
+    length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0)
     starts: int = option("independent runs", check_count, 54)
     accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1)
     numbers: ClassVar = {
@@ -101,12 +103,6 @@ class Options(Declared):
         "runs_within": "share of the runs that end with dist2 at most the accuracy",
         "start_log_tangent": "mean over the runs of the logarithm of the tangent of the largest angle at the start",
     }
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("tau", "length"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be positive and finite")
 
     def experiment(self, problem: Problem) -> NoisyPowerMethod:
         """The runs for a problem, of which the sizes alone count."""

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.fitting.options import check_count
-
 WANTED = 0.3
 """Share of proposals that is accepted, between the best one for a line and for many dimensions (Gelman, Roberts and Gilks 1996)."""
 HOTTEST, LOOKED_AT = 0.3, 8
@@ -85,9 +83,3 @@ def walk(
 def uniform_starts(chains: int, dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
     """Independent uniform subspaces, (c, d, k)."""
     return np.linalg.qr(rng.standard_normal((chains, dim, rank)))[0]
-
-
-def check_walk(burn_in: int, steps: int) -> None:
-    """Raise ValueError unless both counts are integers of at least 1."""
-    check_count("burn_in", burn_in)
-    check_count("steps", steps)
