@@ -205,10 +205,10 @@ def staged(
 
 
 @dataclass(frozen=True)
-class Audit:
-    """The audit of a mechanism."""
+class OfAMethod:
+    """An experiment on a method, which is as private as the method. Users are made up; those of the task are not read."""
 
-    options: Options
+    options: Declared
     audited: Method
     theorem = None
 
@@ -216,16 +216,23 @@ class Audit:
     def cost(self) -> Cost:
         return self.audited.cost
 
+    def begun(self, task: Task) -> tuple[float, int]:
+        """The method's noise multiplier, and a seed for what is made up."""
+        return task.budget.noise_multiplier(self.cost, self.theorem), int(task.stream("init").integers(2**31))
+
+
+class Audit(OfAMethod):
+    """The audit of a mechanism."""
+
     @property
     def spends(self) -> Cost:
         """The cost; mutants may spend more, and are to be found by it."""
         return self.cost if self.options.mutant == "none" else UNLIMITED
 
     def run(self, task: Task) -> Outcome:
-        """All five checks. The task's own users are not read: the canaries and their crowd are made up."""
+        """All five checks, on canaries and their crowd."""
         options, problem, budget = self.options, task.users.problem, task.budget
-        multiplier = budget.noise_multiplier(self.cost, self.theorem)
-        seed = int(task.stream("init").integers(2**31))
+        multiplier, seed = self.begun(task)
         search = (options.draws, options.changes, seed)
         stage = staged(options.mechanism, options.mutant, problem, multiplier, *search)
         if stage is None:

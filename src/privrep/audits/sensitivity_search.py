@@ -21,12 +21,11 @@ from privrep.algorithms import (
     single_model,
     spectral_init,
 )
-from privrep.audits.audit import CLIPS, Stage, attained
+from privrep.audits.audit import CLIPS, OfAMethod, Stage, attained
 from privrep.audits.canaries import Crowd, Pair, worst_pair
 from privrep.data.problem import Problem
 from privrep.fitting.method import Method, Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, option
-from privrep.privacy.accounting import Cost
 
 ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
 RELEASES = {
@@ -51,31 +50,21 @@ def mechanism(name: str, problem: Problem) -> Method:
     return RELEASES[name].build(problem.known)
 
 
-@dataclass(frozen=True)
-class SensitivitySearch:
+class SensitivitySearch(OfAMethod):
     """The search."""
 
-    options: Options
-    searched: Method
-    theorem = None
-
-    @property
-    def cost(self) -> Cost:
-        return self.searched.cost
-
     def run(self, task: Task) -> Outcome:
-        """The task's own users are not read."""
+        """The largest distance that it ends with."""
         options, problem = self.options, task.users.problem
-        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        seed = int(task.stream("init").integers(2**31))
+        multiplier, seed = self.begun(task)
         crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
 
         def score(pair: Pair) -> float:
-            stage = Stage(self.searched, tuple(map(crowd.with_user, pair)), multiplier, seed)
+            stage = Stage(self.audited, tuple(map(crowd.with_user, pair)), multiplier, seed)
             return attained(stage.run(0, 0))
 
         pair, found = worst_pair(score, problem, options.draws, options.changes, np.random.default_rng([seed, 1]))
-        stage = Stage(self.searched, tuple(map(crowd.with_user, pair)), multiplier, seed)
+        stage = Stage(self.audited, tuple(map(crowd.with_user, pair)), multiplier, seed)
         task.ledger.entries.extend(stage.run(0, 0).ledger.entries)
         return Outcome(log={"noise_multiplier": multiplier, "attained": found})
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 from scipy.optimize import brentq
 
-from privrep.audits.audit import AUDITED, Stage, mechanism, worst
+from privrep.audits.audit import AUDITED, OfAMethod, Stage, mechanism, worst
 from privrep.audits.canaries import Canary, Crowd, unit_vectors
 from privrep.audits.distinguishing import LEVEL, Claim, Game, play
 from privrep.audits.replay import Taken, Tape, streams, taped
@@ -25,7 +25,6 @@ from privrep.data.given_users import GivenUsers
 from privrep.data.problem import Problem
 from privrep.fitting.method import Method, Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, option
-from privrep.privacy.accounting import Cost
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -111,23 +110,13 @@ def epsilon_of_one_run(right: int, guesses: int, delta: float) -> float:
     return brentq(excess, 0.0, 50.0) if excess(0.0) < 0 < excess(50.0) else 0.0
 
 
-@dataclass(frozen=True)
-class WeakerGame:
+class WeakerGame(OfAMethod):
     """A game on a mechanism."""
 
-    options: Options
-    audited: Method
-    theorem = None
-
-    @property
-    def cost(self) -> Cost:
-        return self.audited.cost
-
     def run(self, task: Task) -> Outcome:
-        """The task's own users are not read."""
+        """Guesses, and the limit of epsilon that they give."""
         options, problem, delta = self.options, task.users.problem, task.budget.delta
-        multiplier = task.budget.noise_multiplier(self.cost, self.theorem)
-        seed = int(task.stream("init").integers(2**31))
+        multiplier, seed = self.begun(task)
         pair, _ = worst(options.mechanism, problem, multiplier, options.draws, options.changes, seed)
         if options.game == "one run":
             game, ledger = one_run_game(self.audited, pair, problem, multiplier, seed)

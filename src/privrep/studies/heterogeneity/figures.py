@@ -30,18 +30,20 @@ NAMES = {
 """Series -> label, style, colour."""
 
 
+def draw_kind(
+    axis: Axes, rows: pd.DataFrame, x: str, kind: str, what: str = "median", mark: str = "o-", of: str = ""
+) -> None:
+    """A number of one kind of updates against a column. of : what stands behind the kind's name."""
+    label, colour = KINDS[kind]
+    axis.plot(rows[x], rows[f"{kind}_{what}"], mark, color=COLOURS[colour], markersize=4, label=label + of)
+
+
 def draw_distance(axis: Axes, rows: pd.DataFrame) -> None:
     """Median norm with the range up to the 99 % quantile, against the distance."""
-    for kind, (label, colour) in KINDS.items():
-        axis.plot(rows["start_sine"], rows[f"{kind}_median"], "o-", color=COLOURS[colour], markersize=4, label=label)
-        axis.fill_between(
-            rows["start_sine"],
-            rows[f"{kind}_median"],
-            rows[f"{kind}_q99"],
-            color=COLOURS[colour],
-            alpha=0.12,
-            linewidth=0,
-        )
+    for kind, (_, colour) in KINDS.items():
+        draw_kind(axis, rows, "start_sine", kind)
+        ends = rows[f"{kind}_median"], rows[f"{kind}_q99"]
+        axis.fill_between(rows["start_sine"], *ends, color=COLOURS[colour], alpha=0.12, linewidth=0)
     for law in ("representation", "full"):
         axis.plot(rows["start_sine"], rows[law], color="0.25", linestyle=":", linewidth=1.3)
     axis.set(xlabel="distance from the optimum", ylabel="norm of an update", ylim=(0, None), title="Around the optimum")
@@ -54,15 +56,7 @@ def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
         part = rows[rows["series"] == series]
         where = part["start_sine"].iloc[0]
         for kind in ("representation", "full"):
-            label, colour = KINDS[kind]
-            axis.plot(
-                part["rank"],
-                part[f"{kind}_median"],
-                mark,
-                color=COLOURS[colour],
-                markersize=4,
-                label=f"{label}, at {where:g}",
-            )
+            draw_kind(axis, part, "rank", kind, mark=mark, of=f", at {where:g}")
     axis.set(xscale="log", yscale="log", xlabel="k", ylabel="median norm of an update", title="Against the rank")
     axis.set_xticks(part["rank"], [str(rank) for rank in part["rank"]])
     axis.minorticks_off()
@@ -73,17 +67,8 @@ def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
 def draw_drift(axis: Axes, rows: pd.DataFrame) -> None:
     """Drift at the optimum against what users have in common."""
     for rank, mark in ((1, "o-"), (2, "s--")):
-        part = rows[rows["rank"] == rank]
         for kind in ("full", "representation"):
-            label, colour = KINDS[kind]
-            axis.plot(
-                part["head_bias"],
-                part[f"{kind}_drift"],
-                mark,
-                color=COLOURS[colour],
-                markersize=4,
-                label=f"{label}, k = {rank}",
-            )
+            draw_kind(axis, rows[rows["rank"] == rank], "head_bias", kind, "drift", mark, f", k = {rank}")
     line = rows[rows["rank"] == 1]
     axis.plot(line["head_bias"], line["drift_law"], color="0.25", linestyle=":", linewidth=1.3)
     axis.set(
@@ -94,10 +79,8 @@ def draw_drift(axis: Axes, rows: pd.DataFrame) -> None:
 
 def draw_noise(axis: Axes, rows: pd.DataFrame) -> None:
     """Median norms at the optimum against the label noise."""
-    for kind, (label, colour) in KINDS.items():
-        axis.plot(
-            rows["label_noise_sd"], rows[f"{kind}_median"], "o-", color=COLOURS[colour], markersize=4, label=label
-        )
+    for kind in KINDS:
+        draw_kind(axis, rows, "label_noise_sd", kind)
     axis.set(xlabel="σ, label noise", ylabel="median norm at the optimum", ylim=(0, None), title="With label noise")
     axis.legend(loc="lower right")
 

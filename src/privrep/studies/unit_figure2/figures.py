@@ -33,11 +33,6 @@ def draw_lines(axis: Axes, numbers: pd.DataFrame, styles: tuple[tuple[str, int],
         axis.vlines(table["x"], table["ci_low"], table["ci_high"], color=colour, linewidth=1.2)
 
 
-def set_epsilons(axis: Axes, numbers: pd.DataFrame) -> None:
-    """A tick at each epsilon."""
-    ticks_at(axis, sorted(numbers["x"].unique()))
-
-
 def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Figure 2 of jain2021 with unit steps in it."""
     figure, axis = new_figure(7.4, 4.8)
@@ -56,7 +51,7 @@ def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     delta = power_of_ten(numbers["delta"].iloc[0])
     axis.set(xscale="log", yscale="log", xlabel=f"user-level ε (δ = {delta})", ylabel="excess risk")
     axis.set_ylim(floor / 3)
-    set_epsilons(axis, curves)
+    ticks_at(axis, sorted(curves["x"].unique()))
     plain_ticks(axis.yaxis)
     figure.legend(loc="outside lower center", ncols=3)
     return figure
@@ -106,7 +101,7 @@ def draw_full_prior(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     draw_lines(axis, curves, PRIORS)
     axis.axhline(own["y"], color=COLOURS[1], linewidth=1.3, label=own["curve"])
     axis.set(xscale="log", yscale="log", xlabel="user-level ε", ylabel="risk over that of predicting zero")
-    set_epsilons(axis, curves)
+    ticks_at(axis, sorted(curves["x"].unique()))
     few_ticks(axis.yaxis)
     figure.legend(loc="outside lower center", ncols=2)
     return figure
