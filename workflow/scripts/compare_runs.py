@@ -13,6 +13,7 @@ import math
 import sys
 from pathlib import Path
 
+from privrep.evidence.confirmation import by_name
 from privrep.run.csv_tables import read_rows, write_rows
 
 REFERENCE_COLUMNS = ("id", "quantity", "verdict", "measured", "within")
@@ -21,11 +22,6 @@ SIMULATED, ARITHMETIC, GROWN = 0.02, 1e-6, 0.3
 from its last result, last digits grow."""
 GROWING = ("images", "audits")
 """Studies that train or search."""
-
-
-def by_name(rows: list[dict]) -> dict[tuple[str, str], dict]:
-    """Rows by claim id and quantity."""
-    return {(row["id"], row["quantity"]): row for row in rows}
 
 
 def agree(one: float, two: float, within: float) -> bool:

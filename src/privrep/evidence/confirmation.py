@@ -92,6 +92,11 @@ def check_same(first: dict, second: dict, same_code: bool) -> None:
         )
 
 
+def by_name(rows: list[dict]) -> dict[tuple[str, str], dict]:
+    """Rows by claim id and quantity."""
+    return {(row["id"], row["quantity"]): row for row in rows}
+
+
 def _number(text: str) -> float:
     return float(text) if text else math.nan
 
@@ -119,8 +124,8 @@ def compared(first: list[dict], second: list[dict], facts: dict[str, object]) ->
     ConfirmationError
         If the tables do not have the same rows.
     """
-    others = {(row["id"], row["quantity"]): row for row in second}
-    alone = others.keys() ^ {(row["id"], row["quantity"]) for row in first}
+    others = by_name(second)
+    alone = others.keys() ^ by_name(first).keys()
     if alone:
         raise ConfirmationError(f"{len(alone)} rows stand in one run only, the first is {' '.join(sorted(alone)[0])}")
     rows = []
@@ -179,8 +184,8 @@ def revised_since(rows: list[dict], claims: list[dict]) -> str:
     ----------
     rows : the comparison. claims : rows of the present default claims.csv.
     """
-    present = {(row["id"], row["quantity"]): row["verdict"] for row in claims}
-    moved = Counter(row["id"] for row in rows if present.get((row["id"], row["quantity"])) != row["verdict"])
+    verdicts = {name: row["verdict"] for name, row in by_name(claims).items()}
+    moved = Counter(row["id"] for name, row in by_name(rows).items() if verdicts.get(name) != row["verdict"])
     if not moved:
         return ""
     names = ", ".join(f"{name} ({count})" for name, count in moved.items())
