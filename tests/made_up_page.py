@@ -15,7 +15,7 @@ from privrep.drawing.style import new_figure, save
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
 from privrep.evidence.findings import write_numbers
 from privrep.evidence.quantities import checked_claims
-from privrep.report.rehearsal import made_up_cells, made_up_rows
+from privrep.report.rehearsal import made_up_facts, made_up_rows, planned_sizes
 from privrep.run.config import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,8 +76,9 @@ def write_run(folder: Path, **changes: float) -> Path:
     for study, rows in measures.items():
         (folder / "results" / study).mkdir(parents=True)
         pd.DataFrame(rows.values()).to_csv(folder / "results" / study / "measures.csv", index=False)
+        (folder / "results" / study / "facts.json").write_text(made_up_facts(study, NUMBER))
     for study in SIMULATED:
-        made_up_cells(study, NUMBER).to_csv(folder / "results" / study / "cells.csv", index=False)
+        planned_sizes(study).to_csv(folder / "results" / study / "sizes.csv", index=False)
     judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)
     erratum = {
         "id": "E9",

@@ -147,8 +147,11 @@ class MadeUp(Rehearsal):
         return self.read[study]
 
     def cells(self, study: str) -> pd.DataFrame:
-        self._check_has(study)
         return super().cells(study) if self.table is None else self.table
+
+    def sizes(self, study: str) -> pd.DataFrame:
+        self._check_has(study)
+        return super().sizes(study)
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> str:
         return f"[figure {super().section_figure(study, figure, remark)}] {remark}"

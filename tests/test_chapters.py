@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import itertools
 import math
 import re
@@ -19,6 +20,7 @@ import pytest
 from made_up_runs import BEYOND, BROKEN, CLAIMS, SPARE, MadeUp, all_open, as_found, own
 from number_places import LISTED, TAG, places, places_in
 
+from privrep.evidence.cells import sizes_of
 from privrep.report import chapters, spelling
 from privrep.report.captions import PLACEHOLDER
 from privrep.report.chapters import (
@@ -33,10 +35,9 @@ from privrep.report.chapters import (
     page_text,
     text,
 )
-from privrep.report.facts import figure2 as facts
-from privrep.report.rehearsal import NUMBERS, made_up_cells
+from privrep.report.rehearsal import NUMBERS, facts_of, made_up_cells
 from privrep.report.run_tables import Run, listed
-from privrep.report.sizes import sizes
+from privrep.report.sizes import size
 from privrep.run.config import ROOT, study_names
 from privrep.run.settings import ConfigError
 
@@ -558,6 +559,11 @@ def scored(**scores: Callable) -> MadeUp:
     return MadeUp(1.0, table=cells)
 
 
+def table_in(written: str, caption: str) -> str:
+    """The table of a chapter whose caption begins so."""
+    return re.search(rf"<table[^>]*><caption><div>{caption}.*?</table>", written)[0]
+
+
 def test_epochs_are_chosen_by_the_mean():
     """At each epsilon for the plot, and one number for all."""
     run = scored(
@@ -565,10 +571,10 @@ def test_epochs_are_chosen_by_the_mean():
             2 if epochs == (5 if epsilon > 3 else 1) else 3 + (epochs == 5) + seed % 2
         )
     )
-    assert facts.chosen_epochs(run) == {1: 1, 2: 1, 3: 1, 5: 5, 7: 5, 10: 5}
-    assert facts.fixed_epochs(run) == {"tried": 4, "epochs": 1, "cost": 3.5 / 2}
+    assert dict(run.fact("figure2", "chosen epochs")) == {1: 1, 2: 1, 3: 1, 5: 5, 7: 5, 10: 5}
+    assert run.fact("figure2", "fixed epochs") == {"tried": 4, "epochs": 1, "cost": 3.5 / 2}
     assert "$E = 1$ at $\\varepsilon$ = 1, 2 and 3; $E = 5$ at $\\varepsilon$ = 5, 7 and 10" in text("figure2", run)
-    table = facts.epochs_table(run, "Epochs")
+    table = table_in(text("figure2", run), "Mean MSE of the deciding reading")
     assert table.count("<b>2</b>") == 6 and "†<" not in table
 
 
@@ -577,10 +583,10 @@ def test_runs_without_a_minimum_are_marked():
     run = scored()
     lost = (run.table[["series", "epochs", "epsilon", "seed"]] == ["random-s2-a", 10, 1, 3]).all(axis=1)
     run.table.loc[lost, "min_eigenvalue"] = -1.0
-    assert facts.epochs_table(run, "Epochs").count("†<") == 1
-    assert facts.worst_epochs(run) == {"solve": 1, "ridge": 1, "eigclip": 1}
+    assert table_in(text("figure2", run), "Mean MSE of the deciding reading").count("†<") == 1
+    assert run.fact("figure2", "worst epochs") == {"solve": 1, "ridge": 1, "eigclip": 1}
     worst = scored(random_s2_a_ridge=lambda epsilon, epochs, seed: epochs * epsilon + seed)
-    assert facts.worst_epochs(worst)["ridge"] == 10 + 2
+    assert worst.fact("figure2", "worst epochs")["ridge"] == 10 + 2
 
 
 def test_exact_accounting_may_not_help():
@@ -591,9 +597,9 @@ def test_exact_accounting_may_not_help():
         found.table.loc[found.table["series"] == "random-s2-a-exact", "noise_multiplier"] = 0.5
         return found
 
-    found = facts.exact_accounting(run(lambda epsilon: epsilon))
-    assert (found["least"], found["most"]) == (2, 2) and found["spent"] == dict.fromkeys((1, 2, 3, 5, 7, 10), 1)
-    assert found["gains"] == {epsilon: pytest.approx(epsilon) for epsilon in (1, 2, 3, 5, 7, 10)}
+    found = run(lambda epsilon: epsilon).fact("figure2", "exact accounting")
+    assert (found["least"], found["most"]) == (2, 2) and found["spent"] == [[1, 1], [10, 1]]
+    assert (found["least_gain"], found["most_gain"]) == (1, pytest.approx(10))
     for gain, words in (
         (lambda _: 2, "The MSE is then 2 to 2 times smaller, at every"),
         (lambda epsilon: epsilon / 4, "smaller at some $\\varepsilon$ alone, by up to 2.5 times"),
@@ -605,7 +611,7 @@ def test_exact_accounting_may_not_help():
 def test_a_bad_start_shows_in_the_worst_run():
     """Its ratio to the median one, with its epsilon, and whether the mean still falls."""
     run = scored(random_s2_a=lambda epsilon, epochs, seed: (30 if (epsilon, seed) == (5, 3) else 2) / epsilon)
-    found = facts.uneven_runs(run)
+    found = run.fact("figure2", "uneven runs")
     assert found["random"]["random-s2-a"] == {"ratio": 15, "epsilon": 5, "falls": False}
     assert found["random"]["random-s2-a-exact"]["ratio"] == found["spectral"] == 1
     assert "In `random-s2-a` and `random-s2-a-exact` the mean does not fall at every step" in text("figure2", run)
@@ -614,8 +620,8 @@ def test_a_bad_start_shows_in_the_worst_run():
 def test_other_steps_are_compared_where_both_ran():
     """Gradient descent, and whole users clipped."""
     run = scored(random_s2_gradient=lambda epsilon, *_: epsilon / 4, random_s2_user=lambda *_: 0.25)
-    found = facts.other_steps(run)
-    assert found["factors"] == {1: 4, 2: 2, 5: 0.8, 10: 0.4} and (found["least"], found["largest"]) == (0.25, 2.5)
+    found = run.fact("figure2", "other steps")
+    assert (found["below"], found["most"], found["least"], found["largest"]) == ([1, 2], 4, 0.25, 2.5)
     assert found["user_least"] == found["user_most"] == 4
     written = text("figure2", run)
     assert "below the deciding reading at $\\varepsilon$ = 1 and 2, by up to 4 times" in written
@@ -631,17 +637,17 @@ def test_other_steps_are_compared_where_both_ran():
 def test_readings_that_miss_a_criterion_are_counted():
     """Those of the paper alone: what is ours has a mark, and does not count."""
     run = scored(random_model=lambda *_: 100, random_s2_c=lambda epsilon, *_: epsilon, random_s2_user=lambda *_: 9)
-    found, written = facts.readings(run), text("figure2", run)
+    found, written = run.fact("figure2", "readings"), text("figure2", run)
     assert found["failing"] == ["random-s2-c"] and found["missed"] == {"i": 0, "ii": 1, "iii": 1}
     assert found["passing"] == found["whole"] - 1
     assert f"{found['passing']} of {found['whole']} readings pass all three criteria" in written
     assert "Criterion (ii) is missed by one reading and (iii) by one." in written
     assert "These are `random-s2-c`." in written
-    table = facts.readings_table(run, "Readings")
+    table = table_in(written, "MSE of every reading")
     assert table.count("<small>ours</small>") == 4 and table.count("<small>deciding</small>") == 1
     assert "<b><code>random-s2-a</code></b>" in table and "<b><code>random-s2-c</code></b>" not in table
     assert table.index("<code>faithful</code>") < table.index("<code>random-s2-user</code>")
-    assert facts.repetitions(run) == 10
+    assert run.fact("figure2", "repetitions") == 10
 
 
 def test_no_criterion_is_missed_by_any_reading():
@@ -833,17 +839,18 @@ def test_a_law_holds_with_its_constant_near_one(size, word):
 def test_a_size_that_differs_is_not_named():
     """A text names the one value of a series; a sweep or no series at all is an error, not a wrong number."""
     cells = pd.DataFrame({"series": ["a", "a", "b"], "users": [100, 100, 7], "rank": [1, 2, 3]})
-    assert sizes(cells, "a", "users") == ("100",)
+    table = sizes_of(cells, cells.columns)
+    assert size(table, "a", "users") == "100"
     with pytest.raises(ValueError, match="can name only one"):
-        sizes(cells, "a", "rank")
+        size(table, "a", "rank")
     with pytest.raises(ValueError, match="no series 'c'"):
-        sizes(cells, "c", "users")
+        size(table, "c", "users")
 
 
 # No English in Python
 
 
-FACTS = sorted(path for path in (SOURCE / "report" / "facts").glob("*.py") if path.stem != "__init__")
+TOLD = [study for study in STUDIES if facts_of(study)]
 SENTENCE = re.compile(r"(?:[A-Za-z{}][\w{}'-]*[,;:]?\s+){3,}[\w{}'-]+\.(?:\s|$)")
 """Four words or more that end in a full stop."""
 LONGEST_LABEL = 4
@@ -875,14 +882,14 @@ def prose_in(source: str) -> list[str]:
     return sentences + clauses
 
 
-@pytest.mark.parametrize("path", FACTS, ids=lambda path: path.stem)
-def test_no_english_is_assembled_in_python(path):
-    """What a chapter computes is numbers, lists and tables; sentences stand in its text, where a writer finds them."""
-    assert prose_in(path.read_text()) == []
-    study = path.stem
-    assert chapters.facts_of(study, MadeUp())
-    for name, function in chapters.facts_of(study, MadeUp()).items():
-        assert function.func.__doc__, f"{study}: {name} does not say what it returns"
+@pytest.mark.parametrize("study", TOLD)
+def test_no_english_is_assembled_in_python(study):
+    """Facts are numbers, lists and tables; sentences stand in the chapter, where a writer finds them. A whole run has all of them."""
+    for name, fact in facts_of(study).items():
+        function = getattr(fact, "func", fact)
+        assert prose_in(inspect.getsource(function)) == [], name
+        assert function.__doc__, f"{study}: {name} does not say what it returns"
+        assert MadeUp(1.5).fact(study, name) is not None
 
 
 @pytest.mark.parametrize(

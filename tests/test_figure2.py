@@ -9,6 +9,7 @@ import pytest
 from privrep.studies.figure2.analysis import (
     CRITERIA,
     Baselines,
+    curve_table,
     fallback_series,
     fallback_table,
     judge_readings,
@@ -151,6 +152,35 @@ def test_the_figure_of_rules_shows_the_best_epochs_and_all_epochs():
         [0.2, 1, 0]
     )
     assert numbers.loc[("eigclip", "epochs"), "mse"].tolist() == pytest.approx([0.9, 0.3])
+
+
+def test_numbers_are_drawn_with_the_intervals_that_were_measured():
+    """Of scores that differ by repetition: the curves, the baselines and our rules."""
+    cells = with_fallback(lambda epsilon: 0.3 / epsilon)
+    spectral = cells.assign(series=cells["series"].str.replace("random-s2", "spectral-s2"))
+    cells = pd.concat([cells, spectral[spectral["series"].str.match("spectral-s2-a(-exact)?$")]], ignore_index=True)
+    cells["mse"] *= 1 + cells["seed"] * np.random.default_rng(1).uniform(0, 0.1, len(cells))
+    measured, drawn = found(cells), curve_table(cells).set_index(["curve", "epsilon"])
+    rules = fallback_table(cells).set_index(["rule", "panel", "x"])
+    for (label, epsilon), name in {
+        ("Algorithm 1, random start", 5): "deciding reading at 5",
+        ("single model", 10): "single at 10",
+        ("own data", 2): "own",
+        ("non-private", 1): "nonprivate",
+    }.items():
+        one = measured[name]
+        assert tuple(drawn.loc[(label, epsilon), ["mse", "ci_low", "ci_high"]]) == (
+            one.measured,
+            one.ci_low,
+            one.ci_high,
+        )
+    for rule, name in {"solve": "deciding reading at 2", "eigclip": "eigclip at 2"}.items():
+        one = measured[name]
+        assert tuple(rules.loc[(rule, "best number of epochs", 2.0), ["ci_low", "ci_high"]]) == (
+            one.ci_low,
+            one.ci_high,
+        )
+        assert one.ci_low < one.measured < one.ci_high
 
 
 def test_positive_definite_shares_have_exact_ends():

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_runs import MadeUp
 from workflow_helpers import ROOT
 
 from privrep.data.problem import Problem
 from privrep.laws import jain2021, shen2023, unit_steps, whole_methods
 from privrep.laws.whole_methods import Moments, PowerStart, Rounds, Sizes, SpectralStart
 from privrep.privacy.accounting import gdp_mu
-from privrep.report.facts import guide as facts
+from privrep.report.chapters import text
 from privrep.report.page import from_markdown, with_formulas
 from privrep.report.rehearsal import made_up_cells
 from privrep.report.spelling import number
@@ -41,8 +42,8 @@ def cells() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def run(cells) -> SimpleNamespace:
-    return SimpleNamespace(cells=lambda study: cells)
+def run(cells) -> MadeUp:
+    return MadeUp(table=cells)
 
 
 # Laws
@@ -467,7 +468,7 @@ def test_near_is_one_step_on_each_axis():
 
 def test_the_tool_has_the_laws_and_the_medians(run, cells):
     """Every point of the grid at the place that the script reads, and the measured ones with their intervals."""
-    data = facts.guide_data(run)
+    data = run.fact("guide", "tool")
     settings, (risk, known) = measures.grid(), measures.guide()
     assert [axis["name"] for axis in data["axes"]] == KEYS and len(settings) == 3920
     for place in (0, 1, 1234, 2222, 3919):
@@ -495,10 +496,10 @@ def test_the_tool_has_the_laws_and_the_medians(run, cells):
 
 def test_the_tool_passes_through_the_page(run):
     """One block of HTML whose data come out as they went in, below 200 kB, hidden until a script shows it."""
-    widget = facts.guide_widget(run)
+    widget = re.search(r'<div class="guide-tool".*', text("guide", run))[0]
     page = with_formulas(from_markdown(f"Text $n$.\n\n{widget}\n\nMore."))
     data = re.search(r'<script type="application/json" id="guide-data">(.*?)</script>', page)[1]
-    assert json.loads(data) == json.loads(json.dumps(facts.guide_data(run)))
+    assert json.loads(data) == run.fact("guide", "tool")
     assert len(widget) < 200_000 and "\n\n" not in widget and "</" not in data
     assert '<div class="guide-tool" id="which-method" hidden>' in page
     sliders = re.findall(r'<input type="range" name="(\w+)" min="0" max="(\d+)" step="1" value="(\d+)">', page)
@@ -527,17 +528,19 @@ def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
     """In each row the method with the least prediction, and prediction and median of all that are run, bold near the least median."""
     where, median = measures.settings_of(cells), measures.risks(cells)
     names = np.resize(["altmin", "centaur", "own", "fedrep", "zero", "unit"], len(where))
-    monkeypatch.setattr(facts, "predictions", lambda settings: naming(names))
-    rows = [re.findall("<td[^>]*>(.*?)</td>", row) for row in facts.guide_table(run).split("<tr>")[2:]]
-    assert len(rows) == len(points("guide")) == facts.settings(run)
+    monkeypatch.setattr(measures, "predictions", lambda settings: naming(names))
+    told = {name: fact(cells, None) for name, fact in measures.FACTS.items()}
+    monkeypatch.setattr(type(run), "fact", lambda self, study, name: told[name])
+    example, table = re.findall('<table class="dense">.*?</table>', text("guide", run), flags=re.DOTALL)
+    rows = [re.findall("<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
+    assert len(rows) == len(points("guide")) == len(told["settings"])
     for place, row in enumerate(rows):
         assert row[:6] == [*(f"{size:,g}" for size in where.loc[place]), METHODS[names[place]]]
-        for name, text in zip(RUN, row[6:], strict=True):
+        for name, shown in zip(RUN, row[6:], strict=True):
             value, least = median.loc[place, name], median.loc[place].min()
             law = "(0.010)" if name == names[place] else f"{MADE_UP_RISK[name]:.3f}"
             bold = "<b>{}</b>" if value <= 1.1 * least else "{}"
-            assert text == f"{law} / {bold.format(number(value, 2))}"
-    example = facts.example_table(run)
+            assert shown == f"{law} / {bold.format(number(value, 2))}"
     assert example.count("<tr>") == len(METHODS) + 1 and "n = 20,000, m = 10, d = 30, k = 3, ε = 1" in example
     named = names[(where == pd.Series(EXAMPLE)).all(axis=1)]
     assert re.findall("<b>(.*?)</b>", example) == [METHODS[name] for name in named]

@@ -15,6 +15,7 @@ import pytest
 from made_up_page import FIGURES, SIMULATED, STUDIES, SVG, render, write_run
 from made_up_runs import CLAIMS, MadeUp, all_open
 
+from privrep.evidence.cells import sizes_of
 from privrep.evidence.claims import CLAIM_COLUMNS
 from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from privrep.report import anchors, badges, bars, chapters, grids, layout, page, papers, pictures, summary
@@ -464,8 +465,9 @@ def test_grids_are_spelled():
     cells = pd.DataFrame(
         {"series": ["a", "a", "b"], "users": [10, 20, 99], "epsilon": [1.23456] * 3, "seed": [0, 1, 0]}
     )
-    assert grids.grid_line(cells, "a") == f"n{NBSP}={NBSP}10 and 20; ε{NBSP}={NBSP}1.23; two repetitions"
-    assert "99" in grids.grid_line(cells)
+    table = sizes_of(cells, cells.columns)
+    assert grids.grid_line(table, "a") == f"n{NBSP}={NBSP}10 and 20; ε{NBSP}={NBSP}1.23; two repetitions"
+    assert "99" in grids.grid_line(table)
     assert grids.grid_line(None) == "arithmetic, nothing is drawn"
 
 

@@ -24,10 +24,12 @@ import pytest
 from jinja2 import nodes
 from workflow_helpers import ROOT
 
+from privrep.evidence.cells import sizes_of
 from privrep.evidence.quantities import checked_claims
 from privrep.report.captions import PLACEHOLDER, Caption, read_captions
 from privrep.report.run_tables import listed
 from privrep.report.sizes import found
+from privrep.run.columns import settings_columns
 from privrep.run.config import read_config, read_study, read_yaml, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
@@ -41,7 +43,6 @@ CHAPTERS = [
 ]
 FIGURES = [
     *sorted((ROOT / "src" / "privrep" / "studies").glob("*/figures.py")),
-    *sorted((ROOT / "src" / "privrep" / "report" / "facts").glob("*.py")),
     *sorted((ROOT / "src" / "privrep" / "drawing").glob("*.py")),
 ]
 
@@ -309,9 +310,10 @@ SCALES = ("tiny", "quick", "default", "paper")
 
 @cache
 def planned(study: str, scale: str) -> pd.DataFrame | None:
-    """The cells of a study as they are known before the run; none for a study of arithmetic."""
-    rows = [cell_row(cell) for cell in expand(read_study(config_of(scale), study))]
-    return pd.DataFrame(rows) if rows else None
+    """The sizes of a study as they are known before the run; none for a study of arithmetic."""
+    settings = read_study(config_of(scale), study)
+    rows = [cell_row(cell) for cell in expand(settings)]
+    return sizes_of(pd.DataFrame(rows), settings_columns(settings)) if rows else None
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -345,7 +347,8 @@ def test_a_placeholder_is_filled(text, filled):
     users = [2000, 3000, 6000, 12_000, 24_000]
     cells = pd.DataFrame({"series": ["a"] * 5 + ["b"] * 2, "users": [*users, 1, 1], "rank": [2] * 5 + [4, 3]})
     cells["epsilon"] = [1.0] * 5 + [float("nan"), 0.5]
-    assert Caption("shen2023/x", "X", text, "config/studies/x.yaml").filled("power_method", cells) == filled
+    table = sizes_of(cells, cells.columns)
+    assert Caption("shen2023/x", "X", text, "config/studies/x.yaml").filled("power_method", table) == filled
 
 
 @pytest.mark.parametrize(
@@ -362,7 +365,7 @@ def test_a_placeholder_that_cannot_be_filled_is_named(name, reason):
     cells = pd.DataFrame({"series": ["a"], "users": [7], "dim": [float("nan")]})
     caption = Caption("shen2023/x", "X", f"n = {{{name}}}", "config/studies/x.yaml")
     with pytest.raises(ConfigError) as error:
-        caption.filled("power_method", cells)
+        caption.filled("power_method", sizes_of(cells, cells.columns))
     message = str(error.value)
     assert message.startswith(f"config/studies/x.yaml: figures.shen2023/x.caption: {{{name}}}: ") and reason in message
     with pytest.raises(ConfigError, match=r"accounting has no cells"):
@@ -386,11 +389,11 @@ def test_claims_name_sizes_that_are_run(claim):
 def test_settings_of_the_comparison_are_what_their_names_say(scale):
     """Label noise, k, kappa and epsilon in the names of the settings, which are also names of measures."""
     columns = {"label noise ": "label_noise_sd", "k = ": "rank", "kappa = ": "head_condition", "epsilon = ": "epsilon"}
-    cells = planned("tradeoff", scale)
+    table = planned("tradeoff", scale)
     for setting in CONDITIONS:
         prefix = next(prefix for prefix in columns if setting.label.startswith(prefix))
         for series in (setting.first, setting.second):
-            assert found(cells, series, columns[prefix]) == [float(setting.label.removeprefix(prefix))]
+            assert found(table, series, columns[prefix]) == [float(setting.label.removeprefix(prefix))]
 
 
 def test_prose_is_found_and_names_are_not():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures
 from privrep.laws.unit_steps import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
 from privrep.run.config import ROOT, read_yaml
@@ -142,6 +143,19 @@ def test_departures_of_the_data_have_floors_of_their_own():
         expected[f"{name} over floor"] = 7.0 * number / 3
     cells = table(*parts, rows("floor", [0.1, 3.0, 1000.0, 0.1]))  # a repetition that the others lack
     assert figure2.departures(read(cells), np.arange(3)) == pytest.approx(expected)
+
+
+def test_departures_are_drawn_with_the_intervals_that_were_measured():
+    """The draws of a series are those of the quantities that it decides."""
+    risks = read(table(rows("tail", [3, 4, 5, 7, 9, 2]), rows("tail-floor", [1, 2, 1, 1, 2, 3])))
+
+    def ratio(pick: np.ndarray) -> dict[str, float]:
+        return {"tail": risks.median(pick, "tail") / risks.median(pick, "tail-floor")}
+
+    (one,) = bootstrap_measures(ratio, 6, "departures", BOOTSTRAP)
+    drawn = figure2.over(risks, "Student features", 0, "tail", "tail-floor")
+    assert (drawn["y"], drawn["ci_low"], drawn["ci_high"]) == (one.measured, one.ci_low, one.ci_high)
+    assert one.ci_low < one.measured < one.ci_high
 
 
 def test_formulas_stand_for_the_floor_of_other_problems():

@@ -116,9 +116,14 @@ def shards_of(study):
 
 
 def tables_of(study):
-    """Tables of a study: its quantities, and where it has cells these and their run times."""
-    names = ("cells", "timings", "measures") if study in SIMULATED else ("measures",)
-    return [f"{RESULTS}/{study}/{name}.csv" for name in names]
+    """Tables of a study: what the page says of it, and where it has cells these and their run times."""
+    return [*page_tables(study), *(f"{RESULTS}/{study}/{name}.csv" for name in ("cells", "timings") if study in SIMULATED)]
+
+
+def page_tables(study):
+    """Its quantities and facts, and where it has cells their sizes."""
+    names = ("measures.csv", "facts.json", *(["sizes.csv"] if study in SIMULATED else []))
+    return [f"{RESULTS}/{study}/{name}" for name in names]
 
 
 def figure_files(*studies, kinds=("svg", "csv")):
@@ -307,8 +312,7 @@ PAGE_CODE = code_of(
     "render_report",
     *sorted(
         str(path)
-        for pattern in ("report/facts/*.py", "studies/*/analysis.py")
-        for path in Path("src/privrep").glob(pattern)
+        for path in Path("src/privrep").glob("studies/*/analysis.py")
     ),
 )
 

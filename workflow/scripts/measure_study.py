@@ -1,6 +1,8 @@
-"""Put the rows of a study's shards into one table, and analyse it: the quantities that claims refer to, and the numbers of the figures.
+"""Put the rows of a study's shards into one table, and analyse it: the quantities that claims refer to, the numbers of the figures, and what else
+the page says of it.
 
-In the study's folder of a run stand the settings (privrep.run.resolved) and the shards; cells.csv, timings.csv and measures.csv are written there.
+In the study's folder of a run stand the settings (privrep.run.resolved) and the shards; cells.csv, timings.csv, sizes.csv, measures.csv and facts.json
+are written there.
 """
 
 import argparse
@@ -9,13 +11,16 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from privrep.evidence.cells import read_cells
+from privrep.evidence.cells import read_cells, sizes_of
+from privrep.evidence.facts import Quantities, facts_json
 from privrep.evidence.findings import write_numbers
 from privrep.evidence.measured import MEASURE_COLUMNS, check_names
 from privrep.evidence.recount import MiscountError, check_epsilons
+from privrep.run.columns import settings_columns
 from privrep.run.csv_tables import write_rows
 from privrep.run.merging import merge_study
 from privrep.run.plainly import plainly
+from privrep.run.resolved import write_if_changed
 from privrep.run.settings import ConfigError, MeasureSettings, ShardSettings, read_settings
 
 
@@ -34,12 +39,16 @@ def main() -> None:
     try:
         if cells is not None:
             check_epsilons(cells)
-        found = importlib.import_module(f"privrep.studies.{study.study}.analysis").analyse(cells, study)
+            write_numbers(folder / "sizes.csv", sizes_of(cells, settings_columns(simulation)))
+        analysis = importlib.import_module(f"privrep.studies.{study.study}.analysis")
+        found = analysis.analyse(cells, study)
         check_names(found.quantities, study)
         tables = found.numbers(study)
     except (ConfigError, MiscountError) as error:
         sys.exit(f"measure_study.py: {error}")
+    facts = facts_json(getattr(analysis, "FACTS", {}), cells, Quantities(found.quantities))
     write_rows(folder / "measures.csv", [asdict(one) for one in found.quantities], MEASURE_COLUMNS)
+    write_if_changed(folder / "facts.json", facts)
     for figure, numbers in tables.items():
         write_numbers(args.figures / f"{figure}.csv", numbers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,15 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
             number = int(wrong.to_numpy().argmax())
             raise Unreadable(f"{path}: row {number + 1}, column {name}: {rows[number][name]!r} is no number; {REMEDY}")
     return cells
+
+
+def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
+    """The different numbers that the cells of each series have in columns: series, column and value, the latter ascending."""
+    rows = []
+    for series, part in cells.groupby("series", sort=False):
+        numbers = part[[name for name in cells if name in columns]].apply(pd.to_numeric, errors="coerce")
+        rows += [(series, name, value) for name in numbers for value in sorted(numbers[name].dropna().unique())]
+    return pd.DataFrame(rows, columns=["series", "column", "value"])
 
 
 def picked(rows: pd.DataFrame, pick: np.ndarray | None) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Captions of figures. A size in them is a placeholder, which is filled from the cells of the run that is shown.
+"""Captions of figures. A size in them is a placeholder, which is filled from the sizes of the run that is shown.
 
 {series.column} : what the cells of a series have in a column, one value, a list or a range.
 {NAME}          : a constant of the study's module, for what no cell holds, such as a target.
@@ -33,12 +33,12 @@ class Caption:
     text: str
     source: str
 
-    def filled(self, study: str, cells: pd.DataFrame | None) -> str:
+    def filled(self, study: str, table: pd.DataFrame | None) -> str:
         """The text with all placeholders filled.
 
         Parameters
         ----------
-        study : whose figure it is. cells : its results table; None for a study of arithmetic.
+        study : whose figure it is. table : its sizes; None for a study of arithmetic.
 
         Raises
         ------
@@ -48,19 +48,19 @@ class Caption:
 
         def put(match: re.Match) -> str:
             try:
-                return spelled(_values(match[1], study, cells))
+                return spelled(_values(match[1], study, table))
             except ValueError as error:
                 raise ConfigError(f"{self.source}: figures.{self.figure}.caption: {match[0]}: {error}") from None
 
         return PLACEHOLDER.sub(put, self.text)
 
 
-def _values(name: str, study: str, cells: pd.DataFrame | None) -> list[float]:
+def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
     series, dot, column = name.rpartition(".")
     if dot:
-        if cells is None:
+        if table is None:
             raise ValueError(f"the study {study} has no cells")
-        return found(cells, series, column)
+        return found(table, series, column)
     constant = getattr(importlib.import_module(f"privrep.studies.{study}.analysis"), name, None)
     if not name.isupper() or constant is None:
         raise ValueError(

@@ -7,24 +7,27 @@ number which a smaller run does not have is left out.
 
 from __future__ import annotations
 
+import html
 import importlib
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pandas as pd
 from markupsafe import Markup
 
 from privrep.evidence.verdicts import Verdict
-from privrep.report import spelling, summary
+from privrep.report import html_pieces, spelling, summary
 from privrep.report.badges import counted
 from privrep.report.html_pieces import PIECES
 from privrep.report.layout import macros
 from privrep.report.run_tables import Measures, NotMeasured, Run
-from privrep.report.sizes import found, sizes, spelled
+from privrep.report.sizes import found, size, spelled
 from privrep.run.config import ROOT
 from privrep.run.settings import ConfigError, misnamed
 
@@ -34,7 +37,7 @@ FAIR = 0.1
 FILTERS = {
     name: getattr(spelling, name)
     for name in ("number", "share", "times", "listing", "count", "plural", "codes", "typeset")
-} | {"capital": spelling.sentence}
+} | {"capital": spelling.sentence, "escaped": html.escape, "json": partial(json.dumps, separators=(",", ":"))}
 """How a chapter spells what it has computed."""
 
 
@@ -114,6 +117,14 @@ class Words:
         measures = self._measures(study)
         return all([name in measures for name in quantities])
 
+    def interval(self, ends: Sequence[float]) -> str:
+        """A number with the ends of its interval, as facts have them."""
+        return spelling.interval(*ends)
+
+    def slider(self, **axis: Any) -> Markup:
+        """A slider, see `pieces.html.jinja`."""
+        return PIECES.slider(**axis)
+
     def named(self, prefix: str, study: str = "") -> list[str]:
         """The quantities with a number whose names begin so."""
         return self._measures(study).named(prefix)
@@ -123,6 +134,13 @@ class Words:
         found = self._measures(study).numbered(prefix)
         return dict(sorted(found.items()))
 
+    def places(self, prefix: str, study: str = "") -> list[float]:
+        """The numbers at the ends of such names, at least one."""
+        found = list(self.numbered(prefix, study))
+        if not found:
+            raise NotMeasured(prefix)
+        return found
+
     def judged(self, claim: str, verdict: str, *quantities: str) -> bool:
         """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
         if verdict not in list(Verdict):
@@ -130,12 +148,30 @@ class Words:
         return self.run.judged(claim, verdict, *quantities)
 
     def size(self, series: str, column: str, study: str = "") -> str:
-        """What all cells of a series have in a column."""
-        return sizes(self._cells(study), series, column)[0]
+        """What all of a series has in a column."""
+        return size(self._sizes(study), series, column)
 
     def values(self, series: str, column: str, study: str = "") -> str:
-        """All values that the cells of a series have in a column, as a list or a range."""
-        return spelled(found(self._cells(study), series, column))
+        """All values that a series has in a column, as a list or a range."""
+        return spelled(found(self._sizes(study), series, column))
+
+    def fact(self, name: str, study: str = "") -> Any:
+        """What the study says beside its quantities: a number, a text, a table or what its analysis makes of these."""
+        return self.run.fact(study or self.study, name)
+
+    def table(
+        self,
+        header: list[str],
+        rows: Iterable,
+        caption: str = "",
+        kind: str = "",
+        *,
+        caller: Callable[[object], str],
+        **more: bool,
+    ) -> str:
+        """A table, whose cells for one of the rows are what stands in the block, between bars."""
+        cells = [[cell.strip() for cell in caller(row).split("|")] for row in rows]
+        return html_pieces.table(header, cells, caption, kind, **more) + "\n"
 
     def constant(self, name: str, study: str = "") -> object:
         """A constant of the study's measures."""
@@ -188,8 +224,8 @@ class Words:
     def _measures(self, study: str) -> Measures:
         return self._read("measures", study or self.study)
 
-    def _cells(self, study: str) -> pd.DataFrame:
-        return self._read("cells", study or self.study)
+    def _sizes(self, study: str) -> pd.DataFrame:
+        return self._read("sizes", study or self.study)
 
     def _read(self, table: str, study: str) -> Measures | pd.DataFrame:
         """A table of a study, read once for each text."""
@@ -201,12 +237,12 @@ class Words:
         return PIECES.quoted(text, self.run.claim_of(study or self.study, quantity))
 
 
-def filled(source: Path, words: Words, facts: dict[str, object]) -> str:
+def filled(source: Path, words: Words, more: dict[str, object]) -> str:
     """A text with all names filled in, as Markdown.
 
     Parameters
     ----------
-    facts : further names, for numbers that the text alone needs.
+    more : further names.
 
     Raises
     ------
@@ -219,25 +255,16 @@ def filled(source: Path, words: Words, facts: dict[str, object]) -> str:
     where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
     try:
         environment.parse(source.read_text())  # names the right line of an error
-        return environment.from_string(TAGS.sub(r"\1", source.read_text())).render(names | facts)
+        return environment.from_string(TAGS.sub(r"\1", source.read_text())).render(names | more)
     except jinja2.TemplateSyntaxError as error:
         raise ConfigError(f"{where}, line {error.lineno}: {error.message}") from None
     except (jinja2.UndefinedError, ConfigError, ValueError, NotMeasured) as error:
         raise ConfigError(f"{where}: {error}") from None
 
 
-def facts_of(study: str, run: Run) -> dict[str, Callable]:
-    """What a chapter alone needs: the public functions of its file in `privrep.report.facts`, if there is one, each with the run as its first argument."""
-    if not (Path(__file__).with_name("facts") / f"{study}.py").exists():
-        return {}
-    module = importlib.import_module(f"privrep.report.facts.{study}")
-    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
-    return {name: partial(function, run) for name, function in own.items() if not name.startswith("_")}
-
-
 def text(study: str, run: Run, words: Words | None = None) -> str:
     """The chapter of a study as Markdown."""
-    return filled(chapter_file(study), words or Words(run, study), facts_of(study, run))
+    return filled(chapter_file(study), words or Words(run, study), {})
 
 
 def page_text(name: str, run: Run) -> str:

@@ -17,7 +17,7 @@ from privrep.evidence.confirmation import agreement, changed, revised_since, spe
 from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
 from privrep.report.anchors import claim_anchor
 from privrep.report.chapters import page_text
-from privrep.report.rehearsal import planned_cells
+from privrep.report.rehearsal import planned_sizes
 from privrep.report.run_tables import Measures, Run, listed, read_text
 from privrep.run.config import ROOT, chapters
 from privrep.run.csv_tables import read_rows
@@ -27,7 +27,7 @@ BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)",
 
 
 class Documented(Run):
-    """The run whose claims and measures stand in docs/. Of its cells the settings are known, not the results."""
+    """The run whose claims and measures stand in docs/. Of its cells the settings are known."""
 
     def __init__(self, docs: Path = ROOT / "docs"):
         provenance = {"config": {"scale": "default", "studies": chapters()}}
@@ -39,8 +39,8 @@ class Documented(Run):
         rows = read_text(self.results / "measures.csv")
         return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
 
-    def cells(self, study: str) -> pd.DataFrame:
-        return planned_cells(study)
+    def sizes(self, study: str) -> pd.DataFrame:
+        return planned_sizes(study)
 
 
 def with_findings(readme: str, run: Run) -> str:

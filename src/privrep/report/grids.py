@@ -1,4 +1,4 @@
-"""What a study ran, in a line: the sizes that its cells have."""
+"""What a study ran, in a line: its sizes."""
 
 from __future__ import annotations
 
@@ -21,27 +21,23 @@ SIGNS = {
 """Column -> its sign. Others are options of one algorithm, which stand in the study's file."""
 
 
-def grid_line(cells: pd.DataFrame | None, series: str = "") -> Markup:
-    """Sizes and repetitions of the cells of a series, or of all.
+def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
+    """Sizes and repetitions of a series, or of all.
 
-    cells : the study's results table; None for a study of arithmetic.
+    table : the study's sizes; None for a study of arithmetic.
     """
-    if cells is None:
+    if table is None:
         return Markup("arithmetic, nothing is drawn")
     if series:
-        cells = cells[cells["series"] == series]
-    found = {
-        sign: pd.to_numeric(cells[column], errors="coerce").dropna()
-        for column, sign in SIGNS.items()
-        if column in cells
-    }
+        table = table[table["series"] == series]
+    found = dict(list(table.groupby("column")["value"]))
     parts = [
-        typeset(f"{sign} = {spelled([_short(value) for value in values])}")
-        for sign, values in found.items()
-        if len(values)
+        typeset(f"{sign} = {spelled([_short(value) for value in found[column]])}")
+        for column, sign in SIGNS.items()
+        if column in found
     ]
-    if "seed" in cells and len(cells):
-        parts.append(plural(int(cells["seed"].nunique()), "repetition"))
+    if "seed" in found:
+        parts.append(plural(found["seed"].nunique(), "repetition"))
     return Markup("; ").join(parts)
 
 

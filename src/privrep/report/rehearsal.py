@@ -7,21 +7,25 @@ verdicts as it asks for them or not, with numbers on both sides of 1, and withou
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import json
 import math
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
+from privrep.evidence.cells import sizes_of
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
-from privrep.evidence.measured import MEASURE_COLUMNS
+from privrep.evidence.facts import Fact, Quantities, facts_json, spelled
+from privrep.evidence.measured import MEASURE_COLUMNS, Measured
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.evidence.verdicts import Verdict
 from privrep.report.captions import read_captions
 from privrep.report.chapters import TEXTS, page_text, text
-from privrep.report.run_tables import Measures, Run, listed
-from privrep.run.columns import study_columns
+from privrep.report.run_tables import Measures, Run, listed, told
+from privrep.run.columns import settings_columns, study_columns
 from privrep.run.config import ROOT, read_config, read_study, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
@@ -58,7 +62,19 @@ class Rehearsal(Run):
         return Measures(pd.DataFrame(made_up_rows(study, self.number)).set_index("quantity"), listed(study))
 
     def cells(self, study: str) -> pd.DataFrame:
+        """The cells that facts are made of."""
         return made_up_cells(study, self.number)
+
+    def sizes(self, study: str) -> pd.DataFrame | None:
+        return planned_sizes(study)
+
+    def fact(self, study: str, name: str) -> object:
+        facts = facts_of(study)
+        if name in facts:
+            facts = facts | {
+                name: json.loads(spelled(facts[name], self.cells(study), quantities(self.measures(study))))
+            }
+        return told(name, study, facts)
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> str:
         if figure not in self.captions[study]:
@@ -93,6 +109,30 @@ def judged_claims(number: float) -> list[dict]:
 def planned_cells(study: str) -> pd.DataFrame:
     """What is known of a study's cells before they are run."""
     return pd.DataFrame([cell_row(cell) for cell in expand(study_of(study))])
+
+
+@cache
+def planned_sizes(study: str) -> pd.DataFrame | None:
+    """Sizes of a study as planned; None for a study of arithmetic."""
+    settings = study_of(study)
+    return sizes_of(planned_cells(study), settings_columns(settings)) if settings.series else None
+
+
+def made_up_facts(study: str, number: float) -> str:
+    """facts.json of a study on these tables."""
+    run = Rehearsal(number, agrees=True)
+    return facts_json(facts_of(study), run.cells(study), quantities(run.measures(study)))
+
+
+def facts_of(study: str) -> dict[str, Fact]:
+    """The facts of a study by name."""
+    return getattr(importlib.import_module(f"privrep.studies.{study}.analysis"), "FACTS", {})
+
+
+def quantities(measures: Measures) -> Quantities:
+    """Measures as an analysis has them."""
+    rows = measures.rows[["measured", "ci_low", "ci_high"]].astype(float)
+    return Quantities(Measured(*row) for row in rows.itertuples())
 
 
 @cache

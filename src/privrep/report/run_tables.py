@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from privrep.evidence.catalogue import read_deviations
-from privrep.evidence.cells import read_cells
+from privrep.evidence.facts import NotMeasured
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claims_table import brief_table
@@ -28,10 +28,6 @@ from privrep.run.settings import ConfigError, misnamed
 def read_text(path: Path) -> pd.DataFrame:
     """A CSV as text, so that a printed 0.90 stays 0.90."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
-
-
-class NotMeasured(LookupError):
-    """A quantity that the study lists and this run, at its scale, does not have."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +99,14 @@ class Measures:
 
 
 @cache
-def _cells_of(path: Path) -> pd.DataFrame:
-    """A results table, read once for all that ask."""
-    return read_cells(path)
+def _read_sizes(path: Path) -> pd.DataFrame | None:
+    """A table of sizes, read once for all that ask."""
+    return pd.read_csv(path) if path.exists() else None
+
+
+@cache
+def _read_facts(path: Path) -> dict[str, object]:
+    return json.loads(path.read_text())
 
 
 @cache
@@ -135,6 +136,23 @@ def fitted_series() -> dict[tuple[str, str], str]:
             if fit in fits:
                 found[claim.id, quantity.quantity] = fits[fit].series
     return found
+
+
+def told(name: str, study: str, facts: Mapping[str, object]) -> object:
+    """One of the facts of a study.
+
+    Raises
+    ------
+    NotMeasured
+        If this run does not have it.
+    ConfigError
+        If the study has none of this name.
+    """
+    if name not in facts:
+        raise ConfigError(misnamed(name, f"no fact of privrep.studies.{study}.analysis", list(facts)))
+    if facts[name] is None:
+        raise NotMeasured(name)
+    return facts[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +234,8 @@ class Run:
         self._check_has(study)
         return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"), listed(study))
 
-    def cells(self, study: str) -> pd.DataFrame:
-        """The results table of a study.
+    def sizes(self, study: str) -> pd.DataFrame | None:
+        """What the cells of a study have: series, column and value; None for a study of arithmetic.
 
         Raises
         ------
@@ -225,7 +243,20 @@ class Run:
             If it is not part of this run.
         """
         self._check_has(study)
-        return _cells_of(self.results / study / "cells.csv")
+        return _read_sizes(self.results / study / "sizes.csv")
+
+    def fact(self, study: str, name: str) -> object:
+        """What a study says beside its quantities (`privrep.evidence.facts`).
+
+        Raises
+        ------
+        NotMeasured
+            If this run does not have it.
+        ConfigError
+            If the study has no fact of this name.
+        """
+        self._check_has(study)
+        return told(name, study, _read_facts(self.results / study / "facts.json"))
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""
@@ -244,9 +275,9 @@ class Run:
         if not svg.exists():
             return FIGURE.missing(figure)
         numbers = (self.figures / f"{figure}.csv").read_bytes()
-        cells = self.cells(study) if (self.results / study / "cells.csv").exists() else None
         caption = self.captions[study][figure]
-        return figure_html(figure, svg.read_text(), numbers, caption.filled(study, cells), caption.label, remark)
+        text = caption.filled(study, self.sizes(study))
+        return figure_html(figure, svg.read_text(), numbers, text, caption.label, remark)
 
     def grid_of(self, row: dict) -> Markup:
         """What was run for a row of the claims: the cells of the series that its exponent is fitted to, or all of its study."""
@@ -254,7 +285,7 @@ class Run:
         if not study or not self.has(study):
             return Markup()
         series = fitted_series().get((row["id"], row["quantity"]), "")
-        return grid_line(self.cells(study) if (self.results / study / "cells.csv").exists() else None, series)
+        return grid_line(self.sizes(study), series)
 
     def claim_of(self, study: str, quantity: str) -> str:
         """Id of the first claim that a measured quantity decides; empty where it decides none."""

@@ -1,4 +1,4 @@
-"""Sizes of what was run, read from the cells, for prose and captions that name them."""
+"""Sizes of what was run, for prose and captions that name them: a table with series, column and value (`privrep.evidence.cells.sizes_of`)."""
 
 from __future__ import annotations
 
@@ -31,34 +31,32 @@ def spelled(values: Sequence[float]) -> str:
     return listing(map(exact, values)) if len(values) <= LISTED else f"{exact(values[0])} to {exact(values[-1])}"
 
 
-def found(cells: pd.DataFrame, series: str, column: str) -> list[float]:
-    """The different numbers that the cells of a series have in a column, in ascending order.
+def found(table: pd.DataFrame, series: str, column: str) -> list[float]:
+    """The different numbers that a series has in a column, in ascending order.
 
     Raises
     ------
     ValueError
         If there are none.
     """
-    rows = cells[cells["series"] == series]
+    rows = table[table["series"] == series]
     if not len(rows):
         raise ValueError(f"there is no series {series!r}")
-    if column not in rows or not rows[column].notna().any():
+    values = rows.loc[rows["column"] == column, "value"]
+    if not len(values):
         raise ValueError(f"the series {series!r} has no {column!r}")
-    return sorted(float(value) for value in rows[column].dropna().unique())
+    return values.tolist()
 
 
-def sizes(cells: pd.DataFrame, series: str, *columns: str) -> tuple[str, ...]:
-    """What all cells of a series have in these columns, as text.
+def size(table: pd.DataFrame, series: str, column: str) -> str:
+    """What all of a series has in a column, as text.
 
     Raises
     ------
     ValueError
-        If the series has no cells, or its cells differ.
+        If there is no such series, or it differs.
     """
-    texts = []
-    for column in columns:
-        values = found(cells, series, column)
-        if len(values) != 1:
-            raise ValueError(f"series {series!r} has {len(values)} values of {column!r}; prose can name only one")
-        texts.append(exact(values[0]))
-    return tuple(texts)
+    values = found(table, series, column)
+    if len(values) != 1:
+        raise ValueError(f"series {series!r} has {len(values)} values of {column!r}; prose can name only one")
+    return exact(values[0])

@@ -7,6 +7,7 @@ way to the truth. The table of a study has the columns of its own algorithms: a 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 
 from privrep.fitting.scoring import SCORE_COLUMNS
 from privrep.run.registry import method_files, options_class
@@ -83,6 +84,12 @@ def columns(algorithms: Iterable[str]) -> dict[str, str]:
 def study_columns(study: Simulation) -> tuple[str, ...]:
     """The columns of a study's table, in order."""
     return tuple(columns(series.algorithm for series in study.series.values()))
+
+
+def settings_columns(study: Simulation) -> set[str]:
+    """Those of them that say what a cell is, and the noise that followed."""
+    options = {one.name for series in study.series.values() for one in fields(options_class(series.algorithm))}
+    return {*IDENTITY, "noise_multiplier", *map(option_column, options)}
 
 
 def check_columns(row: dict) -> None:

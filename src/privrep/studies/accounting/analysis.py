@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 from privrep.audits.worst_users import largest, moment_change, spectral_change
 from privrep.data.rng import stream
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.measured import exact
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
@@ -28,6 +29,11 @@ STATEMENTS = {
 }
 """Claim id -> (c in Delta = sqrt(c L) / eps, cost of the releases at Delta = 1)."""
 
+NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}
+"""Claim -> place of a statement of which the chapter speaks."""
+UNIT = 1
+"""A claimed epsilon."""
+ALLOWED = 2**2 + 2**2
 DELTAS = tuple(10.0**-power for power in range(4, 10))
 SECTION6_DELTA = 1e-6
 SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}
@@ -77,6 +83,30 @@ def curves() -> pd.DataFrame:
         for epsilon in np.geomspace(0.1, 20, 60)
     ]
     return pd.DataFrame(rows, columns=["statement", "epsilon", "printed chain", "exact"])
+
+
+def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, object]:
+    """Least and largest exact epsilon where `UNIT` is claimed, the least share of it that is left, and which statements promise more than they give."""
+    found = {claim: quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES}
+    least, most = min(found.values()), max(found.values())
+    more = [NAMES[claim] for claim, value in found.items() if value > UNIT]
+    return {"least": least, "most": most, "left": 1 - most / UNIT, "more": more}
+
+
+def beyond_print(cells: None, quantities: Quantities) -> dict[str, list[str]]:
+    """Which statements are exceeded by the paper's own conversion, and which end before the printed range does."""
+    return {
+        "exceeded": [name for claim, name in NAMES.items() if quantities[f"{claim} worst ratio"].measured > 1],
+        "short": [name for claim, name in NAMES.items() if quantities[f"{claim} limit"].measured < 1],
+    }
+
+
+def joint_release(cells: None, quantities: Quantities) -> dict[str, float]:
+    """What two triangle inequalities allow, two changes of norm at most 2 in squares, and the share of it that was found."""
+    return {"allowed": ALLOWED, "share": quantities["joint change"].measured / ALLOWED}
+
+
+FACTS = {"exact epsilons": exact_epsilons, "beyond print": beyond_print, "joint release": joint_release}
 
 
 def analyse(cells: None, study: AnalysisSettings) -> Findings:

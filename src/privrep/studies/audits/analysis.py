@@ -5,16 +5,26 @@ from __future__ import annotations
 import math
 
 import pandas as pd
+from scipy.special import expit, ndtr
 
 from privrep.audits.noise_check import POWER as POWER  # named in the chapter
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, bare, exact, share
+from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.run.settings import AnalysisSettings
 
 CHECKS = ("replay", "ledger", "budget", "noise", "game")
 AUDITS = ("moments", "rounds", "choices", "others")
 SEARCHES = ("quarters", "pairs", "samples")
 ALARMS = 0.05
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0)
+"""Of which the chapter says what they mean to an adversary."""
+PRINTED = {
+    "jain2021, Figure 2": (1e-6, (1.0, 2.0, 5.0, 10.0)),
+    "shen2023, Figure 1 and Tables": (1e-5, (0.25, 0.5, 1.0, 2.0, 4.0)),
+}
+"""Published numbers: delta and the epsilons at which they stand."""
 
 
 def honest(cells: pd.DataFrame) -> pd.DataFrame:
@@ -70,6 +80,61 @@ def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
     bad = bad.assign(found=bad["caught"].astype(int) + bad["caught_game"].astype(int))
     found = bad.pivot_table(index="mechanism", columns="mutant", values="found", sort=False)
     return rows.merge(found, left_on="mechanism", right_index=True, how="left", sort=False).reset_index(drop=True)
+
+
+def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
+    """Mechanism by mechanism: claim, limits by four ways, distance attained, and how many of those mutants that make sense were found."""
+    limits = ["epsilon_low", "epsilon_low_score", "epsilon_low_order", "epsilon_low_rates"]
+    good = honest(cells)[["mechanism", "epsilon_exact", *limits, "attained", "noise_found"]]
+    found = wrong(cells).groupby("mechanism")["caught"].agg(["sum", "count"])
+    return good.join(found.reindex(good["mechanism"], fill_value=0), on="mechanism").rename(
+        columns={"sum": "found", "count": "mutants"}
+    )
+
+
+def mutants(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
+    """Mutant by mutant: the least and the largest of its finite epsilons, in how many mechanisms it makes sense, and by what it was found."""
+    rows = []
+    for name, part in wrong(cells).groupby("mutant", sort=False):
+        finite = part.loc[part["epsilon_expected"] < math.inf, "epsilon_expected"]
+        ends = [] if finite.empty else [finite.min(), finite.max()]
+        by = [part[f"caught_{check}"].sum() for check in CHECKS]
+        rows.append({"name": name, "ends": ends, "mechanisms": len(part), "found": part["caught"].sum(), "by": by})
+    return rows
+
+
+def sensitivities(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
+    """Release by release, for each number of samples: the largest change found over the stated sensitivity."""
+    rows = searches(cells)[["release", "samples", "attained"]].groupby("release", sort=False)
+    return [{"release": name, "found": part.sort_values("samples")} for name, part in rows]
+
+
+def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float]]:
+    """For each epsilon: the best adversary's share of right guesses, its advantage, and the most that it can become sure of, in percent."""
+    right = {epsilon: float(ndtr(gdp_mu(epsilon, cells["delta"].iloc[0]) / 2)) for epsilon in EPSILONS}
+    return [
+        {"epsilon": epsilon, "right": one, "advantage": 2 * one - 1, "posterior": 100 * float(expit(epsilon))}
+        for epsilon, one in right.items()
+    ]
+
+
+def neighbours(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float, float, float, float, float]]:
+    """Where it stands and a published epsilon, what it is in the other convention if meant for either, and the noise that each needs."""
+    points = [(where, delta, epsilon) for where, (delta, epsilons) in PRINTED.items() for epsilon in epsilons]
+    return [
+        (where, epsilon, gdp_epsilon(2 * mu, delta), gdp_epsilon(mu / 2, delta), 1 / mu, 2 / mu)
+        for where, delta, epsilon in points
+        for mu in [gdp_mu(epsilon, delta)]
+    ]
+
+
+FACTS = {
+    "mechanisms": mechanisms,
+    "mutants": mutants,
+    "sensitivities": sensitivities,
+    "guesses": guesses,
+    "neighbours": neighbours,
+}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.data.problem import HEAVY_EVERY
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import with_interval
 from privrep.evidence.measured import Measured, bare, exact, share
@@ -163,6 +164,16 @@ def progress(name: str, factor: Measured, expected: float) -> Measured:
     """Share of the way to 1 that a contraction makes, over the expected one, so that a slow contraction counts as much as a fast one."""
     ends = (factor.measured, factor.ci_high, factor.ci_low)
     return Measured(name, *((1 - end) / (1 - expected) for end in ends), factor.seeds)
+
+
+def participation(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
+    """The least share of users in a round, the epsilon of its rounds, and that of all users over it."""
+    whole = quantities["epsilon, expected, p = 1"].measured
+    share, least = next(iter(quantities.numbered("epsilon, expected, p =").items()))
+    return {"share": share, "epsilon": least.measured, "factor": whole / least.measured}
+
+
+FACTS = {"participation": participation}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

@@ -16,6 +16,7 @@ from scipy.special import erfc, gammainc, gammaincc, gammaincinv
 from privrep.data.problem import HEAVY_EVERY
 from privrep.data.rng import stream
 from privrep.data.subspace import planted_subspace, random_subspace
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import with_interval
 from privrep.evidence.measured import Measured, bare, exact, share
@@ -303,6 +304,19 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
         extreme("D.2 printed, least ratio", sides["D.2 printed"], smallest=True),
         extreme("Remark C.1 least ratio, other runs", sides.loc[many, "Remark C.1"], smallest=True),
     ]
+
+
+def clip_to_spare(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """How many times too wide the clip of Lemma C.1 is for the largest gradient."""
+    return 1 / quantities["C.1, largest ratio"].measured
+
+
+def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
+    return 4 / (1 - BALL**2)
+
+
+FACTS = {"clip to spare": clip_to_spare, "F8 over eq. (19)": law_over_print}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

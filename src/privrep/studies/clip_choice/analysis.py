@@ -8,10 +8,12 @@ of the study tradeoff; what is measured here is how far its setting is from the 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from privrep.evidence.facts import total
 from privrep.evidence.findings import Findings
 from privrep.evidence.measured import bare, exact
 from privrep.run.settings import AnalysisSettings
@@ -74,6 +76,9 @@ def drawn(table: pd.DataFrame, study: AnalysisSettings) -> pd.DataFrame:
     chosen = [is_chosen(table, series, study.options[series]) for series in CHOICES]
     table = table.assign(drawn=table["size"].fillna(OWN), chosen=np.any(chosen, axis=0))
     return table[~table["series"].isin(SHARES.values())]
+
+
+FACTS = {"settings tried": partial(total, names=[f"settings tried, {name}" for name in CHOICES])}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

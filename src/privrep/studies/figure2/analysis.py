@@ -18,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
+from privrep.evidence.facts import NotMeasured, Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import with_interval
 from privrep.evidence.measured import Measured, exact, share
@@ -43,6 +45,13 @@ PRINTED_RULE = "solve"
 SMALLEST_EPSILON = 1
 """Where the noise is largest, and the number of epochs matters most."""
 CHOSEN = "best number of epochs"
+EXACT = f"{DECIDING}-exact"
+GRADIENT, PER_USER = "random-s2-gradient", "random-s2-user"
+STARTS = {"random": "random", "spectral": "Algorithm 3"}
+IDLE = 0.01
+"""A single model whose MSE is within this share of that of predicting zero does no better than that."""
+FLAT = 2.0
+"""A curve within this factor hardly depends on epsilon."""
 CURVES = {
     "Algorithm 1, random start": (DECIDING,),
     "Algorithm 1, start by Algorithm 3": ("spectral-s2-a",),
@@ -54,6 +63,14 @@ CURVES = {
     "non-private": ("nonprivate",),
 }
 """Label -> series it may choose among."""
+MEASURED_AS = {
+    "Algorithm 1, random start": "deciding reading",
+    "single model": "single",
+    "own data": "own",
+    "random model": "random",
+    "non-private": "nonprivate",
+}
+"""Label -> what its quantities are called; the others are drawn alone."""
 
 
 @dataclass(frozen=True)
@@ -217,9 +234,9 @@ def measure(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int,
     return with_interval(quantity, statistic, seeds, note, f"figure2 {quantity}")
 
 
-def point(name: str, method: Method, epsilon: float) -> dict[str, float]:
-    """MSE of a method at one epsilon as it is drawn, with its interval. name : of the random stream."""
-    found = with_interval(name, partial(method.at, epsilon), method.seeds)
+def point(quantity: str, method: Method, epsilon: float) -> dict[str, float]:
+    """MSE of a method at one epsilon as it is drawn, with the interval of the quantity."""
+    found = measure(quantity, partial(method.at, epsilon), method.seeds)
     return {"mse": found.measured, "ci_low": found.ci_low, "ci_high": found.ci_high, "seeds": found.seeds}
 
 
@@ -240,7 +257,7 @@ def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The plotted points: best choice per epsilon, mean over seeds and its bootstrap interval; delta."""
+    """The plotted points: best choice per epsilon, mean over seeds and the interval as it was measured; delta."""
     deciding = cells[cells["series"] == DECIDING]
     epsilons = sorted(deciding["epsilon"].unique())
     rows = []
@@ -248,7 +265,8 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
         method = read_method(cells, *series)
         chosen = dict(zip(method.epsilons, method.chosen(), strict=True))
         for epsilon in epsilons:
-            row = {"curve": label, "epsilon": epsilon} | point(f"curve {label} {epsilon}", method, epsilon)
+            name = MEASURED_AS.get(label, label) + (f" at {epsilon:g}" if epsilon in chosen else "")
+            row = {"curve": label, "epsilon": epsilon} | point(name, method, epsilon)
             rows.append(row | {"selected": chosen.get(epsilon, "")})
     return pd.DataFrame(rows).assign(delta=deciding["delta"].iloc[0])
 
@@ -261,8 +279,10 @@ def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
     rows = []
 
     def add(rule: str, panel: str, x: float, method: Method, part: pd.DataFrame) -> None:
+        name = "deciding reading" if rule == PRINTED_RULE else rule
+        where = f"{x:g}" if panel == CHOSEN else f"{SMALLEST_EPSILON}, epochs {x:g}"
         row = {"rule": rule, "panel": panel, "x": x}
-        row |= point(f"fallback {rule} {panel} {x:g}", method, part["epsilon"].iloc[0])
+        row |= point(f"{name} at {where}", method, part["epsilon"].iloc[0])
         lost = float((part["min_eigenvalue"] <= 0).mean())
         rows.append(row | {"epochs": part["epochs"].iloc[0], "lost": lost})
 
@@ -291,7 +311,7 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
         for epsilon in method.epsilons:
             where = "" if np.isnan(epsilon) else f" at {epsilon:g}"
             found.append(measure(f"{name}{where}", partial(method.at, epsilon), method.seeds))
-    for name, method in (("", ours), (", exact accounting", read_method(cells, f"{DECIDING}-exact"))):
+    for name, method in (("", ours), (", exact accounting", read_method(cells, EXACT))):
         over = partial(ratio, method, base.nonprivate, COMPARABLE_EPSILON)
         found.append(measure(f"over nonprivate at {COMPARABLE_EPSILON}{name}", over, method.seeds))
     smallest = cells[(cells["series"] == DECIDING) & (cells["epsilon"] == SMALLEST_EPSILON)]
@@ -299,6 +319,246 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
         kept = int((part["min_eigenvalue"] > 0).sum())
         found.append(share(f"positive definite at {SMALLEST_EPSILON}, epochs {epochs:g}", kept, len(part)))
     return found + fallback_measures(cells)
+
+
+def repetitions(cells: pd.DataFrame, quantities: Quantities) -> int:
+    """Repetitions of the deciding reading."""
+    return cells.loc[cells["series"] == DECIDING, "seed"].nunique()
+
+
+def method_of(cells: pd.DataFrame, series: str) -> Method:
+    """The scores of a series that ran."""
+    rows = cells[cells["series"] == series]
+    if not rows["mse"].notna().any():
+        raise NotMeasured(series)
+    return read_method(rows, series)
+
+
+def curves_of(cells: pd.DataFrame, *series: str) -> pd.DataFrame:
+    """Least MSE of some series, one row each, at the epsilons that all of them have."""
+    methods = {name: method_of(cells, name) for name in series}
+    found = {name: pd.Series(one.best(np.arange(one.seeds)), one.epsilons) for name, one in methods.items()}
+    return pd.DataFrame(found).T.dropna(axis=1)
+
+
+def epochs_of(choice: str) -> int:
+    """Number of epochs in the label of a choice."""
+    return int(choice.removeprefix("epochs ").split(",")[0])
+
+
+def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """All readings, what is ours last: their settings, scores at the epsilons that all of them have, and criteria. How many readings of the paper
+    there are and pass at their mean, which fail, and how many miss each criterion."""
+    if not cells["mse"].notna().any():
+        raise NotMeasured("mse")
+    found = judge_readings(cells).sort_values("ours", kind="stable")
+    settings = cells.drop_duplicates("series").set_index("series")
+    scores = [name for name in found.columns if name.startswith("mse_") and found[name].notna().all()]
+    rows = [
+        {
+            **reading_settings(settings.loc[row["reading"]], settings.loc[DECIDING]),
+            **{name: row[name] for name in ("reading", "ours", "seeds", "passes")},
+            "scores": [row[name] for name in scores],
+            "criteria": [{"value": row[name], "passes": passes(name, row[name])} for name in CRITERIA],
+        }
+        for row in found.to_dict("records")
+    ]
+    papers = found[~found["ours"]]
+    return {
+        "rows": rows,
+        "epsilons": [f"ε = {name.removeprefix('mse_')}" for name in scores],
+        "whole": len(papers),
+        "passing": papers["passes"].sum(),
+        "failing": list(papers.loc[~papers["passes"], "reading"]),
+        "missed": {name: sum(not passes(name, value) for value in papers[name]) for name in CRITERIA},
+    }
+
+
+def reading_settings(setting: pd.Series, usual: pd.Series) -> dict[str, object]:
+    """Start, split, thresholds, and what else differs from the usual setting."""
+    notes = {
+        f"m = {setting['samples']:g}": setting["samples"] != usual["samples"],
+        "per user": setting["clip_unit"] == "user",
+        "gradient": setting["algorithm"] == "gradient_descent",
+        "exact noise": setting["calibration"] == "exact",
+        setting["fallback"]: setting["algorithm"] == "altmin" and setting["fallback"] != usual["fallback"],
+        setting["truth_law"]: setting["truth_law"] != usual["truth_law"],
+    }
+    return {
+        "start": STARTS[setting["init"]],
+        "split": setting["split"],
+        "thresholds": [value for value in (setting["clip_feature"], setting["clip_label"]) if not pd.isna(value)],
+        "notes": [note for note, differs in notes.items() if differs],
+    }
+
+
+def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """MSE of the deciding reading by epochs (rows) and epsilon, with the least of a column and runs without a minimum marked."""
+    method_of(cells, DECIDING)
+    rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
+    rows = rows.assign(lost=rows["min_eigenvalue"] <= 0)
+    mse, lost = (rows.pivot_table(values=name, index="epochs", columns="epsilon") for name in ("mse", "lost"))
+    lines = [
+        {
+            "epochs": epochs,
+            "scores": [
+                {"mse": value, "lost": lost.loc[epochs, epsilon] > 0, "least": value == mse[epsilon].min()}
+                for epsilon, value in line.items()
+            ],
+        }
+        for epochs, line in mse.iterrows()
+    ]
+    return {"epsilons": [f"ε = {epsilon:g}" for epsilon in mse.columns], "rows": lines}
+
+
+def chosen_epochs(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[float, int]]:
+    """Epsilons, and the number of epochs with the least mean MSE of the deciding reading."""
+    method = method_of(cells, DECIDING)
+    return list(zip(method.epsilons.tolist(), map(epochs_of, method.chosen()), strict=True))
+
+
+def fixed_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
+    """How many numbers of epochs were tried, the one that is best for all epsilons, and the largest factor in MSE that it costs."""
+    method = method_of(cells, DECIDING)
+    means = method.means(np.arange(method.seeds))
+    cost = (means / means.min(axis=0)).max(axis=1)
+    best = int(cost.argmin())
+    return {"tried": len(cost), "epochs": epochs_of(method.choices[best]), "cost": cost[best]}
+
+
+def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
+    """Rule where no minimum exists -> largest mean MSE over the numbers of epochs, at the smallest epsilon."""
+    here = cells[cells["epsilon"] == SMALLEST_EPSILON]
+    methods = {rule: method_of(here, series) for rule, series in fallback_series(cells).items()}
+    return {rule: method.means(np.arange(method.seeds)).max() for rule, method in methods.items()}
+
+
+def curves_of_rules(cells: pd.DataFrame, quantities: Quantities) -> dict[str, dict[float, Measured]]:
+    """The rules of ours -> their MSE by epsilon."""
+    rules = [rule for rule in fallback_series(cells) if rule != PRINTED_RULE]
+    if not rules:
+        raise NotMeasured("fallback")
+    return {rule: quantities.numbered(f"{rule} at") for rule in rules}
+
+
+def advice(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list[float]]:
+    """Rule where no minimum exists -> epsilons at which to take it.
+
+    It is the best of those whose MSE is surely below that of the printed one, the printed one where all others are surely above it,
+    and an empty name where neither is sure.
+    """
+    curves, found = curves_of_rules(cells, quantities), {}
+    for epsilon in next(iter(curves.values())):
+        against = {rule: quantities[f"{rule} over {PRINTED_RULE} at {epsilon:g}"] for rule in curves}
+        if np.isnan([(one.ci_low, one.ci_high) for one in against.values()]).any():
+            raise NotMeasured(f"interval at {epsilon:g}")
+        better = [rule for rule, one in against.items() if one.ci_high < 1]
+        otherwise = PRINTED_RULE if min(one.ci_low for one in against.values()) > 1 else ""
+        rule = min(better, key=lambda name: curves[name][epsilon].measured) if better else otherwise
+        found.setdefault(rule, []).append(epsilon)
+    return found
+
+
+def rising(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float, float]]:
+    """Rule, epsilon and the next one, where the MSE of a rule of ours grows by more than its intervals."""
+    return [
+        (rule, one, following)
+        for rule, curve in curves_of_rules(cells, quantities).items()
+        for one, following in pairwise(curve)
+        if curve[following].ci_low > curve[one].ci_high
+    ]
+
+
+def reach(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """The better of our rules at the smallest epsilon, and the first epsilon at which the deciding reading has its MSE; None where it never does."""
+    ours = {rule: quantities[f"{rule} at {SMALLEST_EPSILON}"].measured for rule in ("ridge", "eigclip")}
+    best = min(ours, key=ours.get)
+    curve = quantities.numbered("deciding reading at")
+    return {"rule": best, "epsilon": next((at for at, one in curve.items() if one.measured <= ours[best]), None)}
+
+
+def baselines(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Epsilon at which the single model is best, whether own data do better, whether it is no better than predicting zero, and at which epsilons
+    the deciding reading is below both, also as whether it is at all."""
+    own, zero = (quantities[name].measured for name in ("own", "zero"))
+    single, curve = (
+        {at: one.measured for at, one in quantities.numbered(name).items()}
+        for name in ("single at", "deciding reading at")
+    )
+    if not (single and curve):
+        raise NotMeasured("single at, deciding reading at")
+    best = min(single, key=single.get)
+    wins = [at for at, mse in curve.items() if mse < min(own, single.get(at, single[best]))]
+    return {
+        "best": best,
+        "own": own < single[best],
+        "idle": abs(single[best] / zero - 1) < IDLE,
+        "wins": wins,
+        "everywhere": len(wins) == len(curve),
+    }
+
+
+def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Smallest and largest epsilon with the exact epsilon of the printed noise; the least and the largest factor of noise that exact accounting
+    saves, and of MSE that it gains."""
+    curves = curves_of(cells, DECIDING, EXACT)
+    both = cells[cells["series"].isin((DECIDING, EXACT))]
+    noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()
+    less, gains = noise[DECIDING] / noise[EXACT], curves.loc[DECIDING] / curves.loc[EXACT]
+    spent = list(both[both["series"] == DECIDING].groupby("epsilon")["epsilon_exact"].max().items())
+    factors = {"least": less.min(), "most": less.max(), "least_gain": gains.min(), "most_gain": gains.max()}
+    return {"spent": [spent[0], spent[-1]], **factors}
+
+
+def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Largest ratio of the worst run to the median one: for each reading with a random start with its epsilon and whether the means fall at every
+    step, and over those that start from Algorithm 3."""
+    random = {series: worst_run(method_of(cells, series)) for series in (DECIDING, EXACT)}
+    spectral = [worst_run(method_of(cells, series.replace("random", "spectral", 1)))["ratio"] for series in random]
+    return {"random": random, "spectral": max(spectral)}
+
+
+def worst_run(method: Method) -> dict[str, object]:
+    """Largest ratio of the worst run to the median one at the best number of epochs, its epsilon, and whether the means fall at every step."""
+    best = method.means(np.arange(method.seeds)).argmin(axis=0)
+    runs = method.mse[best, np.arange(len(best))]
+    ratios = runs.max(axis=1) / np.median(runs, axis=1)
+    falls = bool((np.diff(runs.mean(axis=1)) < 0).all())
+    return {"ratio": float(ratios.max()), "epsilon": float(method.epsilons[ratios.argmax()]), "falls": falls}
+
+
+def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Gradient descent: its least and largest MSE, whether it hardly depends on epsilon, where it is below the deciding reading, and the largest
+    factor. Clipping per user: the least and the largest factor by which it divides the MSE of the deciding reading."""
+    curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
+    ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
+    factors, gains = ours / gradient, ours / per_user
+    return {
+        "least": gradient.min(),
+        "largest": gradient.max(),
+        "flat": gradient.max() <= FLAT * gradient.min(),
+        "below": [epsilon for epsilon, factor in factors.items() if factor > 1],
+        "most": factors.max(),
+        "user_least": gains.min(),
+        "user_most": gains.max(),
+    }
+
+
+FACTS = {
+    "repetitions": repetitions,
+    "readings": all_readings,
+    "MSE by epochs": mse_by_epochs,
+    "chosen epochs": chosen_epochs,
+    "fixed epochs": fixed_epochs,
+    "worst epochs": worst_epochs,
+    "advice": advice,
+    "rising": rising,
+    "reach": reach,
+    "baselines": baselines,
+    "exact accounting": exact_accounting,
+    "uneven runs": uneven_runs,
+    "other steps": other_steps,
+}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

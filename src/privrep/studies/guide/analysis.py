@@ -12,6 +12,7 @@ import pandas as pd
 from privrep.algorithms.parts.clip_units import gradient_threshold, label_threshold, moment_threshold, user_units
 from privrep.data.problem import Problem
 from privrep.data.splits import count, split_samples
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_intervals, bootstrap_measures
 from privrep.evidence.measured import Measured, bare, exact, share
@@ -41,6 +42,16 @@ SIZES = KEYS[:4]
 EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """A measured point that is shown by itself."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
+SYMBOLS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "ε"}
+LABELS = {
+    "users": "users, n",
+    "samples": "samples of a user, m",
+    "dim": "dimension, d",
+    "rank": "rank of what they share, k",
+    "epsilon": "privacy, ε",
+}
+FINE = 1000
+"""Predicted risks are written as this many times their decimal logarithm, a whole number: two parts in a thousand of the risk."""
 
 
 def by_rounds(options: list[dict]) -> list[dict]:
@@ -302,6 +313,85 @@ def example(
         *(exact(f"predicted risk of {name} in the example", law[name]) for name in METHODS),
         *(Measured(f"risk of {name} in the example", values[name], low[name], high[name], seeds) for name in RUN),
     ]
+
+
+def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
+    """Setting by setting: its sizes, the method to use by law, whether it is the example, and of each method the predicted risk, whether its law is
+    known there, and where it is run the measured risk with the ends of its interval and whether that is as good as the best."""
+    where, found, ends = settings_of(cells), risks(cells), intervals(cells)
+    expected, known = predictions(where)
+    close = found.le(CLOSE * found.min(axis=1), axis=0)
+    rows = []
+    for place, setting in where.iterrows():
+        methods = [
+            {
+                "name": called,
+                "predicted": expected.loc[place, name],
+                "known": known.loc[place, name],
+                "measured": [one.loc[place, name] for one in (found, *ends)] if name in RUN else None,
+                "close": close.loc[place, name],
+            }
+            for name, called in METHODS.items()
+        ]
+        is_example = bool((setting == pd.Series(EXAMPLE)).all())
+        best = METHODS[expected.loc[place].idxmin()]
+        rows.append({"sizes": [setting[key] for key in KEYS], "best": best, "example": is_example, "methods": methods})
+    return rows
+
+
+def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """What the tool of the page shows.
+
+    axes : name, symbol and values, the last one running fastest. methods : key and name. predicted : method -> `FINE` times the decimal logarithm
+    of its risk at all points of the grid, null where it has none; of own data without the last axis. known : a digit for each, 1 where the law's
+    assumptions hold. measured : place on the axes, and method -> risk with the ends of its interval.
+    """
+    found = (risks(cells), *intervals(cells))
+    measured = [
+        {
+            "at": [int(one) for one in at],
+            "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN},
+        }
+        for row, at in enumerate(places(settings_of(cells)))
+    ]
+    return on_the_grid() | {"measured": measured}
+
+
+@cache
+def on_the_grid() -> dict[str, object]:
+    """All of it but what is measured."""
+    expected, known = guide()
+    budgets = len(AXES["epsilon"])
+    steps = {name: budgets if name not in PRIVATE else 1 for name in RUN}
+    return {
+        "axes": [{"name": key, "symbol": SYMBOLS[key], "values": AXES[key]} for key in KEYS],
+        "methods": [{"key": name, "name": called} for name, called in METHODS.items()],
+        "fine": FINE,
+        "close": CLOSE,
+        "predicted": {name: _logarithms(expected[name].to_numpy()[::step]) for name, step in steps.items()},
+        "known": {
+            name: "".join(str(int(flag)) for flag in known[name].to_numpy()[::step]) for name, step in steps.items()
+        },
+    }
+
+
+def _logarithms(values: np.ndarray) -> list[int | None]:
+    return [round(FINE * float(np.log10(value))) if np.isfinite(value) else None for value in values]
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.3g}") if np.isfinite(value) else None
+
+
+def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
+    """Axis by axis: its name, its label, the place of its last value, and that of the example."""
+    return [
+        {"name": key, "label": LABELS[key], "last": len(AXES[key]) - 1, "start": AXES[key].index(EXAMPLE[key])}
+        for key in KEYS
+    ]
+
+
+FACTS = {"settings": shown, "tool": tool, "sliders": sliders}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

@@ -15,10 +15,12 @@ from dp_accounting import GaussianDpEvent, SelfComposedDpEvent
 from dp_accounting.rdp import RdpAccountant
 from scipy.special import ndtri
 
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import LEVEL, student
 from privrep.evidence.measured import Measured, bare, exact, not_run
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
+from privrep.run.config import ROOT
 from privrep.run.record import FROM_RECORD
 from privrep.run.settings import MeasureSettings
 
@@ -42,6 +44,8 @@ CHANGES = {
     "replaced": "noise for replacing",
 }
 """Series in which one thing is changed, and what."""
+KEPT = ROOT / "docs" / "real_digits.csv"
+"""Cells of digits of MNIST from a run that had their files."""
 EIGHTHS = tuple(f"accuracy_{part}_8" for part in range(1, 8))
 
 
@@ -421,6 +425,32 @@ def update_points(cells: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(points)
+
+
+def kept_digits(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
+    """Accuracy on digits of MNIST in percent, from the run that is kept: clients alone, and CENTAUR with and without noise."""
+    rows = 100 * pd.read_csv(KEPT).set_index(["series", "method"])["accuracy"]
+    places = {
+        "alone": ("mnist-alone", "stand_alone"),
+        "noisy": ("mnist", "centaur"),
+        "quiet": ("mnist-quiet", "centaur"),
+    }
+    return {name: rows[place] for name, place in places.items()}
+
+
+def not_here(cells: pd.DataFrame, quantities: Quantities) -> str:
+    """Why cells of the study were not run; nothing if all were."""
+    reasons = cells.loc[cells["status"] == "not run", "reason"]
+    return str(reasons.iloc[0]) if len(reasons) else ""
+
+
+def of_record(cells: pd.DataFrame, quantities: Quantities) -> str:
+    """Which methods of Table 1 were read from the run of record, and which run that was; nothing if all ran here."""
+    rows = cells[cells["reason"].fillna("").astype(str).str.startswith(FROM_RECORD)]
+    return f"{', '.join(rows['method'])}: {rows['reason'].iloc[0]}" if len(rows) else ""
+
+
+FACTS = {"digits": kept_digits, "not run": not_here, "of record": of_record}
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:

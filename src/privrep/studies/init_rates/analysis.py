@@ -11,6 +11,7 @@ import pandas as pd
 
 from privrep.data.rng import stream
 from privrep.evidence.cells import picked
+from privrep.evidence.facts import NotMeasured, Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, student
 from privrep.evidence.measured import Measured, exact, share
@@ -129,6 +130,26 @@ def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
         "printed": (descending_g[i - 1] - descending_g[j]) * angle,
         "right": np.linalg.norm(g - h, 2),
     }
+
+
+def off_the_law(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """The largest factor between the Frobenius distance and the law F1, over all settings of the collapse."""
+    largest, smallest = (
+        [quantities[f"collapse {end} ratio {where}"].measured for where in RANGES] for end in ("largest", "smallest")
+    )
+    return max(*largest, 1 / min(smallest))
+
+
+def proof_threshold(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """Square of the proof's own threshold zeta, with its logarithms, over the square of the one that the sweep in n has."""
+    swept, printed = (cells[cells["series"] == series] for series in ("n", "n-printed"))
+    if swept.empty or printed.empty:
+        raise NotMeasured("zeta of the series n and n-printed")
+    whole = printed["zeta"].max() / printed["init_label_clip"].iloc[0]
+    return float((whole / swept["zeta"].max()) ** 2)
+
+
+FACTS = {"off the law": off_the_law, "proof threshold": proof_threshold}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

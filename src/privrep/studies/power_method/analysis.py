@@ -11,6 +11,7 @@ import pandas as pd
 
 from privrep.evidence.cells import picked
 from privrep.evidence.counts import proportion, with_ends
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, bare, exact, share
@@ -18,6 +19,9 @@ from privrep.evidence.scaling import Fit, fit_all, fit_table
 from privrep.laws import shared, shen2023
 from privrep.laws.shen2023 import CANDIDATE, TARGET
 from privrep.run.settings import AnalysisSettings
+
+NEAR = 0.1
+"""Noise permitted within this of the law's is near it."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -160,6 +164,20 @@ def bound_measures(cells: pd.DataFrame) -> list[Measured]:
         exact("prescribed over practical bound", (prescribed["zeta"] / practical).max()),
         exact("users for 0.01", users_for(CANDIDATE, 20, 2, 32), "d = 20, k = 2, m = 32, by law"),
     ]
+
+
+def least_clip(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """The least clip of the sweep, over the practical one."""
+    return float(cells.loc[cells["series"] == "clip", "init_clip"].min())
+
+
+def law_holds(cells: pd.DataFrame, quantities: Quantities) -> bool:
+    """Whether the noise permitted at any clip is that of the law, to within `NEAR`."""
+    smallest, largest = (quantities[f"noise permitted over law, {end}"].measured for end in ("smallest", "largest"))
+    return max(largest - 1, 1 - smallest) <= NEAR
+
+
+FACTS = {"least clip": least_clip, "law holds": law_holds}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

@@ -9,10 +9,11 @@ import math
 
 import pandas as pd
 
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, not_run
 from privrep.run.settings import MeasureSettings
-from privrep.studies.images.analysis import METHODS, OTHERS, Scores, lead, least, point, scores
+from privrep.studies.images.analysis import KEPT, METHODS, OTHERS, Scores, lead, least, point, scores
 
 ROWS = {
     "emnist-1000-5": {"stand_alone": 93.47, "fedavg": 91.32, "pmtl": 92.32, "ppsgd": 93.44, "centaur": 94.17},
@@ -90,6 +91,33 @@ def row_points(cells: pd.DataFrame) -> pd.DataFrame:
             found = scores(cells, "mnist-alone" if method == "stand_alone" else series, method)
             points.append(point(found, row=f"mnist{ending}", method=method, printed=math.nan))
     return pd.DataFrame(points or {"accuracy": []})
+
+
+def rows_run(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
+    """The rows whose files were there."""
+    return [row for row in ROWS if not missing(cells, row)]
+
+
+def digits_run(cells: pd.DataFrame, quantities: Quantities) -> bool:
+    """Whether the digits of MNIST were there."""
+    return not missing(cells, "mnist")
+
+
+def kept_digits(cells: pd.DataFrame, quantities: Quantities) -> dict[str, tuple[float, float, float]]:
+    """CENTAUR's leads on digits of MNIST with the ends of their intervals, by the other method, from the run that is kept."""
+    kept = mnist_measures(pd.read_csv(KEPT).assign(status="ok", reason="", seed=0))
+    return {one.quantity.split("over ")[1]: (one.measured, one.ci_low, one.ci_high) for one in kept}
+
+
+def files(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
+    """Image set by image set, why it was not run: which file has to be where. Nothing where it was."""
+    sets = cells.drop_duplicates("images")
+    return pd.DataFrame(
+        {"images": sets["images"], "reason": sets["reason"].astype(str).where(sets["status"] == "not run", "")}
+    )
+
+
+FACTS = {"rows run": rows_run, "digits run": digits_run, "kept digits": kept_digits, "files": files}
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from scipy.optimize import brentq
 
 from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.splits import count, split_samples
+from privrep.evidence.facts import NotMeasured, Quantities, total
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, exponent, log_slope, with_interval
 from privrep.evidence.measured import Measured, bare, exact, share
@@ -38,6 +40,8 @@ COUNTED_DIM = 80
 """Dimension at which numbers sent and multiplications are counted."""
 WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
+WORKING = ("neither", "A", "B", "both")
+"""Which of the methods work in a setting."""
 FIRST_ALGORITHMS = ("altmin", "smallest_users")
 """Those of jain2021."""
 
@@ -71,6 +75,22 @@ CONDITIONS = (
     Setting("epsilon = 1", "A-tight", "B-tight"),
 )
 """The chosen clips under other conditions."""
+BY_CLIPS = {
+    "cut nothing": "A over B, uncut",
+    "chosen for both": "A over B",
+    "1e-4 for jain2021, as in its experiments": "A over B, clip 1e-4",
+    "whole users clipped for jain2021, as in neither paper": "A over B, whole users clipped",
+    "least of all pairs": "least factor over clips",
+    "largest of all pairs": "largest factor over clips",
+}
+BY_CONDITION = {
+    "label noise 0.5": "A over B, label noise 0.5",
+    "label noise 0.5, its own floor removed": "A over B, label noise 0.5, floor removed",
+    "label noise 1": "A over B, label noise 1",
+    "label noise 1, its own floor removed": "A over B, label noise 1, floor removed",
+    "epsilon = 1": "A over B, epsilon = 1",
+}
+"""Row of a table of the chapter -> how the names of its quantities begin."""
 FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
 SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
 """Series of either method whose clips differ, on the same users: the factor between the methods is a band over their pairs."""
@@ -267,7 +287,7 @@ def regions(cells: pd.DataFrame) -> pd.DataFrame:
         .rename(columns={"map-A": "A", "map-B": "B"})
         .reset_index()
     )
-    names = np.array(["neither", "A", "B", "both"])
+    names = np.array(WORKING)
     return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
 
 
@@ -445,6 +465,39 @@ def counts_by_dim(does: dict[str, Plan | MomentPlan], rank: int) -> pd.DataFrame
     return numbers
 
 
+def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Quantities as a table: labels of the dimensions, and rows of a label and a quantity for each of these, None where there is none."""
+    found = {label: quantities.numbered(f"{name} at d =") for label, name in names.items()}
+    dims = sorted({dim for row in found.values() for dim in row})
+    if not dims:
+        raise NotMeasured(", ".join(names))
+    rows = [
+        {"label": label, "quantities": [getattr(row.get(dim), "quantity", None) for dim in dims]}
+        for label, row in found.items()
+        if row
+    ]
+    return {"dims": [f"d = {dim:g}" for dim in dims], "rows": rows}
+
+
+def whole_band(cells: pd.DataFrame, quantities: Quantities) -> tuple[float, float]:
+    """Least and largest factor over all dimensions and pairs of clips."""
+    least, largest = (
+        [one.measured for one in quantities.numbered(f"{word} factor over clips at d =").values()]
+        for word in ("least", "largest")
+    )
+    if not (least and largest):
+        raise NotMeasured("factor over clips")
+    return min(least), max(largest)
+
+
+FACTS = {
+    "factor by clips": partial(by_dimension, BY_CLIPS),
+    "factor by condition": partial(by_dimension, BY_CONDITION),
+    "band": whole_band,
+    "settings of the map": partial(total, names=[f"map: {kind}" for kind in WORKING]),
+}
+
+
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
     cells = with_predictions(cells)
@@ -475,7 +528,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     found.append(users_exponent(fits))
     found += start_measures(cells)
     table = regions(cells)
-    for kind in ("A", "B", "both", "neither"):
+    for kind in sorted(WORKING):
         found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
     does = plans(cells)
     for name in ("numbers_sent", "multiplications"):

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from privrep.algorithms import full_prior, unit_steps
+from privrep.algorithms.parts import error_tracking, whitening
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
 from privrep.evidence.measured import Measured, share
+from privrep.laws import unit_steps as law
 from privrep.run.settings import AnalysisSettings
 
 UNIT = ("unit", "unit-more")
@@ -231,9 +235,13 @@ def statistics() -> dict[Statistic, tuple[str, ...]]:
     }
 
 
-def point(label: str, x: float, repetitions: int, statistic: Callable[[np.ndarray], float]) -> dict:
-    """A row of what is drawn: a number with its interval over repetitions. statistic : picked repetitions -> number."""
-    one = with_interval(f"{label} {x}", statistic, repetitions, draws=BOOTSTRAP)
+STREAMS = {name: statistic.__name__ for statistic, series in statistics().items() for name in series}
+"""Series -> random stream of the quantities that it decides; a series in several has that of the last one."""
+
+
+def point(series: str, label: str, x: float, repetitions: int, statistic: Callable[[np.ndarray], float]) -> dict:
+    """A row of what is drawn: a number of a series with its interval over repetitions. statistic : picked repetitions -> number."""
+    one = with_interval(label, statistic, repetitions, name=STREAMS[series], draws=BOOTSTRAP)
     return {"curve": label, "x": x, "y": one.measured, "ci_low": one.ci_low, "ci_high": one.ci_high, "seeds": one.seeds}
 
 
@@ -241,7 +249,11 @@ def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) 
     """Medians of series over a unit against epsilon."""
     rows = [
         point(
-            label, eps, risks.repetitions(name), lambda pick, name=name, eps=eps: risks.median(pick, name, eps) / unit
+            name,
+            label,
+            eps,
+            risks.repetitions(name),
+            lambda pick, name=name, eps=eps: risks.median(pick, name, eps) / unit,
         )
         for name in series
         for eps in risks.epsilons(name)
@@ -255,13 +267,13 @@ def over(risks: Risks, label: str, group: int, series: str, floor: str, epsilon:
     def ratio(pick: np.ndarray) -> float:
         return risks.median(pick, series, epsilon) / risks.median(pick, floor)
 
-    return point(label, group, risks.repetitions(series, floor), ratio)
+    return point(series, label, group, risks.repetitions(series, floor), ratio)
 
 
 def figure2_points(risks: Risks) -> pd.DataFrame:
     """Figure 2 of jain2021 with unit steps in it: the curves against epsilon, and last the floor; delta."""
     tables = [curve(risks, label, names) for label, names in CURVES.items()]
-    floor = point("non-private", 0.0, risks.repetitions("floor"), lambda pick: risks.median(pick, "floor"))
+    floor = point("floor", "non-private", 0.0, risks.repetitions("floor"), lambda pick: risks.median(pick, "floor"))
     numbers = pd.concat([*tables, pd.DataFrame([floor])], ignore_index=True)
     return numbers.assign(delta=risks.rows["unit"]["delta"])
 
@@ -274,7 +286,13 @@ def ladder_points(risks: Risks) -> pd.DataFrame:
     ]
     shown = {"fourth": "all ingredients"} | {name: f"without {part}" for name, part in WITHOUT.items()}
     parts = [
-        point(label, 1, risks.repetitions(name), lambda pick, name=name: risks.median(pick, name) / risks.formula(name))
+        point(
+            name,
+            label,
+            1,
+            risks.repetitions(name),
+            lambda pick, name=name: risks.median(pick, name) / risks.formula(name),
+        )
         for name, label in shown.items()
     ]
     return pd.DataFrame(rungs + parts)
@@ -286,8 +304,51 @@ def prior_points(risks: Risks) -> pd.DataFrame:
     labels = {"prior": "full prior"} | {name: f"subspace of {name.rsplit('-', 1)[1]} dimensions" for name in RANKS}
     tables = [curve(risks, label, (name,), zero) for name, label in labels.items()]
     seeds = risks.repetitions("prior-own")
-    own = point("each user alone", 0.0, seeds, lambda pick: risks.median(pick, "prior-own") / zero)
+    own = point("prior-own", "each user alone", 0.0, seeds, lambda pick: risks.median(pick, "prior-own") / zero)
     return pd.concat([*tables, pd.DataFrame([own])], ignore_index=True)
+
+
+def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
+    """Constants of unit steps by short names."""
+    return {
+        "scale": law.SCALE,
+        "level": law.LEVEL,
+        "coordinates": law.COORDINATES,
+        "covariance": law.COVARIANCE,
+        "whitenings": law.WHITENINGS,
+        "start_signal": law.START_SIGNAL,
+        "least_start": law.START_SHARES[0],
+        "most_start": law.START_SHARES[1],
+        "start_noise": law.START_NOISE,
+        "start_error": law.START_ERROR,
+        "steps": law.STEPS,
+        "scalars": law.SCALARS,
+        "metrics": law.METRICS,
+        "contraction": law.CONTRACTION,
+        "worth": 1 - law.WORTH,
+        "rounds": law.ROUNDS,
+        "growths": law.GROWTHS,
+        "scale_width": unit_steps.SCALE_WIDTH,
+        "level_width": whitening.LEVEL_WIDTH,
+        "sure": whitening.SURE,
+        "log_length": whitening.LOG_LENGTH,
+        "least_square": whitening.LEAST_SQUARE,
+        "start_width": unit_steps.START_WIDTH,
+        "residual_width": unit_steps.RESIDUAL_WIDTH,
+        "least_noise": unit_steps.LEAST_NOISE,
+        "floor": unit_steps.FLOOR,
+        "model_sd": error_tracking.MODEL_SD,
+        "step_sd": error_tracking.STEP_SD,
+        "drift_sd": error_tracking.DRIFT_SD,
+        "error_sd": error_tracking.GUESS_SD[0],
+        "noise_sd": error_tracking.GUESS_SD[1],
+        "surprise": error_tracking.SURPRISE,
+        "failed_sd": error_tracking.FAILED_SD[0],
+        "raised": full_prior.RAISED,
+    }
+
+
+FACTS = {"parts": parts}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

@@ -44,6 +44,8 @@ DEPARTURES = {
 """Beginning of the series of a departure from the model, and what it is."""
 SWEEPS = {"on the map": ("", "users"), "by samples": ("m-", "samples"), "by label noise": ("sigma-", "label_noise_sd")}
 """What is varied beside epsilon: beginning of its series' names, and the axis."""
+LARGEST = "largest risk over the best published %s"
+"""Name of the quantity of a sweep."""
 
 
 def risks(cells: pd.DataFrame, sweep: str, pick: np.ndarray | None = None) -> pd.DataFrame:
@@ -64,7 +66,7 @@ def ratios(cells: pd.DataFrame, sweep: str, pick: np.ndarray) -> dict[str, float
 
 def largest_ratio(cells: pd.DataFrame, sweep: str) -> Measured:
     """The largest of `ratios`."""
-    name, seeds = f"largest risk over the best published {sweep}", int(cells["seed"].nunique())
+    name, seeds = LARGEST % sweep, int(cells["seed"].nunique())
     found = bootstrap_measures(partial(ratios, cells, sweep), seeds, name, BOOTSTRAP)
     return extreme_ratio("largest", name, found, f"of {len(found)} settings")
 
@@ -113,12 +115,12 @@ def median(values: np.ndarray, pick: np.ndarray) -> float:
     return float(np.median(known)) if len(known) else np.nan
 
 
-def points(cells: pd.DataFrame, name: str, axis: str, column: str) -> pd.DataFrame:
-    """Medians of a series with their intervals against a column, ascending."""
+def points(cells: pd.DataFrame, name: str, axis: str, column: str, draws: str) -> pd.DataFrame:
+    """Medians of a series with their intervals against a column, ascending. draws : the random stream of the quantities that they belong to."""
     found = []
     for x, rows in cells.groupby(axis):
         values = rows.sort_values("seed")[column].to_numpy(float)
-        one = with_interval(f"{name} {column} {x}", partial(median, values), len(values), draws=200)
+        one = with_interval(column, partial(median, values), len(values), name=draws, draws=BOOTSTRAP)
         found.append((name, x, one.measured, one.ci_low, one.ci_high, one.seeds))
     return pd.DataFrame(found, columns=["method", axis, column, "ci_low", "ci_high", "seeds"])
 
@@ -132,7 +134,7 @@ def map_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Risk of each method by users and epsilon; floor, and zero, the risk of predicting zero."""
     rows = cells[cells["series"].isin(METHODS)]
     tables = [
-        points(part[part["series"] == name], name, "epsilon", "excess_risk").assign(users=size)
+        points(part[part["series"] == name], name, "epsilon", "excess_risk", LARGEST % "on the map").assign(users=size)
         for size, part in rows.groupby("users")
         for name in METHODS
     ]
@@ -148,7 +150,7 @@ def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
     for epsilon, (sweep, (prefix, column)), name in product(budgets, SWEEPS.items(), METHODS):
         if prefix:
             here = cells[(cells["series"] == prefix + name) & (cells["epsilon"] == epsilon)]
-            table = points(here, name, column, "share").rename(columns={column: "x"})
+            table = points(here, name, column, "share", LARGEST % sweep).rename(columns={column: "x"})
             least = floors(here.drop_duplicates(column).sort_values(column)).to_numpy()
             tables.append(table.assign(sweep=sweep, epsilon=epsilon, floor=least))
     return pd.concat(tables, ignore_index=True)
@@ -156,7 +158,10 @@ def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 def users_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Users needed by each method by dimension."""
-    tables = [points(cells[cells["series"] == f"users-{name}"], name, "dim", "smallest_users") for name in METHODS]
+    tables = [
+        points(cells[cells["series"] == f"users-{name}"], name, "dim", "smallest_users", users.__name__)
+        for name in METHODS
+    ]
     return pd.concat([table.dropna(subset=["smallest_users"]) for table in tables], ignore_index=True)
 
 
