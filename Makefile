@@ -31,7 +31,7 @@ lint: .venv/ready
 	ruff check . && ruff format --check . && codespell
 	snakefmt --check Snakefile workflow/rules
 	snakemake --lint
-	python workflow/scripts/rehearse_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/privrep/studies/*/chapter.md)))
+	python workflow/scripts/check_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/privrep/studies/*/chapter.md)))
 
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml

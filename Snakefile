@@ -1,4 +1,5 @@
-# Replication of jain2021 and shen2023. Targets: all (default), the name of a study or a paper, or any file below figures/ and reports/.
+# Replication of jain2021 and shen2023.
+# Targets: all (default), the name of a study or a paper, or any file below figures/ and reports/.
 from snakemake.utils import min_version
 
 from privrep.run.unlock import mark_jobs

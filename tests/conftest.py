@@ -129,8 +129,8 @@ def make_task(users, budget=None, noise_seed: int = 0) -> Task:
     return Task(users, budget, partial(stream, noise_seed, axes={"test": "task"}), Ledger())
 
 
-def door(users, multiplier: float = 0.0, rng=None, ledger: Ledger | None = None, participants=None) -> Release:
-    """A door for all users, or for so many, whose noise comes from one generator, by default a fixed one."""
+def handle(users, multiplier: float = 0.0, rng=None, ledger: Ledger | None = None, participants=None) -> Release:
+    """A release handle for all users, or for so many, whose noise comes from one generator, by default a fixed one."""
     count = users if isinstance(users, int) else users.known.users
     noise = np.random.default_rng(0) if rng is None else rng
     streams = {"noise": noise, "init_noise": noise, "participants": participants}
@@ -148,7 +148,8 @@ def rng() -> np.random.Generator:
 
 
 def made_once(tmp_path_factory, name: str, command: list[str]) -> Path:
-    """A copy of the project in which a command was run, made by the first worker that asks and shared by all. What it printed is in `said`.
+    """A copy of the project in which a command was run, made by the first worker that asks and shared by all.
+    What it printed is in `said`.
 
     Nobody changes it: a test that would takes a copy (`workflow_helpers.copy_run`).
     """

@@ -87,7 +87,8 @@ MISCONFIGURED = [
         INIT,
         "algorithm: spectral_init",
         "algorithm: spectral_inti",
-        "algorithm is 'spectral_inti'; there is no file src/privrep/algorithms/spectral_inti.py, the nearest is spectral_init",
+        "algorithm is 'spectral_inti'; there is no file src/privrep/algorithms/spectral_inti.py, the nearest is "
+        "spectral_init",
     ),
     Misconfigured(
         "an option that does not exist",
@@ -247,17 +248,21 @@ DAMAGED = [
     Damaged("the verdicts are cut", f"{RESULTS}/reports/claims.csv", "halved"),
     Damaged("the report is gone", f"{RESULTS}/reports/index.html", "removed"),
     Damaged("the report is cut", f"{RESULTS}/reports/index.html", "halved"),
-    Damaged("the seals are gone", f"{RESULTS}/seals/plot_figure2.sha256", "removed"),
+    Damaged("the checksums are gone", f"{RESULTS}/checksums/plot_figure2.sha256", "removed"),
 ]
 
 KILLED = [
     (
         "a worker is killed from outside",
-        "ends red, says which shard, its memory and how to go on; the next run goes on after its last cell, with the same bytes",
+        "ends red, says which shard, its memory and how to go on; the next run goes on after its last cell, with the "
+        "same bytes",
     ),
     ("Snakemake is killed", "the next run unlocks the folder and goes on, with the same bytes"),
     ("Snakemake and its workers are killed", "the same"),
-    ("a journal is cut, or of other settings or code", "what is whole and of the same origin is kept; the same bytes"),
+    (
+        "a checkpoint is cut, or of other settings or code",
+        "what is whole and of the same origin is kept; the same bytes",
+    ),
     ("a second run is started", "ends red, says which process is alive"),
     ("the clock jumps back, or a day ahead", "the same bytes"),
     (
@@ -278,7 +283,8 @@ def document() -> str:
     lines = [
         "# Faults",
         "",
-        "Written by `python tests/faults.py` from the cases of `tests/test_faults.py`, which tries each of them. None ends green and wrong.",
+        "Written by `python tests/faults.py` from the cases of `tests/test_faults.py`, which tries each of them. None "
+        "ends green and wrong.",
         "",
         "## In the configuration: stopped before any job",
         "",
@@ -304,7 +310,8 @@ def document() -> str:
         "|---|---|",
         *(f"| {what} | {happens} |" for what, happens in KILLED),
         "",
-        "What Snakemake reads before this project is asked shows Snakemake's own words: `snakemake --configfile` with a file that does not exist, or with a",
+        "What Snakemake reads before this project is asked shows Snakemake's own words: `snakemake --configfile` with "
+        "a file that does not exist, or with a",
         "target after it, ends red with a traceback. `make` and `workflow/scripts/run_all.py` say it in one line.",
     ]
     return "\n".join(lines) + "\n"

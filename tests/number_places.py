@@ -1,7 +1,9 @@
-"""What the chapters, the texts on the whole run and the captions put in at each place, and after which words: tests/reference/number_places.txt.
+"""What the chapters, the texts on the whole run and the captions put in at each place, and after which words:
+tests/reference/number_places.txt.
 
-Two names in a text can change places, and no table says of which one the words beside them speak. So each place is listed, once read, and
-`test_chapters` compares. A line has the text, the three words before the place and what is put in, or a condition or name that rests on numbers.
+Two names in a text can change places, and no table says of which one the words beside them speak. So each place is
+listed, once read, and `test_chapters` compares. A line has the text, the three words before the place and what is put
+in, or a condition or name that rests on numbers.
 
 python tests/number_places.py     writes the list; read the lines that change
 """

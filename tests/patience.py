@@ -1,4 +1,5 @@
-"""How long a test waits for a state before it gives up: so many times a piece of work as this machine does it now, and never less than minutes."""
+"""How long a test waits for a state before it gives up: so many times a piece of work as this machine does it now,
+and never less than minutes."""
 
 from __future__ import annotations
 

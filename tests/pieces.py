@@ -1,4 +1,5 @@
-"""What users add in the methods, clipped and summed: plain functions of data and bounds, for tests of one piece at a time."""
+"""What users add in the methods, clipped and summed: plain functions of data and bounds, for tests of one piece at a
+time."""
 
 import math
 

@@ -1,7 +1,7 @@
 """From noise to (epsilon, delta) and back, against dp_accounting, against an integral and against printed anchors.
 
-dp_accounting is used with its default neighbouring relation and replace-one noise multipliers: `PLDAccountant` would double
-the sensitivity under REPLACE_ONE, `RdpAccountant` would not.
+dp_accounting is used with its default neighbouring relation and replace-one noise multipliers:
+`PLDAccountant` would double the sensitivity under REPLACE_ONE, `RdpAccountant` would not.
 """
 
 import math
@@ -164,7 +164,8 @@ def test_section_6_zcdp_values():
 
 
 def test_section_6_true_epsilons():
-    """With rho as listed the exact epsilon is .545, 1.148, 3.128, 6.873, and the paper's own conversion gives .716, ..."""
+    """With rho as listed the exact epsilon is .545, 1.148, 3.128, 6.873, and the paper's own conversion gives .716,
+    ..."""
     exact, conversion = (0.5451, 1.1483, 3.1284, 6.8732), (0.7162, 1.4506, 3.7618, 7.9759)
     for epsilon, low, high in zip(FIGURE_2, exact, conversion, strict=True):
         rho = epsilon**2 / (8 * L)
@@ -351,7 +352,8 @@ def by_dp_accounting(noise_multiplier: float, rate: float, rounds: int, delta: f
 
 
 def test_composed_epsilon_agrees_with_dp_accounting():
-    """mu = 2 / sigma_g for each round; the printed example sigma = 1, p = 0.1, T = 100 spends 10.5164 (notes on privacy anchors, 2.2)."""
+    """mu = 2 / sigma_g for each round; the printed example sigma = 1, p = 0.1, T = 100 spends 10.5164 (notes on privacy
+    anchors, 2.2)."""
     assert composed_epsilon(((2.0, 0.1),) * 100, 1e-5) == pytest.approx(10.5164, abs=1e-3)
     assert composed_epsilon(((0.25, 0.3),) * 24, DELTA) == pytest.approx(
         by_dp_accounting(8.0, 0.3, 24, DELTA), rel=1e-9

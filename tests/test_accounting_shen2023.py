@@ -1,4 +1,5 @@
-"""The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms against each other, prose against numbers."""
+"""The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms against each other,
+prose against numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDp
 from dp_accounting.rdp import RdpAccountant, compute_epsilon
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up_runs import MadeUp
+from stub_runs import ChosenRun
 
 from privrep.laws.prescribed_powers import (
     Size,
@@ -97,7 +98,8 @@ def test_participation_has_mass_one():
 
 @given(st.floats(0.1, 11), st.floats(1e-9, 1e-3))
 def test_ratio_of_the_conversion(epsilon, delta):
-    """eps' / eps = 2 + eps/L for the whole, sqrt(2) + eps/(2L) for the rounds, 1/sqrt(2) + eps/(8L) when users are removed."""
+    """eps' / eps = 2 + eps/L for the whole, sqrt(2) + eps/(2L) for the rounds, 1/sqrt(2) + eps/(8L) when users are
+    removed."""
     log_term = math.log(1 / delta)
     expected = {WHOLE: 2 + epsilon / log_term, ROUNDS: 2**0.5 + epsilon / (2 * log_term)}
     expected[ROUNDS_REMOVED] = 0.5**0.5 + epsilon / (8 * log_term)
@@ -181,8 +183,8 @@ def test_power_depends_on_the_other_arguments():
 
 
 def test_the_printed_restriction_never_binds():
-    """With eps_a at most 1 the trade-off asks for more than the printed least epsilon, by k kappa^4 and constants, whatever the sizes;
-    4 is that of eta_g, which neither condition counts."""
+    """With eps_a at most 1 the trade-off asks for more than the printed least epsilon, by k kappa^4 and constants,
+    whatever the sizes; 4 is that of eta_g, which neither condition counts."""
     for size in (Size(), Size(n=30.0, d=4.0, k=3.0, mu=1.2, kappa=2.0)):
         assert study.idle_condition(size) == pytest.approx(4 / (size.k * size.kappa**4))
 
@@ -223,7 +225,7 @@ def test_printed_clip_has_a_power_too_many():
 def test_the_chapter_follows_the_numbers():
     """Words that judge go where the numbers no longer carry them."""
     found, sound = (
-        re.sub(r"<[^>]+>", "", text("accounting_shen2023", MadeUp(values=values)))
+        re.sub(r"<[^>]+>", "", text("accounting_shen2023", ChosenRun(values=values)))
         for values in (FOUND, dict.fromkeys(FOUND, 0.9))
     )
     strong = (
@@ -241,15 +243,15 @@ def test_the_chapter_follows_the_numbers():
     assert "exact accounting 1.11 where one is claimed" in found and "below $k^{-2.5}$ alone" in found
     assert "| 1 | 1.97 | 0.915 |" in found
     assert "The printed epsilon holds for the rounds alone when users are removed" in found
-    exceeded = text("accounting_shen2023", MadeUp(values=FOUND | {f"{ROUNDS_REMOVED.name}: largest ratio": 1.1}))
+    exceeded = text("accounting_shen2023", ChosenRun(values=FOUND | {f"{ROUNDS_REMOVED.name}: largest ratio": 1.1}))
     assert "The printed epsilon can be exceeded for the rounds alone when users are removed" in exceeded
 
 
 def test_the_order_of_the_measures_matters():
     """The printed one understates the cost, or does not."""
     words, name = "The mixture has to come first", "printed order over RDP"
-    assert words in text("accounting_shen2023", MadeUp(values=FOUND | {name: 0.9}))
-    assert words not in text("accounting_shen2023", MadeUp(values=FOUND | {name: 1.0}))
+    assert words in text("accounting_shen2023", ChosenRun(values=FOUND | {name: 0.9}))
+    assert words not in text("accounting_shen2023", ChosenRun(values=FOUND | {name: 1.0}))
 
 
 def test_figures_show_the_measured_numbers():

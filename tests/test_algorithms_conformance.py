@@ -1,11 +1,12 @@
-"""Every file of `privrep.algorithms` that defines `Options`, run on a tiny problem under the same rules.
+"""Every file of `privrep.algorithms` that has options, run on a tiny problem under the same rules.
 
-A new file must get entries in ABOUT and OPTIONS. The audit counts privacy from the outside: sds as drawn from the generators,
-sensitivities from the options by formulas of this file, composition user by user. The ledger must say the same.
+A new file must get entries in ABOUT and OPTIONS. The audit counts privacy from the outside: sds as drawn from the
+generators, sensitivities from the options by formulas of this file, composition user by user. The ledger must say the
+same.
 
-Truth and heads serve for scoring alone. Instruments that start from the truth, or take true heads, are marked in ABOUT. For
-them the audit still holds, since U* belongs to no user and a user's own head moves no bound; but what they release tells nothing
-about learning.
+Truth and heads serve for scoring alone. Instruments that start from the truth, or take true heads, are marked in ABOUT.
+For them the audit still holds, since U* belongs to no user and a user's own head moves no bound; but what they release
+tells nothing about learning.
 """
 
 import math
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
-from privrep.algorithms.unit_steps import INGREDIENTS
+from privrep.algorithms.unit_steps import ABLATIONS
 from privrep.data.problem import Block, Problem, Truth, Users
 from privrep.data.rng import Streams, stream
 from privrep.data.splits import count, split_samples
@@ -141,7 +142,8 @@ def federated_audit(options, sds) -> list[float]:
 
 
 def private_fedrep_audit(options, sds) -> list[float]:
-    """The rounds as in CENTAUR; Algorithm 3 takes its share, with labels clipped at zeta = c (sqrt(k) + sigma_F), or c."""
+    """The rounds as in CENTAUR; Algorithm 3 takes its share, with labels clipped at zeta = c (sqrt(k) + sigma_F),
+    or c."""
     costs = centaur_audit({"rounds": 5, "clip": 0.5, "init": "random"} | {**options, "init": "random"}, sds)
     if options.get("init", "spectral") == "spectral":
         unit = 1.0 if options.get("clip_scale") == "absolute" else 2**0.5 + 0.1
@@ -153,8 +155,9 @@ def private_fedrep_audit(options, sds) -> list[float]:
 
 
 def unit_steps_audit(options, sds) -> list[float]:
-    """A log size of width 9.2 and log scales of norm 2 sqrt(d); three covariances, where they are released; a log scale of width 9.2; then a start
-    and second moments of semidefinite units, log residuals of width 18.4 at first and then 4, and steps of norm one."""
+    """A log size of width 9.2 and log scales of norm 2 sqrt(d); three covariances, where they are released; a log scale
+    of width 9.2; then a start and second moments of semidefinite units, log residuals of width 18.4 at first and
+    then 4, and steps of norm one."""
     level, coordinates, *noise = sds["noise"]
     covariances = noise[:3] if len(noise) > 3 and len(set(noise[:3])) == 1 else []
     scale, *rounds = noise[len(covariances) :]
@@ -192,8 +195,9 @@ class Case:
 
     `reads_truth`: an instrument of analysis, whose released subspace depends on the truth or on true heads by intent.
     `scored` False: a step that personalises nothing and has no risk. `paper_holds` False: the printed privacy statement
-    falls short (E10, E13), so that the noise which it prescribes costs more than it says. `printed` False: no privacy statement of the
-    papers covers it. `pure`: an exponential mechanism, whose privacy is audited in tests/test_exponential_privacy.py.
+    falls short (E10, E13), so that the noise which it prescribes costs more than it says. `printed` False: no privacy
+    statement of the papers covers it. `pure`: an exponential mechanism, whose privacy is audited in
+    tests/test_exponential_privacy.py.
     """
 
     name: str
@@ -301,7 +305,7 @@ OPTIONS = {
         {},
         {"scale_guess": 3.0, "noise_guess": 0.3},
         {"assumed_rank": 3},
-        *({"without": part} for part in INGREDIENTS[2:]),
+        *({"without": part} for part in ABLATIONS[2:]),
     ],
     "full_prior": [{}, {"scale_guess": 0.5, "noise_guess": 2.0}],
     "oracle_step": [{}],
@@ -442,7 +446,8 @@ def test_other_noise_other_result(case):
     ids=str,
 )
 def test_block_size_changes_rounding_only(case):
-    """The result is that of the users, however they are cut into blocks. Little noise, so that no solve is ill-conditioned."""
+    """The result is that of the users, however they are cut into blocks.
+    Little noise, so that no solve is ill-conditioned."""
     budget = fixed_noise(1e-4) if case.budgeted else None
     users = Users(PROBLEM)
     whole, parts = (score(*run(case, budget=budget, users=source)) for source in (users, recut(users, 7)))
@@ -468,7 +473,8 @@ def test_the_truth_is_for_scoring(case):
 
 @dataclass(frozen=True)
 class Brought:
-    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without a rank, a scale or a law."""
+    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without a rank,
+    a scale or a law."""
 
     source: Users
 
@@ -499,7 +505,8 @@ def test_a_method_runs_on_data_without_a_truth(case):
 
 @every_private_case
 def test_the_noise_reaches_the_result(case):
-    """Other draws of one noise alone, with all other streams as they were, change the result: what is used is what was released."""
+    """Other draws of one noise alone, with all other streams as they were, change the result:
+    what is used is what was released."""
     task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
     algorithm = load_options(case.name, case.options)
 
@@ -543,7 +550,8 @@ def test_exact_budget_is_met(case, epsilon):
 @every_printed_case
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
 def test_paper_budget_is_kept(case, epsilon):
-    """The ledger's epsilon is below the target, which is what the theorem promises, or above where the theorem is wrong."""
+    """The ledger's epsilon is below the target, which is what the theorem promises, or above where the theorem is
+    wrong."""
     outcome, task = run(case, budget=Budget(epsilon, DELTA, "paper"))
     assert task.ledger.epsilon(DELTA) > 0
     assert (task.ledger.epsilon(DELTA) < epsilon) == case.paper_holds

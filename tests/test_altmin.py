@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from conftest import Recorder, door, fake_users, fixed_noise, gather, make_task
+from conftest import Recorder, fake_users, fixed_noise, gather, handle, make_task
 
 from privrep.algorithms import nonprivate_altmin
-from privrep.algorithms.altmin import THEOREM_4_2, Options
+from privrep.algorithms.altmin import THEOREM_4_2, AltminOptions
 from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams
@@ -26,9 +26,9 @@ def problem_for(preset: str) -> Problem:
     return TEXT if TEXT.samples % PRESETS[preset][1] == 0 else PROBLEM
 
 
-def algorithm(**options) -> Options:
+def algorithm(**options) -> AltminOptions:
     defaults = {"init": "random", "split": "all-samples-reused", "clip_feature": 1e3, "clip_label": 1e3}
-    return Options(**{**defaults, **options})
+    return AltminOptions(**{**defaults, **options})
 
 
 def heads_of(features, labels, samples, basis, j):
@@ -72,7 +72,8 @@ def test_without_noise_it_is_plain_alternation(preset, epochs, batches):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_each_step_reads_its_own_samples(preset):
-    """Disturbing one range moves the subspace exactly if the initialisation, the heads or the subspace step reads it."""
+    """Disturbing one range moves the subspace exactly if the initialisation, the heads or the subspace step reads
+    it."""
     problem = problem_for(preset)
     split = split_samples(preset, problem.samples)
     arrays = gather(Users(problem))
@@ -231,10 +232,11 @@ def test_options_that_do_not_fit_the_problem_are_named():
 
 
 def test_without_privacy_it_converges_to_the_noise_floor():
-    """nonprivate_altmin: sF^2 k/(m-k-1) per user, stops by its tolerance, and the ledger says that nothing is protected."""
+    """nonprivate_altmin: sF^2 k/(m-k-1) per user, stops by its tolerance, and the ledger says that nothing is
+    protected."""
     users = Users(Problem(300, 16, 6, 2, label_noise_sd=0.1))
     task = make_task(users)
-    outcome = fit(nonprivate_altmin.Options(), task)
+    outcome = fit(nonprivate_altmin.NonprivateAltminOptions(), task)
     floor = 0.1**2 * 2 / (16 - 2 - 1)
     assert 0.8 * floor < outcome.excess_risk < 1.6 * floor
     assert 1 < outcome.log["epochs_run"] < 60
@@ -246,7 +248,7 @@ def test_without_privacy_it_converges_to_the_noise_floor():
 def test_without_privacy_it_is_altmin_without_noise():
     """The same subspace as `altmin` with as many epochs, no noise and no clip."""
     users = Users(PROBLEM)
-    outcome = fit(nonprivate_altmin.Options(max_epochs=3, tolerance=0.0), make_task(users))
+    outcome = fit(nonprivate_altmin.NonprivateAltminOptions(max_epochs=3, tolerance=0.0), make_task(users))
     same = fit(algorithm(epochs=3), make_task(users, fixed_noise()))
     assert dist2(outcome.subspace, same.subspace) < 1e-4
     assert outcome.log["epochs_run"] == 3
@@ -255,7 +257,7 @@ def test_without_privacy_it_is_altmin_without_noise():
 def test_with_a_large_budget_it_comes_close_to_no_privacy():
     """At epsilon = 10^6 the noise is negligible; at epsilon = 0.1 with 300 users it is not."""
     users = Users(Problem(300, 16, 6, 2, label_noise_sd=0.1))
-    best = fit(nonprivate_altmin.Options(), make_task(users)).excess_risk
+    best = fit(nonprivate_altmin.NonprivateAltminOptions(), make_task(users)).excess_risk
     risks = [
         fit(
             algorithm(clip_feature=15.0, clip_label=6.0, epochs=8), make_task(users, Budget(epsilon, DELTA, "exact"))
@@ -279,7 +281,7 @@ def test_a_planted_start_has_the_given_sine(sine):
     users = Users(WIDE)
     task = make_task(users, fixed_noise(1.0))
     method = with_truth(algorithm(init="planted", start_sine=sine).build(WIDE.known), users.truth, Streams(task.stream))
-    start = next(method.fit(users, door(users, 1.0, ledger=task.ledger))).subspace
+    start = next(method.fit(users, handle(users, 1.0, ledger=task.ledger))).subspace
     np.testing.assert_allclose(sines(start, users.truth.basis), sine, atol=1e-12)
     np.testing.assert_array_equal(start, planted_subspace(users.truth.basis, sine, task.stream("init")))
     assert not task.ledger.entries

@@ -1,4 +1,5 @@
-"""Pages made from docstrings: formulas stand as they are written, parameters by their names, examples and pseudo-code apart."""
+"""Pages made from docstrings: formulas stand as they are written, parameters by their names, examples and pseudo-code
+apart."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_damaged_cifar_files_are_named(tmp_path, classes, raw, message):
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory):
+def folder(tmp_path_factory):
     """A folder for files that are overwritten again and again."""
     return tmp_path_factory.mktemp("archives")
 
@@ -200,22 +200,22 @@ def test_damaged_tars_are_named(tmp_path, raw, message):
 
 
 @given(keep=st.integers(0, len(PACKED) - 1))
-def test_a_tar_cut_anywhere_is_refused(room, keep):
+def test_a_tar_cut_anywhere_is_refused(folder, keep):
     """No length gives images, and none any other error."""
-    write(room / "cut", {"cifar-100-binary.tar.gz": PACKED[:keep]})
+    write(folder / "cut", {"cifar-100-binary.tar.gz": PACKED[:keep]})
     with pytest.raises(ValueError, match=r"cifar-100-binary\.tar\.gz: not a whole \.tar\.gz file"):
-        read_cifar(room / "cut", 100)
+        read_cifar(folder / "cut", 100)
 
 
 @given(place=st.integers(0, len(gzip.decompress(PACKED)) - 1))
-def test_a_tar_with_one_byte_changed_is_read_or_refused(room, place):
+def test_a_tar_with_one_byte_changed_is_read_or_refused(folder, place):
     """Before it was compressed, so that no checksum tells; pixels may differ, but no other error comes out."""
     raw = flipped(gzip.decompress(PACKED), place)
-    write(room / "flip", {"cifar-100-binary.tar.gz": gzip.compress(raw, compresslevel=1)})
+    write(folder / "flip", {"cifar-100-binary.tar.gz": gzip.compress(raw, compresslevel=1)})
     try:
-        train, test = read_cifar(room / "flip", 100)
+        train, test = read_cifar(folder / "flip", 100)
     except ValueError as error:
-        assert str(room / "flip" / "cifar-100-binary.tar.gz") in str(error)
+        assert str(folder / "flip" / "cifar-100-binary.tar.gz") in str(error)
     else:
         assert (len(train.labels), len(test.labels)) == (2, 3)
 
@@ -307,12 +307,12 @@ def test_emnist_pixel_by_position(tmp_path):
     packed=st.booleans(),
     split=st.sampled_from([("digits", 10), ("balanced", 47), ("byclass", 62)]),
 )
-def test_idx_round_trip(room, pixels, data, packed, split):
+def test_idx_round_trip(folder, pixels, data, packed, split):
     """Any images with any labels of the split come back."""
     name, classes = split
     labels = data.draw(st.lists(st.integers(0, classes - 1), min_size=len(pixels), max_size=len(pixels)))
     files = emnist_files(name, (pixels, labels), (pixels[:1], labels[:1]))
-    place = room / ("gz" if packed else "plain")
+    place = folder / ("gz" if packed else "plain")
     write(place, zipped(files) if packed else files)
     train, test = read_emnist(place, name)
     np.testing.assert_array_equal(train.pixels.transpose(0, 2, 1), pixels)
@@ -403,11 +403,11 @@ def test_damaged_gz_files_are_named(tmp_path, raw, message):
 
 
 @given(data=st.data(), name=st.sampled_from(list(IDX)), packed=st.booleans())
-def test_an_idx_file_cut_anywhere_is_refused(room, data, name, packed):
+def test_an_idx_file_cut_anywhere_is_refused(folder, data, name, packed):
     whole = zipped(IDX) if packed else IDX
     name = f"{name}.gz" if packed else name
     raw = whole[name][: data.draw(st.integers(0, len(whole[name]) - 1))]
-    place = room / ("cut-gz" if packed else "cut-idx")
+    place = folder / ("cut-gz" if packed else "cut-idx")
     write(place, whole | {name: raw})
     with pytest.raises(ValueError, match=re.escape(f"{name}: ")):
         read_emnist(place, "digits")
@@ -432,7 +432,8 @@ def test_plain_idx_files_are_taken_before_gz(tmp_path):
 
 
 def test_missing_emnist_lists_all_that_would_do(tmp_path):
-    """The folder, every file of the split, and the official page; files of another split do not count, nor the Matlab file."""
+    """The folder, every file of the split, and the official page; files of another split do not count,
+    nor the Matlab file."""
     write(tmp_path, IDX | {"emnist-byclass.mat": b"not read"})
     names = [name.replace("digits", "byclass") + "[.gz]" for name in IDX]
     with pytest.raises(FileNotFoundError) as error:

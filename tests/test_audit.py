@@ -1,4 +1,4 @@
-"""The audit of the mechanisms, audited: its tape, its game, its adversary, and the faults that it must find.
+"""The audit of the mechanisms, audited: its transcript, its game, its adversary, and the faults that it must find.
 
 False alarms of the distributional tests here: FALSE_ALARM each; runs are few since faults are gross.
 """
@@ -13,10 +13,10 @@ from scipy import stats
 
 from privrep.audits import audit, mutants
 from privrep.audits.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
-from privrep.audits.canaries import Crowd, changed, larger, structured_pair, worst_pair
-from privrep.audits.distinguishing import LEVEL, Claim, Game, play
+from privrep.audits.canaries import Background, changed, larger, structured_pair, worst_pair
+from privrep.audits.distinguishing import LEVEL, Game, PrivacyClaim, play
 from privrep.audits.mutants import MUTANTS, clipped_by
-from privrep.audits.replay import Chosen, aligned, apart, log_ratio, loss, noises, scaled, streams, taped
+from privrep.audits.replay import ChoiceRecord, aligned, attained_mu, log_ratio, loss, noises, recorded, scaled, streams
 from privrep.audits.sensitivity_search import RELEASES
 from privrep.audits.weaker_games import epsilon_of_one_run
 from privrep.data.problem import Problem, Users
@@ -64,31 +64,34 @@ def test_every_private_mechanism_is_audited_or_says_why_not():
     assert not audited & set(NOT_AUDITED)
 
 
-# The tape
+# The transcript
 
 
 def worlds(seed=0):
-    crowd = Crowd.drawn(PROBLEM, np.random.default_rng(seed))
-    return [crowd.with_user(one) for one in structured_pair(PROBLEM, np.random.default_rng(seed + 1))]
+    background = Background.drawn(PROBLEM, np.random.default_rng(seed))
+    return [background.with_user(one) for one in structured_pair(PROBLEM, np.random.default_rng(seed + 1))]
 
 
 @pytest.mark.parametrize("name", [name for name in AUDITED if name != "unit_steps"])
-def test_the_tape_is_the_run(name):
+def test_the_transcript_is_the_run(name):
     """On the same users with the same answers: the same statistics, no distance, and as many entries as releases."""
     users = worlds()[0]
-    tape, ledger = taped(mechanism(name, PROBLEM), users, 1.3, streams(3, 0, own=lambda: 0.0))
-    again, _ = taped(mechanism(name, PROBLEM), users, 1.3, streams(9, 0, own=lambda: 0.0), tape)
-    assert len(tape.taken) == len(ledger.entries) > 0
-    assert apart(tape, again) == loss(tape, again) == log_ratio(tape, again) == 0
-    assert [one.name for one in tape.taken] == [entry.name for entry in ledger.entries]
-    other, _ = taped(mechanism(name, PROBLEM), users, 1.3, streams(4, 0))
-    assert any(not np.array_equal(noises(other)[key], noise) for key, noise in noises(tape).items())
-    assert len(noises(tape)) == len(tape.taken) and all(np.any(one != 0) for one in noises(tape).values())
+    transcript, ledger = recorded(mechanism(name, PROBLEM), users, 1.3, streams(3, 0, own=lambda: 0.0))
+    again, _ = recorded(mechanism(name, PROBLEM), users, 1.3, streams(9, 0, own=lambda: 0.0), transcript)
+    assert len(transcript.records) == len(ledger.entries) > 0
+    assert attained_mu(transcript, again) == loss(transcript, again) == log_ratio(transcript, again) == 0
+    assert [one.name for one in transcript.records] == [entry.name for entry in ledger.entries]
+    other, _ = recorded(mechanism(name, PROBLEM), users, 1.3, streams(4, 0))
+    assert any(not np.array_equal(noises(other)[key], noise) for key, noise in noises(transcript).items())
+    assert len(noises(transcript)) == len(transcript.records) and all(
+        np.any(one != 0) for one in noises(transcript).values()
+    )
 
 
 @pytest.mark.parametrize(("form", "other"), [("copied", "averaged"), ("averaged", "copied")])
 def test_free_numbers_of_a_symmetric_release_are_standard_normal(form, other):
-    """Every entry on and above the diagonal, in units of its own sd; with the other law, or at another multiplier, they are not."""
+    """Every entry on and above the diagonal, in units of its own sd; with the other law, or at another multiplier,
+    they are not."""
     noise, rng = Noise(0.5, form), np.random.default_rng(1)
     released = [noise.draw((5, 5), 1.4, rng) for _ in range(2000)]
 
@@ -114,13 +117,13 @@ def test_the_ratio_of_likelihoods_is_that_of_normal_laws():
     """Against densities, release by release."""
     first, second = worlds()
     method = mechanism("altmin", PROBLEM)
-    tape, _ = taped(method, first, 1.3, streams(3, 0))
-    other, _ = taped(method, second, 1.3, streams(3, 0), tape)
+    transcript, _ = recorded(method, first, 1.3, streams(3, 0))
+    other, _ = recorded(method, second, 1.3, streams(3, 0), transcript)
     direct = sum(
         stats.norm.logpdf(a.noisy, a.exact).sum() - stats.norm.logpdf(a.noisy, b.exact).sum()
-        for a, b in zip(tape.taken, other.taken, strict=True)
+        for a, b in zip(transcript.records, other.records, strict=True)
     )
-    assert log_ratio(tape, other) == pytest.approx(direct, rel=1e-9) and direct != 0
+    assert log_ratio(transcript, other) == pytest.approx(direct, rel=1e-9) and direct != 0
 
 
 # The adversary
@@ -154,7 +157,8 @@ def test_a_change_leaves_the_pair_as_it_was():
 
 
 def test_the_power_method_is_moved_by_two_clips():
-    """Two users at right angles to the start on opposite sides: found by the search, though users on axes alone give half of it."""
+    """Two users at right angles to the start on opposite sides: found by the search, though users on axes alone give
+    half of it."""
     (_, best) = audit.worst("power_method", PROBLEM, 1.3, 300, 400, 5)
     assert 0.9 < best <= 1 + 1e-6
 
@@ -186,11 +190,12 @@ def runs_needed(epsilon: float, share: float) -> int:
 
 @pytest.mark.parametrize("epsilon", [4.0, 8.0])
 def test_the_limit_is_near_and_seldom_above_for_normal_scores(epsilon):
-    """Calibrated positives: in most games within [0.85, 1] of epsilon, above in at most 5 %; so are the weaker limits, and they are seldom above."""
+    """Calibrated positives: in most games within [0.85, 1] of epsilon, above in at most 5 %;
+    so are the weaker limits, and they are seldom above."""
     rng, mu = np.random.default_rng(4), gdp_mu(epsilon, 1e-6)
     runs = 2 * runs_needed(epsilon, 0.85)
     games = [normal_game(mu, runs, rng) for _ in range(200)]
-    claim = Claim(ledger_of(mu))
+    claim = PrivacyClaim(ledger_of(mu))
     limits = np.array([claim.epsilon_at(game.low(), 1e-6) for game in games])
     assert np.mean((limits >= 0.85 * epsilon) & (limits <= epsilon)) > 0.5
     weaker = {
@@ -216,18 +221,19 @@ def test_weaker_limits_of_scores_that_know_nothing_alarm_as_rarely():
 
 
 def test_what_a_ledger_allows_the_best_adversary():
-    """Phi(mu/2) for Gaussian releases, 1 / (1 + e^-eps) for a pure one, less where users take part at random; and back."""
-    gaussian, pure = Claim(ledger_of(1.5)), Claim(Ledger([PureRelease("choice", 1.2, 0, 1)]))
+    """Phi(mu/2) for Gaussian releases, 1 / (1 + e^-eps) for a pure one, less where users take part at random;
+    and back."""
+    gaussian, pure = PrivacyClaim(ledger_of(1.5)), PrivacyClaim(Ledger([PureRelease("choice", 1.2, 0, 1)]))
     assert gaussian.right() == pytest.approx(stats.norm.cdf(0.75))
     assert pure.right() == pytest.approx(1 / (1 + math.exp(-1.2)))
     assert gaussian.epsilon_at(gaussian.right(), 1e-6) == pytest.approx(gdp_epsilon(1.5, 1e-6))
     assert pure.epsilon_at(pure.right(), 1e-6) == pytest.approx(1.2, rel=0.02)
     assert gaussian.epsilon_at(0.5, 1e-6) == gaussian.epsilon_at(0.4, 1e-6) == 0
-    half = Claim(Ledger([GaussianRelease("round", 1.5, 1.0, 0, 1, 0.5)] * 2))
-    assert 0.5 < half.right() < Claim(ledger_of(1.5 * 2**0.5)).right()
+    half = PrivacyClaim(Ledger([GaussianRelease("round", 1.5, 1.0, 0, 1, 0.5)] * 2))
+    assert 0.5 < half.right() < PrivacyClaim(ledger_of(1.5 * 2**0.5)).right()
     assert half.epsilon_at(half.right(), 1e-6) == pytest.approx(half.epsilon(1e-6), rel=0.05)
-    both = Claim(Ledger([*ledger_of(1.0).entries, PureRelease("choice", 0.5, 0, 1)]))
-    assert both.right() > Claim(ledger_of(1.0)).right()
+    both = PrivacyClaim(Ledger([*ledger_of(1.0).entries, PureRelease("choice", 0.5, 0, 1)]))
+    assert both.right() > PrivacyClaim(ledger_of(1.0)).right()
     assert both.attained(0.5, 0.4) == pytest.approx(0.8) and both.attained(0.9, 0.1) == pytest.approx(0.9)
 
 
@@ -241,7 +247,7 @@ def test_limits_from_one_run_alarm_as_rarely_as_stated():
     assert np.median(limits) > 0.4
 
 
-def test_the_rounds_of_networks_pass_and_their_wrong_doors_are_found():
+def test_the_rounds_of_networks_pass_and_their_faults_are_found():
     pytest.importorskip("jax", reason="the neural part needs JAX")
     log, ledger = audited(audit.NETWORKS)
     assert log["caught"] == 0 and 0.5 < log["attained"] <= 1 + audit.ROUNDING
@@ -307,11 +313,11 @@ def test_a_user_who_takes_part_at_random_is_a_mixture():
     method = mechanism("dp_fedavg, half take part", PROBLEM)
     played = Stage(method, tuple(worlds()), 1.3, 0).run(0, 5)
     direct = 0.0
-    for a, b, out in zip(*(tape.taken for tape in (*played.both, played.without)), strict=True):
+    for a, b, out in zip(*(transcript.records for transcript in (*played.both, played.without)), strict=True):
         laws = [stats.norm.logpdf(a.noisy, one.exact).sum() for one in (a, b, out)]
         direct += np.logaddexp(laws[0], laws[2]) - np.logaddexp(laws[1], laws[2])
     assert log_ratio(*played.both, played.without) == pytest.approx(direct, rel=1e-9) and direct != 0
-    assert all(one.rate == 0.5 for one in played.tape.taken)
+    assert all(one.rate == 0.5 for one in played.transcript.records)
 
 
 def test_the_canary_tosses_its_own_coin():
@@ -329,7 +335,7 @@ def test_the_place_of_a_choice_is_standard_normal():
     sharper = np.exp(3 * logs) / np.exp(3 * logs).sum()
     for chances, alike in ((np.exp(logs), True), (sharper, False)):
         chosen = rng.choice(6, 4000, p=chances)
-        shown = [Chosen("choice", "noise", logs, (int(one),), rng.random()).noise[0] for one in chosen]
+        shown = [ChoiceRecord("choice", "noise", logs, (int(one),), rng.random()).noise[0] for one in chosen]
         assert (stats.kstest(shown, "norm").pvalue > FALSE_ALARM) == alike
 
 
@@ -380,9 +386,9 @@ SKIPPED |= dict.fromkeys(("clip after the sum", "clip taken from the data"), SKI
 @pytest.mark.parametrize("name", AUDITED)
 def test_mutants_are_left_out_for_a_reason(name):
     """And for no other: what is not tried cannot be missed."""
-    tape = Stage(mechanism(name, PROBLEM), tuple(worlds()), 1.3, 0).run(0, 0).tape
+    transcript = Stage(mechanism(name, PROBLEM), tuple(worlds()), 1.3, 0).run(0, 0).transcript
     tried = {
-        fault for fault, wrong in MUTANTS.items() if wrong.makes_sense(tape, 1.3, clips=name not in NOT_BY_LIBRARY)
+        fault for fault, wrong in MUTANTS.items() if wrong.applicable(transcript, 1.3, clips=name not in NOT_BY_LIBRARY)
     }
     assert set(MUTANTS) - tried == {fault for fault, (_, mechanisms) in SKIPPED.items() if name in mechanisms}
 
@@ -490,11 +496,11 @@ def test_what_is_said_not_to_rest_on_the_clips_of_the_library_does_not():
     """A mechanism is excused where users far beyond any bound tell no more under a wrong clip, and only there."""
     drawn = [structured_pair(PROBLEM, np.random.default_rng(one)) for one in range(60)]
     long = [larger(pair, factor, factor) for pair in drawn for factor in audit.LARGER]
-    crowd = Crowd.drawn(PROBLEM, np.random.default_rng(0))
+    background = Background.drawn(PROBLEM, np.random.default_rng(0))
     for name in EVERY:
         found = []
         for pair in long:
-            ends = tuple(crowd.with_user(one) for one in pair)
+            ends = tuple(background.with_user(one) for one in pair)
             found.append(
                 audit.attained(Stage(mechanism(name, PROBLEM), ends, 1.3, 0, MUTANTS["one user unclipped"]).run(0, 0))
             )
@@ -502,7 +508,7 @@ def test_what_is_said_not_to_rest_on_the_clips_of_the_library_does_not():
 
 
 def test_a_clip_that_lets_through_too_much_is_found(monkeypatch):
-    """Twice the clip in the code of what users add, not at the door."""
+    """Twice the clip in the code of what users add, not at the release handle."""
     real = Outer.clipped
     monkeypatch.setattr(Outer, "clipped", lambda self, clip, there=None: real(self, 2 * clip, there))
     audit.worst.cache_clear()
@@ -526,7 +532,7 @@ def test_sensitivities_are_attained_and_not_passed(release):
 
 @pytest.mark.parametrize("game", ["subspace", "one run"])
 def test_who_sees_less_tells_less(game):
-    """The share of right guesses is above chance and below what the whole run allows."""
+    """The attack accuracy is above chance and below what the whole run allows."""
     problem = Problem(60, 16, 20, 1) if game == "one run" else PROBLEM
     task = make_task(Users(problem), Budget(8.0, 1e-6, "exact"))
     options = {"mechanism": "centaur", "game": game, "runs": 300, "draws": 60, "changes": 60}

@@ -1,7 +1,7 @@
 """Samples that are no numbers, infinite or out of the domain count as nothing, in every sum that is released.
 
-A sum over users of whom one has such samples is, to the last bit, the sum with these samples at zero. What that user adds stays within
-its bound, and what the others add does not change.
+A sum over users of whom one has such samples is, to the last bit, the sum with these samples at zero.
+What that user adds stays within its bound, and what the others add does not change.
 """
 
 import math
@@ -185,7 +185,8 @@ def test_data_are_copied_only_where_a_sample_is_bad():
 @pytest.mark.parametrize("samples", [3, 9])
 @pytest.mark.parametrize("penalty", [0.0, 0.5])
 def test_a_user_alone_fits_what_is_left(samples, penalty):
-    """The model of the samples that count, by the pseudo-inverse; also where fewer than d of more than d are left. Others keep theirs."""
+    """The model of the samples that count, by the pseudo-inverse; also where fewer than d of more than d are left.
+    Others keep theirs."""
     rng = np.random.default_rng(3)
     features, labels = rng.standard_normal((samples, 3, DIM)), rng.standard_normal((samples, 3))
     whole = Data(features.copy(), labels.copy()).block

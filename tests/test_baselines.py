@@ -39,10 +39,11 @@ def test_own_data_is_minimum_norm_least_squares():
 
 
 def test_own_data_risk():
-    """(1 - m/d) k without label noise, within 5 standard errors over users; m/d alone is rejected. Nothing is released."""
+    """(1 - m/d) k without label noise, within 5 standard errors over users; m/d alone is rejected.
+    Nothing is released."""
     users = Users(Problem(2000, 6, 18, 2, head_law="sphere"))
     task = make_task(users)
-    risk = fit(own_data.Options(), task).excess_risk
+    risk = fit(own_data.OwnDataOptions(), task).excess_risk
     (block,) = users.blocks()
     errors = ((thetas(users) - own_data.own_data_models(block.features, block.labels, 0.0)) ** 2).sum(axis=1)
     assert risk == pytest.approx(errors.mean(), rel=1e-6)
@@ -62,20 +63,23 @@ def test_own_data_with_more_samples_than_dimensions(penalty):
         design, target = features[:, j], labels[:, j]
         expected = np.linalg.solve(design.T @ design + penalty * np.eye(4), design.T @ target)
         np.testing.assert_allclose(models[j], expected, atol=1e-6)
-    assert fit(own_data.Options(), make_task(Users(Problem(30, 9, 4, 2)))).excess_risk < 1e-8
+    assert fit(own_data.OwnDataOptions(), make_task(Users(Problem(30, 9, 4, 2)))).excess_risk < 1e-8
 
 
 def test_own_data_limits():
     """A negative penalty is refused."""
     for penalty in (-1.0, math.nan):
         with pytest.raises(ValueError, match=r"^penalty is "):
-            own_data.Options(penalty)
+            own_data.OwnDataOptions(penalty)
 
 
 def test_reference_risks():
     """Zero predicts ||theta||^2 = k exactly on the sphere; random U and v average 2k; fitted heads lie in between."""
     users = Users(Problem(3000, 8, 12, 2, head_law="sphere"))
-    risks = {kind: fit(reference_model.Options(kind), make_task(users)).excess_risk for kind in reference_model.KINDS}
+    risks = {
+        kind: fit(reference_model.ReferenceModelOptions(kind), make_task(users)).excess_risk
+        for kind in reference_model.KINDS
+    }
     assert risks["zero"] == pytest.approx(2.0, rel=1e-5)
     # ||theta_j - U v||^2 has mean 2k and variance at most 2 * 2k + 4 * 2 * k = 24 for k = 2.
     assert abs(risks["random"] - 4.0) < 5 * math.sqrt(24 / 3000)
@@ -87,11 +91,11 @@ def test_reference_risks():
 def test_reference_models_release_nothing():
     for kind in reference_model.KINDS:
         task = make_task(Users(PROBLEM))
-        outcome = fit(reference_model.Options(kind), task)
+        outcome = fit(reference_model.ReferenceModelOptions(kind), task)
         assert not task.ledger.entries
         assert (outcome.subspace is None) == (kind == "zero")
     with pytest.raises(ValueError, match=r"^kind is 'best'"):
-        reference_model.Options("best")
+        reference_model.ReferenceModelOptions("best")
 
 
 @pytest.mark.parametrize("head_law", ["sphere", "gauss"])
@@ -99,11 +103,12 @@ def test_reference_models_release_nothing():
 def test_planted_subspace_risk(head_law, sine, sigma):
     """Mean k s^2 (1 + k/(h - k - 1)) + sigma^2 k/(h - k - 1) for the h = m/2 fresh samples of the final fit.
 
-    Normal test over users at FALSE_ALARM; the risk without the head's spread, with m/4 or m samples, and 10 % more are rejected.
+    Normal test over users at FALSE_ALARM; the risk without the head's spread, with m/4 or m samples,
+    and 10 % more are rejected.
     """
     problem = Problem(20_000, 32, 8, 2, label_noise_sd=sigma, head_law=head_law)
     users, task = Users(problem), make_task(Users(problem))
-    outcome = fit(reference_model.Options("planted-subspace", start_sine=sine), task)
+    outcome = fit(reference_model.ReferenceModelOptions("planted-subspace", start_sine=sine), task)
     assert not task.ledger.entries
     assert dist2(outcome.subspace, users.truth.basis) == pytest.approx(sine, abs=1e-9)
     features, labels, _ = gather(users)
@@ -123,7 +128,7 @@ def test_planted_subspace_risk(head_law, sine, sigma):
 
 def test_planted_subspace_limits():
     """Room for the angles, enough samples, a sine."""
-    chosen = reference_model.Options("planted-subspace")
+    chosen = reference_model.ReferenceModelOptions("planted-subspace")
     with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
         chosen.build(Problem(10, 8, 3, 2).known)
     with pytest.raises(ValueError, match=r"^samples is 6; split 'text'"):
@@ -131,7 +136,7 @@ def test_planted_subspace_limits():
     chosen.build(Problem(10, 8, 8, 2).known)
     for sine in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match=r"^start_sine is "):
-            reference_model.Options("planted-subspace", start_sine=sine)
+            reference_model.ReferenceModelOptions("planted-subspace", start_sine=sine)
 
 
 def test_single_model_risk_of_a_given_model():
@@ -148,7 +153,7 @@ def test_single_model_by_moments_is_pooled_least_squares():
     users = Users(PROBLEM)
     features, labels, _ = gather(users)
     pooled = np.linalg.lstsq(features.reshape(-1, 12), labels.ravel(), rcond=None)[0]
-    outcome = fit(single_model.Options("moments", 1e3, 1e3), make_task(users, fixed_noise()))
+    outcome = fit(single_model.SingleModelOptions("moments", 1e3, 1e3), make_task(users, fixed_noise()))
     expected = ((thetas(users) - pooled) ** 2).sum(axis=1).mean()
     assert outcome.excess_risk == pytest.approx(expected, rel=1e-4)
     assert outcome.log["min_eigenvalue"] > 0
@@ -165,7 +170,7 @@ def test_single_model_by_gradients_is_clipped_gradient_descent():
             gradient = 2 / 8 * features[:, j].T @ (features[:, j] @ model - labels[:, j])
             total += gradient * min(1, 1.5 / np.linalg.norm(gradient))
         model = model - 0.7 / t * total / (60 * 1.5)
-    outcome = fit(single_model.Options("gradient", 1.5, epochs=2, step=0.7), make_task(users, fixed_noise()))
+    outcome = fit(single_model.SingleModelOptions("gradient", 1.5, epochs=2, step=0.7), make_task(users, fixed_noise()))
     expected = ((thetas(users) - model) ** 2).sum(axis=1).mean()
     assert outcome.excess_risk == pytest.approx(expected, rel=1e-5)
 
@@ -174,7 +179,7 @@ def test_single_model_by_gradients_is_clipped_gradient_descent():
 def test_no_single_model_serves_all_users(options):
     """The users average to zero, so the risk stays near k = 2, the value of theta = 0, even without privacy."""
     users = Users(Problem(2000, 8, 12, 2, head_law="sphere"))
-    risk = fit(single_model.Options(*options), make_task(users, Budget(1e6, DELTA, "exact"))).excess_risk
+    risk = fit(single_model.SingleModelOptions(*options), make_task(users, Budget(1e6, DELTA, "exact"))).excess_risk
     assert 1.95 < risk < 2.1
 
 
@@ -190,7 +195,8 @@ def by_hand(features, labels, basis, heads, bound):
 
 @pytest.mark.parametrize("bound", [0.5, 3.0, 1e6])
 def test_gradients_are_those_of_the_docstring(bound):
-    """Clipped per user in Frobenius norm, on the given samples: against loops, and unclipped against finite differences."""
+    """Clipped per user in Frobenius norm, on the given samples: against loops, and unclipped against finite
+    differences."""
     users = Users(PROBLEM)
     features, labels, _ = gather(users)
     rng = np.random.default_rng(1)
@@ -215,7 +221,7 @@ def test_gradient_descent_without_noise_is_plain():
     users = Users(PROBLEM)
     features, labels, _ = gather(users)
     task = make_task(users, fixed_noise())
-    outcome = fit(gradient_descent.Options("random", "halves-then-all", 1.5, 0.7, epochs=3), task)
+    outcome = fit(gradient_descent.GradientDescentOptions("random", "halves-then-all", 1.5, 0.7, epochs=3), task)
     basis = random_subspace(12, 2, task.stream("init"))
     for t in (1, 2, 3):
         heads = np.stack([np.linalg.lstsq(features[:4, j] @ basis, labels[:4, j], rcond=None)[0] for j in range(60)])
@@ -227,7 +233,7 @@ def test_gradient_descent_without_noise_is_plain():
 def test_gradient_descent_learns():
     """With a large budget the distance to the truth falls well below that of the random start."""
     users = Users(Problem(400, 8, 6, 2, head_law="sphere"))
-    chosen = gradient_descent.Options("random", "all-samples-reused", 1.0, 5.0, epochs=10)
+    chosen = gradient_descent.GradientDescentOptions("random", "all-samples-reused", 1.0, 5.0, epochs=10)
     task = make_task(users, Budget(1e6, DELTA, "exact"))
     start = random_subspace(6, 2, task.stream("init"))
     assert dist2(fit(chosen, task).subspace, users.truth.basis) < 0.5 * dist2(start, users.truth.basis)
@@ -235,4 +241,4 @@ def test_gradient_descent_learns():
 
 def test_moments_of_the_single_model_are_released_once():
     with pytest.raises(ValueError, match=r"^epochs is 2; method moments releases once"):
-        single_model.Options("moments", 1.0, epochs=2)
+        single_model.SingleModelOptions("moments", 1.0, epochs=2)

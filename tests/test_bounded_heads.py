@@ -1,4 +1,5 @@
-"""Heads of bounded length where the samples span less than R^k, where labels are huge, and whoever else is fitted at the same time."""
+"""Heads of bounded length where the samples span less than R^k, where labels are huge, and whoever else is fitted at
+the same time."""
 
 import math
 
@@ -145,8 +146,8 @@ def test_users_together_or_one_at_a_time(loss, rank, rng):
 @every_loss
 @ranks
 def test_what_a_user_gets_does_not_hang_on_the_others(loss, rank, rng):
-    """A user among others that take few steps or many: no more than rounding, which is a hundredth of the tolerance, changes. A sum over n
-    users would otherwise move by n times the tolerance where one is replaced."""
+    """A user among others that take few steps or many: no more than rounding, which is a hundredth of the tolerance,
+    changes. A sum over n users would otherwise move by n times the tolerance where one is replaced."""
     projected, labels = samples(rng, rank, np.float32)
     easy, hard = np.zeros_like(projected), np.concatenate([projected[..., 1:], projected[..., :1]], axis=-1)
     found = []

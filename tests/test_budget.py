@@ -1,4 +1,5 @@
-"""What a method declares is what it may spend: made-up methods that do otherwise, entered nowhere, end red, as a fit and as a study's cell."""
+"""What a method declares is what it may spend: stub methods that do otherwise, entered nowhere, end red,
+as a fit and as a study's cell."""
 
 import math
 import sys
@@ -21,6 +22,7 @@ from privrep.privacy.ledger import GaussianRelease, Ledger, OverBudget, PureRele
 from privrep.privacy.mechanisms import GAUSSIAN_COST, PURE_COST, Release
 from privrep.run import shell
 from privrep.run.grids import Cell
+from privrep.run.registry import options_name
 from privrep.run.results import run_cell
 
 PROBLEM = Problem(20, 4, 3, 1)
@@ -89,7 +91,7 @@ def one_user_twice(release):
     yield ITERATE
 
 
-def past_the_door(release):
+def past_the_handle(release):
     add(release)
     release.ledger.record(release.ledger.entries[0])
     yield ITERATE
@@ -112,7 +114,7 @@ def no_iterate(release):
 
 
 @dataclass(frozen=True)
-class MadeUp:
+class StubMethod:
     """A method that releases what a function says, and declares a cost."""
 
     steps: object
@@ -124,17 +126,17 @@ class MadeUp:
 
 
 def options(steps, cost: Cost) -> type:
-    """The class `Options` of a made-up file."""
+    """The class of options of a stub file."""
 
     @dataclass(frozen=True)
-    class Options:
+    class StubOptions:
         scores = ()
         columns: ClassVar = {}
 
         def build(self, problem):
-            return MadeUp(steps, cost)
+            return StubMethod(steps, cost)
 
-    return Options
+    return StubOptions
 
 
 BOTH = GAUSSIAN_COST + PURE_COST
@@ -149,10 +151,10 @@ WRONG = [
     (choice_of_two, PURE_COST, "release 'choice' asks for pure"),
     (of_both_kinds, GAUSSIAN_COST, "release 'choice' asks for pure"),
     (of_both_kinds, PURE_COST, "release 'sum' asks for mu_squared"),
-    (past_the_door, GAUSSIAN_COST, "the ledger has mu_squared"),
-    (nothing, GAUSSIAN_COST, "MadeUp declares a cost, and its ledger is empty"),
-    (nothing, PURE_COST, "MadeUp declares a cost, and its ledger is empty"),
-    (no_iterate, GAUSSIAN_COST, "MadeUp yields no iterate"),
+    (past_the_handle, GAUSSIAN_COST, "the ledger has mu_squared"),
+    (nothing, GAUSSIAN_COST, "StubMethod declares a cost, and its ledger is empty"),
+    (nothing, PURE_COST, "StubMethod declares a cost, and its ledger is empty"),
+    (no_iterate, GAUSSIAN_COST, "StubMethod yields no iterate"),
 ]
 BUDGET = Budget(2.0, 1e-6, "exact")
 
@@ -163,11 +165,11 @@ def name_of(value) -> str:
 
 @pytest.fixture
 def as_cell(monkeypatch):
-    """A made-up file of the algorithms' folder as a cell of a study."""
+    """A stub file of the algorithms' folder as a cell of a study."""
 
     def cell(steps, cost: Cost, budget=BUDGET) -> Cell:
-        name = f"made_up_{steps.__name__}_{hash(cost)}"
-        module = SimpleNamespace(Options=options(steps, cost))
+        name = f"stub_{steps.__name__}_{hash(cost)}"
+        module = SimpleNamespace(**{options_name(name): options(steps, cost)})
         monkeypatch.setitem(sys.modules, f"privrep.algorithms.{name}", module)
         return Cell("study", "series", name, (), PROBLEM, budget)
 
@@ -188,13 +190,14 @@ def test_a_method_that_spends_what_it_declares_is_ok(steps, cost, as_cell):
 
 @pytest.mark.parametrize(("steps", "cost", "message"), WRONG, ids=name_of)
 def test_a_method_that_does_not_is_an_error(steps, cost, message, as_cell):
-    """And no row, neither ok nor failed; the ledger keeps within what was declared unless it was written past the door."""
+    """And no row, neither ok nor failed; the ledger keeps within what was declared unless it was written past the
+    release handle."""
     with pytest.raises(RuntimeError, match=message):
         run_cell(as_cell(steps, cost), Users(PROBLEM))
     task = make_task(Users(PROBLEM), BUDGET)
     with pytest.raises(RuntimeError, match=message):
         fit(options(steps, cost)(), task)
-    if steps is not past_the_door:
+    if steps is not past_the_handle:
         task.ledger.check(cost.at(BUDGET.noise_multiplier(cost, None)))
 
 
@@ -220,11 +223,12 @@ def test_a_refused_release_draws_no_noise_and_leaves_no_entry(steps, rng):
 
 
 def test_under_the_paper_s_calibration_the_declared_cost_is_enforced_not_the_target():
-    """The multiplier of a printed theorem may be too small for its epsilon, which is a finding; what the method declares is spent all the same."""
+    """The multiplier of a printed theorem may be too small for its epsilon, which is a finding;
+    what the method declares is spent all the same."""
     from privrep.algorithms import pmtl
 
     task = make_task(Users(PROBLEM), Budget(2.0, 1e-6, "paper"))
-    method = pmtl.Options(rounds=3, clip=0.5)
+    method = pmtl.PmtlOptions(rounds=3, clip=0.5)
     fit(method, task)
     assert task.ledger.epsilon(1e-6) > 2.0
     with pytest.raises(OverBudget):
@@ -238,7 +242,7 @@ entries = st.lists(
 
 @given(entries, st.integers(0, 20), st.integers(1, 10))
 def test_what_is_spent_is_the_sum_of_the_user_who_is_charged_most(drawn, start, length):
-    """By counting each user, whatever the order, the rates and whether entries came through the door."""
+    """By counting each user, whatever the order, the rates and whether entries came through the release handle."""
     ledger, users = Ledger(), range(start, start + length)
     for number, (pure, size, first, count, rate) in enumerate(drawn):
         kind = (

@@ -19,8 +19,8 @@ def planted(truth, sines, rng) -> np.ndarray:
 
 @given(good=st.integers(1, 9), bad=st.integers(0, 9), seed=st.integers(0, 20), rank=st.integers(1, 3))
 def test_a_majority_of_good_candidates_decides(good, bad, seed, rank):
-    """With at least as many good as scattered bad ones a good one passes; with fewer none does. Two candidates alone each agree with half
-    of all: themselves."""
+    """With at least as many good as scattered bad ones a good one passes; with fewer none does.
+    Two candidates alone each agree with half of all: themselves."""
     assume(good + bad > 2)
     rng = np.random.default_rng(seed)
     truth = random_subspace(16, rank, rng)
@@ -67,8 +67,8 @@ def test_a_choice_of_basis_changes_nothing(seed):
 
 @given(seed=st.integers(0, 60), accuracy=st.floats(0.01, 0.15), rank=st.integers(1, 3))
 def test_what_passes_beside_good_ones_is_near_the_truth(seed, accuracy, rank):
-    """More than half good: whatever passes agrees with a good one, and angles add, so it is within sin(3 arcsin eps). Bad candidates are
-    put around that angle, where the test decides."""
+    """More than half good: whatever passes agrees with a good one, and angles add, so it is within sin(3 arcsin eps).
+    Bad candidates are put around that angle, where the test decides."""
     rng = np.random.default_rng(seed)
     truth = random_subspace(16, rank, rng)
     limit = 3 * math.asin(accuracy)
@@ -80,7 +80,8 @@ def test_what_passes_beside_good_ones_is_near_the_truth(seed, accuracy, rank):
 
 
 def test_the_average_takes_the_noise_of_all(rng):
-    """Six sets of 36 independent tilts: a sixth of the error, within 20 % (three standard errors); the selected one has no such gain."""
+    """Six sets of 36 independent tilts: a sixth of the error, within 20 % (three standard errors);
+    the selected one has no such gain."""
     truth, averaged, alone = random_subspace(20, 2, rng), [], []
     for _ in range(6):
         candidates = np.array([orthonormalise(truth + 0.03 * rng.standard_normal((20, 2))) for _ in range(36)])

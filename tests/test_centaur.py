@@ -1,8 +1,9 @@
-"""CENTAUR for a linear representation, against a slow version of the paper's pseudo-code and against its leading-order laws.
+"""CENTAUR for a linear representation, against a slow version of the paper's pseudo-code and against its leading-order
+laws.
 
-The laws, for heads with E w w^T = diag(s_i^2), eta = step / s_1^2 and sigma_g = 2 noise multiplier: without noise direction i contracts
-by 1 - eta s_i^2 a round; with noise each entry of B_perp^T B is an autoregression of that factor, driven by noise of sd
-g = eta sigma_g zeta_g / n, so distF = g sqrt((d - k) sum_i 1 / (1 - (1 - eta s_i^2)^2)).
+The laws, for heads with E w w^T = diag(s_i^2), eta = step / s_1^2 and sigma_g = 2 noise multiplier: without noise
+direction i contracts by 1 - eta s_i^2 a round; with noise each entry of B_perp^T B is an autoregression of that factor,
+driven by noise of sd g = eta sigma_g zeta_g / n, so distF = g sqrt((d - k) sum_i 1 / (1 - (1 - eta s_i^2)^2)).
 """
 
 import math
@@ -10,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from conftest import FakeUsers, door, fake_users, fixed_noise, gather, make_task, recut
+from conftest import FakeUsers, fake_users, fixed_noise, gather, handle, make_task, recut
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms.centaur import Options, RepresentationGradients, representation_gradients
+from privrep.algorithms.centaur import CentaurOptions, RepresentationGradients, representation_gradients
 from privrep.algorithms.parts.candidate_selection import select
 from privrep.algorithms.parts.server import Server
 from privrep.algorithms.power_method import RandomStarts, power_method
@@ -31,9 +32,9 @@ PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
 DELTA = 1e-6
 
 
-def algorithm(**options) -> Options:
+def algorithm(**options) -> CentaurOptions:
     defaults = {"rounds": 3, "clip": 0.8, "batch_samples": 5, "clip_scale": "absolute", "init": "planted"}
-    return Options(**{**defaults, **options})
+    return CentaurOptions(**{**defaults, **options})
 
 
 # One round, and whole runs, against a slow version
@@ -213,7 +214,8 @@ def test_fresh_samples_are_used_once():
 
 @pytest.mark.parametrize("use", ["fresh", "reuse"])
 def test_the_samples_of_a_round_are_disjoint(use, monkeypatch):
-    """q for the head, q others for the gradient; in `fresh` also from those of all other rounds and of the power method."""
+    """q for the head, q others for the gradient; in `fresh` also from those of all other rounds and of the power
+    method."""
     taken = []
     plain = SampleDraws.take
 
@@ -254,7 +256,7 @@ def test_one_contribution_serves_one_round():
 
 def rounds_of(server, users, basis, step, draws, q):
     """Subspaces after each round without noise, from `basis`."""
-    release = door(users)
+    release = handle(users)
     for _ in range(server.rounds):
         contribution = RepresentationGradients(basis, *draws.take(q, q))
         basis = orthonormalise(basis - step * server.mean("gradient", users, contribution, release))
@@ -270,8 +272,8 @@ LAW = Problem(400, 64, 20, 2, head_law="sphere")
 class SteadyLaw:
     """distF in the steady state, and the standard error of its root mean square over some rounds, relative.
 
-    An autoregression x of factor c has E x^2 = g^2 / (1 - c^2), and the squares of `rounds` successive x tell as much as
-    rounds (1 - c^2) / (1 + c^2) independent ones.
+    An autoregression x of factor c has E x^2 = g^2 / (1 - c^2), and the squares of `rounds` successive x tell as much
+    as rounds (1 - c^2) / (1 + c^2) independent ones.
     """
 
     value: float
@@ -322,8 +324,8 @@ def test_the_steady_state_follows_its_law(change, options):
 
 
 def test_wrong_laws_of_the_steady_state_are_rejected():
-    """Half the noise, twice the clip, sigma_g taken for the multiplier, noise that is forgotten at once, half the contraction, and
-    sqrt(d) for sqrt(d - k)."""
+    """Half the noise, twice the clip, sigma_g taken for the multiplier, noise that is forgotten at once,
+    half the contraction, and sqrt(d) for sqrt(d - k)."""
     measured, law = steady(LAW)
     kept = 1 - 0.75**2
     assert law.fits(measured)
@@ -363,7 +365,8 @@ def path(problem, step_sign=1.0, rounds=16, sine=0.1, step=0.25):
 
 @pytest.mark.parametrize("condition", [1.0, 2.0])
 def test_each_direction_contracts_by_its_own_factor(condition):
-    """||B_perp^T B w|| for head direction w_i falls by 1 - eta s_i^2 a round, within 0.015; half and twice that rate are rejected."""
+    """||B_perp^T B w|| for head direction w_i falls by 1 - eta s_i^2 a round, within 0.015;
+    half and twice that rate are rejected."""
     law = {"head_law": "aniso", "head_condition": condition} if condition > 1 else {}
     problem = replace(LAW, users=4000, **law)
     truth, seen = path(problem)
@@ -418,7 +421,8 @@ def test_excess_risk_is_that_of_heads_on_all_samples():
 
 @pytest.mark.parametrize("rounds", [1, 2, 5])
 def test_scores_along_the_way(rounds):
-    """Root mean square over the second half of the rounds; the largest over all. Shorter runs are the beginnings of longer ones."""
+    """Root mean square over the second half of the rounds; the largest over all.
+    Shorter runs are the beginnings of longer ones."""
     options = algorithm(rounds=rounds)
     runs = [fit(replace(options, rounds=t), make_task(Users(PROBLEM), fixed_noise(3.0))) for t in range(1, rounds + 1)]
     truth = Users(PROBLEM).truth.basis
@@ -445,7 +449,8 @@ def scaled_users(unit: float, turn: np.ndarray | None = None) -> FakeUsers:
 @pytest.mark.parametrize("unit", [0.25, 4.0, 3.0])
 @pytest.mark.parametrize("init", ["planted", "random", "power_method"])
 def test_the_unit_of_the_labels_does_not_matter(unit, init):
-    """Labels times c, clips times c^2, step over c^2: the same subspace, for powers of 2 to the last bit; risk times c^2."""
+    """Labels times c, clips times c^2, step over c^2: the same subspace, for powers of 2 to the last bit;
+    risk times c^2."""
     options = {"init": init, "starts": 3, "iterations": 2, "init_samples": 4, "participation": 0.7}
     plain = fit(algorithm(**options), make_task(scaled_users(1.0), fixed_noise(0.8)))
     chosen = algorithm(**options, clip=0.8 * unit**2, init_clip=unit**2, step=0.25 / unit**2)
@@ -501,7 +506,8 @@ def test_the_scale_of_the_clips_is_a_unit(scale):
 
 @given(st.integers(1, 60), st.integers(1, 40), st.integers(1, 20), st.floats(0.01, 0.99), st.floats(0.1, 100))
 def test_the_share_of_the_start_is_met(rounds, starts, iterations, share, multiplier):
-    """T_0 L releases at the multiplier of the start take `init_share` of mu^2, the T rounds the rest, and `cost` is the sum."""
+    """T_0 L releases at the multiplier of the start take `init_share` of mu^2, the T rounds the rest,
+    and `cost` is the sum."""
     chosen = algorithm(init="power_method", rounds=rounds, starts=starts, iterations=iterations, init_share=share)
     cost = chosen.build(PROBLEM.known).cost
     main = rounds / multiplier**2
@@ -521,7 +527,8 @@ def test_the_promise_is_that_of_theorem_5_2():
 
 
 def test_sampling_is_a_gain_over_the_budget():
-    """The budget is met without counting on it: with p = 0.2 over p n the ledger has less, over |C_t| exactly the target."""
+    """The budget is met without counting on it: with p = 0.2 over p n the ledger has less, over |C_t| exactly the
+    target."""
     spent = []
     for divide_by in ("expected", "realised"):
         task = make_task(Users(PROBLEM), Budget(3.0, DELTA, "exact"))
@@ -550,7 +557,7 @@ def test_the_start_is_the_candidate_that_was_selected():
     candidates = power_method(
         task.users,
         RandomStarts(5, 2).draw(7, task.stream("init")),
-        door(task.users, 1 / task.ledger.entries[0].mu, task.stream("init_noise")),
+        handle(task.users, 1 / task.ledger.entries[0].mu, task.stream("init_noise")),
         iterations=4,
         draw_samples=lambda: own.take(6)[0],
         clip=30.0,

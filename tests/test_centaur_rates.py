@@ -1,4 +1,4 @@
-"""The study centaur_rates: contraction per round, caps on the noise and participation, from made-up tables."""
+"""The study centaur_rates: contraction per round, caps on the noise and participation, from stub tables."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def start_table(steady: dict[int, float]) -> pd.DataFrame:
 
 
 def test_runs_beyond_the_start():
-    """A steady distance of half the start stays within it, one of 0.97 with an iterate at 1.02 does not; both over the start."""
+    """A steady distance of half the start stays within it, one of 0.97 with an iterate at 1.02 does not;
+    both over the start."""
     points = centaur_rates.start_points(start_table({1: 0.5, 4: 0.97}))
     found = {measure.quantity: measure for measure in centaur_rates.start_measures(points)}
     assert found["E42: steady dist2 over the start, printed cap, k = 1"].measured == pytest.approx(0.5 * 1.025)

@@ -1,5 +1,5 @@
-"""The chapters follow the tables: conclusions stand only where the verdicts carry them, numbers come from measures, and nothing that a run has
-is left off the page."""
+"""The chapters follow the tables: conclusions stand only where the verdicts carry them, numbers come from measures,
+and nothing that a run has is left off the page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_runs import BEYOND, BROKEN, CLAIMS, SPARE, MadeUp, all_open, as_found, own
 from number_places import LISTED, TAG, places, places_in
+from stub_runs import BEYOND, BROKEN, CLAIMS, SPARE, ChosenRun, all_open, as_found, own
 
 from privrep.evidence.cells import sizes_of
 from privrep.report import chapters, spelling
@@ -35,9 +35,9 @@ from privrep.report.chapters import (
     page_text,
     text,
 )
-from privrep.report.rehearsal import NUMBERS, facts_of, made_up_cells
 from privrep.report.run_tables import Run, listed
 from privrep.report.sizes import size
+from privrep.report.stub_run import NUMBERS, facts_of, stub_cells
 from privrep.run.config import ROOT, study_names
 from privrep.run.settings import ConfigError
 
@@ -56,7 +56,7 @@ STRONG = {
         "Twice the users bear twice the noise",
         "Much of the bound is the clip",
         "Let the clip grow no faster",
-        "A power of the condition number to spare",
+        "Loose in the condition number",
         "The noise of the rounds adds in squares",
         "Faster than proved",
         "Eq. (20) does not follow from the cap on the noise",
@@ -64,7 +64,7 @@ STRONG = {
         "Eq. (18) loses a factor $k$",
     ],
     "client_lemmas": [
-        "has much to spare",
+        "The clip of Lemma C.1 is loose",
         "are for samples of norm one",
         "before the bounds of Lemmas C.2 and C.3",
         "bounds the wrong norm",
@@ -152,9 +152,9 @@ STRONG = {
         ": the lemma is tight in $d$",
         "Lemma F.1 is tight in $d$",
         "which would be an error of $k^{5/2}$",
-        "The starts arrive as often as the lemma says",
-        "A spare factor",
-        "one factor $\\sqrt{k}$ is spare",
+        "Starts succeed as often as the lemma says",
+        "Lemma G.1 is loose",
+        "it is loose by $\\sqrt{k}$",
     ],
     "risk": [
         "not $\\Delta$",
@@ -191,9 +191,9 @@ STRONG = {
     ],
     "unit_map": ["Take unit steps; features may be of any law", "Nowhere behind"],
     "unit_rates": [
-        "Ask the recursion how many users are needed",
+        "The recursion predicts the users needed",
         "That is more than the none",
-        "which can be asked beforehand",
+        "which is known beforehand",
         "there is no price of the heads' length",
         "The rates are those of the recursion",
         "They grow in proportion to the dimension",
@@ -236,7 +236,7 @@ TEXT_NAMES = [*STUDIES, *sorted(path.stem for path in TEXTS.glob("*.md"))]
 @cache
 def as_written(name: str, number: float, verdict_of=as_found, denied: tuple = ()) -> tuple[str, frozenset]:
     """A text at one number and with verdicts, and what it asked of them."""
-    run = MadeUp(number, verdict_of, denied=denied)
+    run = ChosenRun(number, verdict_of, denied=denied)
     return chapter(name, run) if name in STUDIES else page_text(name, run), frozenset(run.asked)
 
 
@@ -263,8 +263,8 @@ def test_conclusions_follow_the_verdicts(name):
 
 @pytest.mark.parametrize("name", TEXT_NAMES)
 def test_each_verdict_that_is_asked_for_carries_a_conclusion(name):
-    """Without any one of them at least one conclusion falls: a condition that carries nothing would be a leftover, and one whose
-    conclusion is not listed above could be lost."""
+    """Without any one of them at least one conclusion falls: a condition that carries nothing would be a leftover,
+    and one whose conclusion is not listed above could be lost."""
     for asked in set().union(*(as_written(name, number)[1] for number in NUMBERS)):
         assert any(
             words in as_written(name, number)[0] and words not in as_written(name, number, denied=(asked,))[0]
@@ -296,15 +296,19 @@ def test_each_place_has_the_number_that_is_listed_for_it():
 
 
 def test_places_of_a_template():
-    template = '{% set c = law("c").least %}With {# why #}$k$ as {{ e("k") }}{% if c > 1 %},{% endif %} $d$: {{ q("d")\n}}{{ sep(loop) }}.'
+    template = (
+        '{% set c = law("c").least %}With {# why #}$k$ as {{ e("k") }}{% if c > 1 %},{% endif %} $d$: '
+        '{{ q("d")\n}}{{ sep(loop) }}.'
+    )
     assert places_in(template, TAG) == ['| set c = law("c").least', 'With $k$ as | e("k")', ', $d$: | q("d")']
     assert places_in("n = {a.users}, k: {b.rank}", PLACEHOLDER) == ["n = | a.users", ", k: | b.rank"]
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_numbers_come_from_the_measures(study):
-    """A name gives the value and the ends of its own quantity. Without any measure there is no number that was to be one, and no exponent."""
-    words = Words(MadeUp(values={name: own(name) for name in listed(study)}), study)
+    """A name gives the value and the ends of its own quantity.
+    Without any measure there is no number that was to be one, and no exponent."""
+    words = Words(ChosenRun(values={name: own(name) for name in listed(study)}), study)
     for name in listed(study):
         assert (words.value(name), words.low(name), words.high(name)) == own(name)
         for found, spelled in ((words.q(name), spelling.interval(*own(name))), (words.n(name), f"{own(name)[0]:.2f}")):
@@ -317,7 +321,8 @@ def test_numbers_come_from_the_measures(study):
 
 @pytest.mark.parametrize("name", TEXT_NAMES)
 def test_formulas_and_tags_are_closed(name):
-    """An odd number of dollar signs would swallow text, a tag that is left would be read, and so would a missing number."""
+    """An odd number of dollar signs would swallow text, a tag that is left would be read, and so would a missing
+    number."""
     for way, found in ways(name).items():
         for paragraph in found.split("\n\n"):
             assert paragraph.count("$") % 2 == 0, (way, paragraph)
@@ -339,7 +344,8 @@ def sentences(found: str) -> list[str]:
 
 @pytest.mark.parametrize("name", TEXT_NAMES)
 def test_sentences_are_whole(name):
-    """A condition that leaves out its words leaves no bracket open and no mark alone, also where a run lacks some of its numbers."""
+    """A condition that leaves out its words leaves no bracket open and no mark alone, also where a run lacks some of
+    its numbers."""
     for found in (*ways(name).values(), *in_part(name)):
         for paragraph in sentences(found):
             assert paragraph.count("(") == paragraph.count(")"), paragraph
@@ -353,13 +359,14 @@ def kind(quantity: str) -> str:
 
 @cache
 def in_part(name: str) -> list[str]:
-    """A text on runs that lack some of their numbers. Of any two kinds of quantities each is missing once where the other is not."""
+    """A text on runs that lack some of their numbers.
+    Of any two kinds of quantities each is missing once where the other is not."""
     quantities = [quantity for study in STUDIES if name in (study, *ON_THE_PAGE) for quantity in listed(study)]
     places = {one: place for place, one in enumerate(dict.fromkeys(map(kind, quantities)))}
     found = []
     for digit, left in itertools.product(range(len(places).bit_length()), (0, 1)):
         gone = [quantity for quantity in quantities if places[kind(quantity)] >> digit & 1 == left]
-        run = MadeUp(0.5, values=dict.fromkeys(gone, math.nan))
+        run = ChosenRun(0.5, values=dict.fromkeys(gone, math.nan))
         found.append(chapter(name, run) if name in STUDIES else page_text(name, run))
     return found
 
@@ -368,7 +375,7 @@ def in_part(name: str) -> list[str]:
 
 
 SURE, UNSURE, WORSE = (0.5, 0.4, 0.6), (0.9, 0.7, 1.2), (1.5, 1.3, 1.7)
-"""A ratio with the ends of its interval: surely below 1, on both sides of it, and surely above."""
+"""A ratio with the ends of its interval: significantly below 1, on both sides of it, and significantly above."""
 CURVE = {f"deciding reading at {epsilon}": 0.5 for epsilon in (1, 2, 3, 5, 7, 10)}
 SINGLE = {f"single at {epsilon}": 2.0 for epsilon in (1, 2, 3, 5, 7, 10)}
 PROMISED = {
@@ -394,8 +401,8 @@ DEFINITE = "positive definite at 1, epochs {}".format
             {"i": 0.01, "over nonprivate at 5": 400},
             {"i": 0.5},
         ),
-        ("figure2", "the curves meet by eye", {"i": 0.01}, {"i": 0.5}),
-        ("figure2", "the gap can be seen", {"i": 0.5}, {"i": 0.01}),
+        ("figure2", "the curves coincide", {"i": 0.01}, {"i": 0.5}),
+        ("figure2", "the gap is visible", {"i": 0.5}, {"i": 0.01}),
         ("figure2", "Neither axis supports", {"i": 0.5, "over nonprivate at 5": 400}, {"i": 0.01}),
         ("figure2", "holds on either axis", {"over nonprivate at 5": 1.1}, {"over nonprivate at 5": 400}),
         # The baselines can go either way
@@ -419,7 +426,12 @@ DEFINITE = "positive definite at 1, epochs {}".format
         # Advice
         ("figure2", "stay with `solve` at $\\varepsilon$ = 1, 2, 3, 5 and 10", {}, {"ridge over solve at 1": UNSURE}),
         ("figure2", "take `ridge` at $\\varepsilon$ = 2, where the MSE is", {"ridge over solve at 2": SURE}, {}),
-        ("figure2", "at $\\varepsilon$ = 3 neither rule is surely better", {"eigclip over solve at 3": UNSURE}, {}),
+        (
+            "figure2",
+            "at $\\varepsilon$ = 3 neither rule is significantly better",
+            {"eigclip over solve at 3": UNSURE},
+            {},
+        ),
         (
             "figure2",
             "the noisy matrix's eigenvalues (`ridge`)",
@@ -531,7 +543,7 @@ def test_words_follow_numbers(study, words, given, otherwise):
 @cache
 def given_numbers(name: str, *values: tuple) -> str:
     """A text on a run in which some quantities have values of their own."""
-    run = MadeUp(1.5, values=dict(values))
+    run = ChosenRun(1.5, values=dict(values))
     return text(name, run) if name in STUDIES else page_text(name, run)
 
 
@@ -539,9 +551,9 @@ def test_no_advice_without_intervals():
     """Too few repetitions say nothing of a rule; nor does a run without the two rules."""
     rules = [name for name in listed("figure2") if name.startswith(("ridge", "eigclip"))]
     ends = dict.fromkeys((name for name in rules if "over" in name), (0.5, math.nan, math.nan))
-    cells = made_up_cells("figure2", 1.5)
+    cells = stub_cells("figure2", 1.5)
     printed = cells[cells["fallback"].fillna("solve") == "solve"]
-    for run in (MadeUp(values=ends), MadeUp(values=dict.fromkeys(rules, math.nan), table=printed)):
+    for run in (ChosenRun(values=ends), ChosenRun(values=dict.fromkeys(rules, math.nan), table=printed)):
         found = text("figure2", run)
         assert "In practice" not in found and "eigenvalues (`" not in found and "Why more epochs can hurt" in found
 
@@ -549,14 +561,15 @@ def test_no_advice_without_intervals():
 # The tables behind the chapter of Figure 2
 
 
-def scored(**scores: Callable) -> MadeUp:
-    """A run of figure2 in which all cells score 1 but those of some series (blanks as _), which score what a function of epsilon, epochs and seed says."""
-    cells = made_up_cells("figure2", 1.0).copy()
+def scored(**scores: Callable) -> ChosenRun:
+    """A run of figure2 in which all cells score 1 but those of some series (blanks as _), which score what a function
+    of epsilon, epochs and seed says."""
+    cells = stub_cells("figure2", 1.0).copy()
     for series, score in scores.items():
         rows = cells["series"] == series.replace("_", "-")
         assert rows.any()
         cells.loc[rows, "mse"] = [score(*row) for row in cells.loc[rows, ["epsilon", "epochs", "seed"]].to_numpy()]
-    return MadeUp(1.0, table=cells)
+    return ChosenRun(1.0, table=cells)
 
 
 def table_in(written: str, caption: str) -> str:
@@ -592,7 +605,7 @@ def test_runs_without_a_minimum_are_marked():
 def test_exact_accounting_may_not_help():
     """The factor in noise is arithmetic, what it gains in error is measured."""
 
-    def run(gain: Callable) -> MadeUp:
+    def run(gain: Callable) -> ChosenRun:
         found = scored(random_s2_a_exact=lambda epsilon, epochs, seed: 1 / gain(epsilon))
         found.table.loc[found.table["series"] == "random-s2-a-exact", "noise_multiplier"] = 0.5
         return found
@@ -618,7 +631,7 @@ def test_a_bad_start_shows_in_the_worst_run():
 
 
 def test_other_steps_are_compared_where_both_ran():
-    """Gradient descent, and whole users clipped."""
+    """Gradient descent, and user-level clipping."""
     run = scored(random_s2_gradient=lambda epsilon, *_: epsilon / 4, random_s2_user=lambda *_: 0.25)
     found = run.fact("figure2", "other steps")
     assert (found["below"], found["most"], found["least"], found["largest"]) == ([1, 2], 4, 0.25, 2.5)
@@ -676,7 +689,7 @@ def test_a_chapter_opens_with_heading_and_lead(study):
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_figure_and_claim_of_a_study_is_on_the_page_once(study):
     """Placed by the text, or folded after it; a paragraph that is left out must not take its figure along."""
-    run = MadeUp()
+    run = ChosenRun()
     for found in (*ways(study).values(), *in_part(study)):
         assert Counter(re.findall(r"\[figure ([^\]]+)\]", found)) == Counter(
             run.captions[study].keys() - {OPENING_FIGURE}
@@ -689,7 +702,7 @@ def test_figures_and_claims_that_no_text_places_are_folded(monkeypatch):
     monkeypatch.setattr(
         chapters, "text", lambda study, run, words: "## Risk" + LEAD_END + words.figure("jain2021/risk_privacy")
     )
-    run = MadeUp()
+    run = ChosenRun()
     placed, verdicts, figures = chapter("risk", run).split("<details>")
     start, rest = placed.split('<details class="chapter">')
     assert "[figure jain2021/risk_privacy]" in start and "[figure" not in rest
@@ -700,7 +713,7 @@ def test_figures_and_claims_that_no_text_places_are_folded(monkeypatch):
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_that_did_not_run_has_its_heading(study):
     """And one sentence, with no number and no figure."""
-    run = MadeUp()
+    run = ChosenRun()
     run.provenance["config"] = {"scale": "default", "studies": [name for name in STUDIES if name != study]}
     heading, sentence = chapter(study, run).split("\n\n")
     assert sentence == "This study is not part of this run."
@@ -709,7 +722,7 @@ def test_a_study_that_did_not_run_has_its_heading(study):
 
 def test_the_opening_stands_where_studies_did_not_run():
     """What it says of a study is left out with it, and the other sentences stay."""
-    run = MadeUp()
+    run = ChosenRun()
     run.provenance["config"] = {"scale": "default", "studies": ["risk"]}
     found = page_text("opening", run)
     assert "Theorem 4.2" in found and "Theorem 5.2" not in found
@@ -723,7 +736,7 @@ def written(tmp_path: Path, template: str, run: Run | None = None, study: str = 
     """A template of its own, filled for a study."""
     source = tmp_path / "chapter.md"
     source.write_text(template)
-    return filled(source, Words(run or MadeUp(), study), facts)
+    return filled(source, Words(run or ChosenRun(), study), facts)
 
 
 def test_a_paragraph_without_its_number_is_left_out(tmp_path):
@@ -742,7 +755,7 @@ Second{% if known("exponent privacy n dist2") %}, with {{ e("privacy n dist2") }
 {{ e("privacy n dist2") }}
 {% endcall %}
 """
-    known, missing = (written(tmp_path, template, MadeUp(number)) for number in (0.25, math.nan))
+    known, missing = (written(tmp_path, template, ChosenRun(number)) for number in (0.25, math.nan))
     linked = '<a class="q" href="#claim-A-L4.6">0.250</a>'
     assert f"From {linked}." in known and f"Second, with {linked}." in known
     assert f"<summary>More</summary>\n\n{linked}" in known
@@ -752,7 +765,7 @@ Second{% if known("exponent privacy n dist2") %}, with {{ e("privacy n dist2") }
 def test_a_number_outside_of_a_paragraph_that_may_go_is_an_error(tmp_path):
     """At a smaller run the page would fail."""
     with pytest.raises(ConfigError, match=r"chapter\.md: exponent privacy n dist2"):
-        written(tmp_path, '{{ e("privacy n dist2") }}', MadeUp(math.nan))
+        written(tmp_path, '{{ e("privacy n dist2") }}', ChosenRun(math.nan))
 
 
 @pytest.mark.parametrize(
@@ -791,7 +804,7 @@ def test_a_number_outside_of_a_paragraph_that_may_go_is_an_error(tmp_path):
 )
 def test_a_name_of_nothing_is_found(tmp_path, template, words):
     """With the file, the name and the nearest right one, or the line of an error in the template."""
-    for run in (MadeUp(1.5), MadeUp(math.nan, all_open)):
+    for run in (ChosenRun(1.5), ChosenRun(math.nan, all_open)):
         with pytest.raises(ConfigError) as caught:
             written(tmp_path, template, run)
         message = str(caught.value)
@@ -802,7 +815,7 @@ def test_an_error_in_a_chapter_names_its_file(monkeypatch):
     """From the root of the project, as all other messages do, and with its line where there is one."""
     monkeypatch.setattr(chapters, "FILTERS", {})
     with pytest.raises(ConfigError, match=r"^src/privrep/studies/risk/chapter\.md, line \d+: No filter named"):
-        text("risk", MadeUp())
+        text("risk", ChosenRun())
 
 
 @pytest.mark.parametrize(
@@ -831,8 +844,8 @@ def test_lines_of_text_are_no_tags():
 @pytest.mark.parametrize(("size", "word"), [(1.05, "with"), (1.2, "up to"), (0.7, "up to")])
 def test_a_law_holds_with_its_constant_near_one(size, word):
     """From the ratios of measured and predicted errors."""
-    assert f"the law holds {word} its constant" in text("risk", MadeUp(size))
-    found = Words(MadeUp(size), "risk").law("privacy")
+    assert f"the law holds {word} its constant" in text("risk", ChosenRun(size))
+    found = Words(ChosenRun(size), "risk").law("privacy")
     assert found["least"] == found["largest"] == size and found["sweeps"] > 1
 
 
@@ -884,12 +897,13 @@ def prose_in(source: str) -> list[str]:
 
 @pytest.mark.parametrize("study", TOLD)
 def test_no_english_is_assembled_in_python(study):
-    """Facts are numbers, lists and tables; sentences stand in the chapter, where a writer finds them. A whole run has all of them."""
+    """Facts are numbers, lists and tables; sentences stand in the chapter, where a writer finds them.
+    A whole run has all of them."""
     for name, fact in facts_of(study).items():
         function = getattr(fact, "func", fact)
         assert prose_in(inspect.getsource(function)) == [], name
         assert function.__doc__, f"{study}: {name} does not say what it returns"
-        assert MadeUp(1.5).fact(study, name) is not None
+        assert ChosenRun(1.5).fact(study, name) is not None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""One round of CENTAUR taken apart (Lemmas C.1 to D.7 of shen2023), against loops in float64 and the matrices of the proof."""
+"""One round of CENTAUR step by step (Lemmas C.1 to D.7 of shen2023), against loops in float64 and the matrices of the
+proof."""
 
 import math
 
@@ -16,16 +17,16 @@ from privrep.data.subspace import dist2, orthonormalise, planted_subspace, rando
 from privrep.fitting.runner import fit
 from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.probes.client_lemmas import Options, clients
+from privrep.probes.client_lemmas import ClientLemmasOptions, clients
 from privrep.studies.client_lemmas import analysis as study
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
 
 
-def algorithm(**options) -> Options:
+def algorithm(**options) -> ClientLemmasOptions:
     defaults = {"clip": 1.0, "batch_samples": 9, "clip_scale": "absolute", "start_sine": 0.4}
-    return Options(**defaults | options)
+    return ClientLemmasOptions(**defaults | options)
 
 
 def vec(matrix):
@@ -35,7 +36,8 @@ def vec(matrix):
 def by_hand(users, task, options, wrong=""):
     """All numbers of a round by their definitions in Appendices C and D, with the streams of the task.
 
-    The suprema of Lemmas C.2 to C.4 are taken over all n x k matrices V, as printed, by the matrix of the quadratic form.
+    The suprema of Lemmas C.2 to C.4 are taken over all n x k matrices V, as printed, by the matrix of the quadratic
+    form.
     `wrong`: a fault to put in, which the comparison must notice.
     """
     features, labels, true = gather(users)
@@ -108,7 +110,8 @@ def both(problem, multiplier=0.0, wrong="", **options):
 @pytest.mark.parametrize("problem", [PROBLEM, UNEQUAL, Problem(24, 20, 7, 1)], ids=str)
 @pytest.mark.parametrize(("clip", "multiplier"), [(1.0, 0.0), (1.0, 0.5), (50.0, 0.02)])
 def test_the_numbers_of_a_round(problem, clip, multiplier):
-    """Log, scores and iterate are those of the definitions; Lemma D.1 holds up to the rounding of the float32 labels."""
+    """Log, scores and iterate are those of the definitions; Lemma D.1 holds up to the rounding of the float32
+    labels."""
     outcome, (numbers, iterate, identity) = both(problem, multiplier, clip=clip)
     assert set(outcome.log | outcome.scores) == set(numbers)
     assert outcome.log | outcome.scores == pytest.approx(numbers, rel=1e-3, abs=1e-9)
@@ -125,7 +128,8 @@ def test_the_comparison_notices_a_fault(wrong):
 
 
 def test_clients_from_a_turned_start(rng):
-    """A planted start has B^T B* = cos I, which hides a transpose; here B is turned. Users by loops, and Lemma D.1 row by row."""
+    """A planted start has B^T B* = cos I, which hides a transpose; here B is turned.
+    Users by loops, and Lemma D.1 row by row."""
     users, q = Users(UNEQUAL), 9
     features, labels, true = gather(users)
     truth = users.truth.basis
@@ -150,8 +154,8 @@ def test_it_is_a_round_of_centaur(multiplier):
     """The same subspace, clip and cost as one round of `centaur` from the same start under the same noise."""
     options = {"clip": 0.1, "batch_samples": 9, "start_sine": 0.3, "step": 0.5}
     one, other = (make_task(Users(UNEQUAL), fixed_noise(multiplier)) for _ in range(2))
-    step = fit(Options(**options), one)
-    whole = fit(centaur.Options(rounds=1, init="planted", **options), other)
+    step = fit(ClientLemmasOptions(**options), one)
+    whole = fit(centaur.CentaurOptions(rounds=1, init="planted", **options), other)
     assert dist2(step.subspace, whole.subspace) < 1e-9
     assert one.ledger.mu == other.ledger.mu
     assert step.log["zeta"] == whole.log["zeta"] == pytest.approx(0.1 * math.sqrt(7) * 3**1.5)
@@ -162,8 +166,8 @@ def test_only_the_noisy_sum_is_released(monkeypatch):
     """The subspace is a function of the released sum and the start; the one entry is over all users."""
     asked = []
 
-    def release(door, name, exact, law):
-        asked.append({"bounds": law.bounds, "users": door.users, "noise_multiplier": door.noise_multiplier})
+    def release(handle, name, exact, law):
+        asked.append({"bounds": law.bounds, "users": handle.users, "noise_multiplier": handle.noise_multiplier})
         return tuple(np.ones(array.shape) for array in exact)
 
     monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", release)
@@ -257,8 +261,9 @@ def test_without_a_right_side_there_is_no_ratio():
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_the_corrected_bounds_hold(k, rng):
-    """q x k normal matrices of 200 users, 50 times: the bounds with constants hold in each, the printed ones in none. The corrected
-    bounds fail with probability below 4 / n each, of which 50 draws allow 4 (false alarm 1e-2); none does."""
+    """q x k normal matrices of 200 users, 50 times: the bounds with constants hold in each, the printed ones in none.
+    The corrected bounds fail with probability below 4 / n each, of which 50 draws allow 4 (false alarm 1e-2); none
+    does."""
     n, q = 200, 60
     a = (math.sqrt(k) + 2 * math.sqrt(math.log(n))) / math.sqrt(q)
     for _ in range(50):
@@ -300,7 +305,8 @@ def test_the_algebra_holds_at_every_size(n, d, k, spare):
 
 
 def test_no_variable_of_variance_one_is_1_subgaussian():
-    """E exp(x^2 / s^2) = 2 for a sign at s = 1 / sqrt(ln 2) and a normal variable at s = sqrt(8/3), and is above 2 at s = 1."""
+    """E exp(x^2 / s^2) = 2 for a sign at s = 1 / sqrt(ln 2) and a normal variable at s = sqrt(8/3),
+    and is above 2 at s = 1."""
     least, normal = (measure.measured for measure in study.subgaussian_norms())
     assert math.exp(1 / least**2) == pytest.approx(2)
     assert integrate.quad(lambda x: math.exp(x**2 / normal**2) * stats.norm.pdf(x), -40, 40)[0] == pytest.approx(2)
@@ -319,7 +325,8 @@ def test_the_chance_to_be_inside(lemma, rng):
 
 
 def test_the_law_of_a_path():
-    """The first round leaves sqrt(9/16 + 7/16 r^2) of the start, r the steady state; from r = 1 on the steady state is the largest."""
+    """The first round leaves sqrt(9/16 + 7/16 r^2) of the start, r the steady state;
+    from r = 1 on the steady state is the largest."""
     rows = {"series": "path", "start_sine": 0.1, "seed": 0, "step": 0.25, "largest_dist2": 0.08}
     cells = pd.DataFrame([rows | {"steady": 0.1 * r} for r in (0.0, 0.5, 1.0, 2.0)])
     points = study.path_points(cells)
@@ -366,7 +373,8 @@ def test_twenty_users_do_not_judge_what_holds_for_many():
 
 
 def test_the_printed_sum_is_divided_out():
-    """delta_3 has sqrt(d) + sqrt(k ln n); beside it the law has sqrt(k), but for the edge of a normal matrix and few samples."""
+    """delta_3 has sqrt(d) + sqrt(k ln n); beside it the law has sqrt(k), but for the edge of a normal matrix and few
+    samples."""
     cells = table(PROBLEM)
     row = cells.iloc[0]
     edge = math.sqrt(7) + math.sqrt(2 * math.log(24))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import fixed_noise, make_task
 
-from privrep.algorithms.altmin import Options
+from privrep.algorithms.altmin import AltminOptions
 from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist_frobenius
@@ -47,7 +47,7 @@ def test_the_step_leaves_as_much_as_the_law(unit):
     """One step from a near-perfect start, with clips below the data, on the floor's own users."""
     problem = Problem(20_000, 32, 20, 2, head_law="sphere")
     clips = {"clip_feature": 0.5, "clip_label": 0.5, "clip_scale": "data", "clip_unit": unit}
-    algorithm = Options(init="planted", start_sine=0.0, split="halves-then-all", **clips)
+    algorithm = AltminOptions(init="planted", start_sine=0.0, split="halves-then-all", **clips)
     users, delta = Users(problem), 1.5
     squares = []
     for noise in (delta, 0.0):

@@ -169,8 +169,8 @@ def without(part: dict, keys: tuple) -> dict:
 
 
 def read_of(content: dict) -> tuple:
-    """All that jobs read of a study: the settings of each cell, and what stands beside its grids. Cells are compared as settings: building them all,
-    once for each entry, would take minutes."""
+    """All that jobs read of a study: the settings of each cell, and what stands beside its grids.
+    Cells are compared as settings: building them all, once for each entry, would take minutes."""
     cells = {}
     for name, series in content.get("series", {}).items():
         below = content["problem"] | series.get("problem", {}) | series.get("options", {})
@@ -202,7 +202,8 @@ def test_every_entry_of_a_scale_is_read(study):
 
 
 def test_an_entry_that_is_not_read_is_found():
-    """An axis of a grid that no series has, an option that an axis hides, repetitions of noise that are the first alone."""
+    """An axis of a grid that no series has, an option that an axis hides, repetitions of noise that are the first
+    alone."""
     content = {
         "problem": {"users": 9, "dim": 3},
         "grids": {"a": {"dim": [3, 4]}, "b": {"seed": 2}},

@@ -188,7 +188,8 @@ def test_tables_with_other_rows_are_refused():
 
 
 def test_a_row_says_whether_it_was_confirmed():
-    """By the verdicts of both runs; a row under another rule than then, one that is not tested and one that is new are not confirmed."""
+    """By the verdicts of both runs; a row under another rule than then, one that is not tested and one that is new are
+    not confirmed."""
     known = {"id": "A", "quantity": "q", "verdict": "HOLDS", "confirmed_verdict": "HOLDS"}
     row = {"id": "A", "quantity": "q", "verdict": "HOLDS"}
     assert confirmation.confirmed(row, [known]) == "yes"
@@ -227,7 +228,8 @@ def test_a_row_that_is_gone_was_revised(rows):
 
 @pytest.mark.skipif(not (ROOT / "docs" / "confirmation.csv").exists(), reason="no confirmation was run")
 def test_what_was_changed_after_the_confirmation_is_listed():
-    """The document is that of its table, and a claim with another verdict in docs/claims.csv stands among the revisions."""
+    """The document is that of its table, and a claim with another verdict in docs/claims.csv stands among the
+    revisions."""
     found = read_rows(ROOT / "docs" / "confirmation.csv")
     assert (ROOT / "docs" / "confirmation.md").read_text() == document(found)
     moved = set(re.findall(r"[:,] ([^:,]+) \(\d+\)", revised_since(found, read_rows(ROOT / "docs" / "claims.csv"))))

@@ -1,4 +1,5 @@
-"""What CONTRIBUTING says of adding an algorithm, a study and a figure, done in a copy: one file; three files and a place in a paper; three files."""
+"""What CONTRIBUTING says of adding an algorithm, a study and a figure, done in a copy: one file;
+three files and a place in a paper; three files."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from workflow_helpers import ROOT, copy_project, copy_run, environment, snakemak
 ALGORITHM = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1])
 STUDY = """
 study: toy
-figures: {jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}.", sweeps: {ylabel: dist2, panels: {toy n: n}}}}
+figures:
+  jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}.", sweeps: {ylabel: dist2, panels: {toy n: n}}}
 problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 1.0}
 delta: 1.0e-6
 shards: 1
@@ -22,7 +24,7 @@ cells_per_draw: 10
 grids:
   n: {users: [200, 400, 800, 1600], noise_multiplier: [0.5], seed: 5}
 series:
-  n: {algorithm: toy_direction, grid: n, options: {toy_clip: 3.0}}
+  n: {algorithm: direction, grid: n, options: {toy_clip: 3.0}}
 fits:
   toy n: {series: n, axis: users, response: dist2}
 window: {saturation: 1.0}
@@ -41,14 +43,14 @@ claims:
 """
 ANALYSIS = '''"""Made up."""
 
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import series_measures
 from privrep.evidence.scaling import fit_all
 
 
-def length(cells, pick):
-    return {"mean length": float(picked(cells, pick)["length"].mean())}
+def length(cells, indices):
+    return {"mean length": float(resampled(cells, indices)["length"].mean())}
 
 
 def analyse(cells, study):
@@ -69,7 +71,7 @@ def analyse(cells, study):
     return Findings(found.measured, found.tables | {"jain2021/toy": found.tables["jain2021/privacy_accounting"]})
 '''
 DRAWING = "\n\ndraw_toy = draw_privacy_accounting\n"
-CHAPTER = """## A made-up study
+CHAPTER = """## A stub study
 
 {% call lead() %}
 - **Claimed.** Nothing.
@@ -78,7 +80,8 @@ CHAPTER = """## A made-up study
 {% endcall %}
 
 {% call finding() %}
-**A made-up finding.** The mean is {{ q("mean length") }} long{% if judged("A-TOY", "HOLDS", "length") %}, as claimed{% endif %}.
+**A stub finding.** The mean is {{ q("mean length") }} long{% if judged("A-TOY", "HOLDS", "length") %},
+as claimed{% endif %}.
 {% endcall %}
 """
 
@@ -90,10 +93,11 @@ def put(path: Path, old: str, new: str) -> None:
 
 
 def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
-    """The run has the algorithm's own columns, the claim its verdict, the page the figure; no file of another study was touched."""
+    """The run has the algorithm's own columns, the claim its verdict, the page the figure;
+    no file of another study was touched."""
     folder = copy_project(tmp_path / "copy")
     new = {
-        "src/privrep/algorithms/toy_direction.py": ALGORITHM,
+        "src/privrep/algorithms/direction.py": ALGORITHM,
         "config/studies/toy.yaml": STUDY,
         "src/privrep/studies/toy/analysis.py": ANALYSIS,
         "src/privrep/studies/toy/chapter.md": CHAPTER,
@@ -118,7 +122,7 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
         verdicts = {row["quantity"]: row["verdict"] for row in csv.DictReader(file) if row["id"] == "A-TOY"}
     assert verdicts == {"exponent of n": "RATE-EXACT", "length": "HOLDS"}
     page = (folder / "results/tiny/reports/index.html").read_text()
-    assert "A made-up finding." in page and ", as claimed." in page
+    assert "A stub finding." in page and ", as claimed." in page
     assert re.search(r"Made up, at d\s=\s5\.", page)
 
 
@@ -144,7 +148,7 @@ def test_an_undescribed_column_stops_the_shard(tmp_path):
     command += ["--output", "cells.csv", "--timings", "timings.csv", "--configfile", "config/scales/tiny.yaml"]
     done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
     assert done.returncode
-    assert "spectral_init writes 'odd'; its Options.columns must say what that is" in done.stderr
+    assert "spectral_init writes 'odd'; the columns of its options must say what that is" in done.stderr
 
 
 def test_the_guide_names_every_place():

@@ -1,7 +1,8 @@
-"""Kinds of contributions, whatever the data: what a user adds, how far a sum moves where one is replaced, and how the door releases them.
+"""Kinds of contributions, whatever the data: what a user adds, how far a sum moves where one is replaced,
+and how the release handle releases them.
 
-Distances are in units of the noise that a law draws. Of a symmetric matrix the free numbers are those of the upper triangle; averaged noise is smaller by
-sqrt(2) beside the diagonal.
+Distances are in units of the noise that a law draws. Of a symmetric matrix the free numbers are those of the upper
+triangle; averaged noise is smaller by sqrt(2) beside the diagonal.
 """
 
 import math
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from conftest import door, fake_users
+from conftest import fake_users, handle
 from hypothesis import given
 from hypothesis import strategies as st
 from test_algorithms_conformance import PROBLEM
@@ -117,7 +118,8 @@ class Case:
 
     Attributes
     ----------
-    make : numbers of users (B, SIZE) -> what they add. pair : two users who move a sum by `share` of what anybody can, at least.
+    make : numbers of users (B, SIZE) -> what they add.
+    pair : two users who move a sum by `share` of what anybody can, at least.
     rounding : relative, of sums.
     """
 
@@ -242,7 +244,8 @@ def test_a_user_who_is_replaced_moves_a_sum_by_the_sensitivity_at_most(case, num
 
 @every_sum
 def test_the_sensitivity_is_attained(case):
-    """Within 1 %, so that no smaller one would do; but for all pairs of more than two samples, whose bound is larger than need be."""
+    """Within 1 %, so that no smaller one would do; but for all pairs of more than two samples, whose bound is larger
+    than need be."""
     one, other = map(case.sums, case.pair)
     moved, most = distance(case.law, one, other), case.law.sensitivity / case.law.noise_sd
     assert case.share * most <= moved <= most * (1 + 1e-9)
@@ -319,7 +322,8 @@ def bytes_of(found: tuple) -> list:
 
 @pytest.mark.parametrize("case", REPLAYED, ids=str)
 def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
-    """In every method, for a worker elsewhere: the same laws and sums from the same block, with all users there and with some."""
+    """In every method, for a worker elsewhere: the same laws and sums from the same block, with all users there and
+    with some."""
     real, tried = Release._total, []
 
     def twice(self, users, contribution, clips, watched=False):
@@ -338,7 +342,7 @@ def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
     assert bool(tried) == (case.name != "exponential_chain")
 
 
-# The door
+# The release handle
 
 CROWD = 10.0 ** np.arange(-4, 5)[:, None] * np.random.default_rng(3).standard_normal((9, SIZE))
 CROWD[4, 0], CROWD[7, 1] = math.nan, math.inf
@@ -348,8 +352,8 @@ SOME = range(3, 9)
 
 
 def opened(multiplier: float = 1.7, seed: int = 0, **options) -> Release:
-    """A door for some of the users, with a ledger of its own."""
-    return door(9, multiplier, np.random.default_rng(seed), Ledger(), **options).of(SOME)
+    """A release handle for some of the users, with a ledger of its own."""
+    return handle(9, multiplier, np.random.default_rng(seed), Ledger(), **options).of(SOME)
 
 
 def of_all(*names: str) -> Callable[[Block], tuple]:
@@ -359,12 +363,13 @@ def of_all(*names: str) -> Callable[[Block], tuple]:
 
 
 def as_tuple(found) -> tuple:
-    """What a door released, as one array or several."""
+    """What a release handle released, as one array or several."""
     return found if isinstance(found, tuple) else (found,)
 
 
 def check_released(case: Case, found, numbers: np.ndarray, multiplier: float = 1.7, rng=None) -> None:
-    """What was released is the clipped sum of users with these numbers, and noise as the law draws it, by default that of `opened()`."""
+    """What was released is the clipped sum of users with these numbers, and noise as the law draws it,
+    by default that of `opened()`."""
     rng = np.random.default_rng(0) if rng is None else rng
     for noisy, exact, noise in zip(as_tuple(found), case.sums(numbers), case.law.noises, strict=True):
         expected = exact + noise.draw(np.shape(exact), multiplier, rng)
@@ -373,7 +378,7 @@ def check_released(case: Case, found, numbers: np.ndarray, multiplier: float = 1
 
 @every_sum
 def test_a_sum_is_released_by_its_law(case):
-    """The clipped sum over the door's users and nobody else's, noise as the law draws it, and one entry."""
+    """The clipped sum over the release handle's users and nobody else's, noise as the law draws it, and one entry."""
     release, law = opened(), case.law
     found = release.sum("sum", USERS, case.contribution(CROWD), clip=case.clip)
     check_released(case, found, CROWD[3:])
@@ -392,7 +397,7 @@ def test_without_noise_a_sum_is_exact(case):
 
 
 def test_a_choice_is_of_the_cut_scores():
-    """Over the door's users; the same noise takes the same candidate from the sum of their shares."""
+    """Over the release handle's users; the same noise takes the same candidate from the sum of their shares."""
     release, rng = opened(), np.random.default_rng(0)
     (scores,) = CHOICE.sums(CROWD[3:])
     for _ in range(200):
@@ -425,7 +430,7 @@ def test_several_parts_are_released_in_their_order():
 
 
 def test_what_users_keep_is_not_summed():
-    """One row each, of the door's users, behind the sum and with no entry of its own."""
+    """One row each, of the release handle's users, behind the sum and with no entry of its own."""
     rows = CASES["rows"].contribution(CROWD)
 
     def with_own(block: Block) -> tuple[Rows, Own]:
@@ -480,7 +485,8 @@ def test_shares_that_do_not_add_to_one_are_refused(shares):
 
 
 def test_a_split_is_its_shares():
-    """Doors that differ in nothing from those of `share`, also within a share; all together cost what the whole does."""
+    """Handles that differ in nothing from those of `share`, also within a share;
+    all together cost what the whole does."""
     shares = (0.1, 0.2, 0.7)
     release = opened()
     for whole in (release, release.share(0.3), release.start(2.0)):
@@ -535,7 +541,8 @@ class Watching:
 
 
 def test_a_sum_with_a_key_is_taken_once():
-    """For the same users, clip and key; another of these is another sum. Who is sampled is in no key, and whoever watches sees all users."""
+    """For the same users, clip and key; another of these is another sum.
+    Who is sampled is in no key, and whoever watches sees all users."""
     users = GivenUsers(Problem(9, 1, 1, 1), np.zeros((1, 9, 1)), np.zeros((1, 9)))
     one, again, other = Counted("one", 1.0), Counted("one", 1.0), Counted("other", 2.0)
     watching = Watching()

@@ -23,7 +23,8 @@ def shards(share: float, seconds: float = 60, count: int = 20) -> list[Planned]:
 
 
 def test_time_left_is_work_left_over_the_speed_of_this_run():
-    """Twenty shards of a minute on two cores take ten minutes by the table, and on a machine of half its speed twenty."""
+    """Twenty shards of a minute on two cores take ten minutes by the table, and on a machine of half its speed
+    twenty."""
     assert outlook(shards(0), elapsed=0, at_once=2) == (0, 600)
     share, left = outlook(shards(0.5), elapsed=300, at_once=2)
     assert (share, left) == (0.5, 300)
@@ -60,7 +61,8 @@ def table(tmp_path) -> Path:
 
 
 def test_costs_of_jobs_follow_from_the_table(table):
-    """Shards share the cost of their study; a new study costs what studies cost, a new step what steps do, and a scale without rows as the default one."""
+    """Shards share the cost of their study; a new study costs what studies cost, a new step what steps do,
+    and a scale without rows as the default one."""
     jobs = [f"benchmarks/paper/run_shard/{shard}.tsv" for shard in ("a-0", "a-1", "b-0", "new-0", "new-1")]
     steps = ["benchmarks/paper/plot_a.tsv", "benchmarks/paper/plot_new.tsv"]
     assert list(estimated([*jobs, *steps], "paper", table).values()) == [45, 45, 30, 30, 30, 4, 4]
@@ -68,7 +70,8 @@ def test_costs_of_jobs_follow_from_the_table(table):
 
 
 def test_a_finished_run_says_what_its_jobs_cost(tmp_path):
-    """Shards of an earlier division are left out, a job too short to be sampled costs nothing, and cells count that ran before a kill."""
+    """Shards of an earlier division are left out, a job too short to be sampled costs nothing, and cells count that ran
+    before a kill."""
     benchmarks, results = tmp_path / "benchmarks" / "quick", tmp_path / "results" / "quick"
     for job, seconds in {
         "run_shard/a-0": 5.0,

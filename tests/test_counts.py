@@ -1,4 +1,4 @@
-"""Shares of runs and their intervals, on made-up tables."""
+"""Shares of runs and their intervals, on stub tables."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,8 @@ def test_a_share_has_exact_ends(hits):
 
 
 def test_failures_are_counted_over_repetitions():
-    """Two repetitions of 50 runs by setting; counts are whole but for rounding. Few runs fail, so that a normal interval would end below 0."""
+    """Two repetitions of 50 runs by setting; counts are whole but for rounding.
+    Few runs fail, so that a normal interval would end below 0."""
     shares = [0, 0.02, 0.06, 1]
     rows = pd.DataFrame({"tau": np.repeat([2, 4, 8, 16], 2), "seed": [0, 1] * 4, "tried": 50})
     points = failed_shares(rows.assign(failed=np.repeat(shares, 2) * 50 + 1e-12), ["tau"])

@@ -1,4 +1,5 @@
-"""The documents show what was measured: the findings in the README and docs/results.md are what the tables of docs/ give."""
+"""The documents show what was measured: the findings in the README and docs/results.md are what the tables of docs/
+give."""
 
 from __future__ import annotations
 
@@ -78,8 +79,8 @@ WIDE = {
 
 
 def test_intervals_are_as_narrow_as_promised():
-    """At the default scale: +-0.05 for the headline exponents, +-0.07 at one budget, +-0.15 for risks, +-0.1 for the rest; the papers'
-    own statements alone."""
+    """At the default scale: +-0.05 for the headline exponents, +-0.07 at one budget, +-0.15 for risks,
+    +-0.1 for the rest; the papers' own statements alone."""
     rates = [
         row for row in read_rows(ROOT / "docs" / "claims.csv") if row["rule"] == "rate" and row["whose"] == "paper"
     ]
@@ -108,7 +109,8 @@ def test_the_example_of_the_readme_runs(capsys):
 
 
 def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
-    """On 4,000 people of ten rows, with heads in a plane: the error on held-out rows is below half of that of predicting zero."""
+    """On 4,000 people of ten rows, with heads in a plane: the error on held-out rows is below half of that of
+    predicting zero."""
     code = textwrap.dedent(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[1])
     rng = np.random.default_rng(0)
     features, heads = rng.standard_normal((40_000, 4)), np.repeat(rng.standard_normal((4000, 2)), 10, axis=0)

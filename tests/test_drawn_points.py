@@ -1,8 +1,9 @@
 """Every point, interval and band that a figure draws stands in the table that is saved beside it.
 
-The cells are those of one run at scale quick, which tests/test_reference.py needs anyway. Only what is drawn differs from scale
-to scale, not how it comes from the table. A point is looked for as a pair: some row has its x in one column of numbers and its y in another.
-Lines of two points without marks are guides (fits, claimed slopes, limits). Sizes in titles, labels and captions are those of what is drawn.
+The cells are those of one run at scale quick, which tests/test_reference.py needs anyway. Only what is drawn differs
+from scale to scale, not how it comes from the table. A point is looked for as a pair: some row has its x in one column
+of numbers and its y in another. Lines of two points without marks are guides (fits, claimed slopes, limits). Sizes in
+titles, labels and captions are those of what is drawn.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from workflow_helpers import ROOT
 from privrep.evidence.cells import read_cells
 from privrep.evidence.findings import read_numbers
 from privrep.report.captions import PLACEHOLDER, Caption, read_captions
-from privrep.report.rehearsal import planned_cells
+from privrep.report.stub_run import planned_cells
 from privrep.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings
 from privrep.studies.drawn import drawn
 
@@ -109,7 +110,8 @@ PLACES = {
     ("shen2023/noise_cap", 0): 0,
     ("shen2023/start_cost", 0): 1,
 }
-"""Figure, number of its panel -> the coordinate that is a place on an axis of names; the other one is looked for alone."""
+"""Figure, number of its panel -> the coordinate that is a place on an axis of names;
+the other one is looked for alone."""
 
 CURVES = {
     "jain2021/init_collapse",
@@ -144,7 +146,8 @@ def data_lines(axis: Axes, curves: bool) -> list[Line2D]:
 
 
 def data_of(axis: Axes, curves: bool) -> Iterator[tuple[np.ndarray, str]]:
-    """What a panel draws as data: marks, lines of more than two points, ends of intervals, edges of bands and bars; (p, 2) each, with its label.
+    """What a panel draws as data: marks, lines of more than two points, ends of intervals, edges of bands and bars;
+    (p, 2) each, with its label.
 
     Parameters
     ----------
@@ -254,7 +257,8 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     [study for study in CAPTIONS if any(map(series_of, CAPTIONS[study].values())) and study not in WITHOUT_FILES],
 )
 def test_captions_name_series_that_are_drawn(quick_run: Path, study: str):
-    """Other numbers measured in a series change each figure whose caption has a size of it; the same cells change nothing."""
+    """Other numbers measured in a series change each figure whose caption has a size of it;
+    the same cells change nothing."""
     folder = quick_run / "results" / "quick" / study
     settings, cells = read_settings(MeasureSettings, folder / "measure.json"), read_cells(folder / "cells.csv")
     analyse = importlib.import_module(f"privrep.studies.{study}.analysis").analyse

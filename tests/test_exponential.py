@@ -1,4 +1,5 @@
-"""The methods built on the exponential mechanism, from outside: the scale of their draws, and what their candidates depend on."""
+"""The methods built on the exponential mechanism, from outside: the scale of their draws, and what their candidates
+depend on."""
 
 import math
 
@@ -68,7 +69,8 @@ def drawn(options, budget, monkeypatch) -> tuple[list[np.ndarray], list[np.ndarr
 )
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_scale_of_the_draw_is_that_of_the_ledger(name, options, epsilon, monkeypatch):
-    """1/beta, counted from what noise was compared with, is 2 w / epsilon of the ledger's entry, with w = L_f C from the options by hand."""
+    """1/beta, counted from what noise was compared with, is 2 w / epsilon of the ledger's entry, with w = L_f C from
+    the options by hand."""
     unit = 1.0 if options.get("clip_scale") == "absolute" else math.sqrt(2 * math.log(320))
     width = options.get("clip_feature", 1.0) * unit * math.sqrt(2)
     (scores,), (tilt,), task = drawn(load_options(name, options), Budget(epsilon, DELTA, "exact"), monkeypatch)
@@ -82,7 +84,7 @@ def test_the_scale_of_the_draw_is_that_of_the_ledger(name, options, epsilon, mon
     assert spent == pytest.approx(epsilon, rel=1e-9)
 
 
-def door(users, multiplier: float, seed: int = 0) -> Release:
+def handle(users, multiplier: float, seed: int = 0) -> Release:
     streams = Streams(lambda role: np.random.default_rng([seed, *role.encode()]))
     return Release(multiplier, Ledger(), range(users.known.users), streams, UNLIMITED)
 
@@ -95,11 +97,12 @@ def other_data(users: Users):
 
 @pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "runs": 2, "around": 2}])
 def test_staged_candidates_depend_on_data_through_the_release_alone(options):
-    """With a first stage that is all noise, other data leave the candidates within rounding of where they were; with little noise they do not."""
+    """With a first stage that is all noise, other data leave the candidates within rounding of where they were;
+    with little noise they do not."""
     users = Users(PROBLEM)
     for noise, alike in ((1e9, True), (1e-3, False)):
         stage = prepared(load_options("exponential_staged", options | {"init_noise": noise}), PROBLEM).subspaces
-        mine, others = (stage.bases(data, door(users, 1.0)) for data in (users, other_data(users)))
+        mine, others = (stage.bases(data, handle(users, 1.0)) for data in (users, other_data(users)))
         far = max(float(sines(one, two)[0]) for one, two in zip(mine, others, strict=True))
         assert (far < 1e-3) == alike
         assert far > 0
@@ -107,10 +110,11 @@ def test_staged_candidates_depend_on_data_through_the_release_alone(options):
 
 @pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "around": 2}])
 def test_staged_candidates_hold_what_was_released(options):
-    """The subspaces that the first stage yields by itself, at the same noise, are among them; the others lie around the last, nearest first."""
+    """The subspaces that the first stage yields by itself, at the same noise, are among them;
+    the others lie around the last, nearest first."""
     users, stage = Users(PROBLEM), prepared(load_options("exponential_staged", options), PROBLEM).subspaces
-    bases = stage.bases(users, door(users, 1.0))
-    released = [iterate.subspace for iterate in stage.first.fit(users, door(users, 1.0).start(stage.relative))]
+    bases = stage.bases(users, handle(users, 1.0))
+    released = [iterate.subspace for iterate in stage.first.fit(users, handle(users, 1.0).start(stage.relative))]
     for own, candidate in zip(released, bases, strict=False):
         np.testing.assert_array_equal(own, candidate)
     around = [float(sines(basis, released[-1])[0]) for basis in bases[len(released) :]]
@@ -122,14 +126,15 @@ def test_staged_candidates_hold_what_was_released(options):
 def test_random_subspaces_see_no_data():
     """Other data, and other noise, the same candidates; another public stream, others."""
     users, random = Users(PROBLEM), RandomSubspaces(2, 7)
-    plain = random.bases(users, door(users, 1.0))
-    assert np.array_equal(plain, random.bases(other_data(users), door(users, 5.0)))
-    assert not np.array_equal(plain, random.bases(users, door(users, 1.0, seed=1)))
+    plain = random.bases(users, handle(users, 1.0))
+    assert np.array_equal(plain, random.bases(other_data(users), handle(users, 5.0)))
+    assert not np.array_equal(plain, random.bases(users, handle(users, 1.0, seed=1)))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 def test_costs_of_both_kinds_fit_into_a_budget(epsilon):
-    """Each kind alone exactly. Both: within 6 percent below the target by composition, and half the epsilon each within 6 percent at noise 4.2."""
+    """Each kind alone exactly. Both: within 6 percent below the target by composition, and half the epsilon each
+    within 6 percent at noise 4.2."""
     both = Cost(1 / 4.2**2, 0.0, 1.0)
     multiplier = both.noise_multiplier(epsilon, DELTA)
     ledger = Ledger(

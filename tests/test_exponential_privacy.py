@@ -1,4 +1,5 @@
-"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and what it does with users who mean harm."""
+"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and what it does with users who mean
+harm."""
 
 import math
 
@@ -32,7 +33,7 @@ LOSSES = (Loss("absolute", 0.0), Loss("huber"), Loss("pseudo-huber"))
 ALIKE = GivenUsers(Problem(10, 1, 1, 1), np.zeros((1, 10, 1)), np.zeros((1, 10)))
 
 
-def door(multiplier: float, seed: int = 0) -> Release:
+def handle(multiplier: float, seed: int = 0) -> Release:
     return Release.from_one(multiplier, np.random.default_rng(seed), 10, Ledger())
 
 
@@ -44,9 +45,10 @@ def chosen(release: Release, scores: np.ndarray, width: float) -> int:
 
 @pytest.mark.parametrize("multiplier", [0.3, 2.0])
 def test_choice_is_drawn_from_its_law(multiplier):
-    """Frequencies of 20,000 draws against exp(-score / (2 w Delta)) by chi-square; twice the temperature is rejected."""
+    """Frequencies of 20,000 draws against exp(-score / (2 w Delta)) by chi-square;
+    twice the temperature is rejected."""
     scores, width = np.array([-3.0, -2.5, -1.0, 0.0, -2.9]), 1.5
-    release = door(multiplier)
+    release = handle(multiplier)
     counts = np.bincount([chosen(release, scores, width) for _ in range(20_000)], minlength=5)
 
     def p_value(scale: float) -> float:
@@ -59,16 +61,17 @@ def test_choice_is_drawn_from_its_law(multiplier):
 
 
 def test_ledger_of_a_choice():
-    """Epsilon is one over the multiplier, of the users behind the door; without noise the least score is taken and epsilon is infinite."""
-    release = door(0.25).of(range(2, 7))
+    """Epsilon is one over the multiplier, of the users behind the release handle;
+    without noise the least score is taken and epsilon is infinite."""
+    release = handle(0.25).of(range(2, 7))
     chosen(release, np.zeros(3), 1.0)
     release.temperature("v", width=2.0, limit=True)
     assert release.ledger.entries == [PureRelease("u", 4.0, 2, 7), PureRelease("v", 4.0, 2, 7, limit=True)]
-    silent = door(0.0)
+    silent = handle(0.0)
     assert chosen(silent, np.array([0.0, -2.0, -1.0]), 1.0) == 1
     assert math.isinf(silent.ledger.epsilon(1e-6))
     for width in (0.0, math.inf, math.nan):
-        refusing = door(1.0)
+        refusing = handle(1.0)
         with pytest.raises(ValueError, match="width is"):
             refusing.temperature("u", width=width)
         with pytest.raises(ValueError, match="width is"):
@@ -92,7 +95,8 @@ users = st.tuples(
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @given(first=users, second=users)
 def test_no_user_moves_a_score_by_more_than_stated(loss, first, second):
-    """Shares lie in [-w, 0], whatever the samples are, so that the log-probabilities of neighbours differ by at most epsilon = 1 / Delta."""
+    """Shares lie in [-w, 0], whatever the samples are, so that the log-probabilities of neighbours differ by at most
+    epsilon = 1 / Delta."""
     score = UserScore(loss, 2.0, 1.5, slice(0, 2))
     a, b = shares(score, *first), shares(score, *second)
     for one in (a, b):
@@ -116,7 +120,8 @@ def test_degenerate_users_of_higher_rank(loss, rank, rng):
 
 
 def test_the_sensitivity_is_attained():
-    """Opposed users among many that agree: the loss comes within 3 percent of epsilon, so that half the temperature would break it."""
+    """Opposed users among many that agree: the loss comes within 3 percent of epsilon, so that half the temperature
+    would break it."""
     score = UserScore(Loss("absolute", 0.0), 2.0, 1.5, slice(0, 2))
     net = chart_net(3, 1, 0.0674)  # holds the axes
     scale = 2 * score.width * 1.0
@@ -220,6 +225,7 @@ def test_bad_input_is_named(name, options, message):
 
 @pytest.mark.parametrize("name", ["exponential", "exponential_chain", "exponential_staged", "exponential_law"])
 def test_the_score_and_the_final_fit_take_a_half_each(name):
-    """The first half of the samples and the second, as Algorithm 4 has them: the risk of Theorem 5.2 needs a final fit on fresh samples."""
+    """The first half of the samples and the second, as Algorithm 4 has them:
+    the risk of Theorem 5.2 needs a final fit on fresh samples."""
     method = prepared(load_options(name, {}), Problem(50, 8, 6, 2))
     assert (method.score.samples, method.final) == (slice(0, 4), slice(4, 8))

@@ -1,4 +1,4 @@
-"""The studies exponential and exponential_risk: law F7, and their statistics on made-up tables."""
+"""The studies exponential and exponential_risk: law F7, and their statistics on stub tables."""
 
 import itertools
 import math
@@ -28,8 +28,8 @@ from privrep.studies.exponential_risk.analysis import (
 
 @pytest.mark.parametrize(("dim", "power"), itertools.product((1, 2, 5), (1, 2)))
 def test_mean_of_a_homogeneous_score(dim, power, rng):
-    """E[f] = D / (power beta) under exp(-beta f) for f(x) = sum |x_i|^power, by drawing: each |x_i|^power is a Gamma(1 / power) variable. Five
-    standard errors; the other power is rejected."""
+    """E[f] = D / (power beta) under exp(-beta f) for f(x) = sum |x_i|^power, by drawing:
+    each |x_i|^power is a Gamma(1 / power) variable. Five standard errors; the other power is rejected."""
     beta, draws = 3.0, 40_000
     found = rng.gamma(1 / power, 1 / beta, (draws, dim)).sum(axis=1)
     error = 5 * found.std() / draws**0.5
@@ -39,8 +39,8 @@ def test_mean_of_a_homogeneous_score(dim, power, rng):
 
 
 def test_loss_that_goes_with_a_score_excess(rng):
-    """Least squares of y = <x, theta> in a subspace that misses theta by a little: the residual on the fitted samples and on new ones, over their
-    law, within 2 percent (about four standard errors)."""
+    """Least squares of y = <x, theta> in a subspace that misses theta by a little: the residual on the fitted samples
+    and on new ones, over their law, within 2 percent (about four standard errors)."""
     k, q, users = 2, 9, 40_000
     z = rng.standard_normal((users, 2 * q, k))
     missed = rng.standard_normal((users, 2 * q))  # what the subspace does not see of the labels
@@ -135,7 +135,8 @@ def test_median_risks_and_ratios():
 
 
 def test_users_needed_are_found_between_sizes():
-    """A power law is interpolated exactly; a risk that rises again is taken for its last fall; beyond the sizes there is no number."""
+    """A power law is interpolated exactly; a risk that rises again is taken for its last fall;
+    beyond the sizes there is no number."""
     found = {
         "mechanism": lambda n: 50 / n,
         "altmin": lambda n: {100: 0.01, 1000: 1.0, 10_000: 0.001}[n],
@@ -152,7 +153,8 @@ def test_users_needed_are_found_between_sizes():
 
 
 def test_users_by_the_law_solve_it():
-    """n = 8 L_f D f / (0.1 eps sqrt(2 / pi)) at the root, with f what the final heads add; the printed clip needs more by the ratio of the clips."""
+    """n = 8 L_f D f / (0.1 eps sqrt(2 / pi)) at the root, with f what the final heads add;
+    the printed clip needs more by the ratio of the clips."""
     row = pd.Series({"samples": 16, "dim": 12, "rank": 1, "epsilon": 0.5})
     for scale in ("prescribed", "projected"):
         n = users_by_law(row, scale)

@@ -12,8 +12,8 @@ import pytest
 from privrep.evidence.cells import sizes_of
 from privrep.evidence.facts import NotMeasured, Quantities, facts_json
 from privrep.evidence.measured import bare, exact
-from privrep.report.rehearsal import planned_cells, study_of
 from privrep.report.run_tables import told
+from privrep.report.stub_run import planned_cells, study_of
 from privrep.run.columns import settings_columns
 from privrep.run.settings import ConfigError
 

@@ -10,7 +10,7 @@ from workflow_helpers import ROOT
 from privrep.evidence.claim_rules import GRID_SHARE, Rate
 from privrep.evidence.intervals import FEWEST
 from privrep.evidence.quantities import checked_claims
-from privrep.evidence.verdicts import ACCUSING, SEVERITIES
+from privrep.evidence.verdicts import NEGATIVE, SEVERITIES
 from privrep.run.config import read_config, read_study
 from privrep.run.csv_tables import read_rows
 
@@ -26,19 +26,19 @@ def name(row: dict) -> str:
 
 
 def test_a_negative_row_says_what_is_printed_how_grave_it_is_and_what_to_do():
-    """And accuses the paper of a statement of its own."""
-    accused = [row for row in ROWS if row["verdict"] in ACCUSING]
-    assert accused
-    for row in accused:
+    """And contradicts the paper in a statement of its own."""
+    negative = [row for row in ROWS if row["verdict"] in NEGATIVE]
+    assert negative
+    for row in negative:
         assert row["printed"] and row["place"] and row["advice"], name(row)
         assert row["severity"] in SEVERITIES and row["severity"] != "L", name(row)
         assert row["whose"] == "paper", name(row)
-    assert all(not row["severity"] for row in ROWS if row["verdict"] not in ACCUSING)
+    assert all(not row["severity"] for row in ROWS if row["verdict"] not in NEGATIVE)
 
 
 def test_one_error_has_one_line():
     """No two negative rows rest on the same printed statement."""
-    printed = Counter(row["printed"] for row in ROWS if row["verdict"] in ACCUSING)
+    printed = Counter(row["printed"] for row in ROWS if row["verdict"] in NEGATIVE)
     assert [text for text, lines in printed.items() if lines > 1] == []
 
 
@@ -89,6 +89,7 @@ def test_width_zero_is_for_exact_numbers():
 
 
 def test_stand_ins_decide_nothing():
-    """A linear model in place of networks, or glyphs in place of images, say nothing about the papers' tables of accuracies."""
+    """A linear model in place of networks, or glyphs in place of images, say nothing about the papers' tables of
+    accuracies."""
     stand_ins = {row["verdict"] for row in ROWS if row["id"] in STAND_INS}
     assert stand_ins == {"SURROGATE"}

@@ -1,4 +1,5 @@
-"""Nothing wrong ends green: damaged files, typos, a full disk, killed runs. The cases stand in `faults`, and in docs/faults.md.
+"""Nothing wrong ends green: damaged files, typos, a full disk, killed runs.
+The cases stand in `faults`, and in docs/faults.md.
 
 A run ends with the bytes of a run without the fault, or red with one clear message.
 """
@@ -25,12 +26,12 @@ from workflow_helpers import ROOT, copy_project, copy_run, environment, run_all_
 from privrep.evidence import quantities
 from privrep.evidence.catalogue import check_errata
 from privrep.evidence.cells import read_cells
+from privrep.run.checkpoint import Checkpoint, fingerprint
+from privrep.run.checksums import broken, checksums_of, renew
+from privrep.run.cli_errors import Unreadable, error_line
 from privrep.run.config import ConfigError, layers, read_config, read_study
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.grids import expand
-from privrep.run.journal import Journal, fingerprint
-from privrep.run.plainly import Unreadable, said
-from privrep.run.seals import broken, renew, sealed
 
 CELLS = f"{RESULTS}/figure2/cells.csv"
 STUDIES = ("figure2", "init_rates")
@@ -202,32 +203,33 @@ def test_a_table_that_cannot_be_read_is_named(change, says, tmp_path):
     assert "remove the file and run again" in str(caught.value)
 
 
-# Journals and seals
+# Checkpoints and checksums
 
 
-def test_a_journal_keeps_what_is_whole(tmp_path):
+def test_a_checkpoint_keeps_what_is_whole(tmp_path):
     """Of the same origin, up to a line that is cut; numbers keep every bit."""
-    path = tmp_path / "0.journal"
-    journal = Journal(path, "origin")
+    path = tmp_path / "0.checkpoint"
+    checkpoint = Checkpoint(path, "origin")
     rows = [{"series": "a", "key": str(i), "risk": 0.1 + i / 3, "status": "ok"} for i in range(3)]
     for row in rows:
-        journal.add(row, {"series": "a", "key": row["key"], "cpu_seconds": 1.5})
-    again = Journal(path, "origin")
+        checkpoint.add(row, {"series": "a", "key": row["key"], "cpu_seconds": 1.5})
+    again = Checkpoint(path, "origin")
     assert [float(row["risk"]) for row, _ in again.done.values()] == [row["risk"] for row in rows]
     for cut in (3, 40):
         text = path.read_text()
         path.write_text(text[:-cut])
-        assert list(Journal(path, "origin").done) == [("a", "0"), ("a", "1")]
+        assert list(Checkpoint(path, "origin").done) == [("a", "0"), ("a", "1")]
         path.write_text(text)
-    assert not Journal(path, "another").done
-    assert not Journal(path, "origin").done, "what is of another origin is gone"
-    journal = Journal(path, "origin")
-    journal.remove()
+    assert not Checkpoint(path, "another").done
+    assert not Checkpoint(path, "origin").done, "what is of another origin is gone"
+    checkpoint = Checkpoint(path, "origin")
+    checkpoint.remove()
     assert not path.exists()
 
 
-def test_a_journal_is_of_the_code_of_its_cells(tmp_path):
-    """Another text or another name of a file that cells are run by is another origin, and a file beside them is none of it."""
+def test_a_checkpoint_is_of_the_code_of_its_cells(tmp_path):
+    """Another text or another name of a file that cells are run by is another origin, and a file beside them is none of
+    it."""
     used = [tmp_path / name for name in ("method.py", "step.py")]
     for path in used:
         path.write_text(f"# {path.name}\n")
@@ -242,24 +244,25 @@ def test_a_journal_is_of_the_code_of_its_cells(tmp_path):
     assert fingerprint(b"settings", used) != known
 
 
-def test_seals_tell_what_is_not_as_it_was_left(tmp_path, monkeypatch):
+def test_checksums_tell_what_is_not_as_it_was_left(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = ["a.csv", "b.csv", "c.csv", "d.csv"]
     for name in names:
         Path(name).write_text(name)
-    renew(names, Path("seals"))
-    assert set(map(str, sealed(Path("seals")))) == set(names) and not broken(names, Path("seals"))
+    renew(names, Path("checksums"))
+    assert set(map(str, checksums_of(Path("checksums")))) == set(names) and not broken(names, Path("checksums"))
     Path("a.csv").write_text("A.csv")
     Path("b.csv").unlink()
     Path("e.csv").write_text("new")
-    assert set(map(str, broken([*names, "e.csv"], Path("seals")))) == {"a.csv", "e.csv"}
+    assert set(map(str, broken([*names, "e.csv"], Path("checksums")))) == {"a.csv", "e.csv"}
 
 
 # Files that grow no further
 
 
 def one_shard(folder: Path, where: Path, kilobytes: int | None = None) -> subprocess.CompletedProcess:
-    """A shard of the study figure2 at scale tiny, into a folder. kilobytes : beyond which no file may grow, as on a full disk."""
+    """A shard of the study figure2 at scale tiny, into a folder.
+    kilobytes : beyond which no file may grow, as on a full disk."""
     command = [sys.executable, "workflow/scripts/run_shard.py", "--study", "figure2", "--shard", "1"]
     command += ["--configfile", "config/scales/tiny.yaml", "--output", str(where / "1.csv")]
     command += ["--timings", str(where / "1.timings.csv")]
@@ -277,11 +280,11 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(tmp_path):
     whole = one_shard(folder, where)
     expected = (where / "1.csv").read_bytes()
     (where / "1.csv").unlink()
-    assert not whole.returncode and not (where / "1.journal").exists()
+    assert not whole.returncode and not (where / "1.checkpoint").exists()
     done = one_shard(folder, where, kilobytes=4)
     assert done.returncode and "Traceback" not in done.stderr
     assert "a file may not grow so large here" in done.stderr.strip().splitlines()[-1]
-    assert {path.name for path in where.iterdir()} <= {"1.journal", "1.timings.csv"}
+    assert {path.name for path in where.iterdir()} <= {"1.checkpoint", "1.timings.csv"}
     assert not one_shard(folder, where).returncode
     assert (where / "1.csv").read_bytes() == expected
 
@@ -307,13 +310,13 @@ def test_a_small_disk_and_one_that_can_only_be_read(options, says, tmp_path):
         subprocess.run(["umount", str(where)], check=True)
     assert done.returncode and "Traceback" not in done.stderr
     assert says in done.stderr.strip().splitlines()[-1]
-    assert left <= {"1.journal", "1.timings.csv"}
+    assert left <= {"1.checkpoint", "1.timings.csv"}
 
 
 def test_words_for_errors_of_the_system():
-    assert said(FileNotFoundError(2, "No such file", "a.csv")) == "a.csv: there is no such file"
-    assert "not enough memory" in said(MemoryError())
-    assert said(ConfigError("x")) == "x"
+    assert error_line(FileNotFoundError(2, "No such file", "a.csv")) == "a.csv: there is no such file"
+    assert "not enough memory" in error_line(MemoryError())
+    assert error_line(ConfigError("x")) == "x"
 
 
 # Whole runs
@@ -386,13 +389,15 @@ def test_what_is_damaged_is_made_again(first, finished):
             ), case.what
 
 
-def test_a_figure_for_print_is_held_against_its_seal(finished):
+def test_a_figure_for_print_is_held_against_its_checksum(finished):
     """Also where no print is asked for: half a picture of an earlier run does not stay."""
     folder, expected = finished
     path = folder / RESULTS / "figures/jain2021/figure2.pdf"
     path.write_bytes(b"%PDF-1.4 half")
     done = run_all(folder)
-    assert not done.returncode and f"{path.relative_to(folder)} has no seal of the job that writes it" in done.stdout
+    assert (
+        not done.returncode and f"{path.relative_to(folder)} has no checksum of the job that writes it" in done.stdout
+    )
     assert not path.exists() and kept(folder) == expected
 
 
@@ -422,7 +427,7 @@ def test_a_clock_that_jumps_changes_no_byte(finished):
 
 
 def started(folder: Path, shards: int = 3) -> subprocess.Popen:
-    """A run under way in a copy, in a session of its own, once a shard writes its journal."""
+    """A run under way in a copy, in a session of its own, once a shard writes its checkpoint."""
     at_tiny(folder, "shards: 3", f"shards: {shards}")
     command = ["snakemake", CELLS, "-j1", "--configfile", "config/scales/tiny.yaml"]
     with open(folder / "said", "w") as said_:
@@ -432,11 +437,12 @@ def started(folder: Path, shards: int = 3) -> subprocess.Popen:
     deadline = time.monotonic() + patience()
     while time.monotonic() < deadline and run.poll() is None:
         if any(
-            len(journal.read_bytes().splitlines()) > 2 for journal in folder.glob(f"{RESULTS}/figure2/shards/*.journal")
+            len(checkpoint.read_bytes().splitlines()) > 2
+            for checkpoint in folder.glob(f"{RESULTS}/figure2/shards/*.checkpoint")
         ):
             return run
         time.sleep(0.01)
-    raise AssertionError(f"no journal was seen:\n{(folder / 'said').read_text()}")
+    raise AssertionError(f"no checkpoint was seen:\n{(folder / 'said').read_text()}")
 
 
 def workers(folder: Path) -> list[int]:
@@ -455,7 +461,8 @@ def reference(tiny_run) -> bytes:
 
 @pytest.mark.parametrize("whom", ["worker", "snakemake", "both"])
 def test_what_was_finished_before_a_kill_is_kept(whom, reference, tmp_path):
-    """A shard goes on after its last cell; a worker that is killed is named, with what to do; the bytes are the same."""
+    """A shard goes on after its last cell; a worker that is killed is named, with what to do;
+    the bytes are the same."""
     folder = copy_project(tmp_path / "copy")
     run = started(folder, shards=1)
     if whom in ("snakemake", "both"):
@@ -468,8 +475,8 @@ def test_what_was_finished_before_a_kill_is_kept(whom, reference, tmp_path):
     if whom == "worker":
         text = (folder / "said").read_text()
         assert "Shard 0 of figure2 was killed from outside" in text and "it asked for" in text and " MB" in text
-    journal = folder / RESULTS / "figure2/shards/0.journal"
-    done = len(journal.read_bytes().splitlines()) - 1 if journal.exists() else 0
+    checkpoint = folder / RESULTS / "figure2/shards/0.checkpoint"
+    done = len(checkpoint.read_bytes().splitlines()) - 1 if checkpoint.exists() else 0
     unlocked = unlock_folder(folder)
     assert not unlocked.returncode, unlocked.stderr
     snakemake(folder, CELLS, "-j1")
@@ -477,7 +484,7 @@ def test_what_was_finished_before_a_kill_is_kept(whom, reference, tmp_path):
     log = (folder / "logs/tiny/run_shard/figure2-0.log").read_text()
     cells = len(reference.splitlines()) - 1
     assert whom != "worker" or (done > 0 and f"{cells - done} of {cells - done} done" in log)
-    assert not journal.exists()
+    assert not checkpoint.exists()
 
 
 def test_a_second_run_is_told_whose_run_is_alive(tmp_path):

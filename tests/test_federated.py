@@ -1,4 +1,5 @@
-"""The methods of shen2023 Section 6: against slow loops over users, bounds on what a user adds, noise, and state that stays private."""
+"""The methods of shen2023 Section 6: against slow loops over users, bounds on what a user adds, noise,
+and state that stays private."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import check_sd, door, fake_users, fixed_noise, gather, make_task, recut
+from conftest import check_sd, fake_users, fixed_noise, gather, handle, make_task, recut
 from pieces import clipped_rows
 from scipy import stats
 
@@ -38,7 +39,8 @@ def people(users):
 
 
 def test_representation_steps_are_local_gradient_descent(rng):
-    """B_i - B after three mini-batches with the head of all samples held fixed, user by user; a head fitted anew would differ."""
+    """B_i - B after three mini-batches with the head of all samples held fixed, user by user;
+    a head fitted anew would differ."""
     users, basis = Users(PROBLEM), 0.8 * random_subspace(6, 2, rng)
     (block,) = users.blocks()
     left, heads = general_centaur.representation_steps(block, BATCHES, basis, STEP)
@@ -55,7 +57,8 @@ def test_representation_steps_are_local_gradient_descent(rng):
 
 
 def test_model_steps_are_local_gradient_descent(rng):
-    """B, the shared and the personal head move together, user by user, with a step of their own for the personal head."""
+    """B, the shared and the personal head move together, user by user, with a step of their own for the personal
+    head."""
     users, model = Users(PROBLEM), rng.standard_normal((7, 2))
     (block,) = users.blocks()
     personal = 0.3 * rng.standard_normal((20, 2))
@@ -73,7 +76,8 @@ def test_model_steps_are_local_gradient_descent(rng):
 @pytest.mark.parametrize("samples", [4, 6, 9])
 @pytest.mark.parametrize("penalty", [1.0, 0.05])
 def test_pmtl_solves_its_local_problem(samples, penalty, rng):
-    """The slope of (1/2m) ||y - X theta||^2 + (lambda/2) ||theta - theta_bar||^2 vanishes, in the dual and in the primal form."""
+    """The slope of (1/2m) ||y - X theta||^2 + (lambda/2) ||theta - theta_bar||^2 vanishes, in the dual and in the
+    primal form."""
     users, centre = Users(replace(PROBLEM, samples=samples)), rng.standard_normal(6)
     (block,) = users.blocks()
     found = pmtl.displacements(block, centre, penalty)
@@ -144,7 +148,8 @@ def test_a_round_adds_the_mean_of_clipped_displacements(name):
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_participation(name):
-    """Poisson sampling at rate p is in the ledger, and costs less epsilon than full participation; too large a rate is refused."""
+    """Poisson sampling at rate p is in the ledger, and costs less epsilon than full participation;
+    too large a rate is refused."""
     users = Users(PROBLEM)
     epsilons = []
     for rate in (0.2, 1.0):
@@ -160,13 +165,14 @@ def test_participation(name):
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("participation", [1.0, 0.6])
 def test_rounds_follow_each_other(name, participation):
-    """A round starts from the model to which the one before has added its mean over p n, with mini-batches of its own."""
+    """A round starts from the model to which the one before has added its mean over p n, with mini-batches of its
+    own."""
     users = Users(PROBLEM)
     rounds = asked(name, users, rounds=5, participation=participation)
     coins = make_task(users, fixed_noise()).stream("participants")
     for before, after in pairwise(rounds):
         here = coins.random(20) < participation if participation < 1 else None
-        moved = replace(door(users), taking_part=here).sum("moved", users, before, clip=0.5)
+        moved = replace(handle(users), taking_part=here).sum("moved", users, before, clip=0.5)
         moved = moved[0] if isinstance(moved, tuple) else moved
         np.testing.assert_allclose(shared(after), shared(before) + moved / (participation * 20), rtol=0, atol=1e-12)
         assert np.abs(moved).max() > 0.01
@@ -177,13 +183,14 @@ def test_rounds_follow_each_other(name, participation):
 
 
 def test_personal_heads_stay_with_those_who_take_part(rng):
-    """Only participants write their head anew, and a head that overflowed keeps its last sound value; the sum never sees them."""
+    """Only participants write their head anew, and a head that overflowed keeps its last sound value;
+    the sum never sees them."""
     users, model = recut(Users(PROBLEM), 7), rng.standard_normal((7, 2))
     (block,) = Users(PROBLEM).blocks()
     personal = Own(np.zeros((20, 2)))
     here = np.arange(20) < 12
     contribution = ppsgd.Displacements(model, personal, BATCHES, STEP, STEP)
-    total, kept = replace(door(users), taking_part=here).sum("displacement", users, contribution, clip=0.5)
+    total, kept = replace(handle(users), taking_part=here).sum("displacement", users, contribution, clip=0.5)
     moved, heads = dp_fedavg.model_steps(block, BATCHES, model, np.zeros((20, 2)), STEP, STEP)
     np.testing.assert_allclose(total, clipped_rows(moved, 0.5, here))
     after = personal.updated(kept, here).rows
@@ -198,7 +205,8 @@ def test_personal_heads_stay_with_those_who_take_part(rng):
 
 
 def test_a_fit_keeps_the_heads_of_those_who_stay_away():
-    """Round by round, with the coins of the participants: PPSGD starts from a user's last own head, which is 0 until it takes part."""
+    """Round by round, with the coins of the participants: PPSGD starts from a user's last own head,
+    which is 0 until it takes part."""
     users = recut(Users(PROBLEM), 7)
     coins = make_task(users, fixed_noise()).stream("participants")
     rounds = asked("ppsgd", users, rounds=4, participation=0.4)
@@ -220,9 +228,11 @@ def test_the_feasible_set():
 
 
 def test_what_is_learned_where_it_can_be():
-    """Without noise and with a wide clip, on 400 users of rank 2 with 8 samples in 16 dimensions, where own data leave 1 of 2.
+    """Without noise and with a wide clip, on 400 users of rank 2 with 8 samples in 16 dimensions, where own data
+    leave 1 of 2.
 
-    CENTAUR and PPSGD find the subspace; PMTL stays near own data; DP-FedAvg with one local step learns nothing from heads that cancel.
+    CENTAUR and PPSGD find the subspace; PMTL stays near own data; DP-FedAvg with one local step learns nothing from
+    heads that cancel.
     """
     users = Users(Problem(400, 8, 16, 2, head_law="sphere"))
     steps = {"rounds": 150, "clip": 5.0, "batch_samples": 4, "local_steps": 4, "local_step": 0.1}
@@ -242,7 +252,8 @@ def test_what_is_learned_where_it_can_be():
 
 
 def test_fedavg_learns_a_common_model():
-    """Rank 1, all users with one model: DP-FedAvg finds its direction; with signs at random and one local step it does not."""
+    """Rank 1, all users with one model: DP-FedAvg finds its direction; with signs at random and one local step it does
+    not."""
     risks = {}
     for bias in (0.0, 1.0):
         users = Users(Problem(400, 8, 16, 1, head_law="sphere", head_bias=bias))
@@ -261,10 +272,11 @@ def test_too_few_samples_are_named():
 
 
 def test_mini_batches_are_drawn_without_replacement():
-    """Positions differ within a step and cover all samples over many rounds, each about as often: chi-square test at 1e-6."""
+    """Positions differ within a step and cover all samples over many rounds, each about as often:
+    chi-square test at 1e-6."""
     steps = load_options("dp_fedavg", OPTIONS["dp_fedavg"]).build(PROBLEM.known).steps
     users = Users(PROBLEM)
-    draw = steps.draw(users, replace(door(users), streams={"samples": np.random.default_rng(0)}))
+    draw = steps.draw(users, replace(handle(users), streams={"samples": np.random.default_rng(0)}))
     batches = [batch for _ in range(500) for batch in draw()]
     assert all(len(set(batch)) == 4 for batch in batches)
     counts = np.bincount(np.concatenate(batches), minlength=8)

@@ -1,6 +1,7 @@
 """A Gaussian prior that is released: what a user can move, what noise of two halves leaves out, and how well it ends.
 
-Statistical checks hold at `conftest.FALSE_ALARM` or within a stated share, and each comes with a wrong target that is rejected.
+Statistical checks hold at `conftest.FALSE_ALARM` or within a stated share, and each comes with a wrong target that is
+rejected.
 """
 
 import math
@@ -9,14 +10,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, door, fixed_noise, make_task
+from conftest import FALSE_ALARM, fixed_noise, handle, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import half_products
 from scipy import stats
 
 from privrep.algorithms import full_prior, own_data, unit_steps
-from privrep.algorithms.full_prior import FullPrior, HalfProducts, Options, PosteriorMeans
+from privrep.algorithms.full_prior import FullPrior, FullPriorOptions, HalfProducts, PosteriorMeans
 from privrep.algorithms.unit_steps import ridge_models, unit
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import random_subspace
@@ -37,7 +38,8 @@ BAD = [math.inf, -math.inf, math.nan, 3e38]
 
 @st.composite
 def users(draw):
-    """A user of any number of samples, 1 among them, and of any size and shape: features (m, 1, d) and labels (m, 1)."""
+    """A user of any number of samples, 1 among them, and of any size and shape:
+    features (m, 1, d) and labels (m, 1)."""
     dim, samples = draw(st.integers(1, 5)), draw(st.integers(1, 7))
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     x, y = rng.standard_normal((samples, 1, dim)), rng.standard_normal((samples, 1))
@@ -79,9 +81,10 @@ def test_a_user_adds_a_symmetric_matrix_of_norm_one_at_most(user):
 
 @pytest.mark.parametrize("multiplier", [0.1, 5.0])
 def test_the_ledger_adds_up(multiplier):
-    """A scale and the products, of sensitivity 9.2 and 2, of all users; mu^2 is that of the noise multiplier, a two hundredth of it for the scale."""
+    """A scale and the products, of sensitivity 9.2 and 2, of all users; mu^2 is that of the noise multiplier,
+    a two hundredth of it for the scale."""
     users, ledger = Users(Problem(50, 6, 5, 5, label_noise_sd=0.3, head_law="aniso", head_condition=2.0)), Ledger()
-    list(FullPrior(1.0, 0.3).fit(users, door(users, multiplier, ledger=ledger)))
+    list(FullPrior(1.0, 0.3).fit(users, handle(users, multiplier, ledger=ledger)))
     found = [(one.name, one.sensitivity, one.start, one.stop) for one in ledger.entries]
     assert found == [("unit_scale", 9.2, 0, 50), ("half_products", 2.0, 0, 50)]
     assert ledger.mu**2 == pytest.approx(1 / multiplier**2, rel=1e-12)
@@ -93,7 +96,8 @@ def test_the_ledger_adds_up(multiplier):
 
 @pytest.mark.parametrize(("samples", "dim", "condition"), [(6, 4, 1.0), (7, 4, 3.0), (16, 4, 3.0)])
 def test_noise_of_two_halves_has_no_product(samples, dim, condition):
-    """Labels of noise alone: each entry is 0 in the mean over 1500 users, in Bonferroni's way. One model with itself, and halves that overlap, are not."""
+    """Labels of noise alone: each entry is 0 in the mean over 1500 users, in Bonferroni's way.
+    One model with itself, and halves that overlap, are not."""
     (block,) = Users(Problem(1500, samples, dim, 1, feature_condition=condition)).blocks()
     rng = np.random.default_rng(7)
     block = Block(0, block.features, rng.standard_normal(block.labels.shape).astype(np.float32))
@@ -116,7 +120,8 @@ def test_noise_of_two_halves_has_no_product(samples, dim, condition):
 
 
 def test_products_are_those_of_a_loop(rng):
-    """Ridge models of the even and of the odd samples of each user by numpy in float64, m even and odd; halves in a row are rejected."""
+    """Ridge models of the even and of the odd samples of each user by numpy in float64, m even and odd;
+    halves in a row are rejected."""
     for samples in (6, 7):
         features, labels = rng.standard_normal((samples, 12, 4)), rng.standard_normal((samples, 12))
         for halves, same in (((slice(0, None, 2), slice(1, None, 2)), True), ((slice(0, 3), slice(3, None)), False)):
@@ -144,10 +149,10 @@ def priors(monkeypatch) -> list[tuple[np.ndarray, float]]:
 
 
 def test_without_noise_the_prior_has_the_shape_of_the_heads(priors):
-    """In the axes of the heads it is diagonal within 3 % of its mean, with the second moments of v/|v| of fresh heads within 10 %; those of other scales,
-    and none, are rejected."""
+    """In the axes of the heads it is diagonal within 3 % of its mean, with the second moments of v/|v| of fresh heads
+    within 10 %; those of other scales, and none, are rejected."""
     users = Users(Problem(20_000, 24, 5, 5, label_noise_sd=0.05, head_law="aniso", head_condition=3.0))
-    fit(Options(), make_task(users, fixed_noise(0.0)))
+    fit(FullPriorOptions(), make_task(users, fixed_noise(0.0)))
     prior, noise2 = priors[0]
     assert noise2 == pytest.approx(0.05**2)
     turned = users.truth.basis.T @ prior @ users.truth.basis
@@ -165,7 +170,8 @@ def test_without_noise_the_prior_has_the_shape_of_the_heads(priors):
 
 @pytest.mark.parametrize("multiplier", [1.0, 30.0, 0.0])
 def test_eigenvalues_are_raised(priors, monkeypatch, multiplier):
-    """To a quarter of the noise's norm 2 sqrt(2d) Delta and a thousandth of the largest, before the trace is set to that of the heads; vectors stay."""
+    """To a quarter of the noise's norm 2 sqrt(2d) Delta and a thousandth of the largest, before the trace is set to
+    that of the heads; vectors stay."""
     turn = random_subspace(5, 5, np.random.default_rng(5))
     values = np.array([500.0, 60.0, 1.0, -5.0, -90.0])
     released = Release._gaussian
@@ -174,7 +180,9 @@ def test_eigenvalues_are_raised(priors, monkeypatch, multiplier):
         return ((turn * values) @ turn.T,) if name == "half_products" else released(self, name, exact, law)
 
     monkeypatch.setattr(Release, "_gaussian", given)
-    outcome = fit(Options(), make_task(Users(Problem(300, 6, 5, 5, label_noise_sd=0.3)), fixed_noise(multiplier)))
+    outcome = fit(
+        FullPriorOptions(), make_task(Users(Problem(300, 6, 5, 5, label_noise_sd=0.3)), fixed_noise(multiplier))
+    )
     least = max(0.25 * 2 * multiplier / math.sqrt(1 - SCALE) * math.sqrt(10), 0.5)
     raised = np.maximum(values, least)
     expected = outcome.log["learned_scale"] ** 2 * 5 * raised / raised.sum()
@@ -183,7 +191,8 @@ def test_eigenvalues_are_raised(priors, monkeypatch, multiplier):
 
 @pytest.mark.parametrize(("samples", "dim"), [(1, 4), (3, 4), (9, 4)])
 def test_posterior_means_are_those_of_the_closed_form(rng, samples, dim):
-    """(X^T X / s^2 + P^-1)^-1 X^T y / s^2 of each user by numpy; twice the noise, and P for its inverse, are rejected."""
+    """(X^T X / s^2 + P^-1)^-1 X^T y / s^2 of each user by numpy; twice the noise, and P for its inverse,
+    are rejected."""
     half = rng.standard_normal((dim, dim))
     prior, noise2 = half @ half.T + 0.1 * np.eye(dim), 0.3
     block = Block(
@@ -219,22 +228,25 @@ def users_of(problem: Problem) -> Users:
 def own_risk(problem: Problem) -> float:
     """Of each user alone, with the best of four penalties."""
     return min(
-        fit(own_data.Options(penalty=penalty), make_task(users_of(problem))).excess_risk for penalty in (0.1, 0.3, 1, 3)
+        fit(own_data.OwnDataOptions(penalty=penalty), make_task(users_of(problem))).excess_risk
+        for penalty in (0.1, 0.3, 1, 3)
     )
 
 
 def risk_at(problem: Problem, epsilon: float, seed: int = 0, options=None) -> float:
     task = make_task(users_of(problem), Budget(epsilon, 1e-6, "exact"), noise_seed=seed)
-    return fit(options or Options(), task).excess_risk
+    return fit(options or FullPriorOptions(), task).excess_risk
 
 
 def test_the_risk_is_below_that_of_own_data_and_of_subspaces():
-    """Heads of full rank at epsilon 1: less than a quarter of each user alone and of subspaces of 2, 4 and 6 dimensions, and a
-    risk within 60 % of that with the true prior."""
+    """Heads of full rank at epsilon 1: less than a quarter of each user alone and of subspaces of 2, 4 and 6
+    dimensions, and a risk within 60 % of that with the true prior."""
     risk = risk_at(SMALL, 1.0)
     assert risk < own_risk(SMALL) / 4
     for rank in (2, 4, 6):
-        assert risk < risk_at(SMALL, 1.0, options=unit_steps.Options(assumed_rank=rank)) / (4 if rank < 6 else 1.5)
+        assert risk < risk_at(SMALL, 1.0, options=unit_steps.UnitStepsOptions(assumed_rank=rank)) / (
+            4 if rank < 6 else 1.5
+        )
     users = users_of(SMALL)
     true = users.truth.basis @ np.diag(SMALL.head_scales**2) @ users.truth.basis.T
     best = sum(
@@ -244,8 +256,8 @@ def test_the_risk_is_below_that_of_own_data_and_of_subspaces():
 
 
 def test_at_a_tiny_epsilon_the_risk_is_near_that_of_own_data(monkeypatch):
-    """Noise decides the prior, and its raised eigenvalues forbid little: at most 1.5 times each user alone, far below predicting zero. Were they not raised
-    it would be more than 3 times as much."""
+    """Noise decides the prior, and its raised eigenvalues forbid little: at most 1.5 times each user alone,
+    far below predicting zero. Were they not raised it would be more than 3 times as much."""
     problem = replace(SMALL, users=1000, samples=16, dim=20, rank=20)
     zero = (problem.head_scales**2).sum()
     risks = [risk_at(problem, 1e-3, seed) for seed in range(5)]
@@ -264,11 +276,11 @@ def test_more_budget_is_no_worse():
 @pytest.mark.parametrize("guesses", [{"scale_guess": 3.0}, {"scale_guess": 1 / 3}])
 def test_a_wrong_scale_is_learned(guesses):
     """Guesses off by 3 end where right ones do, within 30 %."""
-    assert risk_at(SMALL, 1.0, options=Options(**guesses)) == pytest.approx(risk_at(SMALL, 1.0), rel=0.3)
+    assert risk_at(SMALL, 1.0, options=FullPriorOptions(**guesses)) == pytest.approx(risk_at(SMALL, 1.0), rel=0.3)
 
 
 def test_guesses_are_in_units_of_the_truth():
     """Root mean square coordinate of a model, and label noise, times the guesses."""
     problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
-    method = Options(scale_guess=2.0, noise_guess=0.5).build(problem.known)
+    method = FullPriorOptions(scale_guess=2.0, noise_guess=0.5).build(problem.known)
     assert method == FullPrior(pytest.approx(2 * math.sqrt(5 * 2 / 20)), pytest.approx(0.15))

@@ -117,7 +117,8 @@ def test_a_table_is_read_piece_by_piece(tmp_path, monkeypatch):
     ],
 )
 def test_a_fit_does_not_depend_on_where_the_users_are(tmp_path, monkeypatch, algorithm, options, epsilon):
-    """The same errors from arrays and from a table in pieces, but for the order of sums; the ledger spends the budget."""
+    """The same errors from arrays and from a table in pieces, but for the order of sums;
+    the ledger spends the budget."""
     monkeypatch.setattr(tables, "ROWS", 300)
     given_rows = rows(400, 8)
     errors = []
@@ -134,7 +135,8 @@ def test_a_fit_does_not_depend_on_where_the_users_are(tmp_path, monkeypatch, alg
 
 
 def test_unit_steps_learn_from_a_table(tmp_path):
-    """With 4,000 users and epsilon 8 the error on held-out rows is below that of users alone, and that is below predicting zero."""
+    """With 4,000 users and epsilon 8 the error on held-out rows is below that of users alone, and that is below
+    predicting zero."""
     users = TableUsers.of(table(tmp_path, "parquet", *rows(4000, 8)), rank=2, held_out=0.25, **NOISE)
     together, zero = fit_users("unit_steps", users, epsilon=8.0)[0].held_out
     alone, _ = fit_users("own_data", users, penalty=0.1)[0].held_out

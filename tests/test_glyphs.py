@@ -174,7 +174,8 @@ def test_noise_and_stroke_have_their_scale():
 
 
 def test_fonts_alone_give_one_image_each():
-    """Without variation there are as many images of a digit as fonts, and two digits take them in orders of their own."""
+    """Without variation there are as many images of a digit as fonts, and two digits take them in orders of their
+    own."""
     orders = []
     for images in by_class(glyphs(10, 250, 3, PLAIN))[[2, 5]]:
         _, first, which = np.unique(images, axis=0, return_index=True, return_inverse=True)

@@ -18,8 +18,8 @@ def latitude(bases: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("dim", "rank"), [(3, 1), (4, 1), (5, 4), (5, 2)])
 def test_proposals_leave_the_uniform_law(dim, rank):
-    """P_11 of a uniform subspace is Beta(k/2, (d - k)/2): by chi-square over ten equal shares at rate 1e-6, after 4 steps of 4000 chains that
-    move away from where they were. A law that leans to one axis is rejected."""
+    """P_11 of a uniform subspace is Beta(k/2, (d - k)/2): by chi-square over ten equal shares at rate 1e-6,
+    after 4 steps of 4000 chains that move away from where they were. A law that leans to one axis is rejected."""
     rng = np.random.default_rng(5)
     edges = stats.beta(rank / 2, (dim - rank) / 2).ppf(np.linspace(0, 1, 11))
 
@@ -39,8 +39,8 @@ def test_proposals_leave_the_uniform_law(dim, rank):
 @pytest.mark.parametrize(("dim", "rank"), [(3, 1), (4, 3)])
 @pytest.mark.parametrize("scale", [0.5, 0.02])
 def test_the_mean_is_that_of_the_law(dim, rank, scale):
-    """Score 1 - P_11, whose mean is a ratio of two integrals over a Beta law: within five standard errors between 200 chains, which reject the
-    mean at 1.5 times the scale."""
+    """Score 1 - P_11, whose mean is a ratio of two integrals over a Beta law:
+    within five standard errors between 200 chains, which reject the mean at 1.5 times the scale."""
     rng = np.random.default_rng(3)
     density = stats.beta(rank / 2, (dim - rank) / 2).pdf
 
@@ -64,7 +64,8 @@ def test_the_mean_is_that_of_the_law(dim, rank, scale):
 @pytest.mark.parametrize(("dim", "rank"), [(4, 1), (8, 2)])
 @pytest.mark.parametrize("scale", [0.1, 1e-2, 1e-4])
 def test_the_burn_in_finds_the_step(dim, rank, scale):
-    """Acceptance in a band about the wanted share for scales a thousand times apart; a chain without a burn-in is far below it."""
+    """Acceptance in a band about the wanted share for scales a thousand times apart;
+    a chain without a burn-in is far below it."""
     rng = np.random.default_rng(1)
 
     def accepted(burn_in: int) -> np.ndarray:

@@ -1,4 +1,5 @@
-"""The guide: laws of whole methods against those they are made of, hand numbers and simulations; its design, table and tool."""
+"""The guide: laws of whole methods against those they are made of, hand numbers and simulations;
+its design, table and tool."""
 
 from __future__ import annotations
 
@@ -10,24 +11,24 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import MadeUp
+from stub_runs import ChosenRun
 from workflow_helpers import ROOT
 
 from privrep.data.problem import Problem
 from privrep.laws import jain2021, shen2023, unit_steps, whole_methods
-from privrep.laws.whole_methods import Moments, PowerStart, Rounds, Sizes, SpectralStart
+from privrep.laws.whole_methods import Moments, PowerStart, Regime, Rounds, SpectralStart
 from privrep.privacy.accounting import gdp_mu
 from privrep.report.chapters import text
 from privrep.report.page import from_markdown, with_formulas
-from privrep.report.rehearsal import made_up_cells
 from privrep.report.spelling import number
+from privrep.report.stub_run import stub_cells
 from privrep.run.config import read_config, read_study
 from privrep.run.registry import load_options
 from privrep.run.rival_options import PASSES, ROUNDS
 from privrep.studies.guide import analysis as measures
 from privrep.studies.guide.analysis import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
 
-SIZES = Sizes(20_000, 10, 30, 3, 0.01)
+SIZES = Regime(20_000, 10, 30, 3, 0.01)
 MU = gdp_mu(1.0, 1e-6)
 STUDY = read_study(read_config(), "guide")
 
@@ -35,15 +36,15 @@ STUDY = read_study(read_config(), "guide")
 @pytest.fixture(scope="module")
 def cells() -> pd.DataFrame:
     """The planned cells, with a risk of its own for each method, seed and setting."""
-    rows = made_up_cells("guide", 1.0)
+    rows = stub_cells("guide", 1.0)
     order = {name: place for place, name in enumerate(RUN)}
     risk = 1e-3 * 3.0 ** rows["series"].map(order) * (1 + rows["seed"] / 10) * (rows["dim"] + rows["users"] / 1e4)
     return rows.assign(excess_risk=risk * rows["rank"])
 
 
 @pytest.fixture(scope="module")
-def run(cells) -> MadeUp:
-    return MadeUp(table=cells)
+def run(cells) -> ChosenRun:
+    return ChosenRun(table=cells)
 
 
 # Laws
@@ -58,7 +59,7 @@ def test_the_recursion_of_unit_steps_is_the_schedule(users, samples, dim, rank, 
     sizes = unit_steps.Sizes(users, samples, dim, rank)
     left = sizes.isotropic_share(mu)
     path = unit_steps.schedule(sizes, math.sqrt(left) * mu, 1e-4).path
-    both = Sizes(np.array([users, 2 * users]), samples, dim, rank, 0.01)
+    both = Regime(np.array([users, 2 * users]), samples, dim, rank, 0.01)
     start, end = whole_methods.unit_recursion(both, np.array([mu, mu]))
     assert start[0] == pytest.approx((dim - rank) * path[0], rel=1e-9)
     assert end[0] == pytest.approx((dim - rank) * path[-1], rel=1e-9)
@@ -88,30 +89,31 @@ def test_traces_of_inverses(p, q, penalty):
 
 def test_own_data_by_hand():
     """(1 - m/d) below as many samples as dimensions, sigma^2 d / (m - d - 1) over k above."""
-    few, many = Sizes(1, 10, 100, 2, 0.01), Sizes(1, 40, 20, 2, 0.01)
+    few, many = Regime(1, 10, 100, 2, 0.01), Regime(1, 40, 20, 2, 0.01)
     assert whole_methods.own_data(few, 1e-3).risk == pytest.approx(0.9, rel=1e-3)
     assert whole_methods.own_data(many, 1e-9).risk == pytest.approx(1e-4 * 20 / 19 / 2, rel=1e-6)
-    assert not whole_methods.own_data(Sizes(1, 20, 20, 2, 0.01), 1e-3).known
+    assert not whole_methods.own_data(Regime(1, 20, 20, 2, 0.01), 1e-3).known
 
 
 def test_own_data_without_use_of_the_labels():
     """A huge penalty predicts zero."""
-    assert whole_methods.own_data(Sizes(1, 10, 30, 2, 0.01), 1e9).risk == pytest.approx(1, rel=1e-6)
+    assert whole_methods.own_data(Regime(1, 10, 30, 2, 0.01), 1e9).risk == pytest.approx(1, rel=1e-6)
     assert whole_methods.predicting_zero().risk == 1
 
 
 def test_pairs_that_nothing_clips_have_the_law_of_the_start():
-    """F1: signal c_d sqrt(k), so that S is (d - k) (2 Delta zeta^2 / (n c_d^2))^2, here with a label clip that no label reaches."""
+    """F1: signal c_d sqrt(k), so that S is (d - k) (2 Delta zeta^2 / (n c_d^2))^2, here with a label clip that no label
+    reaches."""
     signal, first, other = whole_methods.pair_moments(30, 3, 1e3)
     assert signal == pytest.approx(math.sqrt(3) * float(jain2021.signal_scale(30)), rel=1e-3)
     assert first + 29 * other == pytest.approx(3, rel=1e-3)
     start = SpectralStart(10, 20.0, 0.25)
-    many = Sizes(1e9, 10, 30, 3, 0.0)
+    many = Regime(1e9, 10, 30, 3, 0.0)
     expected = 27 * float(jain2021.init_noise(1e9, 30, 2 / 1e-3, 20.0)) ** 2
     sampled = other * (first + 2 * other) / 3 / 5e9 * 27 * (3 / signal**2) ** 2
     assert whole_methods.spectral_outside(many, 1e-3, start) == pytest.approx(expected + sampled, rel=0.01)
     law = 27 * float(jain2021.init_sampling_noise(1e6, 10, 30, 3, 0.0, False)) ** 2  # F2
-    assert 1 < whole_methods.spectral_outside(Sizes(1e6, 10, 30, 3, 0.0), 1e6, start) / law < 1.2
+    assert 1 < whole_methods.spectral_outside(Regime(1e6, 10, 30, 3, 0.0), 1e6, start) / law < 1.2
 
 
 def test_noise_alone_gives_a_random_subspace():
@@ -128,7 +130,7 @@ def test_noise_alone_gives_a_random_subspace():
 
 def test_many_rounds_end_in_the_steady_state():
     """F9: S of CENTAUR is (d - k) (noise times gain)^2, where nothing is clipped and users are many."""
-    many, mu2, clip = Sizes(1e8, 40, 30, 3, 0.0), 1e-2, 1e3
+    many, mu2, clip = Regime(1e8, 40, 30, 3, 0.0), 1e-2, 1e3
     found = whole_methods.rounds_outside(many, mu2, Rounds(200, 20, 0.25, clip), np.asarray(0.2))
     noise = shen2023.centaur_noise(1e8, math.sqrt(200 / mu2), clip)
     assert found == pytest.approx(27 * (float(noise) * float(shen2023.centaur_gain(1.0))) ** 2, rel=0.02)
@@ -136,7 +138,7 @@ def test_many_rounds_end_in_the_steady_state():
 
 def test_a_round_without_noise_contracts():
     """F8: the sine by 1 - eta near the truth; half as far with a clip at half of the typical norm."""
-    many, square = Sizes(1e15, 40, 30, 3, 0.0), np.asarray(1e-8)
+    many, square = Regime(1e15, 40, 30, 3, 0.0), np.asarray(1e-8)
     norm = float(whole_methods.gradient_norm(many, square, 20))
     for clip, left in ((1e3, 0.75), (norm / 2, 0.875)):
         found = whole_methods.rounds_outside(many, 1e12, Rounds(1, 20, 0.25, clip), square)
@@ -148,7 +150,7 @@ def test_a_round_without_noise_contracts():
 def test_a_step_of_moments_is_that_of_the_clipped_law():
     """F3 from a start at the truth, over its whole range, and random beyond x = 1."""
     step = Moments(20, 20, (0.1, 0.1), (3 * math.sqrt(20 * 30 * 51), 3 * math.sqrt(20 * 51)), 1.5)
-    sizes = Sizes(1e6, 40, 30, 3, 0.0)
+    sizes = Regime(1e6, 40, 30, 3, 0.0)
     for mu2 in (1e-2, 1e-3):
         found = whole_methods.moments_outside(sizes, mu2, step, 0.0)
         law = whole_methods.user_step(1e6, 20, math.sqrt(1.5 / mu2), step.factors, step.units)
@@ -160,7 +162,7 @@ def test_a_step_of_moments_is_that_of_the_clipped_law():
 @pytest.mark.parametrize(("mu", "users"), [(1e-3, 1e9), (1e6, 1e6)])
 def test_the_power_method_ends_in_its_steady_state(mu, users):
     """F11: privacy alone, then sampling alone, after so many iterations that the start is forgotten."""
-    sizes, start = Sizes(users, 10, 30, 1, 0.0), PowerStart(60, 4, 5.0, 0.2)
+    sizes, start = Regime(users, 10, 30, 1, 0.0), PowerStart(60, 4, 5.0, 0.2)
     product = shen2023.clipped_product(30, 1, 4, 5.0)
     private = shen2023.power_noise(users, math.sqrt(60 / 0.2) / mu, 5.0, product.along, product.across)
     sampled = shen2023.power_sampling_noise(users, product.along, product.across, product.spread, True)
@@ -170,8 +172,9 @@ def test_the_power_method_ends_in_its_steady_state(mu, users):
 
 
 def test_label_noise_leaves_a_floor_under_the_rounds():
-    """Users draw their gradients' noise once in a round: S is (d - k) / (n d k) (step norm gain)^2 at the norm of label noise alone."""
-    noisy = Sizes(1e6, 40, 30, 3, 0.5)
+    """Users draw their gradients' noise once in a round: S is (d - k) / (n d k) (step norm gain)^2 at the norm of label
+    noise alone."""
+    noisy = Regime(1e6, 40, 30, 3, 0.5)
     norm = float(shen2023.representation_update(0.0, 30, 3, 20, 0.5))
     found = whole_methods.rounds_outside(noisy, 1e12, Rounds(100, 20, 0.25, 1e3), np.asarray(0.01))
     steady = 27 / 90e6 * (0.25 * norm * float(shen2023.centaur_gain(1.0))) ** 2
@@ -188,7 +191,7 @@ def test_norms_on_the_same_samples_are_those_of_unit_steps():
 
 def test_heads_fitted_in_a_poor_start_weaken_the_signal():
     """In b alone: with S = 1/2 and k S / spare of scatter, c^2 / (c^2 + nu) of its power is left."""
-    sizes, step = Sizes(1e9, 40, 30, 3, 0.0), Moments(19, 20, (0.1, 0.1), (700.0, 300.0), 1.5)
+    sizes, step = Regime(1e9, 40, 30, 3, 0.0), Moments(19, 20, (0.1, 0.1), (700.0, 300.0), 1.5)
     near, far = (whole_methods.moments_outside(sizes, 1e-6, step, start) for start in (0.0, 0.5))
     cut = whole_methods.user_step(1e9, 20, math.sqrt(1.5 / 1e-6), step.factors, step.units)
     second, first = 3 * cut.second**2, cut.first**2
@@ -200,7 +203,7 @@ def test_heads_fitted_in_a_poor_start_weaken_the_signal():
 def test_label_noise_leaves_a_floor_under_the_step():
     """F5, and F4 from the start's error."""
     step = Moments(20, 20, (0.1, 0.1), (700.0, 300.0), 1.5)
-    found = whole_methods.moments_outside(Sizes(1e6, 40, 30, 3, 0.5), 1e12, step, 0.01)
+    found = whole_methods.moments_outside(Regime(1e6, 40, 30, 3, 0.5), 1e12, step, 0.01)
     floor = float(jain2021.step_floor(2e7, 30, 3, 20, 0.5)) ** 2 / 3
     assert found == pytest.approx(floor + jain2021.contraction(2e7, 30, 3, 20) ** 2 * 0.01, rel=1e-6)
 
@@ -253,7 +256,8 @@ def test_users_are_alone_where_users_or_budget_are_too_few():
 
 
 def test_a_law_knows_where_its_assumptions_fail():
-    """With few users for the start, with a head that has no sample to spare, and with noise beyond the signal of the step."""
+    """With few users for the start, with a head that has no sample to spare, and with noise beyond the signal of the
+    step."""
     table = pd.DataFrame(
         [
             EXAMPLE,
@@ -269,7 +273,8 @@ def test_a_law_knows_where_its_assumptions_fail():
 
 
 def test_a_method_that_cannot_run_is_not_named():
-    """It needs as many samples in half as heads have coordinates. With all samples private FedRep can be run, beyond what its law knows."""
+    """It needs as many samples in half as heads have coordinates.
+    With all samples private FedRep can be run, beyond what its law knows."""
     risks, known = measures.predictions(pd.DataFrame([EXAMPLE | {"samples": 6, "rank": 5}]))
     assert np.isinf(risks.loc[0, ["centaur", "altmin"]].astype(float)).all() and np.isfinite(risks.loc[0, "fedrep"])
     assert not known.loc[0, ["centaur", "altmin", "fedrep"]].any()
@@ -286,7 +291,7 @@ def test_ridge_heads_have_the_label_noise_as_penalty(outside, rank, samples):
         labels = np.einsum("bmk,bk->bm", features, heads) + math.sqrt(left) * rng.standard_normal((20_000, samples))
         system = features.transpose(0, 2, 1) @ features + noise**2 * np.eye(rank)
         fitted = np.linalg.solve(system, np.einsum("bmk,bm->bk", features, labels)[:, :, None])[:, :, 0]
-        found = whole_methods.personal(Sizes(1, samples, 30, rank, noise), outside)
+        found = whole_methods.personal(Regime(1, samples, 30, rank, noise), outside)
         assert found == pytest.approx(outside + ((fitted - heads) ** 2).mean(), rel=0.05)
         if noise == 1:
             assert found < 0.96 * jain2021.personal_risk(rank * outside, rank, samples, noise) / rank
@@ -328,7 +333,8 @@ def options_of(name: str) -> dict:
 
 
 def test_laws_are_told_the_options_of_the_study():
-    """What is not chosen as the study has it, what is chosen from the grid of the table, and the defaults of the algorithms."""
+    """What is not chosen as the study has it, what is chosen from the grid of the table, and the defaults of the
+    algorithms."""
     told = {name: options for name, options in measures.OPTIONS.items() if name in STUDY.series}
     for name, some in told.items():
         chosen = set(TRIED.get(name, {}))
@@ -349,7 +355,8 @@ def test_laws_are_told_the_options_of_the_study():
 
 @pytest.mark.parametrize(("name", "grid"), [("centaur", ROUNDS), ("fedrep", ROUNDS), ("altmin", PASSES)])
 def test_a_law_takes_the_best_of_all_options(name, grid):
-    """One at a time; of alternating minimisation those of one pass. The best at one budget is not the best at another."""
+    """One at a time; of alternating minimisation those of one pass.
+    The best at one budget is not the best at another."""
     mu, start = np.array([MU, MU / 8]), {"init_samples": 4, "init_clip": 0.5}
     some = [options for options in grid if options.get("epochs", 1) == 1]
     found = [measures.law(name, SIZES, mu, start | options) for options in some]
@@ -369,7 +376,7 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     told = {}
     law = {"centaur": "centaur", "fedrep": "private_fedrep", "altmin": "altmin"}[name]
     monkeypatch.setattr(whole_methods, law, lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
-    sizes = whole_methods.Sizes(np.array([100.0]), 10, 30, 3, 0.01)
+    sizes = whole_methods.Regime(np.array([100.0]), 10, 30, 3, 0.01)
     measures.law(name, sizes, np.array([MU]), options_of(name))
     method = load_options(STUDY.series[name].algorithm, options_of(name)).build(
         Problem(100, 10, 30, 3, 0.01, "sphere").known
@@ -525,7 +532,8 @@ def naming(names: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
-    """In each row the method with the least prediction, and prediction and median of all that are run, bold near the least median."""
+    """In each row the method with the least prediction, and prediction and median of all that are run,
+    bold near the least median."""
     where, median = measures.settings_of(cells), measures.risks(cells)
     names = np.resize(["altmin", "centaur", "own", "fedrep", "zero", "unit"], len(where))
     monkeypatch.setattr(measures, "predictions", lambda settings: naming(names))

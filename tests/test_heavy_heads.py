@@ -1,4 +1,5 @@
-"""The head law `heavy`: a few users with long heads, at the second moment of the other laws (shen2023, Assumption 5.2 with large mu)."""
+"""The head law `heavy`: a few users with outlier heads, at the second moment of the other laws (shen2023,
+Assumption 5.2 with large mu)."""
 
 import math
 from dataclasses import replace
@@ -30,7 +31,8 @@ def test_every_hundredth_user_has_a_long_head():
 
 
 def test_blocks_do_not_move_the_long_heads(monkeypatch):
-    """Numbers of users count from the first of all users, not of a block; and the first users of a set are those of the set."""
+    """Numbers of users count from the first of all users, not of a block; and the first users of a set are those of the
+    set."""
     monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
     users = Users(replace(PROBLEM, users=450))
     assert users.problem.stream_users == 42

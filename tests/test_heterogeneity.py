@@ -1,4 +1,5 @@
-"""Norms of updates against slow loops and their laws; the study's rule for clipping bounds; its quantities and figures."""
+"""Norms of updates against slow loops and their laws; the study's rule for clipping bounds;
+its quantities and figures."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ RULE_TOLERANCE = 0.03
 
 
 def scores(problem: Problem, sine: float, samples: int) -> dict[str, float]:
-    algorithm = update_norms.Options(start_sine=sine, batch_samples=samples)
+    algorithm = update_norms.UpdateNormsOptions(start_sine=sine, batch_samples=samples)
     algorithm.experiment(problem)
     return fit(algorithm, make_task(Users(problem))).scores
 
@@ -65,7 +66,7 @@ def test_updates_against_a_loop(rng):
 def test_scores_are_quantiles_of_the_norms():
     """Median, 99 %, largest and root mean square; the drift is the mean of clipped rows over the bound."""
     users = Users(Problem(300, 12, 8, 2))
-    algorithm = update_norms.Options(start_sine=0.2, batch_samples=6, drift_bound=0.5)
+    algorithm = update_norms.UpdateNormsOptions(start_sine=0.2, batch_samples=6, drift_bound=0.5)
     task = make_task(users)
     told = fit(algorithm, task).scores
     found, _ = update_norms.updates(users, 0.2, 6, task.stream("init"))
@@ -86,7 +87,8 @@ def test_scores_are_quantiles_of_the_norms():
     [(0.1, 2, 16, 0), (0.4, 2, 16, 0), (0.2, 4, 32, 0), (0.7, 1, 12, 0.5), (0, 2, 16, 1)],
 )
 def test_laws_of_the_norms(sine, rank, samples, sigma):
-    """Root mean squares within 4 % over 8000 users; without the samples' scatter, or with one power of k less, they are off by more.
+    """Root mean squares within 4 % over 8000 users; without the samples' scatter, or with one power of k less,
+    they are off by more.
 
     The standard error is below 1 %: the norms' relative spread is about 0.5 over users, that of squares about 1.
     """
@@ -124,8 +126,8 @@ def test_drift_of_two_models():
 def test_limits_of_the_instrument():
     """Distances, samples, room for the planted subspace."""
     with pytest.raises(ValueError, match=r"^start_sine is 1\.2"):
-        update_norms.Options(start_sine=1.2, batch_samples=4)
-    chosen = update_norms.Options(start_sine=0.1, batch_samples=4)
+        update_norms.UpdateNormsOptions(start_sine=1.2, batch_samples=4)
+    chosen = update_norms.UpdateNormsOptions(start_sine=0.1, batch_samples=4)
     with pytest.raises(ValueError, match=r"^samples is 7; it must be at least twice batch_samples, 4"):
         chosen.experiment(Problem(10, 7, 8, 2))
     with pytest.raises(ValueError, match=r"^batch_samples is 4; it must be at least the rank, 5"):
@@ -141,7 +143,8 @@ def options(series: str) -> dict:
 
 @pytest.mark.parametrize(("rank", "suffix"), [(2, ""), (1, "-common")])
 def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
-    """The median norm of first messages under the public law, for every method; and no method's bound is that of another."""
+    """The median norm of first messages under the public law, for every method;
+    and no method's bound is that of another."""
     names = [name for name in (*TUNED, "pmtl") if name + suffix in STUDY["series"]]
     problem = Problem(**STUDY["problem"] | {"rank": rank})
     steps = options(CENTAUR)
@@ -153,7 +156,8 @@ def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
 
 
 def test_methods_differ_in_their_bounds_alone():
-    """Rounds, mini-batches and steps are the same for the methods with local steps, in all their series but the longer run."""
+    """Rounds, mini-batches and steps are the same for the methods with local steps, in all their series but the longer
+    run."""
     shared = ("rounds", "batch_samples", "local_steps", "local_step")
     settings = {
         tuple(entry["options"][name] for name in shared)

@@ -11,7 +11,7 @@ from privrep.evidence.measured import NOT_RUN
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.evidence.verdicts import Verdict
 from privrep.privacy.accounting import gdp_epsilon
-from privrep.report.rehearsal import made_up_cells, study_of
+from privrep.report.stub_run import stub_cells, study_of
 from privrep.run.config import read_config, read_study
 from privrep.run.settings import MeasureSettings, PlotSettings
 from privrep.studies.drawn import drawn
@@ -25,7 +25,7 @@ ACCURACY = {"centaur": 0.95, "fedavg": 0.90, "pmtl": 0.91, "ppsgd": 0.93, "stand
 @pytest.fixture
 def cells():
     """The planned cells of the default run, with an accuracy for each method; those of 100 clients have sd 0.1."""
-    table = made_up_cells("images", 0.5).copy()
+    table = stub_cells("images", 0.5).copy()
     accuracy = table["method"].map(ACCURACY)
     return table.assign(accuracy=accuracy, validation=accuracy, accuracy_sd=0.1, tested=100.0, parameters=100.0)
 
@@ -157,7 +157,8 @@ def test_epsilon_spent_grows_to_the_whole():
 
 
 def test_moments_accounting_asks_for_more():
-    """Its noise spends epsilon by its own count, and less by the exact one. 25.59 is what Opacus gives for these rounds."""
+    """Its noise spends epsilon by its own count, and less by the exact one. 25.59 is what Opacus gives for these
+    rounds."""
     multiplier = measures.moments_multiplier(1.0, 1e-5, 40)
     assert multiplier == pytest.approx(25.59, abs=0.02)
     assert gdp_epsilon(math.sqrt(40) / multiplier, 1e-5) < 1
@@ -237,7 +238,7 @@ def test_without_its_packages_the_study_is_not_tested_and_still_drawn(cells):
 
 
 def test_rows_of_real_images_are_tested_where_their_files_are():
-    cells = made_up_cells("real_images", 0.5).copy()
+    cells = stub_cells("real_images", 0.5).copy()
     cells = cells.assign(accuracy=cells["method"].map(ACCURACY), accuracy_sd=0.1, tested=1000.0)
     absent = not_there(cells, [series for series in cells["series"].unique() if "cifar" in series])
     judged = verdicts("real_images", real.analyse(absent, settings("real_images")).measured)
@@ -252,7 +253,7 @@ def test_rows_of_real_images_are_tested_where_their_files_are():
 
 
 def test_rows_of_real_images_have_the_sizes_of_the_paper():
-    """Clients, classes and rounds of Tables 1 and 3 at scale paper, and all images of a set dealt out."""
+    """Clients, classes and rounds of Tables 1 and 3 at scale paper, and all images of a set partitioned."""
     study = read_study(read_config().model_copy(update={"scale": "paper"}), "real_images")
     training = {"emnist": 240_000, "cifar10": 50_000, "cifar100": 50_000}
     for row in real.ROWS:

@@ -1,4 +1,5 @@
-"""Intervals of measured numbers cover as often as they say, and are not given where there is nothing to base them on."""
+"""Intervals of measured numbers cover as often as they say, and are not given where there is nothing to base them
+on."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ FALSE_ALARM = 1e-4
 
 
 def calibrated(hits: int, nominal: float = 0.95, slack: float = 0.0) -> bool:
-    """Whether so many of RUNS intervals may cover by chance, up to FALSE_ALARM, at a coverage within `slack` of the nominal."""
+    """Whether so many of RUNS intervals may cover by chance, up to FALSE_ALARM, at a coverage within `slack` of the
+    nominal."""
     few = stats.binom.ppf(FALSE_ALARM, RUNS, nominal - slack)
     many = stats.binom.isf(FALSE_ALARM, RUNS, min(nominal + slack, 1 - 1e-9))
     return few <= hits <= many
@@ -31,7 +33,7 @@ def calibrated(hits: int, nominal: float = 0.95, slack: float = 0.0) -> bool:
 def percentile(statistic, repetitions: int, name: str, draws: int) -> tuple[float, float]:
     """The percentile bootstrap, which is too narrow for few repetitions."""
     rng = np.random.default_rng(abs(hash(name)) % 2**32)
-    found = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
+    found = [statistic(indices) for indices in rng.integers(repetitions, size=(draws, repetitions))]
     return tuple(np.quantile(found, [0.025, 0.975]))
 
 
@@ -50,8 +52,8 @@ def test_intervals_cover_as_often_as_they_say(law, repetitions):
     for run in range(RUNS):
         data = draw(rng, repetitions)
 
-        def mean(pick, data=data):
-            return float(data[pick].mean())
+        def mean(indices, data=data):
+            return float(data[indices].mean())
 
         low, high = bootstrap_interval(mean, repetitions, f"{law} {run}", DRAWS)
         hits += low <= truth <= high
@@ -75,7 +77,7 @@ def test_ratios_have_positive_ends_of_equal_factor():
 @pytest.mark.parametrize("repetitions", range(1, FEWEST))
 def test_few_repetitions_give_no_interval(repetitions):
     data = np.arange(1.0, 1.0 + repetitions)
-    (one,) = bootstrap_measures(lambda pick: {"mean": data[pick].mean()}, repetitions, "few")
+    (one,) = bootstrap_measures(lambda indices: {"mean": data[indices].mean()}, repetitions, "few")
     assert one.measured == data.mean()
     assert np.isnan([one.ci_low, one.ci_high]).all()
 
@@ -84,26 +86,27 @@ def test_few_repetitions_give_no_interval(repetitions):
 def test_no_interval_without_information(values):
     """Repetitions that are all alike have no width, and a fit that failed has no place."""
     data = np.array(values)
-    assert np.isnan(bootstrap_interval(lambda pick: float(data[pick].mean()), 8, "alike")).all()
+    assert np.isnan(bootstrap_interval(lambda indices: float(data[indices].mean()), 8, "alike")).all()
 
 
 def test_an_interval_depends_on_its_name_alone():
     """The same call gives the same interval, whatever ran before."""
     data = np.arange(7.0)
-    intervals = [bootstrap_interval(lambda pick: data[pick].mean(), 7, name) for name in ("a", "b", "a")]
+    intervals = [bootstrap_interval(lambda indices: data[indices].mean(), 7, name) for name in ("a", "b", "a")]
     assert intervals[0] == intervals[2] != intervals[1]
 
 
 def test_a_statistic_of_a_series():
-    """Over the repetitions of that series alone, in the stream of the statistic's name; what could not be had says so."""
+    """Over the repetitions of that series alone, in the stream of the statistic's name;
+    what could not be had says so."""
     data = np.array([1.0, 2.0, 4.0, 4.5, 7.0])
     cells = pd.DataFrame({"series": ["a"] * 5 + ["b"], "seed": [*range(5), 9], "error": [*data, 100.0]})
 
-    def means(cells, pick):
-        return {"mean": float(cells.loc[cells["series"] == "a", "error"].to_numpy()[pick].mean()), "none": np.nan}
+    def means(cells, indices):
+        return {"mean": float(cells.loc[cells["series"] == "a", "error"].to_numpy()[indices].mean()), "none": np.nan}
 
     mean, none = series_measures(cells, "a", means, "not reached")
-    (expected,) = bootstrap_measures(lambda pick: {"mean": data[pick].mean()}, 5, "means", BOOTSTRAP)
+    (expected,) = bootstrap_measures(lambda indices: {"mean": data[indices].mean()}, 5, "means", BOOTSTRAP)
     assert mean == expected
     assert np.isnan(none.measured) and none.note == "not reached"
 

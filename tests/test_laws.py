@@ -1,7 +1,7 @@
 """The laws of `privrep.laws` against the algorithms, direct simulations and exact identities.
 
-The functions are those that the studies call. Each comparison rejects the formula times or over sqrt(2), which is what a wrong noise scale or a
-forgotten factor would give.
+The functions are those that the studies call. Each comparison rejects the formula times or over sqrt(2),
+which is what a wrong noise scale or a forgotten factor would give.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def test_exponents_far_out(name, argument, exponent, changed):
 
 @pytest.mark.parametrize("d", [1, 2, 5, 40])
 def test_the_signal_of_algorithm_3(d):
-    """c_d = E||x|| / d, by integration over the chi law; d^-1/2, the printed one, is off by 25 % at d = 1 and 5 % at d = 5."""
+    """c_d = E||x|| / d, by integration over the chi law; d^-1/2, the printed one, is off by 25 % at d = 1 and 5 %
+    at d = 5."""
     mean = integrate.quad(lambda r: r * stats.chi.pdf(r, d), 0, np.inf)[0]
     assert jain2021.signal_scale(d) == pytest.approx(mean / d, rel=1e-7)
     assert jain2021.signal_scale(d) < d**-0.5 * (1 - 0.2 / d)
@@ -136,21 +137,23 @@ def test_the_signal_of_algorithm_3(d):
 
 @pytest.mark.parametrize(("d", "k"), [(10, 1), (10, 2), (20, 2), (40, 4), (80, 2), (80, 8)])
 def test_edge_is_that_of_gaussian_matrices(d, k, rng):
-    """Root mean square of the largest singular value over 1500 matrices: within 4 %, where sqrt(d - k) + sqrt(k) is 5 % off."""
+    """Root mean square of the largest singular value over 1500 matrices: within 4 %, where sqrt(d - k) + sqrt(k) is 5 %
+    off."""
     matrices = rng.standard_normal((1500, d - k, k))
     measured = rms(np.sqrt(np.linalg.eigvalsh(matrices.transpose(0, 2, 1) @ matrices)[:, -1]))
     check(measured, shared.edge(d, k), 0.04)
     assert measured != pytest.approx(math.sqrt(d - k) + math.sqrt(k), rel=0.045)
 
 
-SPECTRAL = spectral_init.Options(init_label_clip=3.0, clip_scale="data")
+SPECTRAL = spectral_init.SpectralInitOptions(init_label_clip=3.0, clip_scale="data")
 
 
 @pytest.mark.parametrize(
     ("n", "d", "k", "multiplier"), [(8000, 20, 2, 0.2), (8000, 20, 1, 0.6), (16000, 16, 4, 0.2), (8000, 30, 2, 0.15)]
 )
 def test_privacy_of_the_initialisation(n, d, k, multiplier):
-    """Algorithm 3 with noise over Algorithm 3 without, 80 draws: distF and dist2 within 10 %, at a standard error of 2 to 3 %."""
+    """Algorithm 3 with noise over Algorithm 3 without, 80 draws: distF and dist2 within 10 %, at a standard error of 2
+    to 3 %."""
     users = sphere(n, 8, d, k)
     zeta = outcome(SPECTRAL, users).log["zeta"]
     assert zeta == pytest.approx(3 * math.sqrt(k))
@@ -189,10 +192,10 @@ def test_the_threshold_is_where_noise_meets_signal(d):
     ],
 )
 def test_sampling_of_the_initialisation(law, d, k, sigma):
-    """Algorithm 3 without noise or clip on 50 data sets: distF and dist2 within 10 %, at a standard error of 2 to 4 %. The other law of the heads is rejected, and
-    at d = 8 the variance without the factors d / (d + 2)."""
+    """Algorithm 3 without noise or clip on 50 data sets: distF and dist2 within 10 %, at a standard error of 2 to 4 %.
+    The other law of the heads is rejected, and at d = 8 the variance without the factors d / (d + 2)."""
     n, m = 5000, 8
-    fitter = spectral_init.Options(init_label_clip=1e6)
+    fitter = spectral_init.SpectralInitOptions(init_label_clip=1e6)
     found = [distances(fitter, sphere(n, m, d, k, label_noise_sd=sigma, head_law=law, seed=s)) for s in range(50)]
     gauss = law == "gauss"
     largest, whole = rms([two[0] for two, _ in found]), rms([f[0] for _, f in found])
@@ -214,16 +217,17 @@ def test_sampling_noise_takes_arrays_of_laws():
 
 @pytest.mark.parametrize(("d", "k"), [(60, 4), (150, 2)])
 def test_x_is_the_norm_of_the_noise_over_the_signal(d, k, rng):
-    """Operator norm of the noise of Algorithm 2 on A, sd 2 q eta^2 Delta, over n q lam_k: within 6 % at dk = 240 and 300."""
+    """Operator norm of the noise of Algorithm 2 on A, sd 2 q eta^2 Delta, over n q lam_k:
+    within 6 % at dk = 240 and 300."""
     q, n, eta, multiplier, lam = 3, 5000, 4.0, 0.3, 0.5
     norms = [np.linalg.norm(symmetric_noise(d * k, 2 * q * eta**2 * multiplier, rng), 2) for _ in range(4)]
     check(rms(norms) / (n * q * lam), jain2021.noise_ratio(n, d, k, multiplier, eta, lam), 0.06)
 
 
-def local(**options) -> altmin.Options:
+def local(**options) -> altmin.AltminOptions:
     """Alternation from a planted start."""
     defaults = {"init": "planted", "split": "text", "clip_scale": "data", "clip_feature": 1.5, "clip_label": 3.5}
-    return altmin.Options(**defaults | options)
+    return altmin.AltminOptions(**defaults | options)
 
 
 @pytest.mark.parametrize(
@@ -236,8 +240,8 @@ def local(**options) -> altmin.Options:
     ],
 )
 def test_privacy_of_a_step(k, m, law, x, label):
-    """altmin with noise over altmin without, same users and start, 40 draws: within 8 %, for equal and unequal eigenvalues, and where the noise of b
-    counts most."""
+    """altmin with noise over altmin without, same users and start, 40 draws:
+    within 8 %, for equal and unequal eigenvalues, and where the noise of b counts most."""
     step = local(clip_label=label)
     n, d = 3000, 20
     users = sphere(n, m, d, k, head_law=law, head_condition=1.5 if law == "aniso" else 1.0)
@@ -253,8 +257,8 @@ def test_privacy_of_a_step(k, m, law, x, label):
 
 @pytest.mark.parametrize("x", [0.2, 0.5, 0.8])
 def test_the_resolved_step_is_that_of_a_random_matrix(x, rng):
-    """(I + G)^-1 u for G of the semicircle law with edge x: the share outside the subspace, within 5 %; at x = 0.8 the first
-    order is rejected."""
+    """(I + G)^-1 u for G of the semicircle law with edge x: the share outside the subspace, within 5 %;
+    at x = 0.8 the first order is rejected."""
     d, k, found = 60, 2, []
     truth = np.eye(d, k)
     for _ in range(40):
@@ -268,7 +272,8 @@ def test_the_resolved_step_is_that_of_a_random_matrix(x, rng):
 
 @pytest.mark.parametrize(("d", "k"), [(20, 2), (80, 8)])
 def test_the_resolved_step_starts_at_the_first_order_and_stays_in_range(d, k):
-    """Small x: `step_privacy` without label noise. Then monotone up to x = 1, where it stops below sqrt(k (d - k) / d)."""
+    """Small x: `step_privacy` without label noise.
+    Then monotone up to x = 1, where it stops below sqrt(k (d - k) / d)."""
     eta, batch, multiplier = 3.0, 1000.0, 1e-4
     small = jain2021.noise_ratio(batch, d, k, multiplier, eta)
     first = jain2021.step_privacy(batch, d, k, multiplier, eta, 0.0)
@@ -298,7 +303,7 @@ def test_personal_risk_in_a_planted_subspace(h, sigma, sine, rng):
 )
 def test_errors_of_the_heads(k, m, sine, sigma):
     """`step_lemmas` measures ||v_j - Q^-1 v_j*||: within 5 %."""
-    fitter = step_lemmas.Options(split="text", clip_feature=4.0, clip_label=7.0, start_sine=sine)
+    fitter = step_lemmas.StepLemmasOptions(split="text", clip_feature=4.0, clip_label=7.0, start_sine=sine)
     users = sphere(4000, m, 12, k, label_noise_sd=sigma)
     check(outcome(fitter, users).log["head_error_rms"], jain2021.head_error(sine, k, m // 4, sigma), 0.05)
 
@@ -306,7 +311,7 @@ def test_errors_of_the_heads(k, m, sine, sigma):
 @pytest.mark.parametrize(("n", "d", "k"), [(8000, 20, 2), (8000, 30, 1), (8000, 12, 4)])
 def test_deviation_of_the_gram(n, d, k):
     """`step_lemmas` measures the operator norm of the whitened Gram minus I over n q samples: within 12 %."""
-    fitter = step_lemmas.Options(split="text", clip_feature=8.0, clip_label=9.0, start_sine=0.05)
+    fitter = step_lemmas.StepLemmasOptions(split="text", clip_feature=8.0, clip_label=9.0, start_sine=0.05)
     found = [outcome(fitter, sphere(n, 32, d, k, seed=seed)).log["gram_deviation_2"] for seed in range(2)]
     check(rms(found), jain2021.gram_deviation(n * 8, d, k), 0.12)
 
@@ -322,7 +327,8 @@ def test_one_step_contracts(n, k, m):
 
 @pytest.mark.parametrize(("k", "m", "sigma"), [(2, 32, 0.3), (2, 32, 2.0), (1, 24, 1.0), (3, 48, 1.0)])
 def test_floor_by_label_noise(k, m, sigma):
-    """altmin without privacy, three rounds on 40 data sets: within 10 %. At sigma = 2 the shortening of the step matters."""
+    """altmin without privacy, three rounds on 40 data sets: within 10 %.
+    At sigma = 2 the shortening of the step matters."""
     n, d, q = 1200, 20, m // 4
     fitter = local(batches=3, clip_feature=50.0, clip_label=50.0)
     found = [distances(fitter, sphere(n, m, d, k, label_noise_sd=sigma, seed=seed))[1][0] for seed in range(40)]
@@ -332,7 +338,8 @@ def test_floor_by_label_noise(k, m, sigma):
 
 
 def test_with_heads_given_their_share_is_gone():
-    """An infinite number of head samples leaves the plain regression of Remark 1: sigma sqrt((d - k) k / N), within 10 %."""
+    """An infinite number of head samples leaves the plain regression of Remark 1:
+    sigma sqrt((d - k) k / N), within 10 %."""
     n, d, k, m, sigma = 300, 20, 2, 16, 1.0
     fitter = local(init="random", heads="true", split="all-samples-reused", clip_feature=50.0, clip_label=50.0)
     found = [distances(fitter, sphere(n, m, d, k, label_noise_sd=sigma, seed=seed))[1][0] for seed in range(40)]
@@ -351,9 +358,9 @@ def test_a_random_subspace_is_as_far_as_the_resolved_step_at_its_end(rng):
     ("k", "d", "q", "sine"), [(2, 20, 8, 0.1), (1, 20, 32, 0.1), (4, 80, 12, 0.1), (2, 20, 16, 0.6), (8, 40, 64, 0.2)]
 )
 def test_the_median_gradient_of_a_round(k, d, q, sine):
-    """`client_lemmas` measures ||G_i||: its median over twice 1000 users within 2.5 %. e k sqrt(1 + d/q), without the scatter of the heads, is 14 %
-    off at q = 12, k = 4, and without the cosine 20 % at sine 0.6."""
-    fitter = client_lemmas.Options(clip=1.0, batch_samples=q, start_sine=sine)
+    """`client_lemmas` measures ||G_i||: its median over twice 1000 users within 2.5 %. e k sqrt(1 + d/q),
+    without the scatter of the heads, is 14 % off at q = 12, k = 4, and without the cosine 20 % at sine 0.6."""
+    fitter = client_lemmas.ClientLemmasOptions(clip=1.0, batch_samples=q, start_sine=sine)
     found = rms([outcome(fitter, sphere(1000, 2 * q, d, k, seed=seed)).log["gradient_median"] for seed in range(2)])
     check(found, shen2023.gradient_norm(sine, d, k, q), 0.025)
     if (k, q) == (4, 12) or sine == 0.6:
@@ -365,14 +372,15 @@ def test_the_median_gradient_of_a_round(k, d, q, sine):
 )
 def test_the_deviation_of_the_mean_gradient(k, d, q, sine):
     """||G - Q V|| over 40 data sets of 400 users: within 8 %, at a standard error of 2 to 3 %."""
-    fitter = client_lemmas.Options(clip=1.0, batch_samples=q, start_sine=sine)
+    fitter = client_lemmas.ClientLemmasOptions(clip=1.0, batch_samples=q, start_sine=sine)
     found = [outcome(fitter, sphere(400, 2 * q, d, k, seed=seed)).scores["deviation_2"] for seed in range(40)]
     check(rms(found), shen2023.gradient_deviation(400, d, k, q, sine), 0.08)
 
 
 @pytest.mark.parametrize(("d", "k", "q"), [(20, 2, 8), (12, 1, 2), (40, 8, 4)])
 def test_without_a_clip_the_products_have_known_moments(d, k, q):
-    """k + 2, k and sqrt(3 k (k + 4) / q), by 16 000 users, within 4 %; the law of the noise is then g / sqrt(4 k + 4)."""
+    """k + 2, k and sqrt(3 k (k + 4) / q), by 16 000 users, within 4 %; the law of the noise is
+    then g / sqrt(4 k + 4)."""
     product = shen2023.clipped_product(d, k, q, 1e9)
     assert product.along == pytest.approx(k + 2, rel=0.04)
     assert product.across == pytest.approx(k, rel=0.04)
@@ -384,8 +392,9 @@ def test_without_a_clip_the_products_have_known_moments(d, k, q):
 
 @pytest.mark.parametrize("zeta", [2.0, 10.0, 40.0, 1000.0])
 def test_the_map_under_the_clip_is_that_of_clipped_products(zeta):
-    """Means over 80 000 users of clip(M X), by `clipped_products`, for X at the truth and tilted by 0.1 to both sides: along and across
-    within 3 %. The derivative without the change of the clip factor is rejected where the clip bites."""
+    """Means over 80 000 users of clip(M X), by `clipped_products`, for X at the truth and tilted by 0.1 to both sides:
+    along and across within 3 %. The derivative without the change of the clip factor is rejected where the clip
+    bites."""
     d, k, q = 12, 2, 4
     users = sphere(80_000, q, d, k)
     truth = users.truth.basis
@@ -406,15 +415,15 @@ def test_the_map_under_the_clip_is_that_of_clipped_products(zeta):
 
 def runs_from_near(users: Users, multiplier: float, **options) -> dict[str, float]:
     """Scores of power-method runs from a planted start."""
-    fitter = power_method.Options(**{"iterations": 9, "starts": 24, "init": "planted"} | options)
+    fitter = power_method.PowerMethodOptions(**{"iterations": 9, "starts": 24, "init": "planted"} | options)
     found = outcome(fitter, users, multiplier)
     return found.scores | found.log
 
 
 @pytest.mark.parametrize(("k", "clip"), [(1, 0.5), (2, 0.25), (2, 1.0), (2, 32.0), (4, 0.5)])
 def test_noise_of_the_power_method(k, clip):
-    """24 runs with noise over one without, sine 0.07: distF within 8 % and dist2 within 10 %, at standard errors of 2 to 4 %. Where the clip
-    bites, the law with the unclipped signal is rejected."""
+    """24 runs with noise over one without, sine 0.07: distF within 8 % and dist2 within 10 %, at standard errors of 2
+    to 4 %. Where the clip bites, the law with the unclipped signal is rejected."""
     n, d, q = 6000, 20, 8
     users = sphere(n, 32, d, k)
     zeta = runs_from_near(users, 0.0, init_clip=clip, starts=1)["zeta"]
@@ -432,8 +441,8 @@ def test_noise_of_the_power_method(k, clip):
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize("clip", [0.5, 32.0])
 def test_sampling_of_the_power_method(fresh, clip):
-    """Runs without noise on 24 data sets, fresh samples or the same in each iteration: distF within 12 % (three standard errors); the
-    other law, larger or smaller by sqrt(k + 1), is rejected."""
+    """Runs without noise on 24 data sets, fresh samples or the same in each iteration:
+    distF within 12 % (three standard errors); the other law, larger or smaller by sqrt(k + 1), is rejected."""
     n, d, k, q, rounds = 3000, 16, 2, 4, 9
     options = {"init_clip": clip, "init_samples": q, "starts": 1, "iterations": rounds}
     options["sample_use"] = "fresh" if fresh else "reuse"
@@ -456,7 +465,9 @@ def test_contraction_of_the_power_method(k):
     """Tangents without noise or clip fall by k / (k + 2) in an iteration, within 6 %, from the same random starts."""
     users = sphere(20_000, 8, 20, k)
     logs = [
-        outcome(power_method.Options(iterations=steps, init_clip=32.0, starts=6), users).scores["runs_log_tangent"]
+        outcome(power_method.PowerMethodOptions(iterations=steps, init_clip=32.0, starts=6), users).scores[
+            "runs_log_tangent"
+        ]
         for steps in (1, 1 + k)
     ]
     factor = math.exp((logs[1] - logs[0]) / k)

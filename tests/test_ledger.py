@@ -145,8 +145,8 @@ def test_the_printed_ledger_tells_the_rate():
 
 
 def response_delta(epsilon: float, losses: list[float], mu: float) -> float:
-    """delta at `epsilon` of randomised responses with these privacy losses beside a mu-GDP release, by their definition: the losses
-    add, each of its own sign, and the truth has odds e^loss."""
+    """delta at `epsilon` of randomised responses with these privacy losses beside a mu-GDP release,
+    by their definition: the losses add, each of its own sign, and the truth has odds e^loss."""
     total = 0.0
     for signs in itertools.product((1, -1), repeat=len(losses)):
         weight = math.prod(1 / (1 + math.exp(-sign * loss)) for sign, loss in zip(signs, losses, strict=True))
@@ -158,7 +158,8 @@ def response_delta(epsilon: float, losses: list[float], mu: float) -> float:
 @pytest.mark.parametrize(("losses", "mu"), [([0.7], 0.0), ([0.5] * 5, 0.0), ([1.0, 0.3], 0.8), ([0.2], 1.5)])
 @pytest.mark.parametrize("delta", [1e-6, 1e-3])
 def test_pure_releases_compose(losses, mu, delta):
-    """Epsilon of the ledger has this delta by enumeration; 0.005 less has more. Never above the sum for pure releases alone."""
+    """Epsilon of the ledger has this delta by enumeration; 0.005 less has more.
+    Never above the sum for pure releases alone."""
     ledger = Ledger([PureRelease("choice", loss, 0, 10) for loss in losses])
     if mu:
         ledger.record(GaussianRelease("sum", mu, 1.0, 0, 10))
@@ -170,7 +171,8 @@ def test_pure_releases_compose(losses, mu, delta):
 
 
 def test_mu_of_a_pure_release_covers_it():
-    """delta of mu-GDP is at least that of randomised response at every epsilon, and equals it where the trade-off curves touch."""
+    """delta of mu-GDP is at least that of randomised response at every epsilon, and equals it where the trade-off
+    curves touch."""
     for loss in (0.1, 1.0, 4.0):
         mu = PureRelease("choice", loss, 0, 1).mu
         grid = [loss * share for share in (-0.9, -0.5, 0.0, 0.5, 0.9)]

@@ -1,14 +1,14 @@
 """Every mechanism's noise, by its distribution; clipping; and what each mechanism writes to the ledger.
 
-Each check of a standard deviation is a two-sided chi-square test with false-alarm rate 1e-6 (`conftest.check_sd`), which must
-also reject the sd times or over sqrt(2) and 2. Correlations are tested at the same rate.
+Each check of a standard deviation is a two-sided chi-square test with false-alarm rate 1e-6 (`conftest.check_sd`),
+which must also reject the sd times or over sqrt(2) and 2. Correlations are tested at the same rate.
 """
 
 import math
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, check_sd, door, fake_users, sd_matches, uncorrelated
+from conftest import FALSE_ALARM, check_sd, fake_users, handle, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -34,8 +34,8 @@ def pairs_of_nothing(block) -> DisjointPairs:
 
 
 def opened(rng, ledger, multiplier) -> Release:
-    """A door for the users 3 to 8."""
-    return door(9, multiplier, rng, ledger).of(range(3, 9))
+    """A release handle for the users 3 to 8."""
+    return handle(9, multiplier, rng, ledger).of(range(3, 9))
 
 
 def vector(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
@@ -113,7 +113,8 @@ def test_release_symmetric_noise(rng):
 
 
 def test_release_semidefinite_noise(rng):
-    """sqrt(2) * bound * Delta on the diagonal and 1/sqrt(2) of it beside; symmetric and independent. The sd of `symmetric` is rejected."""
+    """sqrt(2) * bound * Delta on the diagonal and 1/sqrt(2) of it beside; symmetric and independent.
+    The sd of `symmetric` is rejected."""
     value, sd = np.full((5, 5), 7.0), MULTIPLIER * 2**0.5 * 0.4
     noise = np.stack([semidefinite(rng, value=value) - value for _ in range(DRAWS)])
     np.testing.assert_array_equal(noise, noise.transpose(0, 2, 1))
@@ -130,7 +131,8 @@ def test_release_semidefinite_noise(rng):
 
 @pytest.mark.parametrize("release", [semidefinite, opposite])
 def test_averaged_noise_is_isotropic(release, rng):
-    """In every direction of symmetric matrices of Frobenius norm 1 the noise has the sd of the ledger, so that differences count by that norm."""
+    """In every direction of symmetric matrices of Frobenius norm 1 the noise has the sd of the ledger,
+    so that differences count by that norm."""
     ledger = Ledger()
     noise = np.stack([release(rng, ledger) for _ in range(4 * DRAWS)])
     for _ in range(5):
@@ -141,7 +143,8 @@ def test_averaged_noise_is_isotropic(release, rng):
 
 
 def test_semidefinite_sums_move_by_root_two(rng):
-    """Positive semidefinite matrices of norm 1 differ by sqrt(2) at most, attained by orthogonal ones; others, by 2, are not such matrices."""
+    """Positive semidefinite matrices of norm 1 differ by sqrt(2) at most, attained by orthogonal ones;
+    others, by 2, are not such matrices."""
     found = []
     for _ in range(300):
         rank = rng.integers(1, 4)
@@ -156,7 +159,8 @@ def test_semidefinite_sums_move_by_root_two(rng):
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40), st.floats(1e-3, 1e3))
 def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
-    """mu of all is that of one release at the whole multiplier, whatever the mechanisms; shares that add to two cost sqrt(2) times as much."""
+    """mu of all is that of one release at the whole multiplier, whatever the mechanisms;
+    shares that add to two cost sqrt(2) times as much."""
     shares = np.array(shares) / sum(shares)
     for times in (1, 2):
         ledger, rng = Ledger(), np.random.default_rng(0)
@@ -172,7 +176,8 @@ def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
 
 
 def test_a_share_of_no_noise_is_no_noise(rng):
-    """The door keeps users, stream and ledger; multiplier 0 stays 0, and a part of the noise comes with a part of the share."""
+    """The release handle keeps users, stream and ledger; multiplier 0 stays 0, and a part of the noise comes with a
+    part of the share."""
     whole = opened(rng, Ledger(), 0.0)
     assert whole.share(0.2).noise_multiplier == 0
     part = opened(rng, Ledger(), 0.9).share(0.25)
@@ -207,8 +212,8 @@ def test_release_moments_noise(rng):
 
 
 def test_averaged_noise_of_moments_is_isotropic(rng):
-    """Averaged, the noise of A has sd 2 a Delta in every direction of the symmetric matrices, and is independent of that of b; one entry, as
-    with a copied triangle, whose noise is larger in some directions."""
+    """Averaged, the noise of A has sd 2 a Delta in every direction of the symmetric matrices, and is independent of
+    that of b; one entry, as with a copied triangle, whose noise is larger in some directions."""
     pairs = [moments(rng, averaged=True) for _ in range(4 * DRAWS)]
     second, first = (np.stack(part) for part in zip(*pairs, strict=True))
     np.testing.assert_array_equal(second, second.transpose(0, 2, 1))

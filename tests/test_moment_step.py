@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import door, fake_users, gather
+from conftest import fake_users, gather, handle
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import moments
@@ -63,7 +63,8 @@ RULES = [
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize(("batch", "samples"), [(range(40), slice(0, 8)), (range(7, 23), slice(3, 6))])
 def test_moments_are_those_of_the_print(rule, batch, samples):
-    """Clip each w and y (or each user), sum over the batch and the samples: against loops in float64, up to the room that is left for rounding."""
+    """Clip each w and y (or each user), sum over the batch and the samples: against loops in float64,
+    up to the room that is left for rounding."""
     users = Users(PROBLEM)
     expected = by_hand(users, batch, samples, rule)
     for got, want in zip(moments(users, batch, own_heads, samples, rule), expected, strict=True):
@@ -96,12 +97,13 @@ class Spy:
 
 
 def released(users, batch, samples, rule, multiplier, draws, monkeypatch):
-    """Noise on A (draws, dk, dk) and on b (draws, dk) of repeated steps on one data set, read off the step's results."""
+    """Noise on A (draws, dk, dk) and on b (draws, dk) of repeated steps on one data set, read off the step's
+    results."""
     exact_second, exact_first = moments(users, batch, own_heads, samples, rule)
     spy, ledger, rng = Spy(monkeypatch), Ledger(), np.random.default_rng(5)
     firsts = []
     for _ in range(draws):
-        step = MomentStep(samples, rule)(users, own_heads, door(users, multiplier, rng, ledger).of(batch))
+        step = MomentStep(samples, rule)(users, own_heads, handle(users, multiplier, rng, ledger).of(batch))
         firsts.append(spy.seen[-1] @ step.minimiser.ravel(order="F"))
     return np.stack(spy.seen) - exact_second, np.stack(firsts) - exact_first, ledger
 
@@ -117,7 +119,7 @@ def test_noise_is_the_printed_one_at_a_quarter_of_the_samples():
 
 def exact_step(users, rule=None, batch=None, samples=None):
     step = MomentStep(samples or slice(0, users.known.samples), rule or SampleClip(math.inf, math.inf))
-    return step(users, own_heads, door(users).of(batch or range(users.known.users)))
+    return step(users, own_heads, handle(users).of(batch or range(users.known.users)))
 
 
 def test_the_minimiser_solves_the_least_squares_problem():
@@ -156,7 +158,7 @@ def test_small_clips_only_normalise(multiplier):
     """When everything is clipped, eta = zeta = 1e-4 and 1e-2 give the same minimiser from the same noise stream."""
     steps = [
         MomentStep(slice(0, 8), SampleClip(size, size))(
-            Users(PROBLEM), own_heads, door(40, multiplier, np.random.default_rng(3))
+            Users(PROBLEM), own_heads, handle(40, multiplier, np.random.default_rng(3))
         )
         for size in (1e-4, 1e-2)
     ]
@@ -165,7 +167,8 @@ def test_small_clips_only_normalise(multiplier):
 
 
 def test_min_eigenvalue_is_relative_to_the_mean_magnitude():
-    """Smallest eigenvalue of the released A over the mean magnitude of all, which is the mean diagonal entry if A is PSD."""
+    """Smallest eigenvalue of the released A over the mean magnitude of all, which is the mean diagonal entry if A is
+    PSD."""
     users = Users(PROBLEM)
     second = moments(users, range(40), own_heads, slice(0, 8), SampleClip(math.inf, math.inf))[0]
     expected = np.linalg.eigvalsh(second)[0] / np.diag(second).mean()
@@ -177,7 +180,7 @@ def test_min_eigenvalue_is_negative_whenever_the_minimum_does_not_exist(monkeypa
     """The sign tells whether A is positive definite, also when noise dominates its trace (E21)."""
     spy = Spy(monkeypatch)
     for seed in range(30):
-        release = door(40, [0.01, 1.0, 100.0][seed % 3], np.random.default_rng(seed))
+        release = handle(40, [0.01, 1.0, 100.0][seed % 3], np.random.default_rng(seed))
         step = MomentStep(slice(0, 8), SampleClip(1.0, 1.0))(Users(PROBLEM), own_heads, release)
         smallest = np.linalg.eigvalsh(spy.seen[-1])[0]
         assert (step.min_eigenvalue < 0) == (smallest < 0), f"smallest {smallest}, reported {step.min_eigenvalue}"
@@ -224,13 +227,14 @@ def test_fallbacks_are_positive_and_keep_the_order(values, norm):
 
 def fallen_back(fallback, users, multiplier=1.0, seed=0, rule=None):
     step = MomentStep(slice(0, 8), rule or SampleClip(3.0, 1.0), fallback)
-    return step(users, own_heads, door(users, multiplier, np.random.default_rng(seed)))
+    return step(users, own_heads, handle(users, multiplier, np.random.default_rng(seed)))
 
 
 @pytest.mark.parametrize("rule", [SampleClip(3.0, 1.0), UserClip(20.0, 8.0)], ids=repr)
 @pytest.mark.parametrize("fallback", ["ridge", "eigclip"])
 def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch):
-    """(A + c I) x = b, or A with its eigenvalues raised to c, for c = 2 sA sqrt(dk), where the noisy A itself is indefinite."""
+    """(A + c I) x = b, or A with its eigenvalues raised to c, for c = 2 sA sqrt(dk), where the noisy A itself is
+    indefinite."""
     users = Users(PROBLEM)
     norm = 2 * (2 * rule.bounds(8)[0] * 1.0) * 10**0.5
     spy = Spy(monkeypatch)
@@ -252,10 +256,11 @@ def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch)
 
 @pytest.mark.parametrize("symmetry", ["copied", "averaged"])
 def test_noise_is_made_symmetric_as_asked(symmetry, monkeypatch):
-    """The upper triangle copied below, or the mean with the transpose, whose norm is less by sqrt(2): `ridge` raises A by that."""
+    """The upper triangle copied below, or the mean with the transpose, whose norm is less by sqrt(2):
+    `ridge` raises A by that."""
     users, rule, spy = Users(PROBLEM), SampleClip(3.0, 1.0), Spy(monkeypatch)
     exact, noisy = (
-        MomentStep(slice(0, 8), rule, "ridge", symmetry)(users, own_heads, door(users, multiplier))
+        MomentStep(slice(0, 8), rule, "ridge", symmetry)(users, own_heads, handle(users, multiplier))
         for multiplier in (0.0, 0.5)
     )
     bounds = 2 * np.array(rule.bounds(8)) * 0.5
@@ -271,7 +276,8 @@ def test_noise_is_made_symmetric_as_asked(symmetry, monkeypatch):
 
 @pytest.mark.parametrize("fallback", FALLBACKS)
 def test_fallbacks_read_released_and_public_numbers_only(fallback, monkeypatch):
-    """Other users with the same released pair get the same minimiser; a larger public noise gets another, but for `solve`."""
+    """Other users with the same released pair get the same minimiser; a larger public noise gets another,
+    but for `solve`."""
     rng = np.random.default_rng(8)
     second = rng.standard_normal((10, 10))
     pair = second + second.T, rng.standard_normal(10)

@@ -1,4 +1,5 @@
-"""The neural part: networks, descent, the five methods, rounds and their privacy, accuracy; on small networks and made-up images."""
+"""The neural part: networks, descent, the five methods, rounds and their privacy, accuracy;
+on small networks and stub images."""
 
 import math
 import re
@@ -18,18 +19,18 @@ from conftest import check_sd  # noqa: E402
 from jax.flatten_util import ravel_pytree  # noqa: E402
 
 import privrep  # noqa: E402
-from privrep.audits.replay import Tape, TapedRelease, streams  # noqa: E402
+from privrep.audits.replay import RecordingRelease, Transcript, streams  # noqa: E402
 from privrep.neural import accuracy  # noqa: E402
-from privrep.neural.centaur import Centaur  # noqa: E402
+from privrep.neural.centaur import ImageCentaur  # noqa: E402
 from privrep.neural.clients import SPLITS, split  # noqa: E402
 from privrep.neural.fedavg import FedAvg  # noqa: E402
 from privrep.neural.image_users import ImageUsers  # noqa: E402
-from privrep.neural.method import Client, Pixels, Task, head_rows, jittered  # noqa: E402
+from privrep.neural.method import Client, ImageTask, Pixels, head_rows, jittered  # noqa: E402
 from privrep.neural.networks import apply, lenet, mlp, patches  # noqa: E402
 from privrep.neural.pmtl import Pmtl  # noqa: E402
 from privrep.neural.ppsgd import Ppsgd  # noqa: E402
 from privrep.neural.rounds import (  # noqa: E402
-    Plan,
+    RoundPlan,
     Trained,
     client_chunk,
     clipped_sum,
@@ -46,10 +47,10 @@ from privrep.privacy.mechanisms import Release, clipped_sums  # noqa: E402
 
 SIDE, CLASSES, CLIENTS, IMAGES = 6, 3, 7, 12
 PIXELS = Pixels(0.4, 0.3)
-TASK = Task(mlp(SIDE**2, (8, 4)), CLASSES)
+TASK = ImageTask(mlp(SIDE**2, (8, 4)), CLASSES)
 LOCAL, HEAD = Descent(0.05, 2, batch=5), Descent(0.05, 3, batch=5)
 METHODS = {
-    "centaur": Centaur(TASK, LOCAL, HEAD),
+    "centaur": ImageCentaur(TASK, LOCAL, HEAD),
     "fedavg": FedAvg(TASK, LOCAL, HEAD),
     "pmtl": Pmtl(TASK, LOCAL, HEAD),
     "ppsgd": Ppsgd(TASK, LOCAL, Descent(0.1, 1, batch=5), HEAD),
@@ -57,7 +58,7 @@ METHODS = {
 KEY = jax.random.key(0)
 
 
-def made_up(clients=CLIENTS, seed=0, images=IMAGES):
+def synthetic(clients=CLIENTS, seed=0, images=IMAGES):
     """Images whose class is a bright row, pixels uint8."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, CLASSES, (clients, images)).astype(np.uint8)
@@ -66,13 +67,13 @@ def made_up(clients=CLIENTS, seed=0, images=IMAGES):
     return Client((pixels + 130 * rows[:, :, :, None, None]).astype(np.uint8), labels)
 
 
-def door(multiplier, rng=None, ledger=None, clients=CLIENTS):
+def handle(multiplier, rng=None, ledger=None, clients=CLIENTS):
     return Release.from_one(multiplier, rng or np.random.default_rng(0), clients, ledger or Ledger())
 
 
 def rounds(method, clients, *, count=2, clip=0.5, multiplier=0.0, **opened):
     users = ImageUsers.of(clients, rank=2)
-    return list(run(method, PIXELS, users, Plan(count, clip), door(multiplier, **opened), KEY))
+    return list(run(method, PIXELS, users, RoundPlan(count, clip), handle(multiplier, **opened), KEY))
 
 
 def flat(tree):
@@ -96,7 +97,7 @@ def test_jax_is_imported_here_alone():
 def test_networks_have_the_sizes_of_the_paper():
     """LeNet-5 on CIFAR-10 has 734,762 parameters; the MLP 236,090 with ten classes."""
     for network, classes, expected in ((lenet(32, 3), 10, 734_762), (mlp(784), 10, 236_090)):
-        model = jax.eval_shape(Task(network, classes).model, KEY)
+        model = jax.eval_shape(ImageTask(network, classes).model, KEY)
         assert sum(leaf.size for leaf in jax.tree.leaves(model)) == expected
     assert lenet(32, 3, (128, 32)).features == 32 and mlp(784).features == 16
 
@@ -168,7 +169,7 @@ def test_cross_entropy_is_the_mean_log_probability():
 
 
 def update(method, seed=0):
-    client = PIXELS.client(Client(*(part[0] for part in made_up(seed=seed))))
+    client = PIXELS.client(Client(*(part[0] for part in synthetic(seed=seed))))
     shared, own = method.shared(KEY), method.own(KEY)
     return shared, own, client, jax.jit(method.client_update)(shared, own, client, KEY)
 
@@ -215,7 +216,7 @@ def test_ppsgd_adds_its_own_part_to_the_head():
 @pytest.mark.parametrize("name", METHODS)
 def test_rounds_are_means_of_clipped_displacements(name):
     """Without noise, against a loop over clients; some are clipped and some are not."""
-    method, clients, clip = METHODS[name], made_up(), 0.25
+    method, clients, clip = METHODS[name], synthetic(), 0.25
     start, keep, orders = jax.random.split(KEY, 3)
     shared = method.shared(start)
     own = [method.own(key) for key in jax.random.split(keep, CLIENTS)]
@@ -234,10 +235,13 @@ def test_rounds_are_means_of_clipped_displacements(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_client_moves_the_sum_by_no_more_than_the_clip(name):
-    """By zeta where it is removed (all its images wiped out of the sum), by 2 zeta where it is replaced, whatever the others."""
+    """By zeta where it is removed (all its images wiped out of the sum), by 2 zeta where it is replaced,
+    whatever the others."""
     method, clip = METHODS[name], 1e-3
-    clients = made_up()
-    other = Client(*(np.concatenate([part[:-1], new[:1]]) for part, new in zip(clients, made_up(seed=9), strict=True)))
+    clients = synthetic()
+    other = Client(
+        *(np.concatenate([part[:-1], new[:1]]) for part, new in zip(clients, synthetic(seed=9), strict=True))
+    )
     shared = method.shared(KEY)
     own = jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
     sums = [np.asarray(clipped_sum(method, PIXELS, shared, own, one, KEY, clip)[0]) for one in (clients, other)]
@@ -252,44 +256,48 @@ def test_a_client_moves_the_sum_by_no_more_than_the_clip(name):
 def test_a_client_whose_numbers_overflow_adds_nothing():
     """Steps far too long: lengths that are no numbers, and a sum that is finite."""
     wild = FedAvg(TASK, Descent(1e25, 3, batch=5), HEAD)
-    (last,) = rounds(wild, made_up(), count=1)
+    (last,) = rounds(wild, synthetic(), count=1)
     assert not np.isfinite(last.norms).any()
     start = jax.random.split(KEY, 3)[0]
     np.testing.assert_array_equal(flat(last.shared), flat(wild.shared(start)))
 
 
 def test_each_round_is_one_release_of_the_stated_noise():
-    """As many entries as rounds, of sensitivity 2 zeta over all clients; noise of sd 2 zeta Delta / n on each parameter of the model."""
+    """As many entries as rounds, of sensitivity 2 zeta over all clients; noise of sd 2 zeta Delta / n on each parameter
+    of the model."""
     method, ledger, clip, delta = METHODS["fedavg"], Ledger(), 0.3, 1.7
-    noisy = rounds(method, made_up(), count=3, clip=clip, multiplier=delta, ledger=ledger, rng=np.random.default_rng(5))
+    noisy = rounds(
+        method, synthetic(), count=3, clip=clip, multiplier=delta, ledger=ledger, rng=np.random.default_rng(5)
+    )
     assert len(ledger.entries) == 3
     assert {(entry.name, entry.sensitivity, entry.start, entry.stop) for entry in ledger.entries} == {
         ("displacement", 2 * clip, 0, CLIENTS)
     }
     assert ledger.mu == pytest.approx(math.sqrt(3) / delta, rel=1e-12)
-    plain = rounds(method, made_up(), count=1, clip=clip)
+    plain = rounds(method, synthetic(), count=1, clip=clip)
     check_sd(flat(noisy[0].shared) - flat(plain[0].shared), 2 * clip * delta / CLIENTS)
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_what_clients_add_is_clipped_at_the_clip_of_the_door(name):
-    """As often as each client stands for others, in float64; what they keep, and their lengths, do not depend on it. Somebody away is refused."""
-    method, users, ledger = METHODS[name], ImageUsers.of(made_up(), rank=2), Ledger()
+def test_what_clients_add_is_clipped_at_the_clip_of_the_handle(name):
+    """As often as each client stands for others, in float64; what they keep, and their lengths, do not depend on it.
+    Somebody away is refused."""
+    method, users, ledger = METHODS[name], ImageUsers.of(synthetic(), rank=2), Ledger()
     shared, own = method.shared(KEY), jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
 
     def sent(block, times=1.0):
         return Trained(method, PIXELS, block.clients, shared, own, KEY, times=times)
 
     clips = 1e-3, 2e-3
-    (one, *kept), (two, *same) = (door(0.0).sum("displacement", users, sent, clip=clip) for clip in clips)
+    (one, *kept), (two, *same) = (handle(0.0).sum("displacement", users, sent, clip=clip) for clip in clips)
     assert one.dtype == np.float64 and 0 < np.linalg.norm(one) <= CLIENTS * clips[0]
     np.testing.assert_allclose(two, 2 * one, rtol=1e-3, atol=1e-7)
     assert len(kept) == 1 + len(jax.tree.leaves(own)) and kept[-1].rows.shape == (CLIENTS,)
     for first, second in zip(kept, same, strict=True):
         np.testing.assert_array_equal(first.rows, second.rows)
-    twice = door(0.0).sum("displacement", users, partial(sent, times=2.0), clip=clips[0])[0]
+    twice = handle(0.0).sum("displacement", users, partial(sent, times=2.0), clip=clips[0])[0]
     np.testing.assert_array_equal(twice, 2 * one)
-    away = replace(door(1.0, ledger=ledger), taking_part=np.arange(CLIENTS) > 0)
+    away = replace(handle(1.0, ledger=ledger), taking_part=np.arange(CLIENTS) > 0)
     with pytest.raises(ValueError, match=r"^some clients do not take part"):
         away.sum("displacement", users, sent, clip=0.4)
     assert not ledger.entries
@@ -298,14 +306,17 @@ def test_what_clients_add_is_clipped_at_the_clip_of_the_door(name):
 @pytest.mark.parametrize("multiplier", [1e-3, 1.0])
 @pytest.mark.parametrize("name", METHODS)
 def test_nothing_of_a_client_passes_a_release(name, multiplier):
-    """Told the answers of one run, a run with another first client ends with the same model, and the same parts of all others, bit for bit."""
-    clients = made_up()
-    other = Client(*(np.concatenate([new[:1], part[1:]]) for part, new in zip(clients, made_up(seed=9), strict=True)))
-    ends, tapes = [], [Tape()]
+    """Told the answers of one run, a run with another first client ends with the same model, and the same parts of all
+    others, bit for bit."""
+    clients = synthetic()
+    other = Client(*(np.concatenate([new[:1], part[1:]]) for part, new in zip(clients, synthetic(seed=9), strict=True)))
+    ends, transcripts = [], [Transcript()]
     for people in (clients, other):
-        release = TapedRelease(multiplier, Ledger(), range(CLIENTS), streams(0, 5), UNLIMITED, tape=tapes[-1])
-        ends.append(list(run(METHODS[name], PIXELS, ImageUsers.of(people, 2), Plan(2, 0.3), release, KEY)))
-        tapes.append(Tape(tapes[-1]))
+        release = RecordingRelease(
+            multiplier, Ledger(), range(CLIENTS), streams(0, 5), UNLIMITED, transcript=transcripts[-1]
+        )
+        ends.append(list(run(METHODS[name], PIXELS, ImageUsers.of(people, 2), RoundPlan(2, 0.3), release, KEY)))
+        transcripts.append(Transcript(transcripts[-1]))
     for one, two in zip(*ends, strict=True):
         np.testing.assert_array_equal(flat(one.shared), flat(two.shared))
         for first, second in zip(jax.tree.leaves(one.own), jax.tree.leaves(two.own), strict=True):
@@ -314,9 +325,10 @@ def test_nothing_of_a_client_passes_a_release(name, multiplier):
 
 
 def test_clients_with_images_are_users():
-    """Their sizes are known, without the images; any range of them is one block; they have images that no fit sees, and no truth."""
-    clients = made_up()
-    users = ImageUsers.of(clients, 2, ImageUsers.of(made_up(images=3), 2))
+    """Their sizes are known, without the images; any range of them is one block;
+    they have images that no fit sees, and no truth."""
+    clients = synthetic()
+    users = ImageUsers.of(clients, 2, ImageUsers.of(synthetic(images=3), 2))
     known = users.known
     assert (known.users, known.samples, known.dim, known.rank) == (CLIENTS, IMAGES, SIDE**2, 2)
     (whole,), (some,) = users.blocks(), users.blocks(2, 5)
@@ -326,10 +338,10 @@ def test_clients_with_images_are_users():
 
 
 def test_runs_repeat_bit_by_bit_and_follow_their_keys():
-    method, clients = METHODS["centaur"], made_up()
+    method, clients = METHODS["centaur"], synthetic()
     first, again = (flat(rounds(method, clients, multiplier=1.0)[-1].shared) for _ in range(2))
     np.testing.assert_array_equal(first, again)
-    other = list(run(method, PIXELS, ImageUsers.of(clients, 2), Plan(2, 0.5), door(1.0), jax.random.key(1)))
+    other = list(run(method, PIXELS, ImageUsers.of(clients, 2), RoundPlan(2, 0.5), handle(1.0), jax.random.key(1)))
     assert not np.array_equal(first, flat(other[-1].shared))
 
 
@@ -341,17 +353,18 @@ def test_length_is_the_norm(size):
 
 def test_a_clip_that_is_not_positive_is_refused():
     with pytest.raises(ValueError, match=r"clip is 0\.0; it must be positive"):
-        rounds(METHODS["fedavg"], made_up(), clip=0.0)
+        rounds(METHODS["fedavg"], synthetic(), clip=0.0)
 
 
 # Accuracy
 
 
 def test_accuracy_counts_test_images_of_own_classes():
-    """Against a loop over clients with their own heads; classes that a client lacks do not count, and may be predicted."""
-    method, clients = METHODS["centaur"], made_up()
+    """Against a loop over clients with their own heads; classes that a client lacks do not count, and may be
+    predicted."""
+    method, clients = METHODS["centaur"], synthetic()
     last = rounds(method, clients)[-1]
-    test = Client(*(part.reshape(-1, *part.shape[2:]) for part in made_up(3, seed=4)))
+    test = Client(*(part.reshape(-1, *part.shape[2:]) for part in synthetic(3, seed=4)))
     own = np.zeros((CLIENTS, CLASSES), bool)
     own[:, 0] = own[::2, 1] = own[1::2, 2] = True
     got, kept = accuracy.federated(method, PIXELS, last, clients, clients, test, own, KEY)
@@ -372,8 +385,8 @@ def test_accuracy_counts_test_images_of_own_classes():
 @pytest.mark.parametrize("name", [*METHODS, "stand_alone"])
 def test_methods_learn(name):
     """Bright rows are told apart by clients of every method, far better than by guessing."""
-    clients = made_up(images=40)
-    test = Client(*(part.reshape(-1, *part.shape[2:]) for part in made_up(5, seed=4)))
+    clients = synthetic(images=40)
+    test = Client(*(part.reshape(-1, *part.shape[2:]) for part in synthetic(5, seed=4)))
     own = np.ones((CLIENTS, CLASSES), bool)
     if name == "stand_alone":
         found = accuracy.alone(StandAlone(TASK, Descent(0.05, 30, batch=5)), PIXELS, clients, test, own, KEY)
@@ -393,7 +406,8 @@ def test_methods_learn(name):
     seed=st.integers(0, 99),
 )
 def test_images_are_dealt_out_once(kind, clients, per_client, seed):
-    """No image twice; as many for each client; at most S classes, and just S, equally often, where they are distinct; a tenth kept."""
+    """No image twice; as many for each client; at most S classes, and just S, equally often, where they are distinct;
+    a tenth kept."""
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(4), 150))
     found = split(labels, clients, per_client, kind, rng)
@@ -426,7 +440,7 @@ def test_an_impossible_split_is_refused():
 @pytest.mark.parametrize("name", METHODS)
 def test_chunks_of_clients_give_the_same_sum(name):
     """What an accelerator does: the same sums, lengths and kept parts, but for rounding."""
-    method, clients = METHODS[name], made_up()
+    method, clients = METHODS[name], synthetic()
     shared, own = method.shared(KEY), jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
     one, many = (clipped_sum(method, PIXELS, shared, own, clients, KEY, 0.3, chunk) for chunk in (1, CLIENTS))
     for first, second in zip(jax.tree.leaves(one), jax.tree.leaves(many), strict=True):
@@ -443,7 +457,7 @@ def test_clients_at_once_divide_all(clients, backend, size):
 
 def test_the_mean_is_that_of_the_clipped_updates():
     """Without noise it is how far the shared model moves."""
-    method, clients = METHODS["centaur"], made_up()
+    method, clients = METHODS["centaur"], synthetic()
     first, second = rounds(method, clients, count=2, clip=0.1)
     moved = np.linalg.norm(flat(second.shared).astype(float) - flat(first.shared))
     mean = np.linalg.norm(clipped_sums(ImageUsers.of(clients, 2), second.sent, 0.1)[0]) / CLIENTS
@@ -452,7 +466,7 @@ def test_the_mean_is_that_of_the_clipped_updates():
 
 def test_displacements_are_what_clients_send():
     """Their clipped sum is that of the round."""
-    method, clients = METHODS["fedavg"], made_up()
+    method, clients = METHODS["fedavg"], synthetic()
     shared, own = method.shared(KEY), jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
     sent = np.asarray(displacements(method, PIXELS, shared, own, clients, KEY))
     total, _, norms = clipped_sum(method, PIXELS, shared, own, clients, KEY, 0.3)
@@ -496,7 +510,7 @@ def test_jittered_images_are_moved_and_mirrored():
 
 def test_heads_on_moved_images_take_as_many_steps():
     """One pass over the images of all epochs; without a shift the images as they are."""
-    client = PIXELS.client(Client(*(part[0] for part in made_up())))
+    client = PIXELS.client(Client(*(part[0] for part in synthetic())))
     body = TASK.network.init(KEY)
     features, labels, rule = head_rows(body, TASK, client, KEY, HEAD)
     assert rule == HEAD and len(features) == len(labels) == len(client.labels)

@@ -11,8 +11,8 @@ pytest.importorskip("jax", reason="the neural part needs JAX")
 from privrep.data.problem import Problem, Users
 from privrep.fitting.runner import fit
 from privrep.neural import experiment, federated_images
-from privrep.neural.experiment import Dealing, Recipe, train_alone, train_together
-from privrep.neural.rounds import Plan
+from privrep.neural.experiment import PartitionSettings, Recipe, train_alone, train_together
+from privrep.neural.rounds import RoundPlan
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_mu
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
@@ -24,11 +24,12 @@ CLIENTS, IMAGES = 10, 40
 @pytest.fixture
 def federation(tmp_path, monkeypatch):
     monkeypatch.setattr(experiment, "TEST_IMAGES", 20)
-    return experiment.federation("glyphs", Dealing(CLIENTS, IMAGES, 10, 2, "shards", 3), tmp_path, tmp_path)
+    return experiment.federation("glyphs", PartitionSettings(CLIENTS, IMAGES, 10, 2, "shards", 3), tmp_path, tmp_path)
 
 
 def test_clients_have_images_that_nobody_else_has(federation):
-    """A tenth is kept for validation, the test set has all classes and no image of a client, and clients have the classes that are said."""
+    """A tenth is kept for validation, the test set has all classes and no image of a client, and clients have the
+    classes that are said."""
     images, labels = (np.concatenate(parts, axis=1) for parts in zip(federation.clients, federation.kept, strict=True))
     assert federation.kept.images.shape == (CLIENTS, 4, 28, 28, 1)
     assert images.shape == (CLIENTS, 40, 28, 28, 1) and images.dtype == np.uint8
@@ -47,7 +48,7 @@ def test_a_method_runs_by_its_name(federation, name):
 
     def trained(seed):
         release = Release.from_one(1.0, np.random.default_rng(0), CLIENTS, ledger)
-        return train_together(federation, name, recipe, Plan(2, 0.25), release, seed, watched=4)
+        return train_together(federation, name, recipe, RoundPlan(2, 0.25), release, seed, watched=4)
 
     first, again, other = trained(0), trained(0), trained(1)
     assert len(ledger.entries) == 6
@@ -57,7 +58,7 @@ def test_a_method_runs_by_its_name(federation, name):
     assert all(0 <= one <= 1 for one in first.along)
     np.testing.assert_array_equal(first.norms, again.norms)
     assert not np.array_equal(first.norms, other.norms)
-    kinds = {"centaur": "Centaur", "fedavg": "FedAvg", "pmtl": "Pmtl", "ppsgd": "Ppsgd"}
+    kinds = {"centaur": "ImageCentaur", "fedavg": "FedAvg", "pmtl": "Pmtl", "ppsgd": "Ppsgd"}
     assert type(recipe.method(name, federation.task())).__name__ == kinds[name]
 
 
@@ -88,7 +89,8 @@ def ran(budget=None, **options):
 
 @pytest.mark.parametrize(("neighbours", "factor"), [("add-remove", 0.5), ("replace-one", 1.0)])
 def test_the_budget_is_for_the_named_neighbours(small, neighbours, factor):
-    """Noise follows from mu = sqrt(T) zeta / sd for adding or removing a user, of twice that for replacing one, which is what the ledger says."""
+    """Noise follows from mu = sqrt(T) zeta / sd for adding or removing a user, of twice that for replacing one,
+    which is what the ledger says."""
     outcome, task = ran(Budget(1.0, 1e-5, "exact"), method="fedavg", neighbours=neighbours)
     mu = gdp_mu(1.0, 1e-5)
     sd = task.ledger.entries[0].noise_sd

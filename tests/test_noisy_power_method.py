@@ -1,4 +1,4 @@
-"""shen2023, Algorithm 6 and Theorem G.1: the noisy power method, and the statistics of its study on made-up tables."""
+"""shen2023, Algorithm 6 and Theorem G.1: the noisy power method, and the statistics of its study on stub tables."""
 
 import math
 from types import SimpleNamespace
@@ -69,7 +69,8 @@ def told(problem: Problem, **options) -> dict[str, float]:
 
 
 def test_the_steady_state_of_the_limit_noise():
-    """Tangent B = (1 - gap) B + eps gap / 5, so B = eps / 5 but for what is lost along U: well within eps, and not within eps / 6."""
+    """Tangent B = (1 - gap) B + eps gap / 5, so B = eps / 5 but for what is lost along U:
+    well within eps, and not within eps / 6."""
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((10, 20, 2)))[0]
     matrix = np.diag(np.where(np.arange(20) < 2, 1.0, 0.8))
     path = noisy_power_method(matrix, basis, 200, lambda one: limit_noise(one, 0.2, 1e6, 0.1))
@@ -77,7 +78,8 @@ def test_the_steady_state_of_the_limit_noise():
 
 
 def test_iterations_are_those_of_the_tangent():
-    """From a random start ln(tan / eps) / -ln(1 - gap) iterations, and one more for the last fraction; all runs end within eps."""
+    """From a random start ln(tan / eps) / -ln(1 - gap) iterations, and one more for the last fraction;
+    all runs end within eps."""
     found = told(Problem(1, 1, 40, 2), gap=0.04, tau=1e3, starts=40)
     law = (found["start_log_tangent"] - math.log(0.1)) / -math.log(0.96)
     assert law < found["iterations_needed"] < 1.03 * law + 1

@@ -31,7 +31,7 @@ class Rounds(Declared):
 
 
 @dataclass(frozen=True)
-class Options(Rounds):
+class ExampleOptions(Rounds):
     """With options of its own."""
 
     kind: str = option("which", among(("one", "other")), "one")
@@ -50,7 +50,7 @@ def test_a_declaration_gives_columns():
         "zeta": "clip in absolute terms",
         "length": "of the mean",
     }
-    assert list(Options.columns.items()) == list(Options(3).columns.items()) == list(expected.items())
+    assert list(ExampleOptions.columns.items()) == list(ExampleOptions(3).columns.items()) == list(expected.items())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_declaration_gives_columns():
 )
 def test_a_declaration_gives_checks(options, message):
     with pytest.raises(ValueError) as error:
-        Options(**options)
+        ExampleOptions(**options)
     assert str(error.value) == message
 
 
@@ -101,7 +101,8 @@ def test_what_a_check_lets_through(check, right, wrong):
 
 @pytest.mark.parametrize("name", method_files())
 def test_every_option_says_what_it_means(name):
-    """And every number that a row has beside them; a text is one of some choices, or checked in one place with what depends on it."""
+    """And every number that a row has beside them; a text is one of some choices, or checked in one place with what
+    depends on it."""
     kind = options_class(name)
     assert issubclass(kind, Declared)
     for one in fields(kind):

@@ -1,8 +1,9 @@
 """Points of reference that know the truth: the floor of least squares, and the noise of one step at the truth.
 
 One release at the truth moves it by the noise over n kappa, of sd 2/(n mu kappa) in each of (d - k) k entries, with
-kappa = sqrt(m/d) E|v| / (k sigma_F): the error distF^2 is (d - k) k 4/(n mu kappa)^2. A head that is fitted anew takes what lies outside for
-noise, so that the risk has distF^2 (m - 1)/(m - k - 1) on top of the floor sigma_F^2 k/(m - k - 1). The excess over the floor is therefore
+kappa = sqrt(m/d) E|v| / (k sigma_F): the error distF^2 is (d - k) k 4/(n mu kappa)^2. A head that is fitted anew takes
+what lies outside for noise, so that the risk has distF^2 (m - 1)/(m - k - 1) on top of the floor sigma_F^2
+k/(m - k - 1). The excess over the floor is therefore
 
     4 k d (d - k)/(n mu)^2 (m - 1)/m k/(E|v|)^2.
 
@@ -22,18 +23,19 @@ from privrep.data.subspace import orthonormalise, planted_subspace
 from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.mechanisms import clipped_sums
-from privrep.probes.oracle_step import Options, StepAtTruth, head_lengths
+from privrep.probes.oracle_step import OracleStepOptions, StepAtTruth, head_lengths
 
-FLOOR = Options(kind="floor")
+FLOOR = OracleStepOptions(kind="floor")
 
 
-def risk(options: Options, users: Users, multiplier: float, seed: int = 0) -> float:
+def risk(options: OracleStepOptions, users: Users, multiplier: float, seed: int = 0) -> float:
     return fit(options, make_task(users, fixed_noise(multiplier), noise_seed=seed)).excess_risk
 
 
 @pytest.mark.parametrize(("m", "k", "law"), [(6, 2, "gauss"), (12, 3, "sphere"), (5, 3, "sphere")])
 def test_the_floor_is_that_of_least_squares_in_the_true_subspace(m, k, law):
-    """sigma^2 k/(m - k - 1) over 60 data sets of 400 users; sigma^2 k/(m - k) and sigma^2 k/m are rejected. Nothing is released."""
+    """sigma^2 k/(m - k - 1) over 60 data sets of 400 users; sigma^2 k/(m - k) and sigma^2 k/m are rejected.
+    Nothing is released."""
     found = []
     for seed in range(60):
         task = make_task(Users(Problem(400, m, 8, k, label_noise_sd=0.3, head_law=law, seed=seed)))
@@ -60,14 +62,16 @@ def test_the_floor_is_that_of_least_squares_in_the_true_subspace(m, k, law):
     ],
 )
 def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
-    """By the formula above over 40 draws of the noise, on the users of the floor; without what a head adds, at twice the users or with |v|^2 it is not.
+    """By the formula above over 40 draws of the noise, on the users of the floor;
+    without what a head adds, at twice the users or with |v|^2 it is not.
 
-    Labels count as much as noise of sd 1/sqrt((d - k) k / n): the multiplier makes that a few percent, and 8 % are allowed.
+    Labels count as much as noise of sd 1/sqrt((d - k) k / n): the multiplier makes that a few percent,
+    and 8 % are allowed.
     """
     users = Users(Problem(n, m, d, k, label_noise_sd=sigma, head_law=law))
     multiplier = math.sqrt(n / (0.12 * (d - k) * k))
     floor = risk(FLOOR, users, 0.0)
-    found = [risk(Options(), users, multiplier, seed) / floor - 1 for seed in range(40)]
+    found = [risk(OracleStepOptions(), users, multiplier, seed) / floor - 1 for seed in range(40)]
     length = math.sqrt(k) if law == "sphere" else math.sqrt(2) * math.exp(math.lgamma((k + 1) / 2) - math.lgamma(k / 2))
     expected = 4 * k * d * (d - k) * (multiplier / n) ** 2 * (m - 1) / m * k / length**2
     expected *= (
@@ -81,7 +85,8 @@ def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
 
 
 def test_the_gain_is_that_of_a_small_error():
-    """The mean step at sine 0.1 from the truth is sqrt(m/d) E|v| / (k sigma) times the error, within 10 %, and nothing of it lies in the subspace."""
+    """The mean step at sine 0.1 from the truth is sqrt(m/d) E|v| / (k sigma) times the error, within 10 %,
+    and nothing of it lies in the subspace."""
     problem = Problem(40_000, 8, 20, 2, label_noise_sd=0.5, head_law="sphere")
     users = Users(problem)
     truth = users.truth.basis
@@ -97,10 +102,11 @@ def test_the_gain_is_that_of_a_small_error():
 
 
 def test_without_noise_the_truth_stays():
-    """Labels alone move it: unit steps at random, so that distF^2 n kappa^2 is chi-square over its (d - k) k degrees of freedom; 6 times as much or little is not."""
+    """Labels alone move it: unit steps at random, so that distF^2 n kappa^2 is chi-square over its (d - k) k degrees of
+    freedom; 6 times as much or little is not."""
     users = Users(Problem(4000, 8, 20, 2, label_noise_sd=0.1))
     truth = users.truth.basis
-    outcome = fit(Options(), make_task(users, fixed_noise(0.0)))
+    outcome = fit(OracleStepOptions(), make_task(users, fixed_noise(0.0)))
     kappa = math.sqrt(8 / 20) * math.sqrt(math.pi / 2) / (2 * 0.1)
     found = np.linalg.norm(outcome.subspace - truth @ (truth.T @ outcome.subspace)) ** 2 * 4000 * kappa**2
     low, high = stats.chi2.ppf([5e-7, 1 - 5e-7], 36) / 36
@@ -112,7 +118,8 @@ def test_without_noise_the_truth_stays():
 
 
 def added(label: float) -> np.ndarray:
-    """What a user adds whose samples lie on an axis outside and have this label; before any clip it is no longer than 1."""
+    """What a user adds whose samples lie on an axis outside and have this label;
+    before any clip it is no longer than 1."""
     features = np.zeros((3, 1, 4), np.float32)
     features[:, 0, 3] = 1
     block = Block(0, features, np.full((3, 1), label, np.float32), np.array([[0.0, 1e-9]], np.float32))
@@ -126,7 +133,7 @@ def test_opposite_users_attain_the_sensitivity_and_the_ledger_says_so():
     moved = np.linalg.norm(added(1.0) - added(-1.0))
     assert moved == pytest.approx(2, rel=0.01)
     task = make_task(Users(Problem(50, 4, 5, 2, label_noise_sd=0.1)), Budget(1.0, 1e-6, "exact"))
-    fit(Options(), task)
+    fit(OracleStepOptions(), task)
     (entry,) = task.ledger.entries
     assert (entry.name, entry.start, entry.stop, entry.rate) == ("true_step", 0, 50, 1.0)
     assert entry.sensitivity == pytest.approx(moved, rel=0.01)
@@ -140,5 +147,5 @@ def test_a_step_needs_label_noise():
     """Without it the residual at the truth is 0 and has no direction; the floor needs none."""
     problem = Problem(50, 4, 5, 2)
     with pytest.raises(ValueError, match=r"^label_noise_sd is 0\.0; kind 'step' needs it positive"):
-        Options().experiment(problem)
+        OracleStepOptions().experiment(problem)
     assert risk(FLOOR, Users(problem), 0.0) < 1e-10

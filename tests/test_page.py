@@ -1,5 +1,6 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""The page in a real browser: search, facets, address, order, figures, keyboard, dark, narrow, print, no script, no network, and axe.
+"""The page in a real browser: search, facets, address, order, figures, keyboard, dark, narrow, print, no script,
+no network, and axe.
 
 Skipped where there is no Chromium; `.ci/run` installs Debian's.
 """
@@ -16,9 +17,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from made_up_page import DRAWN, render, write_run
 from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, sync_playwright
+from stub_page import DRAWN, render, write_run
 
 from privrep.report.anchors import figure_anchor
 from privrep.studies.guide.analysis import AXES, EXAMPLE
@@ -54,7 +55,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def page_of(browser, folder) -> Callable[..., tuple[Page, list[str], list[str]]]:
-    """A new page in a window with given properties, with the errors of its scripts and with what it asks of a network."""
+    """A new page in a window with given properties, with the errors of its scripts and with what it asks of a
+    network."""
     wait = 1000 * patience(300, 120)
 
     def opened(**properties) -> tuple[Page, list[str], list[str]]:
@@ -110,7 +112,8 @@ def at(loaded) -> Iterator[Callable[[str], Page]]:
     def brought(address: str = "#?") -> Page:
         for place in dict.fromkeys(("#?", address)):
             page.evaluate(
-                "place => new Promise((done) => { if (location.hash === place) done(); else { addEventListener('hashchange', done, {once: true}); location.hash = place; } })",
+                "place => new Promise((done) => { if (location.hash === place) done(); else { "
+                "addEventListener('hashchange', done, {once: true}); location.hash = place; } })",
                 place,
             )
         return page
@@ -175,7 +178,8 @@ def test_letters_find_their_names(at):
 
 
 def test_facets_count_and_narrow(at, claims):
-    """Each says how many rows it would leave; pressing it puts its token into the search, pressing again takes it out."""
+    """Each says how many rows it would leave; pressing it puts its token into the search, pressing again takes it
+    out."""
     page = at()
     facet = page.get_by_role("group", name="Show only this paper")
     counts = claims["paper"].value_counts()
@@ -212,14 +216,16 @@ ANSWERED = """() => window.answered = new Promise((done) => {
     const field = document.getElementById("query");
     field.value = "paper:shen2023";
     field.dispatchEvent(new Event("input"));
-    requestAnimationFrame(() => setTimeout(() => done([performance.getEntriesByName("first-paint")[0].startTime, performance.now()])));
+    const painted = () => performance.getEntriesByName("first-paint")[0].startTime;
+    requestAnimationFrame(() => setTimeout(() => done([painted(), performance.now()])));
 })"""
-"""Milliseconds from the visit to the first paint, and to the first answer of a search in sight. The window keeps the promise, which the browser could
-collect as garbage while it waits."""
+"""Milliseconds from the visit to the first paint, and to the first answer of a search in sight.
+The window keeps the promise, which the browser could collect as garbage while it waits."""
 
 
 def test_the_page_is_there_within_a_second(visit):
-    """Painted, and searched; the best of three visits, on a machine that imports pandas in half a second. A slower one has longer."""
+    """Painted, and searched; the best of three visits, on a machine that imports pandas in half a second.
+    A slower one has longer."""
     visits = [visit().evaluate(ANSWERED) for _ in range(3)]
     painted, answered = (min(times) / 1000 for times in zip(*visits, strict=True))
     assert painted < answered < max(1, 2 * unit_seconds()), (painted, answered)
@@ -297,7 +303,8 @@ UNDRAWN = "[...document.querySelectorAll('.card svg')].filter((one) => !one.chil
 
 
 def test_figures_are_drawn_when_they_come_into_sight(visit):
-    """Until then an empty picture holds the place: nothing moves. Printing draws all; the browser's own search has their words and numbers, too."""
+    """Until then an empty picture holds the place: nothing moves.
+    Printing draws all; the browser's own search has their words and numbers, too."""
     page = visit()
     count = page.locator(".card svg").count()
     assert page.evaluate(UNDRAWN) == count > 3
@@ -466,7 +473,8 @@ def test_dark_figures_are_no_white_sheets(visit):
 
 
 def test_narrow_screens_begin_with_the_summary(visit):
-    """The contents are closed, the title is on the first screen, and nothing is wider than the screen but what scrolls by itself and says so."""
+    """The contents are closed, the title is on the first screen, and nothing is wider than the screen but what scrolls
+    by itself and says so."""
     page = visit(viewport=NARROW)
     assert page.locator("h1").bounding_box()["y"] < NARROW["height"] / 2
     assert not page.locator("nav ul").first.is_visible()
@@ -524,7 +532,8 @@ def test_axe_finds_nothing_serious(visit, properties):
     """With a search under way, a row, an erratum and the numbers of a figure open."""
     page = visit("#?q=paper:jain2021", **properties)
     page.evaluate(
-        f"for (const one of document.querySelectorAll('.every tbody:not([hidden]) details, .erratum, {FIGURE} details')) one.open = true"
+        f"for (const one of document.querySelectorAll('.every tbody:not([hidden]) details, .erratum, {FIGURE} "
+        "details')) one.open = true"
     )
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in SERIOUS]

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_page import drawn_figure
+from stub_page import drawn_figure
 
 from privrep.drawing.points import MOST_IN_A_FIGURE, drawn_points, plain
 from privrep.drawing.style import new_figure, save
@@ -106,7 +106,8 @@ def test_labels_are_plain(label, text):
 
 
 def test_an_interval_is_never_that_of_another_series():
-    """Where several of one colour go through a point the table decides, and without it none is said; another colour is another series."""
+    """Where several of one colour go through a point the table decides, and without it none is said;
+    another colour is another series."""
     figure, axis = new_figure(3, 3)
     for shift, colour in ((0.0, "#0173b2"), (0.1, "#0173b2"), (0.2, "#de8f05")):
         axis.plot([1, 2], [5 + shift, 6 + shift], "o", color=colour, label=f"{shift:g}")

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from conftest import Recorder, door, fake_users, fixed_noise, gather, make_task, recut
+from conftest import Recorder, fake_users, fixed_noise, gather, handle, make_task, recut
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_products
 
-from privrep.algorithms.power_method import LARGEST, ROUNDING, Options, RandomStarts, power_method
+from privrep.algorithms.power_method import LARGEST, ROUNDING, PowerMethodOptions, RandomStarts, power_method
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
 from privrep.fitting import scoring
@@ -117,7 +117,8 @@ def test_a_user_far_beyond_the_bound_adds_nothing(rng):
 
 
 def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
-    """The sum with a user less that without it is the user's own product: in float32 sums, one would round the others."""
+    """The sum with a user less that without it is the user's own product: in float32 sums, one would round the
+    others."""
     bases, bound = RandomStarts(3, PROBLEM.rank).draw(PROBLEM.dim, rng), 5.0
     features = rng.standard_normal((6, 64, 7))
 
@@ -131,7 +132,7 @@ def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
 
 def run(users, starts, multiplier, *, iterations=3, seed=0, recorder=None, bound=5.0, watch=None):
     generator = np.random.default_rng(seed)
-    release = door(users, multiplier, generator if recorder is None else recorder(generator))
+    release = handle(users, multiplier, generator if recorder is None else recorder(generator))
     return power_method(
         users,
         starts,
@@ -189,7 +190,8 @@ class Watching:
 
 
 def test_the_norms_are_seen_before_the_clip(rng):
-    """`watch` gets those of all users for each run in every iteration, and changes nothing; the row's largest norm and share of clipped users are theirs."""
+    """`watch` gets those of all users for each run in every iteration, and changes nothing;
+    the row's largest norm and share of clipped users are theirs."""
     seen, users, starts = [], recut(Users(PROBLEM), 64), RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, rng)
     watched = run(users, starts, 0.3, watch=Watching(seen))
     np.testing.assert_array_equal(watched, run(users, starts, 0.3))
@@ -198,7 +200,7 @@ def test_the_norms_are_seen_before_the_clip(rng):
     assert np.concatenate([norms for norms, _ in seen]).min() > 0
     for (norms, _), start in zip(seen[:2], starts, strict=True):
         np.testing.assert_allclose(norms, by_hand(users, SAMPLES, start, 5.0)[1], rtol=1e-4)
-    fitter = Options(iterations=2, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6)
+    fitter = PowerMethodOptions(iterations=2, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6)
     task = make_task(Users(PROBLEM), fixed_noise())
     log = fit(fitter, task).scores
     norms = [
@@ -207,15 +209,18 @@ def test_the_norms_are_seen_before_the_clip(rng):
     ]
     assert 0.1 < log["clipped_share"] < 0.9
     assert log["product_norm_max"] >= np.max(norms) * (1 - 1e-4)
-    once = fit(Options(iterations=1, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6), task).scores
+    once = fit(
+        PowerMethodOptions(iterations=1, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6), task
+    ).scores
     assert once["product_norm_max"] == pytest.approx(np.max(norms), rel=1e-4)
     assert once["clipped_share"] == pytest.approx(np.mean(np.array(norms) > 6.0))
 
 
 def test_clipping_turns_no_direction():
-    """A clip at a twentieth of the mean norm, which shortens all users, leaves the truth where it is: no more than sampling turns it."""
+    """A clip at a twentieth of the mean norm, which shortens all users, leaves the truth where it is:
+    no more than sampling turns it."""
     users = Users(Problem(6000, 8, 10, 2, head_law="sphere"))
-    fitter = partial(Options, iterations=14, init_clip=0.05)
+    fitter = partial(PowerMethodOptions, iterations=14, init_clip=0.05)
     outcome = fit(fitter(), make_task(users, fixed_noise()))
     assert outcome.scores["clipped_share"] > 0.97
     assert dist2(outcome.subspace, users.truth.basis) < 0.08
@@ -246,7 +251,9 @@ def test_scores_of_the_runs(rng):
 def test_planted_starts_are_planted(rng):
     """All angles at the given sine, in directions of each run's own."""
     users = Users(Problem(50, 4, 10, 2))
-    method = Options(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(users.problem.known)
+    method = PowerMethodOptions(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(
+        users.problem.known
+    )
     starts = with_truth(method, users.truth, {"init": rng}).start.bases
     assert [dist2(start, users.truth.basis) for start in starts] == pytest.approx([0.3] * 3)
     assert dist2(starts[0], starts[1]) > 0.1

@@ -1,4 +1,4 @@
-"""Statistics of the study power_method: interpolation, success and bounds, on made-up tables."""
+"""Statistics of the study power_method: interpolation, success and bounds, on stub tables."""
 
 import math
 
@@ -24,7 +24,8 @@ def table(series: str, **columns) -> pd.DataFrame:
 
 
 def runs(levels: list[float], shares: list[list[float]]) -> pd.DataFrame:
-    """Success of 25 runs on each of several data sets, one row of shares for each noise; the law permits a multiplier of 1."""
+    """Success of 25 runs on each of several data sets, one row of shares for each noise;
+    the law permits a multiplier of 1."""
     rows = [(level, seed, part) for level, some in zip(levels, shares, strict=True) for seed, part in enumerate(some)]
     multiplier, seed, within = zip(*rows, strict=True)
     noise = np.array(multiplier)
@@ -48,11 +49,11 @@ def test_success_counts_runs_and_data_sets():
 
 def test_noise_of_half():
     """Between 0.8 at level 1 and 0.4 at level 2 half succeed at 1.75; NaN where the share never falls so far."""
-    pick = np.arange(2)
-    assert noise_of_half(runs([1.0, 2.0], [[0.8, 0.8], [0.4, 0.4]]), pick)[
+    indices = np.arange(2)
+    assert noise_of_half(runs([1.0, 2.0], [[0.8, 0.8], [0.4, 0.4]]), indices)[
         "noise at which half succeed"
     ] == pytest.approx(1.75)
-    assert math.isnan(noise_of_half(runs([1.0, 2.0], [[1, 1], [0.8, 0.8]]), pick)["noise at which half succeed"])
+    assert math.isnan(noise_of_half(runs([1.0, 2.0], [[1, 1], [0.8, 0.8]]), indices)["noise at which half succeed"])
 
 
 def test_iterations_needed():

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import door, fake_users, fixed_noise, gather, make_task
+from conftest import fake_users, fixed_noise, gather, handle, make_task
 
-from privrep.algorithms.private_fedrep import Options
+from privrep.algorithms.private_fedrep import PrivateFedrepOptions
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk
 from privrep.data.subspace import dist2, planted_subspace
@@ -20,11 +20,13 @@ DELTA = 1e-6
 
 
 def slow_fedrep(features, labels, basis, *, rounds, clip, step, noise=None, wrong=""):
-    """The loop of the public code for heads of norm 1: the whole mean squared error, its clip and step, noise on the mean.
+    """The loop of the public code for heads of norm 1: the whole mean squared error, its clip and step,
+    noise on the mean.
 
     Parameters
     ----------
-    features : (m, n, d). labels : (m, n). noise : of each round, (T, d, k). wrong : a fault, which the comparison must notice.
+    features : (m, n, d). labels : (m, n). noise : of each round, (T, d, k).
+    wrong : a fault, which the comparison must notice.
     """
     m, n, _ = features.shape
     for t in range(rounds):
@@ -50,9 +52,12 @@ def slow_fedrep(features, labels, basis, *, rounds, clip, step, noise=None, wron
 @pytest.mark.parametrize("wrong", ["", "half the loss", "by sample", "no clip"])
 @pytest.mark.parametrize("multiplier", [0.0, 0.5])
 def test_a_run_is_that_of_the_public_code(wrong, multiplier):
-    """Clip 10 and step 2.5 on unit heads are clip 10 k / 2 and step 2.5 here, at d = 50 and k = 2 the defaults; clips that bite, too."""
+    """Clip 10 and step 2.5 on unit heads are clip 10 k / 2 and step 2.5 here, at d = 50 and k = 2 the defaults;
+    clips that bite, too."""
     k, their_clip = PROBLEM.rank, 0.8
-    options = Options(init="planted", clip_scale="absolute", clip=their_clip * k / 2, start_sine=0.7, final_samples=5)
+    options = PrivateFedrepOptions(
+        init="planted", clip_scale="absolute", clip=their_clip * k / 2, start_sine=0.7, final_samples=5
+    )
     task = make_task(Users(PROBLEM), fixed_noise(multiplier))
     features, labels, _ = gather(task.users)
     start = planted_subspace(task.users.truth.basis, 0.7, task.stream("init"))
@@ -69,18 +74,19 @@ def test_a_run_is_that_of_the_public_code(wrong, multiplier):
 
 def test_the_defaults_are_those_of_the_public_code():
     """Clip 10 k / 2 at d = 50 and k = 2, step 2.5, T = 5, the same samples for head and gradient."""
-    method = Options(init="random", final_samples=5).build(Problem(9, 10, 50, 2, head_law="sphere").known)
+    method = PrivateFedrepOptions(init="random", final_samples=5).build(Problem(9, 10, 50, 2, head_law="sphere").known)
     assert (method.server.clip, method.step, method.server.rounds) == (pytest.approx(10, rel=1e-12), 2.5, 5)
     assert (method.sample_use, method.batch_samples) == ("same", 5)
     unequal = Problem(9, 10, 50, 2, head_law="aniso", head_condition=3.0)
-    assert Options(init="random").build(unequal.known).step == pytest.approx(2.5 / 9)
+    assert PrivateFedrepOptions(init="random").build(unequal.known).step == pytest.approx(2.5 / 9)
 
 
 @pytest.mark.parametrize("sample_use", ["same", "reuse", "fresh"])
 def test_the_subspace_is_recovered_without_noise(sample_use):
-    """From a spectral start, which is further away than the end; without label noise the heads are the true ones, too."""
+    """From a spectral start, which is further away than the end; without label noise the heads are the true ones,
+    too."""
     problem = Problem(600, 40, 8, 2, head_law="sphere")
-    options = Options(sample_use=sample_use, rounds=5, step=1.0, clip=50.0)
+    options = PrivateFedrepOptions(sample_use=sample_use, rounds=5, step=1.0, clip=50.0)
     users = Users(problem)
     start, *_, last = options.build(problem.known).fit(users, door_with_samples(users))
     truth = users.truth.basis
@@ -94,18 +100,19 @@ def test_the_subspace_is_recovered_without_noise(sample_use):
 
 
 def door_with_samples(users):
-    release = door(users)
+    release = handle(users)
     return replace(release, streams={**release.streams, "samples": np.random.default_rng(1)})
 
 
 def test_no_paper_states_its_noise():
     with pytest.raises(ValueError, match="stands in no paper"):
-        fit(Options(), make_task(Users(PROBLEM), Budget(2.0, DELTA, "paper")))
+        fit(PrivateFedrepOptions(), make_task(Users(PROBLEM), Budget(2.0, DELTA, "paper")))
 
 
 @pytest.fixture
 def first_sum(monkeypatch):
-    """What the first round sums and the bound that its law states, for given data; clip c, from one random start, which comes, too."""
+    """What the first round sums and the bound that its law states, for given data;
+    clip c, from one random start, which comes, too."""
 
     def found(features, labels, clip):
         seen = []
@@ -116,8 +123,8 @@ def first_sum(monkeypatch):
 
         monkeypatch.setattr(Release, "_gaussian", spy)
         users = replace(fake_users(features, labels, np.ones((PROBLEM.users, 2))), problem=PROBLEM)
-        method = Options(init="random", rounds=1, clip_scale="absolute", clip=clip).build(PROBLEM.known)
-        start, _ = method.fit(users, replace(door(users), streams={"init": np.random.default_rng(3)}))
+        method = PrivateFedrepOptions(init="random", rounds=1, clip_scale="absolute", clip=clip).build(PROBLEM.known)
+        start, _ = method.fit(users, replace(handle(users), streams={"init": np.random.default_rng(3)}))
         ((total, bound),) = seen
         return total, bound, start.subspace
 
@@ -125,7 +132,8 @@ def first_sum(monkeypatch):
 
 
 def test_the_bound_is_attained(first_sum):
-    """A user whose features change sides outside the current subspace keeps the head and turns the gradient round: 2 c, and no less."""
+    """A user whose features change sides outside the current subspace keeps the head and turns the gradient round: 2 c,
+    and no less."""
     features, labels, _ = gather(Users(PROBLEM))
     before, _, basis = first_sum(features, labels, 1e-3)
     turned = features.copy()
@@ -139,7 +147,7 @@ def test_samples_of_the_rounds_and_of_the_heads(use, count):
     """The last `final_samples` labels do not move the subspace, the others do; an odd number of them has pairs, too."""
     users = Users(PROBLEM)
     features, labels, heads = gather(users)
-    options = Options(rounds=2, sample_use=use, final_samples=PROBLEM.samples - count, step=0.5)
+    options = PrivateFedrepOptions(rounds=2, sample_use=use, final_samples=PROBLEM.samples - count, step=0.5)
 
     def fitted(changed):
         others = replace(fake_users(features, changed, heads, truth=users.truth), problem=PROBLEM)
@@ -159,7 +167,7 @@ def test_samples_of_the_rounds_and_of_the_heads(use, count):
 def test_the_last_heads_have_samples_of_their_own(kept, final):
     """All of them, where none is kept for the end."""
     users = Users(PROBLEM)
-    outcome = fit(Options(final_samples=kept), make_task(users, fixed_noise(0.1)))
+    outcome = fit(PrivateFedrepOptions(final_samples=kept), make_task(users, fixed_noise(0.1)))
     assert outcome.excess_risk == pytest.approx(personalised_risk(users, outcome.subspace, final), rel=1e-12)
     assert outcome.excess_risk != pytest.approx(personalised_risk(users, outcome.subspace, slice(0, 8)), rel=1e-3)
 
@@ -176,4 +184,4 @@ def test_the_last_heads_have_samples_of_their_own(kept, final):
 )
 def test_options_that_do_not_fit_the_problem_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        Options(**options).build(PROBLEM.known)
+        PrivateFedrepOptions(**options).build(PROBLEM.known)

@@ -76,7 +76,8 @@ def test_kept_and_redrawn_blocks_are_identical(small_blocks):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_block_holds_the_samples_of_its_streams(small_blocks, monkeypatch, kept):
-    """One behind the other and to the last bit, in full blocks of four streams, in the last one, and in parts of blocks."""
+    """One behind the other and to the last bit, in full blocks of four streams, in the last one, and in parts of
+    blocks."""
     problem = Problem(150, 4, 6, 2, label_noise_sd=0.3)
     monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 1)
     streams = list(Users(problem, 7).blocks())
@@ -265,7 +266,8 @@ def test_a_bias_turns_signs_of_heads_alone(head_law, rank, bias):
 
 
 def test_the_bias_is_an_axis_above_zero_only():
-    """At 0 it is left out of the name of streams, so that data drawn before it existed stay; outside [0, 1] it is refused."""
+    """At 0 it is left out of the name of streams, so that data drawn before it existed stay;
+    outside [0, 1] it is refused."""
     assert "head_bias" not in Problem(10, 4, 6, 2, head_bias=0).axes
     assert Problem(10, 4, 6, 2, head_bias=0.5).axes["head_bias"] == 0.5
     for bias in (-0.1, 1.1, math.nan):
@@ -359,7 +361,8 @@ def test_wrong_noise_level_is_noticed():
 
 
 def test_counts_are_of_samples_that_are_not_zero(rng):
-    """Samples at zero, out of the domain of features or of labels, or of no number count as nothing; a label of zero counts."""
+    """Samples at zero, out of the domain of features or of labels, or of no number count as nothing;
+    a label of zero counts."""
     features, labels = rng.standard_normal((6, 7, 3)).astype(np.float32), np.ones((6, 7), np.float32)
     features[2:4, 1] = 0
     features[0, 2, 1], features[5, 2], features[3, 2] = math.nan, 1e13, 1e-14
@@ -384,7 +387,8 @@ def test_users_that_do_not_exist_are_refused(start, stop):
 
 
 def test_a_named_sum_is_taken_once_over_the_same_users(monkeypatch):
-    """Same bytes as a fresh one, from one pass; another name, or other users, is another sum. Nobody can write to a kept one."""
+    """Same bytes as a fresh one, from one pass; another name, or other users, is another sum.
+    Nobody can write to a kept one."""
     users, passes = Users(Problem(50, 4, 3, 1)), []
     blocks = Users.blocks
     monkeypatch.setattr(Users, "blocks", lambda *where: passes.append(where) or blocks(*where))
@@ -409,7 +413,8 @@ def test_the_latest_sums_are_kept():
 
 
 def test_the_name_of_a_sum_has_all_that_it_depends_on():
-    """First passes with other clips, samples, starts or batches are other sums, and those of two budgets are the same one."""
+    """First passes with other clips, samples, starts or batches are other sums, and those of two budgets are the same
+    one."""
     problem = Problem(40, 8, 5, 2)
     rng = np.random.default_rng(0)
     bases = [random_subspace(5, 2, rng) for _ in range(2)]

@@ -1,5 +1,5 @@
-"""The grids of jain2021's rates, before any run: what the finite grid adds to an exponent, how many repetitions there are; and the numbers
-that are shares of runs."""
+"""The grids of jain2021's rates, before any run: what the finite grid adds to an exponent, how many repetitions there
+are; and the numbers that are shares of runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from privrep.algorithms.parts.clip_units import feature_threshold, label_threshold
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.claim_rules import Rate
 from privrep.evidence.intervals import FEWEST
 from privrep.evidence.measured import share
@@ -31,8 +31,12 @@ from privrep.studies.sample_complexity import analysis as sample_complexity
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
 TOO_FAR = {
-    "sampling sigma distF": "label noise far above the signal needs 1e7 samples in each data set, and about a hundred data sets",
-    "privacy k dist2": "the spectral edge is not small beside sqrt(d) at any size that can be run; the root mean square sine has none",
+    "sampling sigma distF": (
+        "label noise far above the signal needs 1e7 samples in each data set, and about a hundred data sets"
+    ),
+    "privacy k dist2": (
+        "the spectral edge is not small beside sqrt(d) at any size that can be run; the root mean square sine has none"
+    ),
 }
 """Exponents whose grid cannot be moved, with the reason: they end as INCONCLUSIVE."""
 
@@ -84,8 +88,8 @@ def judged() -> list:
 
 @pytest.mark.parametrize(("study", "spec", "quantity"), judged())
 def test_an_exponent_is_judged_on_a_grid_that_shows_it(study, spec, quantity):
-    """The law's slope on the grid is within a third of the tolerance of its true exponent, so that the data and not the correction
-    decide, and there are enough data sets for an interval."""
+    """The law's slope on the grid is within a third of the tolerance of its true exponent, so that the data and not the
+    correction decide, and there are enough data sets for an interval."""
     rows = table(study)
     rows = rows[rows["series"] == spec.series]
     assert rows["seed"].nunique() >= FEWEST
@@ -95,7 +99,8 @@ def test_an_exponent_is_judged_on_a_grid_that_shows_it(study, spec, quantity):
 
 
 def test_the_logarithms_are_divided_out_and_nothing_else():
-    """Over their factor the proofs' thresholds have the law of the same thresholds without logarithms; other thresholds have factor 1."""
+    """Over their factor the proofs' thresholds have the law of the same thresholds without logarithms;
+    other thresholds have factor 1."""
     steps, starts = table("local_convergence"), table("init_rates")
     for rows, factor in ((steps, step_log_factor(steps)), (starts, init_log_factor(starts))):
         printed = (rows["clip_scale"] == "printed").to_numpy()
@@ -114,8 +119,8 @@ def test_the_logarithms_are_divided_out_and_nothing_else():
 
 def test_repetitions_are_picked_as_often_as_drawn():
     rows = pd.DataFrame({"seed": [3, 3, 5, 7], "value": [1, 2, 3, 4]})
-    assert list(picked(rows, np.array([0, 2, 2]))["value"]) == [1, 2, 4, 4]
-    assert picked(rows, None) is rows
+    assert list(resampled(rows, np.array([0, 2, 2]))["value"]) == [1, 2, 4, 4]
+    assert resampled(rows, None) is rows
 
 
 def test_a_share_has_the_ends_of_clopper_and_pearson():
@@ -127,7 +132,8 @@ def test_a_share_has_the_ends_of_clopper_and_pearson():
 
 
 def test_equation_22_counts_the_samples_of_the_fit():
-    """Its m is the number of columns of X, half of a user's samples in Theorem 4.2; the last term of the theorem has all of them."""
+    """Its m is the number of columns of X, half of a user's samples in Theorem 4.2;
+    the last term of the theorem has all of them."""
     k, m, sigma = 2, 16, 1.0
     risk_of = jain2021.personal_risk(0.0, k, m / 2, sigma)
     rows = [
@@ -152,7 +158,8 @@ def start_rows(distances: dict[float, list[float]]) -> pd.DataFrame:
 
 
 def test_starts_within_the_condition_are_counted_run_by_run():
-    """A run counts when it halves its distance or ends as near as the nearest start does; starts further out are not asked for."""
+    """A run counts when it halves its distance or ends as near as the nearest start does;
+    starts further out are not asked for."""
     rows = start_rows({0.01: [0.001, 0.001], 0.03: [0.014, 0.02], 0.5: [0.5, 0.5]})
     found = local_convergence.near_starts(rows, noise=False)
     assert (found.quantity, found.measured, found.seeds) == (
@@ -163,7 +170,8 @@ def test_starts_within_the_condition_are_counted_run_by_run():
 
 
 def test_the_least_number_of_samples_has_no_interval_of_its_own():
-    """It is found in steps of four: repetitions that agree say nothing about its error. The share of runs says how sure it is."""
+    """It is found in steps of four: repetitions that agree say nothing about its error.
+    The share of runs says how sure it is."""
     points = pd.DataFrame({"rank": [1, 1, 2, 2], "spare": 0, "square": [1.0, 1.0, 1.0, 9.0], "samples": 4, "seed": 0})
     found = {one.quantity: one for one in sample_complexity.least_enough(points)}
     assert found["m = 4 k suffices, share of runs"].measured == 0.75

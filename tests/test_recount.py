@@ -86,8 +86,8 @@ def test_every_row_of_the_quick_run_holds_its_ledger(quick_run):
         table = pd.read_csv(path)
         studies += check_epsilons(table) > 0
         if "calibration" in table and "epsilon_exact" in table:
-            # A search spends the budget of each of its runs; the budget of the image experiments is for adding or removing a user; a mutant
-            # and a sensitivity alone keep to none.
+            # A search spends the budget of each of its runs; the budget of the image experiments is for adding or
+            # removing a user; a mutant and a sensitivity alone keep to none.
             free = table["algorithm"].str.startswith("smallest_users") | (table["algorithm"] == "federated_images")
             free |= table["mutant"].fillna("none") != "none" if "mutant" in table else False
             whole = table[(table["calibration"] == "exact") & ~free & table["epsilon_exact"].notna()]

@@ -25,7 +25,8 @@ def test_quick_run_agrees_with_the_reference(quick_run):
 
 
 def test_another_seed_keeps_the_arithmetic_and_moves_the_simulation(quick_run, tmp_path):
-    """All that is drawn hangs on the master seed, in a study of rates and in one of networks; what is computed does not."""
+    """All that is drawn hangs on the master seed, in a study of rates and in one of networks;
+    what is computed does not."""
     folder = copy_project(tmp_path / "copy")
     tables = [f"{study}/measures.csv" for study in ("init_rates", "images")]
     words = ["--configfile", "config/scales/quick.yaml", "--config", "master_seed=7"]

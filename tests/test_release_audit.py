@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, door
+from conftest import FALSE_ALARM, handle
 from scipy import stats
 
 from privrep.algorithms.parts.server import Server
@@ -25,12 +25,13 @@ RATE, SAMPLED_ROUNDS = 0.4, 20_000
 
 @cache
 def sampled_sums(sign: float, taking_part: float = RATE) -> np.ndarray:
-    """Released sums of many rounds in which one user, far beyond the clip on the side of `sign`, takes part with probability `taking_part`."""
+    """Released sums of many rounds in which one user, far beyond the clip on the side of `sign`, takes part with
+    probability `taking_part`."""
     server = Server(SAMPLED_ROUNDS, BOUND, taking_part)
     alone = GivenUsers(Problem(1, 1, 1, 1), np.zeros((1, 1, 1)), np.zeros((1, 1)))
     noise, coins = (np.random.default_rng([stream, int(sign > 0)]) for stream in (5, 6))
     ledger = Ledger()
-    release = door(1, MULTIPLIER, noise, ledger, coins)
+    release = handle(1, MULTIPLIER, noise, ledger, coins)
     means = [
         server.mean("update", alone, lambda block: Rows(np.full((block.users, 1), 9 * sign)), release)
         for _ in range(server.rounds)
@@ -56,7 +57,8 @@ def excess(x: np.ndarray, epsilon: float) -> np.ndarray:
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.4, 0.8])
 def test_random_participation_hides_as_much_as_accounted(epsilon):
-    """P(S) - e^eps P'(S) for the best set S, by frequencies, is delta(eps); with everybody taking part it is far more."""
+    """P(S) - e^eps P'(S) for the best set S, by frequencies, is delta(eps); with everybody taking part it is far
+    more."""
     grid = np.linspace(-8, 8, 200_001)
     delta = float(np.trapezoid(np.maximum(excess(grid, epsilon), 0), grid))
     assert composed_epsilon(((1 / MULTIPLIER, RATE),), delta) == pytest.approx(epsilon, abs=1e-3)

@@ -1,8 +1,10 @@
-"""Replay: told the answers of one run, a fit on data in which one user is another must end as that run did, but for this user's own head.
+"""Replay: told the answers of one run, a fit on data in which one user is another must end as that run did,
+but for this user's own head.
 
-Subspaces, logged numbers, candidates and the heads of everybody else are compared bit for bit: whatever reaches them past a release is seen,
-however little it weighs. How far the statistics lie apart under one history is held against the ledger, so that a clip that is left out, or wider than
-what is charged, is seen too. Every private method that stands in `CASES` is run, with all its cases; a method cannot be excused.
+Subspaces, logged numbers, candidates and the heads of everybody else are compared bit for bit: whatever reaches them
+past a release is seen, however little it weighs. How far the statistics lie apart under one history is held against the
+ledger, so that a clip that is left out, or wider than what is charged, is seen too. Every private method that stands in
+`CASES` is run, with all its cases; a method cannot be excused.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import pytest
 from conftest import gather
 from test_algorithms_conformance import CASES, PROBLEM
 
-from privrep.audits.distinguishing import Claim
+from privrep.audits.distinguishing import PrivacyClaim
 from privrep.audits.mutants import NO_CLIP, clipped_by
-from privrep.audits.replay import Tape, TapedRelease, apart, loss, streams
+from privrep.audits.replay import RecordingRelease, Transcript, attained_mu, loss, streams
 from privrep.data.given_users import GivenUsers
 from privrep.data.passes import Own, total
 from privrep.data.problem import Block, Users
@@ -36,7 +38,8 @@ ROUNDING = 1e-5
 
 
 OTHER_USERS = ((100.0, -100.0), (1.0, -10.0))
-"""Factors on features and labels of the first user in the other worlds. A user far beyond a clip may be left out whole, one near it is not."""
+"""Factors on features and labels of the first user in the other worlds.
+A user far beyond a clip may be left out whole, one near it is not."""
 
 
 def world(features: float = 1.0, labels: float = 1.0) -> GivenUsers:
@@ -51,12 +54,17 @@ def world(features: float = 1.0, labels: float = 1.0) -> GivenUsers:
 ONE, OTHERS = world(), [world(*factors) for factors in OTHER_USERS]
 
 
-def iterates(method, users: GivenUsers, multiplier: float, forced: Tape | None = None) -> tuple[list, Tape, Ledger]:
-    """What a fit yields, its tape and its ledger; no sum of another fit is kept, which may have had another clip."""
+def iterates(
+    method, users: GivenUsers, multiplier: float, replayed: Transcript | None = None
+) -> tuple[list, Transcript, Ledger]:
+    """What a fit yields, its transcript and its ledger; no sum of another fit is kept, which may have had another
+    clip."""
     users = replace(users, sums=OrderedDict())
-    tape, ledger = Tape(forced), Ledger()
-    release = TapedRelease(multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED, tape=tape)
-    return list(method.fit(users, release)), tape, ledger
+    transcript, ledger = Transcript(replayed), Ledger()
+    release = RecordingRelease(
+        multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED, transcript=transcript
+    )
+    return list(method.fit(users, release)), transcript, ledger
 
 
 def told(iterate: Iterate) -> dict[str, bytes]:
@@ -77,20 +85,23 @@ def told(iterate: Iterate) -> dict[str, bytes]:
 
 
 def leaks(method, multiplier: float) -> set[str]:
-    """What depends on the first user past the releases; "more than is charged" where a release depends on it more than the ledger says."""
-    path, tape, ledger = iterates(method, ONE, multiplier)
-    return set().union(*(differs(method, multiplier, users, path, tape, ledger) for users in OTHERS))
+    """What depends on the first user past the releases; "more than is charged" where a release depends on it more than
+    the ledger says."""
+    path, transcript, ledger = iterates(method, ONE, multiplier)
+    return set().union(*(differs(method, multiplier, users, path, transcript, ledger) for users in OTHERS))
 
 
-def differs(method, multiplier: float, users: GivenUsers, path: list, tape: Tape, ledger: Ledger) -> set[str]:
+def differs(
+    method, multiplier: float, users: GivenUsers, path: list, transcript: Transcript, ledger: Ledger
+) -> set[str]:
     """The same of one other world."""
-    again, other, _ = iterates(method, users, multiplier, tape)
+    again, other, _ = iterates(method, users, multiplier, transcript)
     found = {"number of iterates"} if len(path) != len(again) else set()
-    if len(tape.taken) != len(other.taken):
+    if len(transcript.records) != len(other.records):
         return found | {"number of releases"}
     for one, two in zip(map(told, path), map(told, again), strict=False):
         found |= {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)}
-    if Claim(ledger).attained(apart(tape, other), loss(tape, other)) > 1 + ROUNDING:
+    if PrivacyClaim(ledger).attained(attained_mu(transcript, other), loss(transcript, other)) > 1 + ROUNDING:
         found.add("more than is charged")
     return found
 
@@ -238,7 +249,8 @@ def test_half_the_bound_is_seen():
 
 
 CLIPPED = [case for case in REPLAYED if case.name not in ("unit_steps", "full_prior") and not case.pure]
-"""Those whose sensitivity rests on the clips of the library: units are of norm one, and shares of a score are cut once more."""
+"""Those whose sensitivity rests on the clips of the library: units are of norm one, and shares of a score are cut once
+more."""
 
 
 @pytest.mark.parametrize("case", CLIPPED, ids=str)

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""The report: its building blocks, and one page rendered from made-up tables."""
+"""The report: its building blocks, and one page rendered from stub tables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_page import FIGURES, SIMULATED, STUDIES, SVG, render, write_run
-from made_up_runs import CLAIMS, MadeUp, all_open
+from stub_page import FIGURES, SIMULATED, STUDIES, SVG, render, write_run
+from stub_runs import CLAIMS, ChosenRun, all_open
 
 from privrep.evidence.cells import sizes_of
 from privrep.evidence.claims import CLAIM_COLUMNS
@@ -23,7 +23,7 @@ from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
 from privrep.report.claims_table import all_rows, brief_table, by_scale
 from privrep.report.documents import with_findings
-from privrep.report.rehearsal import Rehearsal
+from privrep.report.stub_run import StubRun
 from privrep.run import config
 from privrep.run.config import study_names
 
@@ -100,7 +100,8 @@ def claim_rows() -> pd.DataFrame:
 
 
 class Page(HTMLParser):
-    """What the tests ask of a page: its elements, its text outside of code, pictures and scripts, and which names lie in detail that opens."""
+    """What the tests ask of a page: its elements, its text outside of code, pictures and scripts, and which names lie
+    in detail that opens."""
 
     def __init__(self, content: str):
         super().__init__()
@@ -194,8 +195,8 @@ def test_page_shows_every_claim_and_known_verdicts_alone(content, rendered):
 
 
 def test_the_opening_comes_first(content):
-    """What the run found and which method to use stand before any detail, verdict or chapter; before them are the title and the note on a small
-    run."""
+    """What the run found and which method to use stand before any detail, verdict or chapter;
+    before them are the title and the note on a small run."""
     shown = content[content.index("</nav>") :]
     places = [shown.index(words) for words in ("<h1", 'class="masthead"', "<aside", "</aside>", 'class="opening"')]
     assert places == sorted(places)
@@ -260,7 +261,8 @@ def test_every_study_has_its_place(content):
 
 
 def test_page_has_no_leftovers(content):
-    """Formulas are MathML, and nothing of Markdown, templates, Python or missing values is left, nor HTML that was escaped."""
+    """Formulas are MathML, and nothing of Markdown, templates, Python or missing values is left, nor HTML that was
+    escaped."""
     found = Page(content)
     assert "$" not in found.text
     assert "<math" in content
@@ -287,8 +289,8 @@ def test_numbers_in_prose_follow_the_tables(tmp_path, content):
     changed = write_run(tmp_path, deciding_reading_at_5=1.1862, i=0.01, own=3.21)
     assert render(changed).returncode == 0
     other = (changed / "reports/index.html").read_text(encoding="utf-8")
-    assert "the gap can be seen" in content and "the curves meet by eye" not in content
-    assert "the gap can be seen" not in other and "the curves meet by eye" in other
+    assert "the gap is visible" in content and "the curves coincide" not in content
+    assert "the gap is visible" not in other and "the curves coincide" in other
     assert "A single model does better than own data" in other
     for text in ("1.19", "3.21"):
         # A number of its own: not the digits within another.
@@ -358,7 +360,7 @@ def test_every_verdict_is_explained():
     assert {verdict for pair in OUTCOMES.values() for verdict in pair} <= set(Verdict)
     guide = html.unescape(markup.PIECES.verdict_guide(GROUPS))
     assert all(guide.count(f"</span> {verdict}<") == 1 and verdict.meaning in guide for verdict in Verdict)
-    assert {verdict.mood for verdict in Verdict} == set(badges.MOODS)
+    assert {verdict.level for verdict in Verdict} == set(badges.LEVELS)
     with pytest.raises(ValueError, match="'FINE' is not a valid Verdict"):
         badges.badge("FINE")
 
@@ -424,7 +426,8 @@ def test_large_tables_are_named_instead_of_embedded():
 
 
 def test_claims_in_short_and_whole():
-    """The short form has no statements and no commands; the whole one has both, with a link to a figure that there is."""
+    """The short form has no statements and no commands; the whole one has both, with a link to a figure that there
+    is."""
     rows = claim_rows()
     brief, whole = brief_table(rows), all_rows(rows, ["jain2021/figure2"], {"A-F2": ["E9"]}, lambda row: "n = 77")
     assert "B-T5.2" in brief and "snakemake" not in brief and "Error &lt;falls" not in brief
@@ -488,7 +491,7 @@ def test_pictures_keep_the_digits_of_their_labels():
     assert 'x="3.14"' in picture and "costs 0.00012" in picture
 
 
-class Judged(MadeUp):
+class Judged(ChosenRun):
     """A run with given claims and errata, for the texts on the whole run."""
 
     def __init__(self, claims: pd.DataFrame, errata: pd.DataFrame = NO_ERRATA, scale: str = "default"):
@@ -516,7 +519,8 @@ def test_statements_are_counted():
 
 
 def test_errata_are_counted_by_what_they_change():
-    """The gravest first; one question counts once, what the published version mends stands apart, and what was set aside does not count."""
+    """The most severe first; one question counts once, what the published version mends stands apart,
+    and what was set aside does not count."""
     guarantee = ("yes", "the guarantee", "")
     rows = [
         ("yes", "nothing", ""),
@@ -577,13 +581,13 @@ def test_agreement_of_exponents_is_counted_at_narrower_marks():
     assert by_definition["within"] == found["within"]
 
 
-def test_accusations_are_one_line_each():
+def test_contradictions_are_one_line_each():
     """What is printed, the severity, and what to do; a row without a negative verdict is none."""
-    table = summary.accusations(claim_rows())
+    table = summary.contradictions(claim_rows())
     assert table.count("<tr>") == 3  # the header, PARTIAL and VIOLATED
     assert "a rate, an assumption or a number" in table and "Use d<sup>3</sup>" in table
     assert table.index("B-T5.2") < table.index("A-F2")
-    assert summary.accusations(claim_rows().query("verdict == 'HOLDS'")) == ""
+    assert summary.contradictions(claim_rows().query("verdict == 'HOLDS'")) == ""
 
 
 def test_rows_that_a_scale_does_not_test_are_one_line():
@@ -597,11 +601,11 @@ def test_rows_that_a_scale_does_not_test_are_one_line():
     assert [len(part) for part in by_scale(both)] == [len(rows), 1]
 
 
-def test_accusations_are_counted_by_severity():
+def test_contradictions_are_counted_by_severity():
     """In the order of what they change."""
     rows = claim_rows()
     rows.loc[0, "severity"] = "P"
-    assert "two statements, by severity 1 P and 1 R" in said("accusations", rows)
+    assert "two statements, by severity 1 P and 1 R" in said("contradictions", rows)
 
 
 def test_a_small_run_says_so():
@@ -629,7 +633,7 @@ def test_numbers_of_the_findings_lead_to_rows(agrees):
         r"\[[^\]\[]*(?:\[[^\]]*\])?\]\(docs/claims\.csv#L\d+\)": set(),
     }
     for number in (1.51, 1.62):
-        run = Rehearsal(number, agrees)
+        run = StubRun(number, agrees)
         opening = chapters.page_text("opening", run).partition("## The findings")[2]
         readme = with_findings("<!-- measured: -->\n<!-- end of measured -->", run)
         for (link, rest), text in zip(links.items(), (opening, readme), strict=True):
@@ -640,9 +644,9 @@ def test_numbers_of_the_findings_lead_to_rows(agrees):
 
 def test_the_opening_says_nothing_that_is_open():
     """Without verdicts its findings have plain titles; without studies it has none."""
-    text = chapters.page_text("opening", MadeUp(verdict_of=all_open))
+    text = chapters.page_text("opening", ChosenRun(verdict_of=all_open))
     assert "Theorem 4.2." in text and "Check the privacy" not in text and 'class="q"' in text
-    run = MadeUp()
+    run = ChosenRun()
     run.provenance["config"] = {"scale": "quick", "studies": []}
     assert 'class="q"' not in chapters.page_text("opening", run)
 

@@ -29,10 +29,10 @@ def script():
 
 
 CHOOSE = script()
-DEPARTURES = tuple(f"{name}-" for name in unit_map.DEPARTURES)
+DEPARTURES = tuple(f"{name}-" for name in unit_map.MISSPECIFICATIONS)
 
 
-def made_up(**values) -> Choice:
+def synthetic(**values) -> Choice:
     sizes = {"users": 100, "samples": 5, "dim": 10, "rank": 2, "label_noise_sd": 0.0, "epsilon": 1.0}
     return Choice(**({"series": "a", "options": {}} | sizes | values))
 
@@ -67,9 +67,9 @@ def test_no_public_data_set_is_judged():
 def test_what_is_not_in_the_table_takes_the_nearest_row():
     """In logarithms, among the rows of the series alone."""
     rows = [
-        made_up(users=100, options={"clip": 1}),
-        made_up(users=1000, options={"clip": 2}),
-        made_up(users=400, series="b", options={"clip": 3}),
+        synthetic(users=100, options={"clip": 1}),
+        synthetic(users=1000, options={"clip": 2}),
+        synthetic(users=400, series="b", options={"clip": 3}),
     ]
     setting = {"samples": 5, "dim": 10, "rank": 2, "label_noise_sd": 0.0, "epsilon": 1.0}
     assert chosen_options(rows, "a", setting | {"users": 300}) == {"clip": 1}
@@ -106,7 +106,8 @@ def test_the_shortlist_is_that_of_the_law_and_the_former_setting():
 
 
 def test_where_data_depart_from_the_law_each_clip_has_its_best():
-    """Two of each clip by the law, and the former setting; at a problem of the model the shortlist is that of the law."""
+    """Two of each clip by the law, and the former setting; at a problem of the model the shortlist is that of the
+    law."""
     for cell in CHOOSE.settings("unit_map"):
         departs = CHOOSE.departs(cell.problem)
         told = cell.series.startswith(("small-", "large-"))  # the size, so that nothing departs

@@ -26,7 +26,8 @@ def current() -> listing.Rules:
 
 
 def test_rules_are_as_listed(current):
-    """A rule that changed is named, with the command that lists it; nothing else stands in the two files, each rule with its reason."""
+    """A rule that changed is named, with the command that lists it; nothing else stands in the two files,
+    each rule with its reason."""
     rows, text = read_rows(TABLE), TEXT.read_text()
     lines = differences(rows, read_text(text.splitlines()), current)
     shown = "\n".join(lines[:30])

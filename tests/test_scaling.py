@@ -1,4 +1,4 @@
-"""Exponent fits on made-up results tables, whose slopes, floors and constants are known."""
+"""Exponent fits on stub results tables, whose slopes, floors and constants are known."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def table(
     formula=lambda v: 100.0 / v,
     seed=0,
 ) -> pd.DataFrame:
-    """A series with a silent row per repetition where there is a floor. `spread` scatters each repetition and each redraw."""
+    """A series with a silent row per repetition where there is a floor.
+    `spread` scatters each repetition and each redraw."""
     rng, rows = np.random.default_rng(seed), []
     for value in values:
         for repetition in range(seeds):
@@ -194,7 +195,8 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("rule", LEFT_OUT)
 def test_each_rule_leaves_out_its_point_alone(rule):
-    """One bad point of five is left out with its reason, and the fit is that of the others; no rule fires on good data."""
+    """One bad point of five is left out with its reason, and the fit is that of the others;
+    no rule fires on good data."""
     values, error = (500, 1000, 2000, 4000, 8000), lambda v: 100 / v
     cells = table(values, error, floor=0.001, redraws=2)
     assert sweep(cells, PAIRED, WINDOW).reasons == [""] * 5
@@ -278,8 +280,8 @@ def test_quantiles_are_those_of_student(repetitions, level, quantile):
 
 @pytest.mark.parametrize("seeds", [2, 3, 5, 12])
 def test_the_standard_error_is_that_of_linear_error_propagation(seeds):
-    """For small scatter the bootstrap gives the usual one, with s - 1 in the denominator: within 10 %, five times what 1000 draws
-    scatter by. With s it would be 29 % less at 2 repetitions and 18 % less at 3."""
+    """For small scatter the bootstrap gives the usual one, with s - 1 in the denominator: within 10 %,
+    five times what 1000 draws scatter by. With s it would be 29 % less at 2 repetitions and 18 % less at 3."""
     one = fitted(table(spread=0.01, seeds=seeds, redraws=2))
     logs = np.log(one.sweep.values) - np.log(one.sweep.values).mean()
     relative = one.sweep.errors / one.sweep.errors.mean(axis=1, keepdims=True) / 2
@@ -290,7 +292,8 @@ def test_the_standard_error_is_that_of_linear_error_propagation(seeds):
 
 
 def test_measures_carry_what_a_verdict_needs():
-    """Exponent with its standard error and the formula's slope; the constant where there is a formula, and only there."""
+    """Exponent with its standard error and the formula's slope; the constant where there is a formula,
+    and only there."""
     one = fitted(table(spread=0.1, formula=lambda v: 50.0 / v))
     exponent, constant = fit_measures({"test": one})
     assert (exponent.quantity, constant.quantity) == ("exponent test", "constant test")
@@ -334,7 +337,8 @@ def test_an_unknown_series_is_named():
 
 
 def simulated(seeds: int, runs: int, shape: float = 18.0):
-    """Sweeps with slope -1 and constant 1 whose squares are gamma: what four redraws of a distance scatter by, or more."""
+    """Sweeps with slope -1 and constant 1 whose squares are gamma: what four redraws of a distance scatter by,
+    or more."""
     rng, values = np.random.default_rng(11), np.array(USERS, dtype=float)
     law = 100 / values
     for _ in range(runs):
@@ -344,8 +348,8 @@ def simulated(seeds: int, runs: int, shape: float = 18.0):
 
 @pytest.mark.parametrize("seeds", [5, 8])
 def test_intervals_cover_as_often_as_they_say(seeds, monkeypatch):
-    """95 % of 1000 sweeps, up to FALSE_ALARM, for exponent and constant. Without the factor for few repetitions and with
-    a normal quantile it is 84 % at 5 repetitions and 89 % at 8; an interval twice as wide covers too often."""
+    """95 % of 1000 sweeps, up to FALSE_ALARM, for exponent and constant. Without the factor for few repetitions and
+    with a normal quantile it is 84 % at 5 repetitions and 89 % at 8; an interval twice as wide covers too often."""
     runs = 1000
     few, many = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], runs, 0.95)
     counts = next(simulated(seeds, 1)).counts()
@@ -368,7 +372,8 @@ def test_intervals_cover_as_often_as_they_say(seeds, monkeypatch):
 
 
 def test_intervals_of_points_cover_as_often_as_they_say(monkeypatch):
-    """The bars in the figures: 95 % of 4 x 200 points with 6 repetitions, up to FALSE_ALARM; bars of half the length fall out."""
+    """The bars in the figures: 95 % of 4 x 200 points with 6 repetitions, up to FALSE_ALARM;
+    bars of half the length fall out."""
     counts = next(simulated(6, 1)).counts()
     monkeypatch.setattr(Sweep, "counts", lambda self: counts)
     inside, short = 0, 0
@@ -398,8 +403,8 @@ def test_the_bootstrap_draws_as_many_repetitions_as_there_are():
 
 @pytest.mark.parametrize("study", ["init_rates", "local_convergence", "risk", "sample_complexity"])
 def test_fits_of_the_studies_name_series_and_axes_that_vary(study):
-    """A fit on a series that does not exist, or on an axis with too few points, would end as INCONCLUSIVE after hours; one
-    without its silent rows would have no floor, and one on both kinds of rows no meaning."""
+    """A fit on a series that does not exist, or on an axis with too few points, would end as INCONCLUSIVE after hours;
+    one without its silent rows would have no floor, and one on both kinds of rows no meaning."""
     study = read_study(read_config(), study)
     cells = expand(study)
     assert study.fits

@@ -1,4 +1,5 @@
-"""shen2023, Lemma F.3: selection among made-up candidates, and the statistics of the study selection on made-up tables."""
+"""shen2023, Lemma F.3: selection among synthetic candidates, and the statistics of the study selection on synthetic
+tables."""
 
 import math
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from conftest import clopper_pearson, make_task
 
 from privrep.data.problem import Problem
 from privrep.data.subspace import dist2
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.fitting.runner import fit
 from privrep.probes.made_up_candidates import BAD, trials_needed
 from privrep.run.registry import load_options
@@ -19,11 +20,11 @@ from privrep.studies.selection.analysis import (
     expected_failure,
     failure_points,
     largest_accuracy,
-    made_up_measures,
     passing_measure,
     printed_gap,
     shared_points,
     successes_left,
+    synthetic_measures,
     worst_that_passes,
 )
 
@@ -38,7 +39,7 @@ def test_trials_and_their_failure_probability(rng):
         assert expected_failure(probability, failure) == pytest.approx(failed, abs=3 * 0.5 / 200)
 
 
-def test_made_up_candidates_are_as_promised(rng):
+def test_synthetic_candidates_are_as_promised(rng):
     """Good ones within eps_i, bad ones just above eps_0; alike or scattered."""
     for bad in BAD:
         method = load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": bad}).experiment(
@@ -54,8 +55,9 @@ def test_made_up_candidates_are_as_promised(rng):
 
 
 @pytest.mark.parametrize(("good_share", "low", "high"), [(0.999, 0.0, 0.0), (0.05, 0.9, 1.0), (0.55, 0.1, 0.7)])
-def test_selection_among_made_up_candidates(good_share, low, high):
-    """None among good candidates, all among bad ones; with p just over a half about as many as the binomial law says."""
+def test_selection_among_synthetic_candidates(good_share, low, high):
+    """None among good candidates, all among bad ones; with p just over a half about as many as the binomial law
+    says."""
     options = {"good_share": good_share, "failure": 0.1, "bad": "alike", "selections": 60}
     problem = Problem(1, 1, 12, 2)
     task = make_task(SimpleNamespace(problem=problem, blocks=None, truth=None), None)
@@ -96,19 +98,19 @@ def table(series: str, **columns) -> pd.DataFrame:
     return pd.DataFrame({"series": series} | columns)
 
 
-def made_up(**columns) -> pd.DataFrame:
+def synthetic(**columns) -> pd.DataFrame:
     return table("candidates", selections=5, candidates=3, failure=0.1, bad="alike", **columns)
 
 
 def test_failures_of_the_selection_have_exact_ends():
     """Of 15 trials, in three repetitions of five."""
-    cells = made_up(good_share=[0.6] * 3 + [0.99] * 3, seed=[0, 1, 2] * 2, failed_share=[0.2, 0.4, 0.6, 0, 0, 0])
+    cells = synthetic(good_share=[0.6] * 3 + [0.99] * 3, seed=[0, 1, 2] * 2, failed_share=[0.2, 0.4, 0.6, 0, 0, 0])
     points = failure_points(cells)
     assert list(points["failed"]) == [0.4, 0]
     for _, point in points.iterrows():
         ends = clopper_pearson(round(point["failed"] * 15), 15)
         np.testing.assert_allclose([point["ci_low"], point["ci_high"]], ends, rtol=1e-9)
-    assert [one.quantity for one in made_up_measures(points)] == [
+    assert [one.quantity for one in synthetic_measures(points)] == [
         "failure, p = 0.6, asked 0.1, alike",
         "failure, p = 0.99, asked 0.1, alike",
     ]
@@ -128,7 +130,7 @@ def test_a_repetition_counts_as_often_as_it_is_picked():
     cells = table("shared", users=250, seed=[0, 1, 2], start_dist2=[0.1, 0.5, 0.4], selection_passed=1.0)
     assert shared_points(cells, np.array([0, 0, 2]))["selected"].item() == pytest.approx(0.2)
     assert shared_points(cells)["selected"].item() == pytest.approx(1 / 3)
-    assert list(picked(cells, np.array([2, 2, 1]))["seed"]) == [2, 2, 1]
+    assert list(resampled(cells, np.array([2, 2, 1]))["seed"]) == [2, 2, 1]
 
 
 @pytest.mark.parametrize(("largest", "reached"), [(0.4, True), (0.1, False)])

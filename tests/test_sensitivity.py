@@ -1,9 +1,10 @@
 """No pair of users moves a release by more than its ledger entry says, and the stated bounds are attained.
 
-The distance of a pair is measured in the units of the noise that is really added: mu_pair^2 = sum over released arrays of
-||difference||^2 / sd^2, with the sd of each call of `rng.normal` recorded. It must not exceed `Entry.mu`. Of a symmetric array
-only the upper triangle, diagonal included, is released. The statistics come from the library's own functions, so a fault in
-clipping shows up here. Users are float32; their rounding is in the clips, so that only that of float64 is allowed for.
+The distance of a pair is measured in the units of the noise that is really added: mu_pair^2 = sum over released arrays
+of ||difference||^2 / sd^2, with the sd of each call of `rng.normal` recorded. It must not exceed `Entry.mu`. Of a
+symmetric array only the upper triangle, diagonal included, is released. The statistics come from the library's own
+functions, so a fault in clipping shows up here. Users are float32; their rounding is in the clips, so that only that of
+float64 is allowed for.
 """
 
 import math
@@ -13,7 +14,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from conftest import Recorder, door, fake_users
+from conftest import Recorder, fake_users, handle
 from pieces import all_pairs, clipped_gradients, moments, pair_moments
 
 from privrep.algorithms.gradient_descent import Gradients
@@ -76,7 +77,7 @@ def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1) ->
         return [np.triu(second), first]
 
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    MomentStep(samples, clip)(someone(m, dim, rank).alone, own_heads, door(1, DELTA, recorder, ledger))
+    MomentStep(samples, clip)(someone(m, dim, rank).alone, own_heads, handle(1, DELTA, recorder, ledger))
     (entry,) = ledger.entries
     return Release(statistic, [sd for sd, _ in recorder.calls], entry)
 
@@ -84,7 +85,7 @@ def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1) ->
 def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3) -> Release:
     """M of Algorithm 3."""
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    SpectralInit(1, samples, label_clip).subspace(someone(m, dim).alone, door(1, DELTA, recorder, ledger))
+    SpectralInit(1, samples, label_clip).subspace(someone(m, dim).alone, handle(1, DELTA, recorder, ledger))
     (entry,) = ledger.entries
     return Release(
         lambda person: [np.triu(pair_moments(person.alone, samples, label_clip))],
@@ -97,7 +98,7 @@ def pairs_release(m: int, label_clip: float, dim: int = 3) -> Release:
     """The same with all pairs: whole matrices, since the noise is isotropic in their norm."""
     samples, recorder, ledger = slice(0, m), Recorder(np.random.default_rng(0)), Ledger()
     start = SpectralInit(1, samples, label_clip, pairs="all")
-    start.subspace(someone(m, dim).alone, door(1, DELTA, recorder, ledger))
+    start.subspace(someone(m, dim).alone, handle(1, DELTA, recorder, ledger))
     (entry,) = ledger.entries
     return Release(
         lambda person: [all_pairs(person.alone, samples, label_clip)], [sd for sd, _ in recorder.calls], entry
@@ -114,7 +115,7 @@ def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
     contribution = Gradients(basis, own_heads, samples)
     alone = someone(samples.stop, *basis.shape).alone
-    door(1, DELTA, recorder, ledger).sum("gradient", alone, contribution, clip=bound)
+    handle(1, DELTA, recorder, ledger).sum("gradient", alone, contribution, clip=bound)
     return Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
 
 
@@ -190,14 +191,16 @@ def test_each_preset_is_protected_at_its_own_sample_count(preset):
 
 @pytest.mark.parametrize(("dim", "m"), [(2, 2), (3, 4), (5, 7)])
 def test_no_pair_of_users_exceeds_the_bound_of_all_pairs(dim, m, rng):
-    """Random and climbing adversaries stay below it; users whose samples are all parallel, with labels of one sign and of both, come near."""
+    """Random and climbing adversaries stay below it; users whose samples are all parallel, with labels of one sign and
+    of both, come near."""
     release = pairs_release(m, 1.9, dim)
     worst = worst_found(release, rng, m, dim)
     assert 0.5 * release.entry.mu < worst <= release.entry.mu * (1 + SLACK)
 
 
 def test_averaged_noise_protects_whole_matrices(rng):
-    """In whole Frobenius norm, both triangles, no pair of users moves (A, b) by more than the joint bound; directions at 75 and 15 degrees do."""
+    """In whole Frobenius norm, both triangles, no pair of users moves (A, b) by more than the joint bound;
+    directions at 75 and 15 degrees do."""
     clip, samples = SampleClip(0.7, 1.9), slice(0, 3)
 
     def statistic(person):
@@ -205,7 +208,7 @@ def test_averaged_noise_protects_whole_matrices(rng):
 
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
     step = MomentStep(samples, clip, symmetry="averaged")
-    step(someone(3, 3, 2).alone, own_heads, door(1, DELTA, recorder, ledger))
+    step(someone(3, 3, 2).alone, own_heads, handle(1, DELTA, recorder, ledger))
     release = Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
     worst = worst_found(release, rng, 3, 3, 2)
     assert 0.9 * release.entry.mu <= worst <= release.entry.mu * (1 + SLACK)
@@ -268,7 +271,8 @@ def test_sensitivity_of_the_gradient(rank, rng):
 
 
 def test_too_little_noise_is_noticed():
-    """The comparison fails when noise, sensitivity or clip is off by a factor: A's noise halved, or a label left unclipped."""
+    """The comparison fails when noise, sensitivity or clip is off by a factor:
+    A's noise halved, or a label left unclipped."""
     q = 4
     pair = slanted(q, 75, 99.0, 3, 1), slanted(q, 15, -99.0, 3, 1)
     release = moment_release(SampleClip(0.7, 1.9), slice(0, q), q)
@@ -287,7 +291,8 @@ def test_too_little_noise_is_noticed():
 def test_no_size_of_features_gets_past_a_clip(size, labels):
     """float32 samples of any size, with the heads that the library itself fits: every sum stays within its bound.
 
-    Squares of tiny numbers vanish and squares of large ones overflow in float32; a norm taken from them would let a user through.
+    Squares of tiny numbers vanish and squares of large ones overflow in float32;
+    a norm taken from them would let a user through.
     """
     rng = np.random.default_rng(3)
     basis = np.linalg.qr(rng.standard_normal((5, 2)))[0]
@@ -392,7 +397,8 @@ def test_terms_that_cancel_hide_nothing(power, rng):
 @pytest.mark.parametrize("length", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("bound", [1e-8, 1.0, 1e8])
 def test_factors_of_a_whole_user_fit_into_float32(length, bound, rng):
-    """Samples of very different lengths and the largest labels and heads: the sums are finite and within both bounds."""
+    """Samples of very different lengths and the largest labels and heads: the sums are finite and within both
+    bounds."""
     features = rng.standard_normal((3, 3))
     features[0] *= length / np.linalg.norm(features[0])
     clip = UserClip(bound, 1.0)

@@ -1,7 +1,7 @@
 """The server of shen2023: who takes part, what is summed, the noise on the mean, and what the ledger is told.
 
-Each check of a standard deviation is that of `conftest.check_sd` (false-alarm rate 1e-6, must reject the sd times or over sqrt(2)
-and 2).
+Each check of a standard deviation is that of `conftest.check_sd` (false-alarm rate 1e-6, must reject the sd times or
+over sqrt(2) and 2).
 """
 
 import math
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, check_sd, door, fake_users, sd_matches, uncorrelated
+from conftest import FALSE_ALARM, check_sd, fake_users, handle, sd_matches, uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clip_outer
@@ -56,7 +56,8 @@ def given_updates(updates: np.ndarray, seen: list | None = None):
 
 
 def run(server: Server, updates=None, *, users=None, multiplier=MULTIPLIER, seed=0, seen=None, aggregate=None):
-    """The states of a run (rounds, d, k), by default the noisy means, its ledger, and the generator of participants after it.
+    """The states of a run (rounds, d, k), by default the noisy means, its ledger, and the generator of participants
+    after it.
 
     What users add follows the state where they are told how to `aggregate` it.
     """
@@ -64,7 +65,7 @@ def run(server: Server, updates=None, *, users=None, multiplier=MULTIPLIER, seed
     updates = np.zeros((users.known.users, DIM, RANK)) if updates is None else updates
     ledger = Ledger()
     participants = np.random.default_rng([seed, 1])
-    release = door(users, multiplier, np.random.default_rng([seed, 0]), ledger, participants)
+    release = handle(users, multiplier, np.random.default_rng([seed, 0]), ledger, participants)
     state, states = np.zeros((DIM, RANK)), []
     for _ in range(server.rounds):
         contribution = given_updates(updates + state if aggregate else updates, seen)
@@ -194,7 +195,7 @@ def test_an_empty_round_has_no_mean():
     """Divided by |C_t| = 0: an error before anything is released. Over p n it is noise alone."""
     server = Server(5, CLIP, 1e-12, "realised")
     ledger = Ledger()
-    release = door(USERS, MULTIPLIER, ledger=ledger, participants=np.random.default_rng(0))
+    release = handle(USERS, MULTIPLIER, ledger=ledger, participants=np.random.default_rng(0))
     with pytest.raises(ArithmeticError, match=r"^nobody takes part in a round"):
         server.mean("update", blank_users(), given_updates(np.zeros((USERS, DIM, RANK))), release)
     assert not ledger.entries
@@ -204,7 +205,8 @@ def test_an_empty_round_has_no_mean():
 
 
 def test_rounds_follow_each_other():
-    """A contribution is asked once a round of each block, and the door of a round is no other round's: who takes part is drawn anew."""
+    """A contribution is asked once a round of each block, and the handle of a round is no other round's:
+    who takes part is drawn anew."""
     asked, seen = [], []
     users = blank_users(block_size=5)
     given = given_updates(np.ones((USERS, DIM, RANK)), seen)
@@ -213,7 +215,7 @@ def test_rounds_follow_each_other():
         asked.append(block.start)
         return given(block)
 
-    release = door(users, participants=np.random.default_rng([0, 1]))
+    release = handle(users, participants=np.random.default_rng([0, 1]))
     means = [Server(4, CLIP, 0.5).mean("update", users, contribution, release) for _ in range(4)]
     assert asked == [start for start, _ in seen] == [0, 5, 10] * 4
     who = np.concatenate([mask for _, mask in seen]).reshape(4, USERS)
@@ -223,14 +225,15 @@ def test_rounds_follow_each_other():
     np.testing.assert_allclose(means, who.sum(axis=1)[:, None, None] * one / (0.5 * USERS), rtol=1e-12)
 
 
-def test_two_doors_of_one_round_are_apart():
-    """The divisor is that of the door whose sum it divides: |C_t| of those who took part there, also of a part of the users."""
+def test_two_handles_of_one_round_are_apart():
+    """The divisor is that of the release handle whose sum it divides: |C_t| of those who took part there,
+    also of a part of the users."""
     server = Server(1, CLIP, 0.5, "realised")
-    release = door(USERS, participants=np.random.default_rng(3))
-    doors = [server.door(release.of(part)) for part in (range(USERS), range(3, 9))]
-    assert [len(each.taking_part) for each in doors] == [USERS, 6]
-    assert [server.divisor(each) for each in doors] == [each.taking_part.sum() for each in doors]
-    assert [replace(server, divide_by="expected").divisor(each) for each in doors] == [0.5 * USERS, 3.0]
+    release = handle(USERS, participants=np.random.default_rng(3))
+    handles = [server.handle(release.of(part)) for part in (range(USERS), range(3, 9))]
+    assert [len(each.taking_part) for each in handles] == [USERS, 6]
+    assert [server.divisor(each) for each in handles] == [each.taking_part.sum() for each in handles]
+    assert [replace(server, divide_by="expected").divisor(each) for each in handles] == [0.5 * USERS, 3.0]
 
 
 # The ledger
@@ -241,7 +244,8 @@ def test_two_doors_of_one_round_are_apart():
     [(1.0, "expected", 1.0), (0.4, "expected", 0.4), (1.0, "realised", 1.0), (0.4, "realised", 1.0)],
 )
 def test_the_ledger_of_a_run(rate, divide_by, recorded):
-    """One entry a round about all users: sensitivity 2 clip, noise as drawn; a gain from sampling only if divided by p n (E51)."""
+    """One entry a round about all users: sensitivity 2 clip, noise as drawn;
+    a gain from sampling only if divided by p n (E51)."""
     _, ledger, _ = run(Server(7, CLIP, rate, divide_by))
     assert len(ledger.entries) == 7
     for entry in ledger.entries:

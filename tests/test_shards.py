@@ -1,4 +1,5 @@
-"""Shards run on one thread, and their rows become one table: every cell once, in the order of the study, or no table at all."""
+"""Shards run on one thread, and their rows become one table: every cell once, in the order of the study,
+or no table at all."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ import importlib.util
 import pytest
 from workflow_helpers import ROOT
 
+from privrep.run.cli_errors import Unreadable
 from privrep.run.csv_tables import REMEDY, write_rows
 from privrep.run.merging import merge
-from privrep.run.plainly import Unreadable
 
 
 def script(name: str):

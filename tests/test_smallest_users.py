@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from privrep.algorithms import altmin
 from privrep.data.problem import FirstUsers, Problem, Users
 from privrep.fitting.runner import fit
-from privrep.searches.smallest_users import Options
+from privrep.searches.smallest_users import SmallestUsersOptions
 from privrep.searches.user_search import FIRST_TRIAL, PRECISION, bracket
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")
@@ -39,9 +39,9 @@ def test_bracket_holds_the_threshold(fewest, most, threshold):
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 def test_the_target_is_reached_at_the_answer_and_missed_just_below(noise):
     """A search that returned the bracket's wrong end, or stopped early, fails here."""
-    users, algorithm = Users(PROBLEM, 3), Options(**OPTIONS, target=0.02)
+    users, algorithm = Users(PROBLEM, 3), SmallestUsersOptions(**OPTIONS, target=0.02)
     found = fit(algorithm, make_task(users, fixed_noise(noise))).log["smallest_users"]
-    plain = altmin.Options(**OPTIONS)
+    plain = altmin.AltminOptions(**OPTIONS)
 
     def risk(count: int) -> float:
         return fit(plain, make_task(FirstUsers(users, count), fixed_noise(noise))).excess_risk
@@ -53,7 +53,9 @@ def test_the_target_is_reached_at_the_answer_and_missed_just_below(noise):
 def test_more_noise_needs_more_users():
     """n* grows like Delta: four times the noise, about four times the users."""
     answers = [
-        fit(Options(**OPTIONS, target=0.02), make_task(Users(PROBLEM, 3), fixed_noise(noise))).log["smallest_users"]
+        fit(SmallestUsersOptions(**OPTIONS, target=0.02), make_task(Users(PROBLEM, 3), fixed_noise(noise))).log[
+            "smallest_users"
+        ]
         for noise in (0.025, 0.1)
     ]
     assert 3 < answers[1] / answers[0] < 5.5
@@ -62,15 +64,15 @@ def test_more_noise_needs_more_users():
 def test_target_in_units_of_the_rank():
     """target_unit `rank` multiplies the target by k."""
     task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    relative = fit(Options(**OPTIONS, target=0.01, target_unit="rank"), task).log["smallest_users"]
+    relative = fit(SmallestUsersOptions(**OPTIONS, target=0.01, target_unit="rank"), task).log["smallest_users"]
     task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    assert fit(Options(**OPTIONS, target=0.02), task).log["smallest_users"] == relative
+    assert fit(SmallestUsersOptions(**OPTIONS, target=0.02), task).log["smallest_users"] == relative
 
 
 def test_ledger_holds_every_trial_and_no_statement_is_claimed():
     """One release per trial; the search is no private algorithm."""
     task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    outcome = fit(Options(**OPTIONS, batches=2, target=0.02), task)
+    outcome = fit(SmallestUsersOptions(**OPTIONS, batches=2, target=0.02), task)
     assert len(task.ledger.entries) == 2 * outcome.log["trials"]
     assert outcome.theorem == "" and outcome.epsilon_paper is None
 
@@ -78,14 +80,14 @@ def test_ledger_holds_every_trial_and_no_statement_is_claimed():
 def test_unreachable_target_is_an_arithmetic_error():
     """It becomes a failed row with a reason."""
     with pytest.raises(ArithmeticError, match="not reached"):
-        fit(Options(**OPTIONS, target=1e-9), make_task(Users(PROBLEM, 3), fixed_noise(0.1)))
+        fit(SmallestUsersOptions(**OPTIONS, target=1e-9), make_task(Users(PROBLEM, 3), fixed_noise(0.1)))
 
 
 @pytest.mark.parametrize(("option", "value"), [("target", 0.0), ("target_unit", "users")])
 def test_bad_options_are_named(option, value):
     """The message names the option."""
     with pytest.raises(ValueError, match=option):
-        Options(**OPTIONS, **{option: value})
+        SmallestUsersOptions(**OPTIONS, **{option: value})
 
 
 def test_first_users_are_a_prefix():

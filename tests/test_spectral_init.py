@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from conftest import door, fake_users, fixed_noise, gather, make_task
+from conftest import fake_users, fixed_noise, gather, handle, make_task
 from pieces import all_pairs, pair_moments
 
-from privrep.algorithms.spectral_init import LEMMA_4_5, Options, SpectralInit
+from privrep.algorithms.spectral_init import LEMMA_4_5, SpectralInit, SpectralInitOptions
 from privrep.data.given_users import GivenUsers
 from privrep.data.known import Known
 from privrep.data.problem import Problem, Users
@@ -38,7 +38,7 @@ def by_hand(users, samples, label_clip):
 
 
 def start(users, samples, label_clip=2.0, multiplier=0.0, rng=None, ledger=None):
-    return SpectralInit(users.known.rank, samples, label_clip).subspace(users, door(users, multiplier, rng, ledger))
+    return SpectralInit(users.known.rank, samples, label_clip).subspace(users, handle(users, multiplier, rng, ledger))
 
 
 @pytest.mark.parametrize("label_clip", [0.8, 1e-4, math.inf])
@@ -54,7 +54,8 @@ def test_pair_moments_are_those_of_the_print(label_clip, samples):
 
 @pytest.mark.parametrize("label_clip", [0.8, 1e-4, 10.0])
 def test_all_pairs_are_summed_and_clipped_by_user(label_clip):
-    """Against loops: symmetric parts of all pairs of one user, their sum clipped to zeta^2 sqrt(P). Both sides of the clip occur."""
+    """Against loops: symmetric parts of all pairs of one user, their sum clipped to zeta^2 sqrt(P).
+    Both sides of the clip occur."""
     users, samples = Users(PROBLEM), slice(1, 7)
     features, labels, _ = gather(users)
     expected, clipped = np.zeros((5, 5)), 0
@@ -125,7 +126,8 @@ def test_the_mean_has_the_stated_eigenvalues():
         parts.append(products.mean(axis=0))
     error = np.concatenate(parts).std() / math.sqrt(20_000)
     c = math.sqrt(2) * math.gamma((d + 1) / 2) / (d * math.gamma(d / 2))
-    # sym() copies the upper triangle; the quadratic form in the true basis has the same mean, and a slightly larger error.
+    # sym() copies the upper triangle; the quadratic form in the true basis has the same mean, and a slightly larger
+    # error.
     assert abs(signal - c**2) < 7 * error
     assert abs(signal - 1 / d) > 7 * error
 
@@ -155,7 +157,7 @@ def test_the_algorithm_is_the_step_alone(preset, multiplier):
     """The same subspace and entry as `spectral_init` on the range of the split for the initialisation; no risk."""
     users = Users(WIDE)
     task = make_task(users, fixed_noise(multiplier))
-    outcome = fit(Options(1.5, preset), task)
+    outcome = fit(SpectralInitOptions(1.5, preset), task)
     ledger = Ledger()
     samples = split_samples(preset, 20).init
     np.testing.assert_array_equal(
@@ -173,9 +175,9 @@ def test_the_algorithm_is_the_step_alone(preset, multiplier):
 
 def test_the_promise_is_that_of_lemma_4_5():
     """epsilon = sqrt(8 ln(1/delta)) / Delta, printed for one release of M."""
-    assert Options(1.5).build(PROBLEM.known).cost == GAUSSIAN_COST
+    assert SpectralInitOptions(1.5).build(PROBLEM.known).cost == GAUSSIAN_COST
     assert (LEMMA_4_5.id, LEMMA_4_5.constant) == ("A-L4.5", 8)
-    outcome = fit(Options(1.5), make_task(Users(PROBLEM), fixed_noise(3.0)))
+    outcome = fit(SpectralInitOptions(1.5), make_task(Users(PROBLEM), fixed_noise(3.0)))
     assert outcome.theorem == "A-L4.5"
     assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / 3, rel=1e-12)
 
@@ -184,19 +186,19 @@ def test_the_threshold_of_the_algorithm_is_scaled():
     """`data` is sqrt(k) + sigma_F at condition number 1."""
     zeta = 0.7 * (2**0.5 + 0.2)
     one, other = (make_task(Users(PROBLEM), fixed_noise(0.05)) for _ in range(2))
-    scaled = fit(Options(0.7, clip_scale="data"), one)
+    scaled = fit(SpectralInitOptions(0.7, clip_scale="data"), one)
     assert scaled.log["zeta"] == pytest.approx(zeta, rel=1e-12)
-    assert dist2(scaled.subspace, fit(Options(zeta), other).subspace) < 1e-6
+    assert dist2(scaled.subspace, fit(SpectralInitOptions(zeta), other).subspace) < 1e-6
     assert one.ledger.entries[0].sensitivity == pytest.approx(other.ledger.entries[0].sensitivity, rel=1e-12)
 
 
 def test_bad_options_are_named():
     with pytest.raises(ValueError, match=r"^init_label_clip is 0\.0"):
-        Options(0.0)
+        SpectralInitOptions(0.0)
     with pytest.raises(ValueError, match=r"^clip_scale is 'big'"):
-        Options(1.0, clip_scale="big")
+        SpectralInitOptions(1.0, clip_scale="big")
     with pytest.raises(ValueError, match=r"^split is 'thirds'"):
-        Options(1.0, "thirds").build(PROBLEM.known)
+        SpectralInitOptions(1.0, "thirds").build(PROBLEM.known)
     with pytest.raises(ValueError, match=r"^samples is 7; split"):
-        Options(1.0).build(Problem(30, 7, 5, 2).known)
-    Options(1.0).build(PROBLEM.known)
+        SpectralInitOptions(1.0).build(Problem(30, 7, 5, 2).known)
+    SpectralInitOptions(1.0).build(PROBLEM.known)

@@ -1,4 +1,4 @@
-"""One step taken apart (eq. 27 of jain2021), against loops in float64."""
+"""One step step by step (eq. 27 of jain2021), against loops in float64."""
 
 import math
 
@@ -14,14 +14,14 @@ from privrep.data.splits import split_samples
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
 from privrep.fitting.runner import fit
 from privrep.privacy.ledger import Ledger
-from privrep.probes.step_lemmas import Options, head_errors, whitened
+from privrep.probes.step_lemmas import StepLemmasOptions, head_errors, whitened
 
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
 QUIET = Problem(60, 24, 7, 3)
 
 
-def algorithm(**options) -> Options:
-    return Options(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
+def algorithm(**options) -> StepLemmasOptions:
+    return StepLemmasOptions(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
 
 
 def clip(vector, bound):
@@ -104,7 +104,8 @@ def test_the_parts_of_the_iterate(problem, eta, multiplier):
 
 
 def test_the_parts_are_told_apart():
-    """At these sizes M turned over (its heads' cross moment transposed), or F of the noise-free iterate, would fail the test above."""
+    """At these sizes M turned over (its heads' cross moment transposed), or F of the noise-free iterate,
+    would fail the test above."""
     users = Users(PROBLEM)
     task = make_task(users, fixed_noise(0.02))
     parts = ByHand(users, task, 0.4, 0.02, 2.5, 1.25)
@@ -153,14 +154,15 @@ def test_head_errors(problem, sine):
 
 
 def test_only_the_noisy_pair_is_released(monkeypatch):
-    """The subspace is a function of the released pair alone. The log is not: it compares with noise-free sums and the truth."""
+    """The subspace is a function of the released pair alone.
+    The log is not: it compares with noise-free sums and the truth."""
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((40, 21))
     pair = rows.T @ rows, rng.standard_normal(21)
     asked = []
 
-    def release(door, name, exact, law):
-        asked.append((*exact, {"users": door.users, "noise_multiplier": door.noise_multiplier}))
+    def release(handle, name, exact, law):
+        asked.append((*exact, {"users": handle.users, "noise_multiplier": handle.noise_multiplier}))
         return pair
 
     monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", release)
@@ -181,7 +183,7 @@ def test_it_is_the_step_of_alternating_minimisation():
     """The same subspace and privacy as one pass of `altmin` from the same planted start under the same noise."""
     options = {"split": "text", "clip_feature": 1.5, "clip_label": 2.0, "clip_scale": "data", "start_sine": 0.4}
     one, other = (make_task(Users(PROBLEM), fixed_noise(0.01)) for _ in range(2))
-    step, whole = fit(Options(**options), one), fit(altmin.Options(init="planted", **options), other)
+    step, whole = fit(StepLemmasOptions(**options), one), fit(altmin.AltminOptions(init="planted", **options), other)
     assert dist2(step.subspace, whole.subspace) < 1e-9
     assert one.ledger.mu == other.ledger.mu
     assert step.log["eta"] == whole.log["eta"] == pytest.approx(1.5 * math.sqrt(3 * 7))

@@ -71,7 +71,8 @@ def test_no_head_exceeds_its_bound(law, condition, rank):
 
 @given(st.integers(1, 16), st.integers(100, 10**7))
 def test_bound_of_gauss_heads_holds_with_the_stated_probability(rank, users):
-    """n P(chi^2_k > bound^2) < 5 % for ranks up to 16, without a draw; and more than 1e-6, so the bound is no idle one."""
+    """n P(chi^2_k > bound^2) < 5 % for ranks up to 16, without a draw; and more than 1e-6, so the bound is no idle
+    one."""
     bound = Problem(users, 1, rank, rank).known.head_bound
     assert 1e-6 < users * stats.chi2.sf(bound**2, rank) < 0.05
 
@@ -131,7 +132,8 @@ LONG = 9 / (1 + 8 / 100)
 def test_units_of_updates(problem, longest_squared, factor):
     """By hand at d = 9, k = 4, with mu^2 k s_k^2 the squared length of the longest head.
 
-    zeta_g = mu^2 k s_k^2 sqrt(d k ln n) (Theorem 5.1); zeta_0 = mu^2 k^1.5 s_k^2 sqrt(d) ln n (sqrt(ln n) + sqrt(k)) (Lemma F.1).
+    zeta_g = mu^2 k s_k^2 sqrt(d k ln n) (Theorem 5.1); zeta_0 = mu^2 k^1.5 s_k^2 sqrt(d) ln n (sqrt(ln n) + sqrt(k))
+    (Lemma F.1).
     """
     expected = {
         "absolute": (1.0, 1.0),
@@ -149,7 +151,8 @@ def test_units_of_updates(problem, longest_squared, factor):
 
 @given(st.integers(2, 6), st.integers(1, 5))
 def test_exponents_of_the_prescribed_bounds(growth, rank):
-    """zeta_g ~ sqrt(d), zeta_0 ~ sqrt(d); in k they grow as k^1.5 and, from k on, between k^1.5 and k^2. Labels' noise plays no part."""
+    """zeta_g ~ sqrt(d), zeta_0 ~ sqrt(d); in k they grow as k^1.5 and, from k on, between k^1.5 and k^2.
+    Labels' noise plays no part."""
     small, large = (Problem(1000, 8, dim, rank, head_law="sphere") for dim in (16, 16 * growth**2))
     for threshold in (gradient_threshold, moment_threshold):
         assert threshold("prescribed", 1.0, large.known) == pytest.approx(

@@ -12,8 +12,8 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_page import SVG, write_run
 from patience import patience
+from stub_page import SVG, write_run
 from workflow_helpers import ROOT
 
 VALUES = np.array([10.0, 20.0, 40.0, 80.0])
@@ -28,7 +28,8 @@ FIT = {
 
 
 def lay_out(folder: Path, results: str) -> Path:
-    """The tables and figures of a made-up run as a run leaves them; results : where the studies stand. One figure, of fits, comes before all others."""
+    """The tables and figures of a stub run as a run leaves them; results : where the studies stand.
+    One figure, of fits, comes before all others."""
     made = write_run(folder / "made")
     shutil.copytree(made / "results", folder / results, dirs_exist_ok=True)
     shutil.copytree(made / "figures", folder / "figures")
@@ -36,7 +37,7 @@ def lay_out(folder: Path, results: str) -> Path:
     (folder / "figures/a/fits.svg").write_text(SVG)
     pd.DataFrame(FIT).to_csv(folder / "figures/a/fits.csv", index=False)
     study = pd.read_csv(made / "claims.csv")["study"].dropna().iloc[0]
-    pd.DataFrame({"key": ["made-up"]}).to_csv(folder / results / study / "cells.csv", index=False)
+    pd.DataFrame({"key": ["synthetic"]}).to_csv(folder / results / study / "cells.csv", index=False)
     (folder / "reports").mkdir()
     shutil.copy(made / "claims.csv", folder / "reports")
     return folder
@@ -77,7 +78,7 @@ def test_the_tour_shows_the_run(run, tour):
     (fit,) = [table for table in outputs(tour, "text/plain") if "made up" in table and "made again" in table]
     assert [float(text) for text in fit.splitlines()[-1].split()[-3:]] == pytest.approx([-1.5, -1.5, -1.5])
     printed = "".join(output.get("text", "") for cell in tour.cells for output in cell.get("outputs", ()))
-    assert re.search(r"run_shard\.py --study \w+ --cell made-up\n", printed)
+    assert re.search(r"run_shard\.py --study \w+ --cell synthetic\n", printed)
 
 
 def test_the_tour_is_the_same_again(run, tour):

@@ -1,4 +1,5 @@
-"""The study tradeoff: what users send, paired factors, the band over clips, exponents of ratios, and where a method works."""
+"""The study tradeoff: what users send, paired factors, the band over clips, exponents of ratios, and where a method
+works."""
 
 from __future__ import annotations
 
@@ -39,11 +40,11 @@ def counted(monkeypatch, algorithm) -> int:
 
 def test_what_a_user_sends_is_what_is_released(monkeypatch):
     """The counts of the figure against the sizes of all releases."""
-    first = altmin.Options(init="spectral", split="text", clip_feature=1.0, clip_label=1.0)
+    first = altmin.AltminOptions(init="spectral", split="text", clip_feature=1.0, clip_label=1.0)
     assert counted(monkeypatch, first) == tradeoff.MomentPlan(32).numbers_sent(PROBLEM.dim, PROBLEM.rank)
     sizes = {"starts": 3, "iterations": 2, "rounds": 4, "batch_samples": 8, "init_samples": 4}
-    second = centaur.Options(**sizes, clip=0.5)
-    plan = tradeoff.Plan(**sizes, samples=32)
+    second = centaur.CentaurOptions(**sizes, clip=0.5)
+    plan = tradeoff.UserWork(**sizes, samples=32)
     assert counted(monkeypatch, second) == plan.numbers_sent(PROBLEM.dim, PROBLEM.rank)
 
 
@@ -53,7 +54,7 @@ def test_plans_are_those_that_ran():
     rows = [{"series": "A-uncut", "samples": 32}, {"series": "B-uncut", "init": "power_method"} | sizes]
     rows.append({"series": "B-random", "init": "random"} | sizes | {"rounds": 48})
     found = tradeoff.plans(pd.DataFrame(rows))
-    assert found["B"] == tradeoff.Plan(**sizes)
+    assert found["B"] == tradeoff.UserWork(**sizes)
     assert found["B from a random start"].numbers_sent(10, 2) == 48 * 20
     # 504 products with F^T F and 24 rounds of 12 + 12 samples, then the heads.
     assert found["B"].multiplications(10, 2) == 504 * 2 * 4 * 20 + 24 * (24 * 20 + 120) + 32 * 20

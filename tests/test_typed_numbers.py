@@ -1,13 +1,15 @@
 """Numbers typed into prose are found: what was measured comes from the tables, sizes of what was run from the cells.
 
 Looked at are the chapters and the texts on the whole run, the captions and the labels of the figures. In a chapter or
-text no digit stands outside of formulas and code, but for what DEFINITIONS has. Found elsewhere, and in formulas, are decimals, percentages, counts
-of rounds, runs, users and the like (in digits, or in words from two on), and sizes: numbers after n, m, d, k, q, T or L and an equals sign,
-after epsilon, kappa, condition, noise, sine or distance. It does not matter whether a study has the number as a setting: at another scale it
-may have another one. What may be typed is in DEFINITIONS and ALLOWED. Not found there are other whole numbers, fractions such as 1/2, and
-relations in words, such as "a quarter" or "twice".
+text no digit stands outside of formulas and code, but for what DEFINITIONS has. Found elsewhere, and in formulas, are
+decimals, percentages, counts of rounds, runs, users and the like (in digits, or in words from two on), and sizes:
+numbers after n, m, d, k, q, T or L and an equals sign, after epsilon, kappa, condition, noise, sine or distance. It
+does not matter whether a study has the number as a setting: at another scale it may have another one. What may be typed
+is in DEFINITIONS and ALLOWED. Not found there are other whole numbers, fractions such as 1/2, and relations in words,
+such as "a quarter" or "twice".
 
-Claims name sizes as part of what is claimed. There a size has to be a setting of the study at every scale at which the claim is judged.
+Claims name sizes as part of what is claimed.
+There a size has to be a setting of the study at every scale at which the claim is judged.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ DEFINITIONS = (
     r"\^\{*[-\d./]+\}*",
     r"95 %",
 )
-"""What may be typed anywhere: places in the papers, equations, names of laws, errata and papers, powers, the level of intervals."""
+"""What may be typed anywhere: places in the papers, equations, names of laws, errata and papers, powers,
+the level of intervals."""
 
 COUNTED = "rounds|runs|times|users|seeds|repetitions|starts|samples|epochs|draws|iterations|candidates"
 WORDS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eighteen|twenty|forty|fifty|sixty|hundred"
@@ -133,7 +136,8 @@ def config_of(scale: str) -> dict:
 
 @cache
 def settings(study: str, scale: str) -> frozenset[float]:
-    """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of all fits."""
+    """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of
+    all fits."""
     module = vars(importlib.import_module(f"privrep.studies.{study}.analysis"))
     constants = [value for name, value in module.items() if name.isupper()]
     study_file = read_study(config_of(scale), study).model_dump(exclude={"claims", "scales"})
@@ -148,7 +152,8 @@ def docstrings(tree: ast.AST) -> set[ast.AST]:
 
 
 def names(tree: ast.AST) -> Iterator[ast.AST]:
-    """Parts of the code whose strings name rows of tables: arguments of look-ups, subscripts, keys, comparisons, lists of names."""
+    """Parts of the code whose strings name rows of tables: arguments of look-ups, subscripts, keys, comparisons,
+    lists of names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -262,7 +267,8 @@ CAPTIONS = {
 
 
 def found_in(path) -> list[tuple[str, str]]:
-    """Typed numbers in the prose of a module, each with its text; names of claims' quantities and bare numbers are no prose."""
+    """Typed numbers in the prose of a module, each with its text; names of claims' quantities and bare numbers are no
+    prose."""
     texts = [text for text in prose(path.read_text()) if not is_name(text) and re.search(r"[A-Za-z]", text)]
     where = f"{path.parent.name}/{path.stem}"
     return [(number, text) for text in texts for number in typed(text, where)]
@@ -430,7 +436,8 @@ def finding(run):
     ],
 )
 def test_a_number_typed_into_a_chapter_is_found(template, found):
-    """In its text and in what its expressions put out; arguments, comparisons, keys and names of quantities are no prose."""
+    """In its text and in what its expressions put out; arguments, comparisons, keys and names of quantities are no
+    prose."""
     assert sorted(numbers_of(template)) == sorted(found)
 
 
@@ -455,7 +462,8 @@ def test_a_number_typed_into_a_chapter_is_found(template, found):
     ],
 )
 def test_a_typed_number_is_found(text, found):
-    """Sizes, counts and results are found, whether a study has them or not; definitions, coefficients and placeholders are not."""
+    """Sizes, counts and results are found, whether a study has them or not; definitions, coefficients and placeholders
+    are not."""
     assert typed(text, "local_convergence") == found
 
 

@@ -1,6 +1,7 @@
 """Unit steps: what a user can move, what is known beforehand and learned on the way, and how well it ends.
 
-Statistical checks hold at `conftest.FALSE_ALARM` or within a stated share, and each comes with a wrong target that is rejected.
+Statistical checks hold at `conftest.FALSE_ALARM` or within a stated share, and each comes with a wrong target that is
+rejected.
 """
 
 import math
@@ -10,23 +11,23 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, door, fake_users, fixed_noise, make_task
+from conftest import FALSE_ALARM, fake_users, fixed_noise, handle, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_moments, log_coordinates, log_levels, log_scales, round_sums, start_moments
 from scipy import stats
 
-from privrep.algorithms.parts.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, Knowledge
+from privrep.algorithms.parts.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, FilterState
 from privrep.algorithms.parts.whitening import WhitenedSamples, Whitening
 from privrep.algorithms.unit_steps import (
-    INGREDIENTS,
+    ABLATIONS,
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
     HeadMoments,
-    Options,
     Round,
     UnitModels,
     UnitSteps,
+    UnitStepsOptions,
     log_chi,
     unit,
 )
@@ -144,9 +145,9 @@ def crowds(draw, count: int):
 
 
 @given(crowds(1))
-def test_no_clip_at_one_bites(crowd):
+def test_no_clip_at_one_bites(population):
     """Matrices and steps are of norm one before they are clipped, so that no clip shortens anybody's."""
-    basis, people = crowd
+    basis, people = population
     block, whitening = together(*people), Whitening(np.eye(len(basis)) + 0.5 * np.outer(basis[:, 0], basis[:, -1]))
     _, second, step = Round(whitening, basis, 2 * basis, RESIDUAL, SCALE)(block)
     for kind in (second, step, UnitModels(whitening, PENALTY)(block), WhitenedSamples(whitening)(block)):
@@ -154,9 +155,9 @@ def test_no_clip_at_one_bites(crowd):
 
 
 @given(crowds(2))
-def test_a_share_does_not_depend_on_who_stands_beside(crowd):
+def test_a_share_does_not_depend_on_who_stands_beside(population):
     """Beside any user it is, but for the rounding of one addition, what it is beside a user with no data."""
-    basis, (one, other) = crowd
+    basis, (one, other) = population
     whole = sums(together(one, other), basis)
     left, right = sums(together(one, nobody(one)), basis), sums(together(nobody(one), other), basis)
     for name, found in whole.items():
@@ -177,7 +178,8 @@ def test_units():
 
 
 def test_the_start_is_that_of_ridge_directions(rng):
-    """theta = X^T (X X^T + penalty)^-1 y of each user by numpy in float64, for m below and above d; another penalty is rejected."""
+    """theta = X^T (X X^T + penalty)^-1 y of each user by numpy in float64, for m below and above d;
+    another penalty is rejected."""
     for samples in (3, 9):
         features, labels = rng.standard_normal((samples, 12, 5)), rng.standard_normal((samples, 12))
         (block,) = fake_users(features, labels, np.ones((12, 1))).blocks()
@@ -218,7 +220,8 @@ def test_the_sums_of_a_round_are_those_of_a_loop(rng):
 
 
 def test_log_scales_by_hand():
-    """Half the samples zero: only those that count; users without samples or labels add nothing; clips on both sides."""
+    """Half the samples zero: only those that count; users without samples or labels add nothing;
+    clips on both sides."""
     features, labels = np.ones((4, 5, 3)), np.full((4, 5), 2.0)
     features[2:, 1], features[:, 2], labels[:, 3] = 0, 0, 0
     (block,) = fake_users(features, labels, np.ones((5, 1))).blocks()
@@ -241,7 +244,7 @@ def test_log_chi():
 
 
 @dataclass
-class Tape:
+class Transcript:
     """Sums before noise and what was released of them, in order. playing : what is released instead."""
 
     totals: list[tuple[str, np.ndarray]]
@@ -250,21 +253,21 @@ class Tape:
 
 
 @pytest.fixture
-def tape(monkeypatch) -> Tape:
+def transcript(monkeypatch) -> Transcript:
     """Records each release of a run, or answers with the releases of another."""
-    tape = Tape([], [])
+    transcript = Transcript([], [])
 
     gaussian = Release._gaussian
 
-    def recorded(door, name, exact, law):
+    def recorded(handle, name, exact, law):
         (total,) = exact
-        tape.totals.append((name, np.array(total)))
-        noisy = gaussian(door, name, exact, law)
-        tape.released.append(noisy if tape.playing is None else next(tape.playing))
-        return tape.released[-1]
+        transcript.totals.append((name, np.array(total)))
+        noisy = gaussian(handle, name, exact, law)
+        transcript.released.append(noisy if transcript.playing is None else next(transcript.playing))
+        return transcript.released[-1]
 
     monkeypatch.setattr(Release, "_gaussian", recorded)
-    return tape
+    return transcript
 
 
 STRANGERS = {
@@ -279,8 +282,9 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("name", STRANGERS)
-def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name, tape):
-    """A whole run on neighbouring data that is told the first run's releases: no exact sum is further off, and the subspaces are the same."""
+def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name, transcript):
+    """A whole run on neighbouring data that is told the first run's releases:
+    no exact sum is further off, and the subspaces are the same."""
     rng = np.random.default_rng(6)
     features, labels = rng.standard_normal((6, 40, 5)) @ (np.eye(5) + 1), rng.standard_normal((6, 40))
     runs = []
@@ -288,13 +292,13 @@ def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name
         own, answers = features.copy(), labels.copy()
         own[:, 7], answers[:, 7] = change(features[:, 7], labels[:, 7])
         users, ledger = fake_users(own, answers, np.ones((40, 2)), block_size=16), Ledger()
-        tape.playing, tape.totals, tape.released = iter(tape.released) if runs else None, [], []
-        path = list(UnitSteps(2, 1.0, 0.3).fit(users, door(users, 0.2, ledger=ledger)))
+        transcript.playing, transcript.totals, transcript.released = iter(transcript.released) if runs else None, [], []
+        path = list(UnitSteps(2, 1.0, 0.3).fit(users, handle(users, 0.2, ledger=ledger)))
         assert [entry.name for entry in ledger.entries][:6] == [
             *("unit_level", "unit_coordinates"),
             *("unit_covariance", "unit_covariance", "unit_covariance", "unit_scale"),
         ]
-        runs.append((tape.totals, [one.subspace for one in path], ledger.entries))
+        runs.append((transcript.totals, [one.subspace for one in path], ledger.entries))
     (totals, bases, entries), (moved, other_bases, other_entries) = runs
     np.testing.assert_array_equal(bases, other_bases)
     assert entries == other_entries
@@ -307,10 +311,11 @@ def test_given_the_earlier_releases_each_differs_by_its_sensitivity_at_most(name
 
 @pytest.mark.parametrize(("multiplier", "covariances"), [(0.02, 3), (0.3, 1), (0.8, 0), (30.0, 0)])
 def test_the_ledger_adds_up(multiplier, covariances):
-    """Sizes, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier. No covariance where noise would hide it, one
-    where it hides that of few samples, three where it does not, and what is not spent on them is left for the descent."""
+    """Sizes, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier. No
+    covariance where noise would hide it, one where it hides that of few samples, three where it does not, and what is
+    not spent on them is left for the descent."""
     users, ledger = Users(Problem(50, 6, 5, 2, label_noise_sd=0.3)), Ledger()
-    *_, last = UnitSteps(2, 1.0, 0.3).fit(users, door(users, multiplier, ledger=ledger))
+    *_, last = UnitSteps(2, 1.0, 0.3).fit(users, handle(users, multiplier, ledger=ledger))
     assert last.log["rounds"] in ROUNDS
     expected = (
         ["unit_level", "unit_coordinates"]
@@ -348,7 +353,8 @@ def tilted(users: Users, sine: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("noise", [0.05, 0.3, 1.0])
 @pytest.mark.parametrize(("m", "d", "k"), [*SHAPES, (20, 20, 2), (5, 20, 2)])
 def test_the_gain_of_a_step(m, d, k, noise):
-    """<R, E> / |E|^2 / n over 12 000 users at sine 0.2 is 0.9 to 1.15 kappa, standard error 1 to 2 %; 1.5 kappa is rejected.
+    """<R, E> / |E|^2 / n over 12 000 users at sine 0.2 is 0.9 to 1.15 kappa, standard error 1 to 2 %; 1.5 kappa is
+    rejected.
 
     At m = 20 it would not be without what the error adds to the length of a step, at m = 5 without what a head strays.
     """
@@ -419,7 +425,8 @@ def test_the_schedule(sizes, mu, noise2):
 
 @given(problems, mus, noises, st.floats(1, 100))
 def test_more_users_never_expect_more_error(sizes, mu, noise2, factor):
-    """At the start, after each round of the same shares, and after the schedule up to what fewer rounds may cost (`WORTH`)."""
+    """At the start, after each round of the same shares, and after the schedule up to what fewer rounds may cost
+    (`WORTH`)."""
     more = replace(sizes, users=math.ceil(factor * sizes.users))
     assert more.start_error2(mu, noise2) <= sizes.start_error2(mu, noise2) <= 0.95 / sizes.dim
     rounds = np.full(20, mu / 5)
@@ -457,16 +464,17 @@ def test_a_scale_that_noise_decides_stays_within_its_clip():
     """With a hundred users and a tiny epsilon the released log scale is noise; h is a number all the same."""
     problem = Problem(100, 8, 20, 2, label_noise_sd=0.05)
     for seed in range(10):
-        outcome = fit(Options(), make_task(Users(problem), Budget(0.01, 1e-6, "exact"), noise_seed=seed))
+        outcome = fit(UnitStepsOptions(), make_task(Users(problem), Budget(0.01, 1e-6, "exact"), noise_seed=seed))
         assert 1e-3 < outcome.log["learned_scale"] < 1e3
 
 
 def test_little_noise_is_no_worse_than_more():
-    """Labels with almost no noise, released with less and less of it: what the start owes to users being few is known, too."""
+    """Labels with almost no noise, released with less and less of it: what the start owes to users being few is known,
+    too."""
     problem = Problem(3000, 8, 20, 2, label_noise_sd=0.001)
     floor = 0.001**2 * 2 / 5
     for multiplier in (0.3, 0.03, 0.0):
-        outcome = fit(Options(), make_task(Users(problem), fixed_noise(multiplier)))
+        outcome = fit(UnitStepsOptions(), make_task(Users(problem), fixed_noise(multiplier)))
         assert outcome.excess_risk < 1.2 * floor
 
 
@@ -476,9 +484,10 @@ SIZE = Sizes(5000, 8, 20, 2)
 
 
 def test_a_residual_above_expectation_raises_what_dominates():
-    """e^2 where the error is most of it, s^2 where the noise is; the other moves by far less, and one below lowers them."""
+    """e^2 where the error is most of it, s^2 where the noise is; the other moves by far less, and one below lowers
+    them."""
     for error2, noise2, large in ((1.0, 1e-4, 0), (1e-6, 1.0, 1)):
-        known = Knowledge.guessed(error2, noise2)
+        known = FilterState.guessed(error2, noise2)
         for ratio in (0.5, -0.5):
             moved = known.measured(SIZE, ratio, 1e-3).mean - known.mean
             assert moved[large] / ratio > 0.9
@@ -488,7 +497,7 @@ def test_a_residual_above_expectation_raises_what_dominates():
 
 def test_a_measurement_counts_by_its_precision():
     """Of one number alone: the mean of guess and measurement with their precisions, and their precisions added."""
-    known = Knowledge.guessed(1e-12, 1.0)
+    known = FilterState.guessed(1e-12, 1.0)
     for sd in (1e-3, 0.5, 10.0, 1e9):
         found = known.measured(SIZE, 0.7, sd)
         precisions = np.array([GUESS_SD[1] ** -2, 1 / (sd**2 + MODEL_SD**2)])
@@ -499,8 +508,9 @@ def test_a_measurement_counts_by_its_precision():
 
 @pytest.mark.parametrize(("error2", "noise2", "explained"), [(1.0, 1e-4, 1.0), (1e-6, 1.0, 2.0)])
 def test_a_start_is_doubted_where_the_guesses_do_not_explain_the_first_residual(error2, noise2, explained):
-    """Beyond three standard deviations of that of what dominates the residual and of the measurement, on either side; the guesses themselves stay."""
-    known, sd = Knowledge.guessed(error2, noise2), 0.5
+    """Beyond three standard deviations of that of what dominates the residual and of the measurement, on either side;
+    the guesses themselves stay."""
+    known, sd = FilterState.guessed(error2, noise2), 0.5
     far = 3 * math.sqrt(explained**2 + sd**2 + MODEL_SD**2)
     for ratio, failed in ((0.98 * far, False), (1.02 * far, True)):
         for sign in (1, -1):
@@ -515,8 +525,9 @@ def test_a_start_is_doubted_where_the_guesses_do_not_explain_the_first_residual(
     st.lists(st.tuples(st.floats(-2, 2), st.floats(0, 3), st.floats(0, 1)), max_size=40),
 )
 def test_what_is_known_stays_a_law(error, noise, rounds):
-    """Covariances stay symmetric and positive, and no measurement adds to them; e^2 and s^2 stay positive and finite."""
-    known = Knowledge.guessed(10**error, 10**noise)
+    """Covariances stay symmetric and positive, and no measurement adds to them;
+    e^2 and s^2 stay positive and finite."""
+    known = FilterState.guessed(10**error, 10**noise)
     for ratio, sd, eta in rounds:
         measured = known.measured(SIZE, ratio, sd)
         assert np.linalg.eigvalsh(known.covariance - measured.covariance).min() > -1e-9
@@ -528,9 +539,10 @@ def test_what_is_known_stays_a_law(error, noise, rounds):
 
 @pytest.mark.parametrize("factor", [3.0, 1 / 3])
 def test_a_misjudged_noise_level_is_found(factor):
-    """A label noise off by 3 is known within 5 % after 40 exact measurements on the way down; without any it stays off."""
+    """A label noise off by 3 is known within 5 % after 40 exact measurements on the way down;
+    without any it stays off."""
     true_noise2, error2 = 0.04, 0.01
-    known = [Knowledge.guessed(error2, true_noise2 * factor**2) for _ in range(2)]
+    known = [FilterState.guessed(error2, true_noise2 * factor**2) for _ in range(2)]
     for _ in range(40):
         ratio = math.log(SIZE.residual(error2, true_noise2) / SIZE.residual(known[0].error2, known[0].noise2))
         known = [known[0].measured(SIZE, ratio, 1e-3).stepped(0.5), known[1].stepped(0.5)]
@@ -542,7 +554,7 @@ def test_a_misjudged_noise_level_is_found(factor):
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])
 def test_a_step_lowers_what_is_known_of_the_error(eta):
     """e^2 by 1 - 0.9 eta, with the more doubt, the longer the step; s^2 stays."""
-    known = Knowledge.guessed(0.02, 0.3)
+    known = FilterState.guessed(0.02, 0.3)
     after = known.stepped(eta)
     assert after.error2 == pytest.approx(0.02 * (1 - 0.9 * eta), rel=1e-12)
     assert after.noise2 == pytest.approx(0.3, rel=1e-12)
@@ -566,7 +578,8 @@ def learned_roots(heads: np.ndarray, basis: np.ndarray, mu2: float, rounds: int 
 
 @pytest.mark.parametrize("rank", [2, 3])
 def test_heads_of_several_scales_are_found(rank):
-    """Condition 3, 20 000 users, little noise: scales within 10 % of the true ones, which those of one round are not."""
+    """Condition 3, 20 000 users, little noise: scales within 10 % of the true ones, which those of one round are
+    not."""
     problem = Problem(20_000, 1, 6, rank, head_law="aniso", head_condition=3.0)
     heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
     basis = random_subspace(6, rank, np.random.default_rng(2))
@@ -599,7 +612,8 @@ def test_releases_count_by_their_precision(rng):
 
 
 def test_heads_of_one_scale_are_left_alone(rng):
-    """Deviations within the noise, k (k + 1) / 2 times its variance, give I exactly; three times as large ones do not."""
+    """Deviations within the noise, k (k + 1) / 2 times its variance, give I exactly;
+    three times as large ones do not."""
     basis, users, mu2 = random_subspace(5, 2, rng), 1000, 0.01
     sd = math.sqrt(2 / mu2)
     for size, same in ((0.99, True), (3.0, False)):
@@ -612,7 +626,8 @@ def test_heads_of_one_scale_are_left_alone(rng):
 
 @given(st.integers(1, 4), st.integers(0, 999), st.floats(1e-6, 1e6), st.integers(1, 10**6))
 def test_roots_are_inverse_to_each_other(rank, seed, mu2, users):
-    """Symmetric, positive, H of trace k, whatever noise is in the sums; no eigenvalue of H that the noise could have made stays below it."""
+    """Symmetric, positive, H of trace k, whatever noise is in the sums; no eigenvalue of H that the noise could have
+    made stays below it."""
     rng = np.random.default_rng(seed)
     basis, moments = random_subspace(rank + 2, rank, rng), HeadMoments(users, rank + 2, rank)
     for _ in range(3):
@@ -650,8 +665,9 @@ def small_users() -> Users:
     ],
 )
 def test_the_risk_comes_near_the_floor_at_epsilon_one(guesses, allowed):
-    """Within 1.2 of sigma^2 k / (m - k - 1), and 1.5 with guesses off by 3; the noise level and the scale are learned."""
-    outcome = fit(Options(**guesses), make_task(small_users(), EXACT))
+    """Within 1.2 of sigma^2 k / (m - k - 1), and 1.5 with guesses off by 3; the noise level and the scale are
+    learned."""
+    outcome = fit(UnitStepsOptions(**guesses), make_task(small_users(), EXACT))
     assert outcome.excess_risk < allowed * FLOOR
     # Heads of one length are taken for ones midway to Gaussian; the noise moves the scale by 0.06.
     midway = math.exp(-log_chi(np.asarray(2)) / 4)
@@ -663,7 +679,7 @@ def test_the_risk_comes_near_the_floor_at_epsilon_one(guesses, allowed):
 
 def test_at_too_small_a_budget_it_ends_far_from_the_floor():
     """The bounds above are not met by whatever is released: at a hundredth of the epsilon nothing is learned."""
-    outcome = fit(Options(), make_task(small_users(), Budget(0.01, 1e-6, "exact")))
+    outcome = fit(UnitStepsOptions(), make_task(small_users(), Budget(0.01, 1e-6, "exact")))
     assert outcome.excess_risk > 20 * FLOOR
 
 
@@ -672,19 +688,20 @@ def test_without_noise_the_subspace_is_found(condition):
     """No label noise and no privacy: ten times nearer than the start, for heads of one scale and of several."""
     law = "aniso" if condition > 1 else "sphere"
     users = Users(replace(SMALL, users=2000, label_noise_sd=0.0, head_law=law, head_condition=condition))
-    outcome = fit(Options(), make_task(users, fixed_noise()))
+    outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise()))
     end = dist_frobenius(outcome.subspace, users.truth.basis)
     start = dist_frobenius(
-        next(iter(Options().build(users.problem.known).fit(users, door(users)))).subspace, users.truth.basis
+        next(iter(UnitStepsOptions().build(users.problem.known).fit(users, handle(users)))).subspace, users.truth.basis
     )
     assert start > 0.04
     assert end < start / 10
 
 
 def test_heads_of_condition_six_are_followed():
-    """2000 users, little noise: without H^-1/2 in the step, or with moments that are read in other coordinates, it ends at distF 0.016."""
+    """2000 users, little noise: without H^-1/2 in the step, or with moments that are read in other coordinates,
+    it ends at distF 0.016."""
     users = Users(replace(SMALL, users=2000, head_law="aniso", head_condition=6.0))
-    outcome = fit(Options(), make_task(users, fixed_noise(0.01)))
+    outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise(0.01)))
     assert outcome.excess_risk < 1.2 * FLOOR
     assert dist_frobenius(outcome.subspace, users.truth.basis) < 0.005
 
@@ -705,13 +722,13 @@ def test_the_truth_is_a_fixed_point():
 def test_guesses_are_in_units_of_the_truth():
     """Root mean square coordinate of a head and label noise, times the guesses."""
     problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
-    method = Options(scale_guess=2.0, noise_guess=0.5).build(problem.known)
+    method = UnitStepsOptions(scale_guess=2.0, noise_guess=0.5).build(problem.known)
     assert method == UnitSteps(2, pytest.approx(2 * math.sqrt(5)), pytest.approx(0.15))
 
 
-@pytest.mark.parametrize("without", INGREDIENTS)
+@pytest.mark.parametrize("without", ABLATIONS)
 def test_what_is_left_out_leaves_nothing_unspent(without):
-    """An ingredient is judged at the same budget: what it would have cost serves the others."""
+    """An ablation has the same budget: what the part would have cost serves the others."""
     task = make_task(Users(Problem(400, 8, 10, 2, 0.1)), Budget(1.0, 1e-6, "exact"))
-    assert "unspent" not in fit(Options(without=without), task).log
+    assert "unspent" not in fit(UnitStepsOptions(without=without), task).log
     assert task.ledger.epsilon(1e-6) == pytest.approx(1.0)

@@ -1,4 +1,5 @@
-"""What the studies of unit steps make of a table: medians, floors, the best of the published methods, and the laws; and numbers typed in their settings."""
+"""What the studies of unit steps make of a table: medians, floors, the best of the published methods, and the laws;
+and numbers typed in their settings."""
 
 import math
 
@@ -35,7 +36,8 @@ def table(*parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_the_risk_is_the_median_of_the_best_number_of_epochs():
-    """The least of the medians, which no median over all rows, no mean and no least risk is; penalties are chosen, too."""
+    """The least of the medians, which no median over all rows, no mean and no least risk is;
+    penalties are chosen, too."""
     cells = table(
         rows("deciding", [1, 2, 9, 8], 1.0, epochs=1),
         rows("deciding", [3, 4, 5, 0.1], 1.0, epochs=2),
@@ -55,7 +57,8 @@ def test_the_risk_is_the_median_of_the_best_number_of_epochs():
 
 
 def test_over_the_floor_of_the_same_repetitions():
-    """A floor with more repetitions than the series counts in those of the series alone; each epsilon has its own risk."""
+    """A floor with more repetitions than the series counts in those of the series alone;
+    each epsilon has its own risk."""
     cells = table(rows("unit-more", [9, 6, 6], 1.0), rows("unit-more", [3, 3, 3], 5.0), rows("floor", [1, 3, 100, 100]))
     found = figure2.over_floor(read(cells), THREE, "name", "unit-more")
     assert found == pytest.approx({"name over floor at 1": 6 / 3, "name over floor at 5": 3 / 3})
@@ -99,7 +102,8 @@ def published_cells() -> pd.DataFrame:
 
 
 def test_the_best_published_method_has_the_least_median():
-    """At each epsilon, which is no mean and no least risk; what lies above the floor is the median of differences on the same users."""
+    """At each epsilon, which is no mean and no least risk; what lies above the floor is the median of differences on
+    the same users."""
     found = figure2.published(read(published_cells()), np.arange(3))
     best = {0.25: 6, 1: 20}
     unit, above = {0.25: 3.5, 1: 2.0}, {0.25: 2.0, 1: 0.5}
@@ -121,7 +125,8 @@ def test_a_run_that_failed_or_ends_near_zero_has_found_nothing():
 
 
 def test_the_best_is_chosen_anew_in_each_draw():
-    """Of the repetitions that are picked, so that the choice belongs to the interval; repetitions may be picked twice."""
+    """Of the repetitions that are picked, so that the choice belongs to the interval;
+    repetitions may be picked twice."""
     cells = published_cells()
     cells.loc[(cells["series"] == "fedrep") & (cells["seed"] == 0), "excess_risk"] = 0.001
     found = figure2.published(read(cells), np.array([0, 0, 0]))
@@ -149,8 +154,8 @@ def test_departures_are_drawn_with_the_intervals_that_were_measured():
     """The draws of a series are those of the quantities that it decides."""
     risks = read(table(rows("tail", [3, 4, 5, 7, 9, 2]), rows("tail-floor", [1, 2, 1, 1, 2, 3])))
 
-    def ratio(pick: np.ndarray) -> dict[str, float]:
-        return {"tail": risks.median(pick, "tail") / risks.median(pick, "tail-floor")}
+    def ratio(indices: np.ndarray) -> dict[str, float]:
+        return {"tail": risks.median(indices, "tail") / risks.median(indices, "tail-floor")}
 
     (one,) = bootstrap_measures(ratio, 6, "departures", BOOTSTRAP)
     drawn = figure2.over(risks, "Student features", 0, "tail", "tail-floor")
@@ -192,7 +197,8 @@ def test_the_ladder_is_over_the_floor():
 
 
 def test_heads_of_full_rank_are_over_predicting_zero():
-    """Zero has sum of the heads' scales squared: 4 + 2 + 1 here. The best penalty and the better of two subspaces count."""
+    """Zero has sum of the heads' scales squared: 4 + 2 + 1 here.
+    The best penalty and the better of two subspaces count."""
     sizes = {"head_condition": 2.0, "rank": 3}
     cells = table(
         rows("prior", [0.5, 0.7, 9], 1.0, **sizes),
@@ -242,7 +248,8 @@ def row(**changes) -> pd.Series:
     ],
 )
 def test_the_law_of_users_solves_the_recursion(changes):
-    """The target is met there within a thousandth, missed at 0.9 of it by more, and met at 1.1 of it; 0.5 and 2 times as many are no solutions."""
+    """The target is met there within a thousandth, missed at 0.9 of it by more, and met at 1.1 of it; 0.5 and 2 times
+    as many are no solutions."""
     one = row(**changes)
     users, mu = rates.users_law(one), gdp_mu(one["epsilon"], one["delta"])
 
@@ -277,7 +284,8 @@ def test_the_law_is_of_rows_with_noise_and_heads_of_one_length(changes, stated):
 
 
 def test_the_law_is_the_end_of_the_recursion():
-    """With many users near the order sigma d k/(n mu sqrt(m - k)), and of its exponents within 0.1; 1/mu is the noise multiplier."""
+    """With many users near the order sigma d k/(n mu sqrt(m - k)), and of its exponents within 0.1;
+    1/mu is the noise multiplier."""
     base = {"series": "n", "users": 200_000, "samples": 20, "label_noise_sd": 0.1, "noise_multiplier": 10.0}
     law = rates.law(row(**base))
     unit = 0.1 * 40 * 2 / (200_000 / 10 * math.sqrt(18))
@@ -289,7 +297,8 @@ def test_the_law_is_the_end_of_the_recursion():
 
 @pytest.mark.parametrize(("users", "covariance"), [(200_000, 0.05), (2000, 0.0)])
 def test_the_law_pays_for_the_scale_and_the_covariance(users, covariance):
-    """The schedule has mu^2 less 0.0175 for sizes and scales, and 0.05 where the covariance is released, once since features are isotropic; with all of it the law is another one."""
+    """The schedule has mu^2 less 0.0175 for sizes and scales, and 0.05 where the covariance is released,
+    once since features are isotropic; with all of it the law is another one."""
     sizes = Sizes(users, 10, 40, 2)
     for left, same in ((0.9825 - covariance, True), (1.0, False), (0.9825 - (0.05 - covariance), False)):
         expected = schedule(sizes, math.sqrt(left) * 0.2, 0.01).path[-1]
@@ -357,7 +366,8 @@ def settings(study: str) -> dict:
 
 
 def test_noise_multipliers_are_those_of_two_releases_a_step():
-    """sqrt(2 E) / mu at epsilon 1 for E epochs, to 4 digits, at each scale that has some; of one release, and of other epochs, they are not."""
+    """sqrt(2 E) / mu at epsilon 1 for E epochs, to 4 digits, at each scale that has some;
+    of one release, and of other epochs, they are not."""
     study = settings("unit_figure2")
     grids = [study["grids"], *(scale["grids"] for scale in study["scales"].values())]
     pairs = [one for grid in grids for one in grid["apart"].get("together", [])]
@@ -397,7 +407,8 @@ def test_targets_are_twice_the_floor():
 
 
 def test_methods_are_over_the_floor_of_their_departure():
-    """Medians over the floor of the same picked repetitions; a run that broke down counts as infinite, half of them as no number."""
+    """Medians over the floor of the same picked repetitions; a run that broke down counts as infinite,
+    half of them as no number."""
     cells = table(
         rows("rare-floor", [1.0, 2.0, 4.0]),
         rows("rare-unit", [3.0, 2.0, 8.0], 2.0),
@@ -420,10 +431,10 @@ def test_methods_are_over_the_floor_of_their_departure():
 
 
 def test_every_departure_has_its_series():
-    """Each with a floor and all methods on one problem, but for a wrong rank, which published methods cannot be told, and the size of features, which
-    they are told: over it the label noise is another, and the floor of their users."""
+    """Each with a floor and all methods on one problem, but for a wrong rank, which published methods cannot be told,
+    and the size of features, which they are told: over it the label noise is another, and the floor of their users."""
     series = settings("unit_map")["series"]
-    for departure in unit_map.DEPARTURES:
+    for departure in unit_map.MISSPECIFICATIONS:
         ours, theirs = (
             ["unit", "floor"],
             [] if departure == "rank" else [name for name in unit_map.METHODS if name != "unit"],
@@ -443,8 +454,8 @@ def test_every_departure_has_its_series():
 
 @pytest.mark.parametrize("size", [0.1, 10.0])
 def test_features_over_their_size_are_another_label_noise(size):
-    """The floor with features of another size is that with label noise over the size, times the size squared: within 4 % at 20,000 users, with standard
-    errors of 1 %. That with the same label noise is farther off by a hundred."""
+    """The floor with features of another size is that with label noise over the size, times the size squared: within 4
+    % at 20,000 users, with standard errors of 1 %. That with the same label noise is farther off by a hundred."""
     risks = []
     for change in ({"feature_scale": size}, {"label_noise_sd": 0.01 / size}):
         problem = {

@@ -1,4 +1,5 @@
-"""After a kill the jobs of the run are ended, and nothing else: not an editor, not another run, not another folder's jobs."""
+"""After a kill the jobs of the run are ended, and nothing else: not an editor, not another run, not another folder's
+jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ SCRIPT = "workflow/scripts/run_shard.py"
 
 @pytest.fixture
 def start(tmp_path):
-    """Start a sleeping Python process that names a script, as an editor would: `start(folder, mark)`. All are ended after the test."""
+    """Start a sleeping Python process that names a script, as an editor would: `start(folder, mark)`.
+    All are ended after the test."""
     started = []
 
     def run(folder=tmp_path, mark: str | None = None) -> subprocess.Popen:

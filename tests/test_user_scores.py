@@ -67,8 +67,8 @@ def bad_users(rng) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 @every_loss
 @pytest.mark.parametrize("kind", bad_users(np.random.default_rng(0)))
 def test_one_user_moves_totals_by_w_and_differences_by_2w(loss, kind, rng):
-    """Whoever takes the first user's place, and with him all that is summed over the others. Rounding and the others' own accuracy, at
-    a hundredth of the tolerance each, are allowed for."""
+    """Whoever takes the first user's place, and with him all that is summed over the others.
+    Rounding and the others' own accuracy, at a hundredth of the tolerance each, are allowed for."""
     (block,) = Users(PROBLEM).blocks()
     score, bases = of(loss), candidates()
     other = with_first_user(block, *bad_users(rng)[kind])
@@ -84,8 +84,9 @@ def test_one_user_moves_totals_by_w_and_differences_by_2w(loss, kind, rng):
 
 @pytest.mark.parametrize("loss", [*LOSSES, Loss("pseudo-huber", 0.1)], ids=lambda loss: f"{loss.name}-{loss.width:g}")
 def test_others_do_not_move_when_a_majority_changes(loss, rng):
-    """Of seven users three or four are of one kind, the rest of another, who may take more steps. One who changes sides leaves the shares of
-    the others as they were: what they move by counts n times where a majority of n users changes."""
+    """Of seven users three or four are of one kind, the rest of another, who may take more steps. One who changes sides
+    leaves the shares of the others as they were: what they move by counts n times where a majority of n users
+    changes."""
     m = 4
     features = rng.standard_normal((m, 40, 3)).astype(np.float32)
     labels = (features[..., 0] * rng.uniform(-1.5, 1.5, 40) + 0.3 * rng.standard_normal((m, 40))).astype(np.float32)
@@ -131,7 +132,8 @@ def test_opposed_users_attain_the_bound():
 
 @every_loss
 def test_features_are_clipped_after_the_projection(loss, rng):
-    """Directions alone count beyond L_f: ten times as long leaves the share, in the subspace and not in R^d; without a clip it does not."""
+    """Directions alone count beyond L_f: ten times as long leaves the share, in the subspace and not in R^d;
+    without a clip it does not."""
     x, y = rng.standard_normal((4, PROBLEM.dim)), rng.standard_normal(4)
     bases = candidates(30)
     long = 10 * x / np.linalg.norm(x @ bases[0], axis=1)[:, None]
@@ -188,7 +190,8 @@ def test_the_truth_scores_best():
 
 @every_loss
 def test_final_heads(loss, rng):
-    """On their own samples, in the ball, without a clip: no head of a grid over the ball does better by more than 2e-3."""
+    """On their own samples, in the ball, without a clip: no head of a grid over the ball does better by more than
+    2e-3."""
     users = Users(PROBLEM)
     (block,) = users.blocks()
     basis = candidates(1)[0]

@@ -1,4 +1,5 @@
-"""Verdicts on exponents through real fits, and the rows that they become. Sweeps are made up, their exponents known."""
+"""Verdicts on exponents through real fits, and the rows that they become.
+Sweeps are synthetic, their exponents known."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def verdict(rule: dict, one: Sweep, judged: int = 1, expected: float = math.nan)
 )
 @pytest.mark.parametrize("judged", [1, 100])
 def test_a_planted_slope_is_judged_right(slope, expected, judged):
-    """Standard error 0.011 against a tolerance of 0.15: six of them to spare, t of 7 degrees, false alarm below 5e-4 each."""
+    """Standard error 0.011 against a tolerance of 0.15: six of them to spare, t of 7 degrees, false alarm below 5e-4
+    each."""
     assert verdict(RULE, sweep_of(slope), judged) == expected
 
 
@@ -162,8 +164,8 @@ BEND = float(np.polyfit(np.log(VALUES), np.log(bent(VALUES)), 1)[0]) - 1
     ],
 )
 def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrected, mirrored):
-    """Errors that follow a bent formula of exponent 1, times v^extra. With the sign of the correction turned the verdict
-    would be another one in each case, and without it in the first two."""
+    """Errors that follow a bent formula of exponent 1, times v^extra. With the sign of the correction turned the
+    verdict would be another one in each case, and without it in the first two."""
     one = fit(sweep_of(extra, 0.005, formula=bent))
     assert -0.05 < BEND < -0.035
     found = exponent_of(one, expected=1.0)
@@ -174,7 +176,8 @@ def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrec
 
 
 def test_a_grid_far_from_the_law_decides_nothing():
-    """A correction beyond a third of the tolerance would let the formula decide in place of the data, whatever it says."""
+    """A correction beyond a third of the tolerance would let the formula decide in place of the data,
+    whatever it says."""
     assert judge_exponent(RULE, Exponent(0.951, 0.001, 8, local=0.951, expected=1.0), 1) == "RATE-EXACT"
     for slope in (0.4, 0.949, 1.6):
         far = Exponent(slope, 0.001, 8, local=0.949, expected=1.0)
@@ -202,11 +205,12 @@ MOST = int(stats.binom.isf(FALSE_ALARM, RUNS, 1 - LEVEL))
 
 @pytest.fixture(scope="module")
 def worst_case():
-    """RUNS runs of FAMILY exponents, each fitted to 8 repetitions, whose true corrected exponent is the claim plus the tolerance:
-    the largest that a true claim has. Squares are gamma with a relative sd of 0.4, more skewed than most of the studies'.
+    """RUNS runs of FAMILY exponents, each fitted to 8 repetitions, whose true corrected exponent is the claim plus the
+    tolerance: the largest that a true claim has. Squares are gamma with a relative sd of 0.4, more skewed than most of
+    the studies'.
 
-    Returns the share of exponents found above that limit, and the number of runs with any VIOLATED when the family is judged
-    together, each alone, and together with a normal quantile.
+    Returns the share of exponents found above that limit, and the number of runs with any VIOLATED when the family is
+    judged together, each alone, and together with a normal quantile.
     """
     rng, names = np.random.default_rng(20211122), [f"exponent {i}" for i in range(FAMILY)]
     counts = {name: sweep_of(0.0, seeds=SEEDS, name=name).counts() for name in names}
@@ -240,7 +244,8 @@ def test_the_worst_case_is_centred_on_the_limit(worst_case):
 
 
 def test_true_claims_judged_together_are_rarely_called_violated(worst_case):
-    """The rate of runs in which any of 100 true claims is called VIOLATED is at most 5 %, in the far tail of Student's law."""
+    """The rate of runs in which any of 100 true claims is called VIOLATED is at most 5 %, in the far tail of Student's
+    law."""
     assert worst_case["together"] <= MOST
 
 
@@ -279,7 +284,8 @@ def judged_rows(entry: dict, measures: dict, scale: str = "default", judged: int
 
 
 def test_a_rate_becomes_a_row(as_read):
-    """Measured is the fitted slope, corrected has the grid's share taken off, predicted is the formula's slope on the grid."""
+    """Measured is the fitted slope, corrected has the grid's share taken off, predicted is the formula's slope on the
+    grid."""
     one = fit(sweep_of(0.6, formula=bent))
     (row,) = judged_rows(claim([rate(expected=1.0)]), as_read(fit_measures({"made up": one})), judged=5)
     assert row["measured"] == pytest.approx(one.slope)
@@ -408,7 +414,8 @@ def test_a_quantity_may_have_a_figure_of_its_own(as_read):
 
 
 def test_the_family_is_the_exponents_that_are_judged(as_read):
-    """Rates with a number at a listed scale: no other rule, no NaN, no missing measure or study; 1 when there is none."""
+    """Rates with a number at a listed scale: no other rule, no NaN, no missing measure or study; 1 when there is
+    none."""
     measures = as_read(
         [Measured(name, value, value, value, 8, "", 0.1) for name, value in (("a", 1.0), ("b", 2.0), ("nan", math.nan))]
     )
@@ -450,10 +457,11 @@ def test_equals_at_its_boundary(low, high, expected, as_read):
 @pytest.mark.parametrize("rule", ["at_most", "at_least", "equals"])
 @pytest.mark.parametrize("other", [None, 0.5, 2.0])
 def test_a_stand_in_decides_nothing(value, rule, other, as_read):
-    """Whether its numbers are as claimed or not, and whether another reading's are: it neither agrees nor contradicts."""
+    """Whether its numbers are as claimed or not, and whether another reading's are:
+    it neither agrees nor contradicts."""
     entry = {"quantity": "q", "measured": "q", "rule": rule, "value": 1.0, "tolerance": 0.1}
     entry |= {"or_measured": "r"} if other else {}
     rows = as_read([Measured("q", value, value - 0.05, value + 0.05, 8), Measured("r", *[other or 0.0] * 3, 8)])
     (row,) = judged_rows(claim([entry], kind="surrogate"), rows)
-    assert row["verdict"] == "SURROGATE" and Verdict(row["verdict"]).mood == "none"
-    assert not Verdict.SURROGATE.accuses
+    assert row["verdict"] == "SURROGATE" and Verdict(row["verdict"]).level == "none"
+    assert not Verdict.SURROGATE.negative

@@ -1,13 +1,14 @@
 """Whitening: what noise explains is not kept, the shape of a covariance is found, and all coordinates fit together.
 
-Statistical checks hold at `conftest.FALSE_ALARM` or within a stated share, and each comes with a wrong target that is rejected.
+Statistical checks hold at `conftest.FALSE_ALARM` or within a stated share, and each comes with a wrong target that is
+rejected.
 """
 
 import math
 
 import numpy as np
 import pytest
-from conftest import door, fake_users
+from conftest import fake_users, handle
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_moments, log_coordinates
@@ -20,7 +21,7 @@ from privrep.algorithms.parts.whitening import (
     released_whitening,
     shrunk,
 )
-from privrep.data.departures import feature_root, feature_scales
+from privrep.data.misspecification import feature_root, feature_scales
 from privrep.data.problem import Problem, Users
 from privrep.privacy.ledger import Ledger
 
@@ -40,7 +41,8 @@ def symmetric(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_what_noise_explains_is_not_kept(size):
-    """A deviation of a square below k (k + 1) / 2 sd^2 gives I to the last digit, one of twice that square half of itself."""
+    """A deviation of a square below k (k + 1) / 2 sd^2 gives I to the last digit, one of twice that square half of
+    itself."""
     off = np.diag(np.linspace(-1, 1, size))
     off /= np.linalg.norm(off)
     sd, noise = 0.02, 0.02 * math.sqrt(size * (size + 1) / 2)
@@ -53,8 +55,9 @@ def test_what_noise_explains_is_not_kept(size):
 
 
 def test_shrinking_a_deviation_brings_it_nearer(rng):
-    """Squared error over 400 draws of the noise: as none where there is nothing, below that of what was found for a deviation of the noise's size, and
-    twice it at most for a strong one, whose mean eigenvalue is estimated, too; of half the noise level it is not where there is nothing."""
+    """Squared error over 400 draws of the noise: as none where there is nothing, below that of what was found for a
+    deviation of the noise's size, and twice it at most for a strong one, whose mean eigenvalue is estimated, too; of
+    half the noise level it is not where there is nothing."""
     size, sd = 6, 0.1
     direction = symmetric(size, 1.0, rng)
     direction -= np.trace(direction) / size * np.eye(size)
@@ -97,7 +100,7 @@ def plain(dim: int) -> Whitening:
 def whitened(users: Users, multiplier: float = 0.0, floor: float = 1e-4, seed: int = 0) -> Whitening:
     """One release of the covariance of features as they are."""
     noise = np.random.default_rng(seed)
-    return released_whitening(users, plain(users.known.dim), door(users, multiplier, noise), floor)[0]
+    return released_whitening(users, plain(users.known.dim), handle(users, multiplier, noise), floor)[0]
 
 
 def shape_of(users: Users, whitening: Whitening) -> np.ndarray:
@@ -122,7 +125,8 @@ def test_features_are_isotropic_in_the_coordinates_of_a_known_covariance(conditi
 
 @pytest.mark.parametrize("law", [{"feature_tail": 3.0}, {"feature_law": "rare"}, {"feature_law": "skewed"}])
 def test_only_the_shape_counts_of_features_of_any_law(law):
-    """Long tails and rare features: within 10 % of isotropic. Directions of rare features have one eigenvalue six times the others."""
+    """Long tails and rare features: within 10 % of isotropic.
+    Directions of rare features have one eigenvalue six times the others."""
     users = Users(Problem(10_000, 6, 40, 2, **law))
     np.testing.assert_allclose(shape_of(users, whitened(users)), 1, rtol=0, atol=0.1)
     if law.get("feature_law") == "rare":
@@ -132,11 +136,12 @@ def test_only_the_shape_counts_of_features_of_any_law(law):
 
 
 def test_each_release_sees_what_the_last_one_left():
-    """Condition 30, mixed: with this noise one release leaves eigenvalues apart by more than 10, three by less than 2."""
+    """Condition 30, mixed: with this noise one release leaves eigenvalues apart by more than 10, three by less
+    than 2."""
     users = Users(Problem(10_000, 6, 20, 2, feature_condition=30.0, feature_axes="mixed"))
     whitening, left = plain(20), []
     for seed in range(3):
-        whitening, _ = released_whitening(users, whitening, door(users, 6.0, np.random.default_rng(seed)), 0.05)
+        whitening, _ = released_whitening(users, whitening, handle(users, 6.0, np.random.default_rng(seed)), 0.05)
         shape = shape_of(users, whitening)
         left.append(shape[-1] / shape[0])
     assert left[0] > 10 and left[2] < 2
@@ -144,10 +149,11 @@ def test_each_release_sees_what_the_last_one_left():
 
 @pytest.mark.parametrize(("condition", "least", "most"), [(1.0, 0, 2), (1.2, 0, 2), (3.0, 50, 50)])
 def test_a_covariance_is_seen_where_there_is_one(condition, least, most):
-    """Of 50 draws of the noise: all see a condition of 3 in the standard deviations, and at most two one of 1 or of what noise hides."""
+    """Of 50 draws of the noise: all see a condition of 3 in the standard deviations, and at most two one of 1 or of
+    what noise hides."""
     users = Users(Problem(2000, 6, 20, 2, feature_condition=condition, feature_axes="mixed"))
     seen = sum(
-        released_whitening(users, plain(20), door(users, 3.0, np.random.default_rng(seed)), 0.05)[1]
+        released_whitening(users, plain(20), handle(users, 3.0, np.random.default_rng(seed)), 0.05)[1]
         for seed in range(50)
     )
     assert least <= seen <= most
@@ -159,30 +165,32 @@ def test_a_covariance_is_seen_where_there_is_one(condition, least, most):
 @pytest.mark.parametrize("law", ["gauss", "rare", "skewed"])
 @pytest.mark.parametrize("size", [0.125, 1.0, 8.0])
 def test_the_size_of_features_is_learned(size, law):
-    """To a power of two, exactly for features of any law; with noise far beyond the clip it is 1, but for one draw in some hundred."""
+    """To a power of two, exactly for features of any law; with noise far beyond the clip it is 1, but for one draw in
+    some hundred."""
     users = Users(Problem(2000, 6, 20, 2, feature_scale=size, feature_law=law))
-    assert learned_level(users, door(users)) == size
-    found = [learned_level(users, door(users, 1e6, np.random.default_rng(seed))) for seed in range(50)]
+    assert learned_level(users, handle(users)) == size
+    found = [learned_level(users, handle(users, 1e6, np.random.default_rng(seed))) for seed in range(50)]
     assert found.count(1.0) >= 48 and all(1 / 16 <= one <= 16 for one in found)
 
 
 @pytest.mark.parametrize("condition", [1.0, 3.0, 30.0])
 def test_the_scales_of_coordinates_are_learned(condition):
-    """Within 5 %, and 20 % where the clip takes a part of them; their squares are rejected. With much noise all are 1."""
+    """Within 5 %, and 20 % where the clip takes a part of them; their squares are rejected.
+    With much noise all are 1."""
     users = Users(Problem(5000, 10, 20, 2, feature_condition=condition, feature_scale=7.0))
     true = feature_scales(users.problem) / 7
-    found = learned_scales(users, door(users))
+    found = learned_scales(users, handle(users))
     within = 0.05 if condition < 30 else 0.2
     np.testing.assert_allclose(found, true, rtol=within)
     assert condition == 1 or not np.allclose(found, true**2, rtol=0.2)
     assert (found**2).mean() == pytest.approx(1, rel=1e-12)
-    np.testing.assert_array_equal(learned_scales(users, door(users, 1e4, np.random.default_rng(0))), 1)
+    np.testing.assert_array_equal(learned_scales(users, handle(users, 1e4, np.random.default_rng(0))), 1)
 
 
 def test_scales_that_noise_could_have_made_are_not_used():
     """Of features alike in all coordinates at most a few in a hundred draws of the noise differ from 1."""
     users = Users(Problem(500, 10, 30, 2))
-    used = [np.ptp(learned_scales(users, door(users, 5.0, np.random.default_rng(seed)))) > 0 for seed in range(100)]
+    used = [np.ptp(learned_scales(users, handle(users, 5.0, np.random.default_rng(seed)))) > 0 for seed in range(100)]
     assert sum(used) <= 5
 
 
@@ -213,7 +221,8 @@ def test_much_noise_leaves_features_alone():
 
 
 def test_small_eigenvalues_are_raised(rng):
-    """A coordinate that is never there counts as one of variance `floor`: W is finite, and its square over that of the others is the inverse."""
+    """A coordinate that is never there counts as one of variance `floor`: W is finite, and its square over that of the
+    others is the inverse."""
     features = rng.standard_normal((4, 2000, 3))
     features[:, :, 2] = 0
     users = fake_users(features, np.zeros((4, 2000)), np.ones((2000, 1)))
@@ -223,9 +232,10 @@ def test_small_eigenvalues_are_raised(rng):
 
 
 def test_the_covariance_is_released_once():
-    """One entry of sensitivity sqrt 2 at the noise multiplier of the door, and W is symmetric and positive, of C with trace d."""
+    """One entry of sensitivity sqrt 2 at the noise multiplier of the release handle, and W is symmetric and positive,
+    of C with trace d."""
     users, ledger = Users(Problem(500, 6, 10, 2, feature_condition=2.0)), Ledger()
-    matrix = released_whitening(users, plain(10), door(users, 0.7, ledger=ledger), 0.3)[0].matrix
+    matrix = released_whitening(users, plain(10), handle(users, 0.7, ledger=ledger), 0.3)[0].matrix
     (entry,) = ledger.entries
     assert (entry.name, entry.start, entry.stop) == ("unit_covariance", 0, 500)
     assert entry.sensitivity == pytest.approx(math.sqrt(2), rel=1e-12)
@@ -236,7 +246,8 @@ def test_the_covariance_is_released_once():
 
 
 def test_clipped_moments_are_those_of_a_loop(rng):
-    """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user with long ones alone, less for others."""
+    """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user with long ones alone,
+    less for others."""
     features = rng.standard_normal((4, 9, 3)) * 10.0 ** rng.integers(-3, 4, (4, 9, 1))
     features[:, 0] *= 1e4
     features[2:, 3], features[:, 5] = 0, 0

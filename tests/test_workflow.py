@@ -96,7 +96,8 @@ def test_shards_hang_on_the_methods_that_they_run(tmp_path):
 
 
 def test_the_dearest_job_that_can_start_starts_first(tiny_run):
-    """By the priorities that Snakemake gave, among the jobs that wait for no other; two start at once, in either order."""
+    """By the priorities that Snakemake gave, among the jobs that wait for no other;
+    two start at once, in either order."""
     (log,) = (tiny_run / ".snakemake" / "log").glob("*.log")
     started = re.findall(
         r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    priority: ([\d.]+)$", log.read_text(), flags=re.MULTILINE
@@ -206,7 +207,8 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(finished)
             "config/studies/init_rates.yaml",
             "measured: exponent privacy n dist2",
             "measured: exponent privacy nn dist2",
-            "'exponent privacy nn dist2' is not measured by study init_rates; the nearest is 'exponent privacy n dist2'",
+            "'exponent privacy nn dist2' is not measured by study init_rates; the nearest is 'exponent privacy n "
+            "dist2'",
         ),
         (
             "config/studies/init_rates.yaml",

@@ -3,7 +3,7 @@
 jain2021 is Jain, Rush, Smith, Song, Thakurta, "Differentially Private Model Personalization" (NeurIPS 2021);
 shen2023 is Shen, Ye, Kang, Hassani, Shokri, "Share Your Representation Only" (ICLR 2023).
 
-The rooms, each of which uses only those before it:
+The layers, each of which uses only those before it:
 
 data        : the linear model of both papers: users, heads, subspaces, splits, risk, random streams.
 privacy     : clipping, mechanisms, the ledger, accounting.
@@ -11,18 +11,18 @@ laws        : what an error is expected to be, with constants.
 fitting     : what a method and its options are, and how one is run: noise calibrated, held to its budget, scored.
 algorithms  : the papers' methods and the baselines, one file each; `parts` are what several share.
 neural      : shen2023's image experiments: networks and methods in JAX, which nothing else imports.
-probes      : lemmas taken apart, with the truth in hand.
-audits      : how far two users can be told apart, against the ledger.
+probes      : the lemmas' quantities, measured with the truth known.
+audits      : how well two users can be distinguished, against the ledger.
 searches    : the smallest number of users that reaches a target.
 run         : configuration, cells, rows, and the files between jobs.
 evidence    : intervals, exponents, quantities, claims, verdicts.
 drawing     : the style of the figures, and sweeps.
-studies     : one room each: measures, figures, chapter.
+studies     : one folder each: measures, figures, chapter.
 report      : the page and the documents of the repository, made of tables and texts.
 errata      : a demonstration for each error in print.
 """
 
-ROOMS = (
+LAYERS = (
     "data",
     "privacy",
     "laws",
@@ -39,6 +39,6 @@ ROOMS = (
     "report",
     "errata",
 )
-"""The rooms in order: nothing imports upwards."""
+"""The layers in order: nothing imports upwards."""
 
 __version__ = "0.1.0"

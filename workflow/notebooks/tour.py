@@ -13,8 +13,8 @@
 # %% [markdown]
 # # A tour of the results
 #
-# This notebook lies beside the tables of its run and reads no others. Open it with Jupyter in the environment of the project, change a
-# cell, and go on from there.
+# This notebook lies beside the tables of its run and reads no others.
+# Open it with Jupyter in the environment of the project, change a cell, and go on from there.
 
 # %%
 from pathlib import Path
@@ -33,7 +33,8 @@ claims = pd.read_csv(reports / "claims.csv")
 # %% [markdown]
 # ## Verdicts
 #
-# `claims.csv` has one row for each quantity of a claim. So many of each paper have each verdict; whose statement a row tests stands in `whose`.
+# `claims.csv` has one row for each quantity of a claim.
+# So many of each paper have each verdict; whose statement a row tests stands in `whose`.
 
 # %%
 claims.groupby(["paper", "whose", "verdict"]).size().unstack(fill_value=0)
@@ -63,8 +64,8 @@ numbers[figure]
 # %% [markdown]
 # ## A fit, made again
 #
-# An exponent is the slope of log(error) against log(parameter) over the points that no rule leaves out. Below it is fitted to all of them, as
-# the run did, and without the last one; other windows can be tried in the same way.
+# An exponent is the slope of log(error) against log(parameter) over the points that no rule leaves out. Below it is
+# fitted to all of them, as the run did, and without the last one; other windows can be tried in the same way.
 
 
 # %%
@@ -85,8 +86,8 @@ pd.DataFrame(rows, columns=["fit", "exponent of the run", "made again", "without
 # %% [markdown]
 # ## What a study measured, and one of its cells
 #
-# `measures.csv` has all quantities of a study with their intervals, those that no claim asks for too. A cell of `cells.csv` runs again by its
-# key, from the folder of the project, and prints its ledger.
+# `measures.csv` has all quantities of a study with their intervals, those that no claim asks for too.
+# A cell of `cells.csv` runs again by its key, from the folder of the project, and prints its ledger.
 
 # %%
 studies = [study for study in claims["study"].dropna().unique() if (results / study / "cells.csv").exists()]

@@ -6,11 +6,11 @@
   const FACETS = {paper: "paper", verdict: "verdict", kind: "rule", whose: "whose", basis: "basis", confirmed: "confirmed", severity: "severity", study: "study"};
   const PARTS = {claim: "id", place: "place", quantity: "quantity"};
   const LETTERS = {"ε": "epsilon", "δ": "delta", "Δ": "Delta", "σ": "sigma", "κ": "kappa", "μ": "mu", "η": "eta", "ζ": "zeta", "λ": "lam", "≤": "<=", "≥": ">=", "²": "^2"};
-  const MOODS = ["good", "fair", "open", "bad", "none"];
+  const LEVELS = ["good", "fair", "open", "bad", "none"];
   const plain = (text) => text.replace(/[εδΔσκμηζλ≤≥²]/g, (letter) => LETTERS[letter]).toLowerCase();
   const number = (text) => text === "" ? NaN : Number(text.replace(/^[<>]= /, ""));
-  const mood = (row) => MOODS.findIndex((name) => row.body.querySelector(".badge").classList.contains(name)) + row.verdict;
-  const ORDERS = {claim: (row) => row.order, quantity: (row) => row.quantity, claimed: (row) => number(row.claimed), measured: (row) => number(row.measured), verdict: mood};
+  const level = (row) => LEVELS.findIndex((name) => row.body.querySelector(".badge").classList.contains(name)) + row.verdict;
+  const ORDERS = {claim: (row) => row.order, quantity: (row) => row.quantity, claimed: (row) => number(row.claimed), measured: (row) => number(row.measured), verdict: level};
   for (const row of rows) row.text = plain(row.cells.join(" "));
 
   // Words and tokens. Tokens of one key are alternatives; all else has to hold together.
@@ -40,7 +40,7 @@
   const count = make("p", {role: "status"}), state = {q: "", sort: "claim", desc: false};
   const facets = Object.entries(FACETS).map(([key, field]) => {
     const values = [...new Set(rows.map((row) => row[field]))].filter(Boolean);
-    if (key === "verdict") values.sort((one, other) => { const [a, b] = [one, other].map((word) => mood(rows.find((row) => row.verdict === word))); return a < b ? -1 : 1; });
+    if (key === "verdict") values.sort((one, other) => { const [a, b] = [one, other].map((word) => level(rows.find((row) => row.verdict === word))); return a < b ? -1 : 1; });
     const buttons = values.map((value) => {
       const button = make("button", {type: "button"}, value + " ", make("span", {className: "count"}));
       button.onclick = () => { toggle(key, value.toLowerCase()); };

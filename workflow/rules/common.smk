@@ -17,10 +17,10 @@ from privrep.run.config import (
     read_yaml,
     run_name,
 )
-from privrep.run import seals
+from privrep.run import checksums
 from privrep.run.costs import estimated
 from privrep.run.csv_tables import write_rows
-from privrep.run.resolved import spelled, write_if_changed, write_resolved
+from privrep.run.resolved import as_json, write_if_changed, write_resolved
 from privrep.run.unlock import survey
 from privrep.run.registry import method_files
 
@@ -47,7 +47,7 @@ try:
         )
     write_if_changed(
         Path("results", RUN, "claims.json"),
-        spelled(
+        as_json(
             {
                 paper: [claim.model_dump(exclude_unset=True) for claim in claims]
                 for paper, claims in CLAIMS.items()
@@ -117,7 +117,8 @@ def shards_of(study):
 
 def tables_of(study):
     """Tables of a study: what the page says of it, and where it has cells these and their run times."""
-    return [*page_tables(study), *(f"{RESULTS}/{study}/{name}.csv" for name in ("cells", "timings") if study in SIMULATED)]
+    of_cells = ("cells", "timings") if study in SIMULATED else ()
+    return [*page_tables(study), *(f"{RESULTS}/{study}/{name}.csv" for name in of_cells)]
 
 
 def page_tables(study):
@@ -138,13 +139,14 @@ def own_drawing(study):
     return [str(path)] if path.exists() else []
 
 
-# Outputs are sealed when their job is done (privrep.run.seals).
-SEALS = f"{RESULTS}/seals"
-Path(SEALS, "run_shard").mkdir(parents=True, exist_ok=True)
+# The checksums of outputs are written when their job is done (privrep.run.checksums).
+CHECKSUMS = f"{RESULTS}/checksums"
+Path(CHECKSUMS, "run_shard").mkdir(parents=True, exist_ok=True)
 
 
 def promised():
-    """All that a run makes: tables, figures, for print too where that was asked for, and reports, and the shards that it makes them from."""
+    """All that a run makes: tables, figures, for print too where that was asked for, and reports,
+    and the shards that it makes them from."""
     shards = [shard for study in SIMULATED for shard in shards_of(study)]
     figures = figure_files(*STUDIES, kinds=("svg", "csv", "pdf"))
     return [*shards, *kept_tables(), *figures, *reports()]
@@ -187,20 +189,20 @@ IDLE = {
 }
 
 
-def check_seals():
+def check_checksums():
     """Remove what is not as its job left it; say so. Nothing is removed where nothing would be made."""
     words = {word.split("=")[0] for word in sys.argv[1:]}
     if words & {"--touch", "-t"}:
-        seals.renew(promised(), Path(SEALS))
+        checksums.renew(promised(), Path(CHECKSUMS))
     elif not words & IDLE:
-        for line in seals.remove_broken(promised(), Path(SEALS)):
+        for line in checksums.remove_broken(promised(), Path(CHECKSUMS)):
             print(line, file=sys.stderr)
 
 
 if workflow.is_main_process:
     if "--unlock" not in sys.argv:
         check_alone()
-    check_seals()
+    check_checksums()
 
 
 def job_benchmarks():
@@ -261,7 +263,8 @@ def write_plan(dag):
 
 @functools.cache
 def imported_modules(path):
-    """Files of privrep that a Python file imports, at its top or inside a function, by reading its import statements."""
+    """Files of privrep that a Python file imports, at its top or inside a function, by reading its
+    import statements."""
     text, found = Path(path).read_text(), []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
@@ -318,7 +321,7 @@ PAGE_CODE = code_of(
 
 
 onstart:
-    # With a limit of jobs per second, which Snakemake has by default, each job leaves a timer that wakes the scheduler every second until the
-    # end of the run.
+    # With a limit of jobs per second, which Snakemake has by default, each job leaves a timer that wakes the scheduler
+    # every second until the end of the run.
     workflow.scheduler.job_rate_limiter = None
     write_plan(workflow.dag)

@@ -1,8 +1,8 @@
 # From results to one table, measured quantities, figures, verdicts and errata.
 
 
-# One measuring and one plotting job per study, and one for print when asked for. One job draws all figures of a study, since importing the plotting stack
-# costs more than drawing.
+# One measuring and one plotting job per study, and one for print when asked for.
+# One job draws all figures of a study, since importing the plotting stack costs more than drawing.
 for study in STUDIES:
 
     rule:
@@ -28,12 +28,12 @@ for study in STUDIES:
         resources:
             mem_mb=TABLE_MB,
         params:
-            seal=f"{SEALS}/measure_{study}.sha256",
+            checksum=f"{CHECKSUMS}/measure_{study}.sha256",
             folder=Path(RESULTS, study),
             figures=Path(FIGURES),
         shell:
             "python workflow/scripts/measure_study.py --folder {params.folder} --figures {params.figures} > {log} 2>&1"
-            " && sha256sum {output} > {params.seal}"
+            " && sha256sum {output} > {params.checksum}"
 
     rule:
         name:
@@ -55,12 +55,12 @@ for study in STUDIES:
         resources:
             mem_mb=TABLE_MB,
         params:
-            seal=f"{SEALS}/plot_{study}.sha256",
+            checksum=f"{CHECKSUMS}/plot_{study}.sha256",
             figures=Path(FIGURES),
         shell:
             "python workflow/scripts/plot_study.py --settings {input.settings}"
             " --figures {params.figures} > {log} 2>&1"
-            " && sha256sum {output} > {params.seal}"
+            " && sha256sum {output} > {params.checksum}"
 
     rule:
         name:
@@ -81,12 +81,12 @@ for study in STUDIES:
         resources:
             mem_mb=TABLE_MB,
         params:
-            seal=f"{SEALS}/print_{study}.sha256",
+            checksum=f"{CHECKSUMS}/print_{study}.sha256",
             figures=Path(FIGURES),
         shell:
             "python workflow/scripts/plot_study.py --settings {input.settings}"
             " --figures {params.figures} --print > {log} 2>&1"
-            " && sha256sum {output} > {params.seal}"
+            " && sha256sum {output} > {params.checksum}"
 
 
 rule check_errata:
@@ -106,10 +106,10 @@ rule check_errata:
     resources:
         mem_mb=TABLE_MB,
     params:
-        seal=f"{SEALS}/check_errata.sha256",
+        checksum=f"{CHECKSUMS}/check_errata.sha256",
     shell:
         "python workflow/scripts/check_errata.py --texts {input.texts} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.seal}"
+        " && sha256sum {output} > {params.checksum}"
 
 
 rule judge_claims:
@@ -130,12 +130,12 @@ rule judge_claims:
     resources:
         mem_mb=TABLE_MB,
     params:
-        seal=f"{SEALS}/judge_claims.sha256",
+        checksum=f"{CHECKSUMS}/judge_claims.sha256",
         scale=CONFIG.scale,
         figures=Path(FIGURES),
         options=RUN_OPTIONS,
     shell:
-        "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures} --confirmation {input.confirmation}"
-        " --scale {params.scale} --figures {params.figures} --options={params.options:q}"
-        " --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.seal}"
+        "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
+        " --confirmation {input.confirmation} --scale {params.scale} --figures {params.figures}"
+        " --options={params.options:q} --output {output} > {log} 2>&1"
+        " && sha256sum {output} > {params.checksum}"

@@ -20,13 +20,13 @@ rule write_provenance:
     resources:
         mem_mb=TABLE_MB,
     params:
-        seal=f"{SEALS}/write_provenance.sha256",
+        checksum=f"{CHECKSUMS}/write_provenance.sha256",
         config=json.dumps({**config, "studies": list(STUDIES)}),
         jobs=job_benchmarks(),
     shell:
         "python workflow/scripts/write_provenance.py --config {params.config:q} --timings {input.timings}"
         " --jobs {params.jobs} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.seal}"
+        " && sha256sum {output} > {params.checksum}"
 
 
 rule render_report:
@@ -56,15 +56,15 @@ rule render_report:
     resources:
         mem_mb=TABLE_MB,
     params:
-        seal=f"{SEALS}/render_report.sha256",
+        checksum=f"{CHECKSUMS}/render_report.sha256",
         results=Path(RESULTS),
         figures=Path(FIGURES),
     shell:
         "python workflow/scripts/render_report.py --assets workflow/page"
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
-        " --studies {input.studies} --deviations {input.deviations} --results {params.results} --figures {params.figures}"
-        " --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.seal}"
+        " --studies {input.studies} --deviations {input.deviations} --results {params.results}"
+        " --figures {params.figures} --output {output} > {log} 2>&1"
+        " && sha256sum {output} > {params.checksum}"
 
 
 rule execute_tour:
@@ -87,7 +87,7 @@ rule execute_tour:
     resources:
         mem_mb=TABLE_MB,
     params:
-        seal=f"{SEALS}/execute_tour.sha256",
+        checksum=f"{CHECKSUMS}/execute_tour.sha256",
     shell:
         "python workflow/scripts/execute_tour.py --source {input.source} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.seal}"
+        " && sha256sum {output} > {params.checksum}"

@@ -9,7 +9,8 @@ KILLED = (
 )
 
 
-# The C library keeps what is freed for the next data set: handing it to the kernel and back costs a page fault for every 4 KiB.
+# The C library keeps what is freed for the next data set: handing it to the kernel and back costs a page fault for
+# every 4 KiB.
 KEEP_MEMORY = "MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432"
 
 
@@ -33,10 +34,10 @@ rule run_shard:
         mem_mb=SHARD_MB,
     params:
         memory=KEEP_MEMORY,
-        seal=f"{SEALS}/run_shard/{{study}}-{{shard}}.sha256",
+        checksum=f"{CHECKSUMS}/run_shard/{{study}}-{{shard}}.sha256",
         killed=lambda wildcards: KILLED.format(wildcards=wildcards),
     shell:
         "{params.memory} python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} --code {input.code}"
         " > {log} 2>&1 || {{ code=$?; [ $code -le 128 ] || echo '{params.killed}' >> {log}; exit $code; }}"
-        " && sha256sum {output} > {params.seal}"
+        " && sha256sum {output} > {params.checksum}"

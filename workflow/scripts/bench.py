@@ -1,8 +1,8 @@
 """Measure the speed and memory of the library on this machine and hold them against fixed limits.
 
-Every speed is a ratio of two times of one run, so that it means the same on a slow and on a fast machine. The works that
-are compared run in turn, several rounds of them, and the shortest time of each counts. Times are CPU seconds of this
-process, which has one BLAS thread: another process on the same core does not add to them.
+Every speed is a ratio of two times of one run, so that it means the same on a slow and on a fast machine. The works
+that are compared run in turn, several rounds of them, and the shortest time of each counts. Times are CPU seconds of
+this process, which has one BLAS thread: another process on the same core does not add to them.
 """
 
 import os
@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 import threadpoolctl
 
-from privrep.algorithms.altmin import Options
+from privrep.algorithms.altmin import AltminOptions
 from privrep.algorithms.centaur import RepresentationGradients
 from privrep.algorithms.parts.moment_step import UserMoments
 from privrep.algorithms.parts.server import Server
@@ -52,7 +52,7 @@ from privrep.privacy.regression_moments import SampleClip
 CLIP = SampleClip(feature=10.0, label=2.0)
 """Near the medians of ||x|| ||v|| and |y|, so that about half of the samples are clipped."""
 
-ALTMIN = Options(
+ALTMIN = AltminOptions(
     init="spectral",
     split="all-samples-reused",
     clip_feature=CLIP.feature,
@@ -63,7 +63,7 @@ ALTMIN = Options(
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Workload:
     """Numbers of users, and how often each work is repeated."""
 
     paper: int = 50_000
@@ -77,7 +77,7 @@ class Sizes:
     slope_repeats: int = 5
 
 
-QUICK = Sizes(
+QUICK = Workload(
     paper=4_000,
     wide=1_000,
     many=20_000,
@@ -128,7 +128,8 @@ class Bench:
         print(f"{name:<34} {value:>10.4g}  {unit:<18} {limit:<12} {'yes' if holds else 'NO'}", flush=True)
 
     def best(self, repeats: int, **works: Callable[[], object]) -> dict[str, float]:
-        """The least CPU seconds of each work over rounds in which all works run in turn, after one round that is not counted."""
+        """The least CPU seconds of each work over rounds in which all works run in turn, after one round that is not
+        counted."""
         times = {name: [] for name in works}
         for turn in range(repeats + 1):
             for name, work in works.items():
@@ -155,7 +156,8 @@ def draw(users: Users) -> None:
 
 
 def statistics(users: Users, batch: range) -> tuple[np.ndarray, np.ndarray]:
-    """Options 2's statistics from drawn users: feature norms, head step, sums of moments; all samples in each step."""
+    """Algorithm 2's statistics from drawn users: feature norms, head step, sums of moments;
+    all samples in each step."""
     for block in users.blocks():
         block.__dict__.pop("feature_norms", None)
     basis = users.truth.basis
@@ -240,8 +242,8 @@ def peak_rss_of_fit(users: int, memory_budget: int | None = None) -> int:
     return int(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def bench_statistics(bench: Bench, sizes: Sizes) -> None:
-    """Options 2's statistics against drawing the users and against loops, at d = 50, k = 2, m = 10."""
+def bench_statistics(bench: Bench, sizes: Workload) -> None:
+    """Algorithm 2's statistics against drawing the users and against loops, at d = 50, k = 2, m = 10."""
     n = sizes.paper
     problem = Problem(users=n, samples=10, dim=50, rank=2, label_noise_sd=0.1)
     users, redrawn = kept_users(problem), Users(problem, memory_budget=0)
@@ -259,8 +261,8 @@ def bench_statistics(bench: Bench, sizes: Sizes) -> None:
         "statistics_over_drawing",
         seconds["statistics"] / seconds["draw"],
         "ratio of times",
-        f"One pass of Options 2's statistics, head step included, over kept users, against drawing them block by block; "
-        f"n={n}, m=10, d=50, k=2, all samples in each step.",
+        "One pass of Algorithm 2's statistics, head step included, over kept users, against drawing them block by "
+        f"block; n={n}, m=10, d=50, k=2, all samples in each step.",
         most=0.75,
     )
     for name, count, least, what in (
@@ -271,13 +273,13 @@ def bench_statistics(bench: Bench, sizes: Sizes) -> None:
             f"speedup_over_{name}",
             seconds[name] / count * n / seconds["statistics"],
             "times faster",
-            f"Head step and statistics of n={n} users against {what}; the loop ran over the first {count} users and its "
-            f"time was scaled by {n / count:g}; both gave the same statistics.",
+            f"Head step and statistics of n={n} users against {what}; the loop ran over the first {count} users and "
+            f"its time was scaled by {n / count:g}; both gave the same statistics.",
             least=least,
         )
 
 
-def bench_gram(bench: Bench, sizes: Sizes) -> None:
+def bench_gram(bench: Bench, sizes: Workload) -> None:
     """Rate of the Gram matrix against the machine's sgemm, at d = 100, k = 4, m = 10."""
     n = sizes.wide
     users = kept_users(Problem(users=n, samples=10, dim=100, rank=4, label_noise_sd=0.1))
@@ -320,8 +322,9 @@ def bench_gram(bench: Bench, sizes: Sizes) -> None:
         )
 
 
-def bench_score(bench: Bench, sizes: Sizes) -> None:
-    """The score of the exponential mechanism in a subspace near the truth against drawing the users, at d = 20, k = 2, m = 12."""
+def bench_score(bench: Bench, sizes: Workload) -> None:
+    """The score of the exponential mechanism in a subspace near the truth against drawing the users,
+    at d = 20, k = 2, m = 12."""
     n = 2 * sizes.paper
     problem = Problem(users=n, samples=12, dim=20, rank=2, head_law="sphere", label_noise_sd=0.1)
     users, redrawn = kept_users(problem), Users(problem, memory_budget=0)
@@ -332,13 +335,13 @@ def bench_score(bench: Bench, sizes: Sizes) -> None:
         "score_over_drawing",
         seconds["score"] / seconds["score_draw"],
         "ratio of times",
-        f"Score of one subspace of Algorithm 4 (jain2021), all samples, over kept users ({1000 * seconds['score']:.0f} ms), against drawing them "
-        f"block by block; n={n}, m=12, d=20, k=2.",
+        f"Score of one subspace of Algorithm 4 (jain2021), all samples, over kept users ({1000 * seconds['score']:.0f} "
+        f"ms), against drawing them block by block; n={n}, m=12, d=20, k=2.",
         most=1.0,
     )
 
 
-def bench_fit(bench: Bench, sizes: Sizes) -> None:
+def bench_fit(bench: Bench, sizes: Workload) -> None:
     """One whole fit: time against drawing its data, and peak memory of a new process."""
     n = sizes.paper
     redrawn = Users(Problem(users=n, samples=10, dim=50, rank=2, label_noise_sd=0.1), memory_budget=0)
@@ -348,7 +351,8 @@ def bench_fit(bench: Bench, sizes: Sizes) -> None:
         "fit_over_drawing",
         seconds["fit"] / seconds["fit_draw"],
         "ratio of times",
-        f"One fit ({what}; all samples in each step) at n={n}, m=10, d=50, k=2 against drawing its data block by block.",
+        f"One fit ({what}; all samples in each step) at n={n}, m=10, d=50, k=2 against drawing its data block by "
+        "block.",
         most=2.5,
     )
     bench.record(
@@ -368,7 +372,7 @@ def bench_fit(bench: Bench, sizes: Sizes) -> None:
     )
 
 
-def bench_slope(bench: Bench, sizes: Sizes) -> None:
+def bench_slope(bench: Bench, sizes: Workload) -> None:
     """Growth of the fit time with the number of users, in each mode."""
     modes = {"kept": 10**10, "redrawn": 0}
     works = {f"fit_{mode}_{n}": (n, modes[mode]) for mode in modes for n in sizes.slope}
@@ -379,8 +383,8 @@ def bench_slope(bench: Bench, sizes: Sizes) -> None:
             f"slope_{mode}",
             np.polyfit(np.log(sizes.slope), np.log(times), 1)[0],
             "log-log slope",
-            f"Least-squares slope of log fit time against log n for n in {', '.join(map(str, sizes.slope))} at m=10, d=50, "
-            f"k=2, blocks {'kept in memory' if mode == 'kept' else 'drawn again on each pass'}.",
+            f"Least-squares slope of log fit time against log n for n in {', '.join(map(str, sizes.slope))} at m=10, "
+            f"d=50, k=2, blocks {'kept in memory' if mode == 'kept' else 'drawn again on each pass'}.",
             least=0.9,
             most=1.1,
         )
@@ -408,8 +412,9 @@ def power_step(users: Users, runs: int) -> None:
     )
 
 
-def bench_rounds(bench: Bench, sizes: Sizes) -> None:
-    """Rounds of CENTAUR and of the power method against drawing their users, and its runs together against one by one; d = 50, k = 2, m = 32."""
+def bench_rounds(bench: Bench, sizes: Workload) -> None:
+    """Rounds of CENTAUR and of the power method against drawing their users, and its runs together against one by
+    one; d = 50, k = 2, m = 32."""
     problem = Problem(users=sizes.wide, samples=32, dim=50, rank=2, label_noise_sd=0.1)
     kept, redrawn = kept_users(problem), Users(problem, memory_budget=0)
     seconds = bench.best(
@@ -436,15 +441,16 @@ def bench_rounds(bench: Bench, sizes: Sizes) -> None:
         "power_method_over_drawing",
         seconds["power_one"] / seconds["round_draw"],
         "ratio of times",
-        f"One iteration of one run of the private power method over kept users, 8 samples each, against drawing the users block by block; {size}.",
+        "One iteration of one run of the private power method over kept users, 8 samples each, against drawing the "
+        f"users block by block; {size}.",
         most=0.1,
     )
     bench.record(
         "power_method_together",
         36 * seconds["power_one"] / seconds["power_36"],
         "times faster",
-        f"One iteration of 36 runs of the private power method at once, against 36 times that of a single run; kept users, "
-        f"n={problem.users}, 8 samples each, d=50, k=2.",
+        "One iteration of 36 runs of the private power method at once, against 36 times that of a single run; kept "
+        f"users, n={problem.users}, 8 samples each, d=50, k=2.",
         least=1.5,
     )
 
@@ -460,8 +466,9 @@ TEXT = "[...document.querySelectorAll('main :is(p, li, dd, figcaption)')].map((o
 """What the page says in words, numbers in tables and pictures apart."""
 
 
-def bench_page(bench: Bench, sizes: Sizes, page: Path) -> None:
-    """CPU of the page's thread in the browser until a search has an answer in sight, against a page that holds the same text and nothing else."""
+def bench_page(bench: Bench, sizes: Workload, page: Path) -> None:
+    """CPU of the page's thread in the browser until a search has an answer in sight, against a page that holds the same
+    text and nothing else."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None or not page.exists():
         print(f"page_over_text: skipped, {'no Chromium is installed' if browser is None else f'{page} is not there'}")
@@ -496,7 +503,8 @@ def bench_page(bench: Bench, sizes: Sizes, page: Path) -> None:
         "page_over_text",
         searched / text,
         "ratio of times",
-        f"CPU of the browser's thread for {page} until a search is answered, against a page of the same text alone ({1000 * text:.0f} ms).",
+        f"CPU of the browser's thread for {page} until a search is answered, against a page of the same text alone "
+        f"({1000 * text:.0f} ms).",
         most=12,
     )
 
@@ -547,7 +555,7 @@ def main() -> None:
         print(peak_rss())
         return
     started = time.perf_counter()
-    sizes = QUICK if args.quick else Sizes()
+    sizes = QUICK if args.quick else Workload()
     bench = Bench()
     for measure in (bench_statistics, bench_gram, bench_score, bench_fit, bench_slope, bench_rounds):
         measure(bench, sizes)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from privrep.errata.demonstrations import DEMONSTRATIONS
 from privrep.evidence.catalogue import MENDED, SET_ASIDE, Erratum, read_candidates, read_errata
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.csv_tables import write_rows
-from privrep.run.plainly import plainly
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", required=True, type=Path, help="config/errata.yaml")

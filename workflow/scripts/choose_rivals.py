@@ -1,13 +1,17 @@
-"""Choose the settings of the published methods on public simulations, and write config/rivals.csv. Nothing that is judged is looked at.
+"""Choose the settings of the published methods on public simulations, and write config/rivals.csv.
+Nothing that is judged is looked at.
 
     python workflow/scripts/choose_rivals.py [--study unit_figure2 unit_map fedrep] [--series rare-centaur ...]
 
 The rule, for each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
-1. One grid for all settings, and for CENTAUR and private FedRep. Of these the options that their laws expect to be the best `SHORTLIST` are run, and the
-   `FORMER` ones; where data depart from the model of the laws, the best `AT_EACH_CLIP` of each clip in place of the best of all. Of alternating
-   minimisation, whose law has one pass, all are run.
-2. They run on public data sets, `SEEDS`, which no judged cell has: all on the first `FIRST`, the `SECOND` options whose larger risk is least on the others, too.
-3. Of those whose median risk is within `CLOSE` of the least, the one with the fewest rounds is chosen. A run that breaks down counts as infinite risk.
+1. One grid for all settings, and for CENTAUR and private FedRep. Of these the options that their laws expect to be the
+   best `SHORTLIST` are run, and the `FORMER` ones; where data depart from the model of the laws, the best
+   `AT_EACH_CLIP` of each clip in place of the best of all. Of alternating minimisation, whose law has one pass, all are
+   run.
+2. They run on public data sets, `SEEDS`, which no judged cell has: all on the first `FIRST`, the `SECOND` options whose
+   larger risk is least on the others, too.
+3. Of those whose median risk is within `CLOSE` of the least, the one with the fewest rounds is chosen.
+   A run that breaks down counts as infinite risk.
 In a search for a number of users this number stands for the risk.
 """
 
@@ -18,9 +22,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from privrep.data.departures import DEPARTURES
+from privrep.data.misspecification import MISSPECIFICATIONS
 from privrep.data.problem import Problem, Users
-from privrep.laws.whole_methods import Sizes
+from privrep.laws.whole_methods import Regime
 from privrep.privacy.accounting import gdp_mu
 from privrep.run.config import ROOT, read_config, read_study, study_names
 from privrep.run.csv_tables import read_rows, write_rows
@@ -65,10 +69,11 @@ def with_options(cell: Cell, options: dict, seed: int) -> Cell:
 
 
 def expected(cell: Cell, options: dict) -> float:
-    """What the law of a method expects at a setting: the excess risk over that of predicting zero, or the users needed."""
+    """What the law of a method expects at a setting: the excess risk over that of predicting zero, or the users
+    needed."""
     problem = cell.problem
     users = np.geomspace(64, problem.users, 200) if is_search(cell) else np.array([float(problem.users)])
-    sizes = Sizes(users, problem.samples, problem.dim, problem.rank, problem.label_noise_sd)
+    sizes = Regime(users, problem.samples, problem.dim, problem.rank, problem.label_noise_sd)
     name, chosen = LAWS[method(cell)], vars(cell.chosen) | options
     risk = law(name, sizes, np.full(len(users), gdp_mu(cell.budget.epsilon, cell.budget.delta)), chosen).risk
     if not is_search(cell):
@@ -79,7 +84,7 @@ def expected(cell: Cell, options: dict) -> float:
 
 def departs(problem: Problem) -> bool:
     """Whether features, label noise or users are not those of the papers' model."""
-    return any(getattr(problem, name) != getattr(Problem, name) for name in DEPARTURES)
+    return any(getattr(problem, name) != getattr(Problem, name) for name in MISSPECIFICATIONS)
 
 
 def candidates(cell: Cell) -> list[dict]:
@@ -114,14 +119,14 @@ def choice(cell: Cell) -> dict:
     close = [number for number in left if medians[number] <= CLOSE * medians.min()]
     best = min(close, key=lambda number: (tried[number].get("rounds", 0), medians[number]))
     return {
-        "options": spelled(tried[best]),
+        "options": as_yaml(tried[best]),
         "value": medians[best],
         "runs": len(SEEDS),
         "failed": int(failed[:, best].sum()),
     }
 
 
-def spelled(options: dict) -> str:
+def as_yaml(options: dict) -> str:
     """Options as a YAML mapping."""
     return "{" + ", ".join(f"{name}: {value}" for name, value in options.items()) + "}"
 

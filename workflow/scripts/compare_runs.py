@@ -3,9 +3,9 @@
     python workflow/scripts/compare_runs.py reports/claims.csv results/default-seed7/reports/claims.csv
     python workflow/scripts/compare_runs.py tests/reference/claims_quick.csv results/quick/reports/claims.csv
 
-The first form asks whether the verdicts stand under other random numbers: verdicts must agree, and both measured numbers
-are shown. In the second form the first table has a column `within`, and the numbers must agree to that
-relative tolerance too. Exit status 1 when something disagrees.
+The first form asks whether the verdicts stand under other random numbers: verdicts must agree, and both measured
+numbers are shown. In the second form the first table has a column `within`, and the numbers must agree to that relative
+tolerance too. Exit status 1 when something disagrees.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from privrep.run.csv_tables import read_rows, write_rows
 
 REFERENCE_COLUMNS = ("id", "quantity", "verdict", "measured", "within")
 SIMULATED, ARITHMETIC, GROWN = 0.02, 1e-6, 0.3
-"""Relative tolerances of a reference between machines: other BLAS kernels round differently, arithmetic hardly; where training or a search goes on
-from its last result, last digits grow."""
+"""Relative tolerances of a reference between machines: other BLAS kernels round differently, arithmetic hardly;
+where training or a search goes on from its last result, last digits grow."""
 GROWING = ("images", "audits")
 """Studies that train or search."""
 
@@ -71,7 +71,8 @@ def main() -> None:
     for name, row in by_name(first).items():
         if name in two:
             print(
-                f"{row['id']:<10} {row['quantity'][:58]:<58} {row['measured'][:9]:>10} {two[name]['measured'][:9]:>10}  {two[name]['verdict']}"
+                f"{row['id']:<10} {row['quantity'][:58]:<58} {row['measured'][:9]:>10} "
+                f"{two[name]['measured'][:9]:>10}  {two[name]['verdict']}"
             )
     lines = differences(first, second)
     print("\n".join(lines) or "All verdicts agree.")

@@ -3,8 +3,8 @@
     make confirmation SEED=...
     python workflow/scripts/confirm.py --seed ... --no-run
 
-Needs the default run (`make all`) of the present commit and a clean tree. Results go to results/default-seed<SEED>, the comparison to
-docs/confirmation.csv and docs/confirmation.md. --no-run writes both from tables that exist.
+Needs the default run (`make all`) of the present commit and a clean tree. Results go to results/default-seed<SEED>,
+the comparison to docs/confirmation.csv and docs/confirmation.md. --no-run writes both from tables that exist.
 """
 
 import argparse

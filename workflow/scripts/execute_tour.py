@@ -13,13 +13,13 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from privrep.report.page import write
-from privrep.run.plainly import plainly
+from privrep.run.cli_errors import one_line_errors
 
 SECONDS = 600
 """For one cell."""
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True, type=Path, help="the tour in the percent format")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
 from privrep.evidence.confirmation import confirmed
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import ConfigError
 from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.plainly import plainly
 from privrep.run.settings import checked
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--claims", required=True, type=Path, help="paper -> claims, see workflow/rules/common.smk")

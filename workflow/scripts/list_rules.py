@@ -4,9 +4,10 @@
     python workflow/scripts/list_rules.py --write tests/reference/rules.csv --reason "grid moved to a smaller share"
     python workflow/scripts/list_rules.py --write tests/reference/rules.csv --where "grid risk" --reason "..."
 
-The text of the rules stands beside their table, in rules.txt; both are written. A rule that changes, comes or goes gets the reason;
-without one nothing is written. --where brings up to date only rules with these words in their title, so that each change can have
-a reason of its own. The first form prints the old and the new lines of what changed, and exits with 1 when there are any.
+The text of the rules stands beside their table, in rules.txt; both are written. A rule that changes, comes or goes gets
+the reason; without one nothing is written. --where brings up to date only rules with these words in their title, so
+that each change can have a reason of its own. The first form prints the old and the new lines of what changed, and
+exits with 1 when there are any.
 """
 
 import argparse

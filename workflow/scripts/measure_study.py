@@ -1,8 +1,8 @@
-"""Put the rows of a study's shards into one table, and analyse it: the quantities that claims refer to, the numbers of the figures, and what else
-the page says of it.
+"""Put the rows of a study's shards into one table, and analyse it: the quantities that claims refer to,
+the numbers of the figures, and what else the page says of it.
 
-In the study's folder of a run stand the settings (privrep.run.resolved) and the shards; cells.csv, timings.csv, sizes.csv, measures.csv and facts.json
-are written there.
+In the study's folder of a run stand the settings (privrep.run.resolved) and the shards;
+cells.csv, timings.csv, sizes.csv, measures.csv and facts.json are written there.
 """
 
 import argparse
@@ -16,15 +16,15 @@ from privrep.evidence.facts import Quantities, facts_json
 from privrep.evidence.findings import write_numbers
 from privrep.evidence.measured import MEASURE_COLUMNS, check_names
 from privrep.evidence.recount import MiscountError, check_epsilons
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.columns import settings_columns
 from privrep.run.csv_tables import write_rows
 from privrep.run.merging import merge_study
-from privrep.run.plainly import plainly
 from privrep.run.resolved import write_if_changed
 from privrep.run.settings import ConfigError, MeasureSettings, ShardSettings, read_settings
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", required=True, type=Path, help="results/<run>/<study>")

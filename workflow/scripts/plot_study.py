@@ -5,12 +5,12 @@ from pathlib import Path
 
 from privrep.drawing.style import save, save_pdf
 from privrep.evidence.findings import read_numbers
-from privrep.run.plainly import plainly
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.settings import PlotSettings, read_settings
 from privrep.studies.drawn import drawn
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--settings", required=True, type=Path, help="plot.json of the study, see privrep.run.resolved")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from privrep.report.page import page, write
 from privrep.report.run_tables import Run
-from privrep.run.plainly import plainly
+from privrep.run.cli_errors import one_line_errors
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--assets", required=True, type=Path, help="folder with the styles and scripts of the page")

@@ -1,7 +1,8 @@
 """What `make all` runs: unlock after a kill, run Snakemake, say where the report is.
 
-One bar shows the share of the work that is done, the time left and the cell under way, elsewhere than on a terminal a line now and then. Work is
-measured by what jobs cost (privrep.run.costs). What Snakemake says is shown where it fails, and is kept below .snakemake/log.
+One bar shows the share of the work that is done, the time left and the cell under way, elsewhere than on a terminal a
+line now and then. Work is measured by what jobs cost (privrep.run.costs). What Snakemake says is shown where it fails,
+and is kept below .snakemake/log.
 """
 
 import argparse
@@ -16,18 +17,18 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from privrep.run.checksums import MADE_AGAIN
+from privrep.run.cli_errors import at_least_one, one_line_errors
 from privrep.run.config import read_config, run_name
 from privrep.run.costs import Planned, outlook
 from privrep.run.csv_tables import read_rows
-from privrep.run.plainly import at_least_one, plainly
 from privrep.run.progress import reported
-from privrep.run.seals import MADE_AGAIN
 from privrep.run.unlock import RunAlive, unlock
 
 LINE_EVERY_SECONDS, LINE_AT_LEAST_EVERY = 10.0, 60.0
 
 
-def spelled(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A time in few words."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
@@ -35,7 +36,8 @@ def spelled(seconds: float) -> str:
 class Watch:
     """What a run has done and has left.
 
-    plan : table of its jobs, which Snakemake writes as it starts; nothing is known before. jobs : at once. finished : their numbers.
+    plan : table of its jobs, which Snakemake writes as it starts; nothing is known before. jobs : at once.
+    finished : their numbers.
     """
 
     def __init__(self, plan: Path, jobs: int):
@@ -60,7 +62,7 @@ class Watch:
         elapsed = time.time() - self._start
         share, left = outlook(jobs, elapsed, self.at_once)
         done = f"{len(self.finished)} of {len(jobs)} jobs"
-        return share, f"{spelled(elapsed)}, about {spelled(left)} left, {done}; {latest[1]}"
+        return share, f"{duration(elapsed)}, about {duration(left)} left, {done}; {latest[1]}"
 
 
 def with_bar(watch: Watch, over: threading.Event) -> None:
@@ -109,7 +111,8 @@ def follow(command: list[str], watch: Watch, last: deque[str], failed: list[str]
 
 
 def explained(last: deque[str], failed: list[str]) -> str:
-    """What Snakemake said of jobs that failed, and its end; of a folder that another run has locked, whose run that is."""
+    """What Snakemake said of jobs that failed, and its end; of a folder that another run has locked,
+    whose run that is."""
     if any("LockException" in line for line in last):
         try:
             unlock(Path.cwd())
@@ -119,7 +122,8 @@ def explained(last: deque[str], failed: list[str]) -> str:
 
 
 def not_run(results: Path) -> list[str]:
-    """A line for each study and reason for which cells were not run: files or a package that are not on this machine."""
+    """A line for each study and reason for which cells were not run: files or a package that are not on this
+    machine."""
     reasons = Counter(
         (path.parent.name, row["reason"].splitlines()[0])
         for path in sorted(results.glob("*/cells.csv"))
@@ -129,7 +133,7 @@ def not_run(results: Path) -> list[str]:
     return [f"Not run, {count} cells of {study}: {reason}" for (study, reason), count in reasons.items()]
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays")

@@ -3,7 +3,8 @@
     python workflow/scripts/run_shard.py --study figure2 --shard 3 --output cells.csv --timings timings.csv
     python workflow/scripts/run_shard.py --study figure2 --cell 0123456789ab
 
-The second form prints the row and the ledger of a cell of the default scale, or of a run of any scale that was made here.
+The second form prints the row and the ledger of a cell of the default scale, or of a run of any scale that was made
+here.
 """
 
 import argparse
@@ -15,12 +16,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import privrep
 from privrep.data.problem import Users
+from privrep.run.checkpoint import Checkpoint, fingerprint
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.columns import study_columns
 from privrep.run.config import read_config, read_study
 from privrep.run.csv_tables import write_rows
 from privrep.run.grids import expand, shard
-from privrep.run.journal import Journal, fingerprint
-from privrep.run.plainly import plainly
 from privrep.run.progress import track
 from privrep.run.record import read_record
 from privrep.run.results import TIMING_COLUMNS, row_of_record, run_cell
@@ -68,7 +69,7 @@ def assert_one_thread() -> None:
         raise RuntimeError(f"BLAS runs on {max(threads)} threads; it must run on one")
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", required=True)
@@ -98,24 +99,26 @@ def main() -> None:
         parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {chosen.study.shards - 1}")
     cells = [cell for group in shard(chosen.study, args.shard) for cell in group]
     code = args.code or CODE.rglob("*.py")
-    journal = Journal(args.output.with_suffix(".journal"), fingerprint(chosen.model_dump_json().encode(), code))
+    checkpoint = Checkpoint(
+        args.output.with_suffix(".checkpoint"), fingerprint(chosen.model_dump_json().encode(), code)
+    )
     record = read_record(chosen.study.record)
     data = None
     for cell in track(
-        [cell for cell in cells if (cell.series, cell.key) not in journal.done], f"{args.study} shard {args.shard}"
+        [cell for cell in cells if (cell.series, cell.key) not in checkpoint.done], f"{args.study} shard {args.shard}"
     ):
         if (cell.series, cell.key) in record:
             spent = {"key": cell.key, "series": cell.series, "cpu_seconds": 0.0, "wall_seconds": 0.0}
-            journal.add(row_of_record(cell, record[cell.series, cell.key], chosen.master_seed), spent)
+            checkpoint.add(row_of_record(cell, record[cell.series, cell.key], chosen.master_seed), spent)
             continue
         if data is None or data.problem != cell.problem:
             data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
         row, timing, _ = run_cell(cell, data)
-        journal.add(row, timing)
-    rows, timings = zip(*(journal.done[cell.series, cell.key] for cell in cells), strict=True) if cells else ((), ())
+        checkpoint.add(row, timing)
+    rows, timings = zip(*(checkpoint.done[cell.series, cell.key] for cell in cells), strict=True) if cells else ((), ())
     write_rows(args.timings, timings, TIMING_COLUMNS)
     write_rows(args.output, rows, study_columns(chosen.study))
-    journal.remove()
+    checkpoint.remove()
 
 
 if __name__ == "__main__":

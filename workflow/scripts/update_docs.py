@@ -10,10 +10,10 @@ import pandas as pd
 
 from privrep.report.documents import Documented, results_page, with_findings
 from privrep.report.run_tables import read_text
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import chapters
 from privrep.run.costs import COLUMNS, TABLE, measured
 from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.plainly import plainly
 from privrep.run.provenance import cpu_model
 
 COPIES = {
@@ -47,7 +47,7 @@ def job_costs() -> list[dict]:
     return sorted(rows, key=lambda row: (row["scale"], row["job"]))
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     for name, source in COPIES.items():

@@ -1,4 +1,5 @@
-"""Run the cells that a study's table of record has series of, and write the table: what they gave, with commit, master seed and machine.
+"""Run the cells that a study's table of record has series of, and write the table:
+what they gave, with commit, master seed and machine.
 
     make record
     python workflow/scripts/update_record.py --study images --jobs 2
@@ -15,11 +16,11 @@ from multiprocessing import get_context
 from run_shard import assert_one_thread
 
 from privrep.data.problem import Users
+from privrep.run.cli_errors import at_least_one, one_line_errors
 from privrep.run.columns import study_columns
 from privrep.run.config import ROOT, read_config, read_study
 from privrep.run.csv_tables import write_rows
 from privrep.run.grids import Cell, expand
-from privrep.run.plainly import at_least_one, plainly
 from privrep.run.progress import track
 from privrep.run.provenance import provenance
 from privrep.run.record import ABOUT, read_record
@@ -32,7 +33,7 @@ def row_of(cell: Cell, master_seed: int, memory_budget_mb: int) -> dict:
     return run_cell(cell, Users(cell.problem, master_seed, memory_budget_mb * 2**20))[0]
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", required=True)
@@ -43,7 +44,8 @@ def main() -> None:
     here = provenance({})
     if here["dirty"]:
         sys.exit(
-            "update_record.py: the tree has changes that are not committed; a table of record names the commit that made it"
+            "update_record.py: the tree has changes that are not committed; a table of record names the commit that "
+            "made it"
         )
     about = dict(zip(ABOUT, (here["commit"][:7], config.master_seed, here["cpu"]), strict=True))
     series = {name for name, _ in read_record(study.record)}

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privrep.run.plainly import plainly
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.provenance import provenance
 
 
@@ -29,7 +29,7 @@ def wall_seconds(paths: list[Path]) -> float:
     return max(ends.values()) - min(end - total([path], "s", "\t") for path, end in ends.items())
 
 
-@plainly
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, type=json.loads, help="resolved configuration as JSON")

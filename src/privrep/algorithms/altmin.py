@@ -71,7 +71,8 @@ class PrivAltMin:
 
     Attributes
     ----------
-    start : U_init. head_step : U -> the rule for the v_j of a batch. subspace_step : Algorithm 2. final : samples of the last head step.
+    start : U_init. head_step : U -> the rule for the v_j of a batch. subspace_step : Algorithm 2.
+    final : samples of the last head step.
     epochs : passes over all users, E. batches : disjoint batches of users per epoch, T. penalty : of the last heads.
     """
 
@@ -95,7 +96,8 @@ class PrivAltMin:
 
     @property
     def theorem(self) -> Theorem:
-        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3); Lemma 4.3, composed, for the rest."""
+        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3);
+        Lemma 4.3, composed, for the rest."""
         as_stated = isinstance(self.start, SpectralInit) and self.start.share is None
         if as_stated and self.epochs == 1 and self.batches > 1:
             return THEOREM_4_2
@@ -121,7 +123,8 @@ def check_split(preset: str, known: Known) -> Split:
         samples = count(getattr(split, step))
         if samples < known.rank:
             raise ValueError(
-                f"samples is {known.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = {known.rank}"
+                f"samples is {known.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = "
+                f"{known.rank}"
             )
     return split
 
@@ -136,12 +139,12 @@ def start_of(
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class AltminOptions(Declared):
     """Options of private alternating minimisation.
 
-    A planted start knows the truth, for the local theory; privacy statements then take the truth as public. True heads make the subspace step the one
-    regression of jain2021 Remark 1. By default one noise multiplier serves all releases, as printed. Users clipped whole, all pairs and averaged noise are not
-    in the paper.
+    A planted start knows the truth, for the local theory; privacy statements then take the truth as public. True heads
+    make the subspace step the one regression of jain2021 Remark 1. By default one noise multiplier serves all releases,
+    as printed. Users clipped whole, all pairs and averaged noise are not in the paper.
     """
 
     init: str = option(START_COLUMNS["init"], among((*STARTS, "planted")))

@@ -9,8 +9,8 @@
         B   <- QR( B - eta G )                            eta = step / s_1^2
     each user: w_i <- least squares in the final B, on all samples
 
-G_i is a gradient, so the server subtracts it (eq. 24 has the other sign: E11). sigma_g is twice the noise multiplier. Which samples
-serve which round is left open by the paper (E52); `sample_use` decides.
+G_i is a gradient, so the server subtracts it (eq. 24 has the other sign: E11). sigma_g is twice the noise multiplier.
+Which samples serve which round is left open by the paper (E52); `sample_use` decides.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("centaur", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="random", rounds=20, clip=0.5,
@@ -82,7 +82,8 @@ class Centaur:
 
     Attributes
     ----------
-    start : B_0. server : the rounds, with zeta_g. batch_samples : q, for each of head and gradient in a round. step : eta.
+    start : B_0. server : the rounds, with zeta_g. batch_samples : q, for each of head and gradient in a round.
+    step : eta.
     sample_use : see `privrep.data.splits.SAMPLE_USES`. penalty : of the last heads.
     """
 
@@ -95,12 +96,14 @@ class Centaur:
 
     @property
     def cost(self) -> Cost:
-        """Of one user at multiplier 1 of the main rounds; a start's noise follows from its share. Takes no gain from sampling."""
+        """Of one user at multiplier 1 of the main rounds; a start's noise follows from its share.
+        Takes no gain from sampling."""
         return self.start.cost_with(self.server.cost)
 
     @property
     def theorem(self) -> Theorem:
-        """Theorem 5.2: eps = 2 sqrt(T ln(1/delta)) / sigma_g, in which its proof charges the start as much as the rounds."""
+        """Theorem 5.2: eps = 2 sqrt(T ln(1/delta)) / sigma_g, in which its proof charges the start as much as the
+        rounds."""
         return Theorem("B-T5.2", self.server.rounds)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
@@ -118,7 +121,7 @@ class Centaur:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class CentaurOptions(Declared):
     """Options of CENTAUR. The theorem takes a step of 1/4; a planted start is for laws that assume a good one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)

@@ -6,8 +6,9 @@
         (B, w) <- (B, w) + ( sum_i clip(displacement_i; zeta) + N(0, (sigma zeta)^2) ) / n
     each user: w_i <- least squares in the final B, on all samples
 
-shen2023 defines the method by a citation (Yu et al. 2020). The linear analogue is this project's: one representation and one head
-for all, the whole displacement clipped, and a head of the user's own at the end. sigma is twice the noise multiplier.
+shen2023 defines the method by a citation (Yu et al. 2020). The linear analogue is this project's: one representation
+and one head for all, the whole displacement clipped, and a head of the user's own at the end. sigma is twice the noise
+multiplier.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("dp_fedavg", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, head_bias=1.0, rounds=60, clip=0.5,
@@ -102,7 +103,7 @@ class DPFedAvg(Federated):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(LocalOptions):
+class DpFedavgOptions(LocalOptions):
     """Options of `privrep.algorithms.parts.federated.LocalOptions`."""
 
     def build(self, known: Known) -> DPFedAvg:

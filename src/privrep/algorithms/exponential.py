@@ -5,12 +5,12 @@
     draw U from N with probability proportional to exp(-beta score(U))
     each user: v_j <- argmin_{||v|| <= C} (2/m) sum_{i > m/2} l( <U^T x_ij, v>; y_ij )
 
-What is chosen from, N: a net of the paper's kind where one is small enough, or random subspaces. Both are public and the draw is exact, so it
-is epsilon-DP without a delta for any N.
+What is chosen from, N: a net of the paper's kind where one is small enough, or random subspaces.
+Both are public and the draw is exact, so it is epsilon-DP without a delta for any N.
 
-beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score that is a sum (E1).
-`exponent` says which of them a noise multiplier from the theorem (calibration `paper`) stands for. Calibration `exact` takes the largest
-beta that is safe, eps / (2 L_f C xi) (E34).
+beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score
+that is a sum (E1). `exponent` says which of them a noise multiplier from the theorem (calibration `paper`) stands for.
+Calibration `exact` takes the largest beta that is safe, eps / (2 L_f C xi) (E34).
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("exponential", users=300, samples=16, dim=8, rank=2, epsilon=8.0, count=400, clip_feature=2.0)
@@ -54,7 +54,7 @@ class Subspaces(Protocol):
 
 
 @dataclass(frozen=True)
-class Net:
+class NetSubspaces:
     """A net of the given radius, see `privrep.data.nets`."""
 
     rank: int
@@ -84,7 +84,8 @@ def personalised(basis: np.ndarray, score: UserScore, final: slice) -> LowRank:
 
 @dataclass(frozen=True)
 class Exponential:
-    """Algorithm 4. subspaces : N. final : samples of the last line. theorem : which beta a printed epsilon stands for."""
+    """Algorithm 4. subspaces : N. final : samples of the last line.
+    theorem : which beta a printed epsilon stands for."""
 
     score: UserScore
     subspaces: Subspaces
@@ -142,7 +143,8 @@ class ScoreOptions(Declared):
         return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, known.samples // 2))
 
     def theorem(self, known: Known) -> PureTheorem:
-        """Theorem 5.1 with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta = 2 beta L_f C xi."""
+        """Theorem 5.1 with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta = 2
+        beta L_f C xi."""
         return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / known.users)
 
 
@@ -152,7 +154,7 @@ def final_samples(known: Known) -> slice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ScoreOptions):
+class ExponentialOptions(ScoreOptions):
     """Options of the exact mechanism."""
 
     candidates: str = option("what is chosen from: a net, or random subspaces", among(CANDIDATES), "random")
@@ -166,7 +168,7 @@ class Options(ScoreOptions):
         """The method for a problem."""
         if self.candidates == "net":
             check_net(known.dim, known.rank, self.radius)
-            subspaces = Net(known.rank, self.radius)
+            subspaces = NetSubspaces(known.rank, self.radius)
         else:
             subspaces = RandomSubspaces(known.rank, self.count)
         return Exponential(self.score(known), subspaces, final_samples(known), self.theorem(known))

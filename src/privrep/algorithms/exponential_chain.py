@@ -1,7 +1,8 @@
 """Exponential mechanism by a Markov chain on the subspaces: the feasible variant that jain2021 asks for in Section 7.
 
-Algorithm 4 with the draw from a net replaced by the last state of a Metropolis chain (`privrep.algorithms.parts.grassmann_chain`), whose limit is
-the law proportional to exp(-beta score(U)) on all subspaces, the limit of ever finer nets.
+Algorithm 4 with the draw from a net replaced by the last state of a Metropolis chain
+(`privrep.algorithms.parts.grassmann_chain`), whose limit is the law proportional to exp(-beta score(U)) on all
+subspaces, the limit of ever finer nets.
 
 The limit is epsilon-DP. A finite chain is not known to be: the ledger's entry says that its epsilon is the limit's.
 
@@ -62,7 +63,7 @@ class ExponentialChain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ScoreOptions):
+class ExponentialChainOptions(ScoreOptions):
     """Options of the chain: those of the score, and its lengths."""
 
     burn_in: int = option("steps of a chain in which its step size is found", check_count, 500)

@@ -1,11 +1,13 @@
 """Exponential mechanism over candidates that a cheap first stage has released. In no paper.
 
     with part of the budget (Gaussian mechanism):
-        N <- what one or several runs of the first stage release: Algorithm 3 of jain2021, or each round of CENTAUR from a random start
+        N <- what one or several runs of the first stage release: Algorithm 3 of jain2021, or each round of CENTAUR
+             from a random start
     N <- N, and subspaces at random directions and several distances from the last release of each run
     draw U from N with probability proportional to exp(-beta score(U)), with the rest of the budget
 
-All of N has been released and charged, or is made from what has, so the draw is exact and both together are (eps, delta)-DP by composition.
+All of N has been released and charged, or is made from what has, so the draw is exact and both together are
+(eps, delta)-DP by composition.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("exponential_staged", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, around=4)
@@ -36,7 +38,8 @@ from privrep.privacy.mechanisms import Release
 
 FIRST = ("spectral", "centaur")
 SPREAD = (0.03, 1.0)
-"""Least and largest norm of a perturbation, about the sine of the angle that it makes for k = 1; norms between are evenly spread in logarithm."""
+"""Least and largest norm of a perturbation, about the sine of the angle that it makes for k = 1;
+norms between are evenly spread in logarithm."""
 STEP = 0.25
 """Step size of CENTAUR, in units of 1 / s_1^2, as its theorem has it."""
 
@@ -81,9 +84,9 @@ class StagedCandidates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ScoreOptions):
-    """Options of the score and of the first stage, for which a noise multiplier of 4.2 over that of the choice gives both about half of an epsilon from
-    0.5 to 4 at delta = 1e-6."""
+class ExponentialStagedOptions(ScoreOptions):
+    """Options of the score and of the first stage, for which a noise multiplier of 4.2 over that of the choice gives
+    both about half of an epsilon from 0.5 to 4 at delta = 1e-6."""
 
     first: str = option(
         "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start", among(FIRST), "spectral"

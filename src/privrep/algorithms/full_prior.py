@@ -1,12 +1,16 @@
-"""A Gaussian prior of all d coordinates of the heads, released once: unit steps for heads that lie in no subspace. Ours.
+"""A Gaussian prior of all d coordinates of the heads, released once: unit steps for heads that lie in no subspace.
+Ours.
 
-    h, s        public guesses of a model's root mean square coordinate and of the label noise;   h is learned as in unit steps, labels <- y / h
+    h, s        guesses of a model's root mean square coordinate and of the label noise, public
+                h is learned as in unit steps, labels <- y / h
     a_i, b_i    <- ridge models of the even and of the odd samples of i, each over its length
     S           <- ( sum_i (a_i b_i^T + b_i a_i^T)/2 + noise ) / n
-    P           <- S with eigenvalues raised to a quarter of the norm 2 sqrt(2d) Delta of the noise in S, and to a thousandth of the largest;  trace d
-    each user:  theta_i <- P X_i^T (X_i P X_i^T + s^2 I)^-1 y_i                                posterior mean under N(0, P), on all samples
+    P           <- S with eigenvalues raised to a quarter of the norm 2 sqrt(2d) Delta of the noise in S,
+                and to a thousandth of the largest;  trace d
+    each user:  theta_i <- P X_i^T (X_i P X_i^T + s^2 I)^-1 y_i        posterior mean under N(0, P), on all samples
 
-The noise of two halves is independent, so that S has that of the heads alone. |S_i| <= 1, and users with opposite S_i attain the sensitivity 2.
+The noise of two halves is independent, so that S has that of the heads alone.
+|S_i| <= 1, and users with opposite S_i attain the sensitivity 2.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("full_prior", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -23,7 +27,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.unit_steps import LEAST_NOISE, Guessed, Guesses, learned_scale, ridge_models, unit
+from privrep.algorithms.unit_steps import (
+    LEAST_NOISE,
+    HyperparameterOptions,
+    Hyperparameters,
+    learned_scale,
+    ridge_models,
+    unit,
+)
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.fitting.method import FullRank, Iterate
@@ -32,8 +43,8 @@ from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
-"""Eigenvalues are raised to this part of the noise's norm, since a prior that noise has made too small forbids what is there; and to this part of
-the largest."""
+"""Eigenvalues are raised to this part of the noise's norm, since a prior that noise has made too small forbids what is
+there; and to this part of the largest."""
 TINY = 1e-12
 """The least eigenvalue where nothing was learned at all, as from users with one sample: all are then the same."""
 
@@ -70,7 +81,7 @@ class PosteriorMeans:
 
 @dataclass(frozen=True)
 class FullPrior:
-    """The method. head_scale, noise : public guesses of h and s, in units of the labels."""
+    """The method. head_scale, noise : public hyperparameters of h and s, in units of the labels."""
 
     head_scale: float
     noise: float
@@ -80,11 +91,11 @@ class FullPrior:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         d = users.known.dim
-        of_scale, door = release.split(SCALE, 1 - SCALE)
-        scale = learned_scale(Guesses(d, self.head_scale, self.noise), users, of_scale)
+        of_scale, handle = release.split(SCALE, 1 - SCALE)
+        scale = learned_scale(Hyperparameters(d, self.head_scale, self.noise), users, of_scale)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        values, vectors = np.linalg.eigh(door.sum("half_products", users, HalfProducts(noise2), clip=1.0))
-        noise = 2 * door.noise_multiplier * math.sqrt(2 * d)
+        values, vectors = np.linalg.eigh(handle.sum("half_products", users, HalfProducts(noise2), clip=1.0))
+        noise = 2 * handle.noise_multiplier * math.sqrt(2 * d)
         values = np.maximum(values, max(RAISED * noise, LEAST_EIGENVALUE * np.abs(values).max(), TINY))
         values *= d / values.sum()
         prior = scale**2 * (vectors * values) @ vectors.T
@@ -93,8 +104,8 @@ class FullPrior:
 
 
 @dataclass(frozen=True)
-class Options(Guessed):
-    """Options: public guesses."""
+class FullPriorOptions(HyperparameterOptions):
+    """Options: public hyperparameters."""
 
     numbers: ClassVar = {
         "learned_scale": "released root mean square coordinate of a head",

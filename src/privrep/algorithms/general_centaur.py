@@ -1,14 +1,16 @@
-"""CENTAUR as printed for any model (shen2023, Algorithms 1 and 2), here for a linear representation, from a random start.
+"""CENTAUR as printed for any model (shen2023, Algorithms 1 and 2), here for a linear representation,
+from a random start.
 
     B <- random
     for t = 1..T:                                         SERVER
         w_i <- least squares of y on B^T x, all samples   CLIENT, on the user's side
-        B_i <- B, then T_l times: B_i <- B_i - eta_l grad_B of half the mean squared residual on a mini-batch of q samples
+        B_i <- B, then T_l times: B_i <- B_i - eta_l grad_B of half the mean squared residual
+               on a mini-batch of q samples
         B   <- B + ( sum_i clip(B_i - B; zeta_g) + N(0, (sigma_g zeta_g)^2) ) / n
     each user: w_i <- least squares in the final B, on all samples
 
-The algorithm is printed for any model; the linear analogue is this project's. B is any (d, k) matrix (`feasible: free`), or is made
-orthonormal after each round. sigma_g is twice the noise multiplier.
+The algorithm is printed for any model; the linear analogue is this project's. B is any (d, k) matrix
+(`feasible: free`), or is made orthonormal after each round. sigma_g is twice the noise multiplier.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("general_centaur", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, rounds=40, clip=0.2,
@@ -42,7 +44,8 @@ def representation_steps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """CLIENT of Algorithm 2 for all users of a block: l (B, d) and w (B, k) with displacement l_i w_i^T.
 
-    The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w is B w + ||w||^2 l.
+    The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w
+    is B w + ||w||^2 l.
     """
     moved = np.zeros((block.users, len(basis)))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -85,7 +88,7 @@ class GeneralCentaur(Federated):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(LocalOptions):
+class GeneralCentaurOptions(LocalOptions):
     """Options of `privrep.algorithms.parts.federated.LocalOptions`, and the feasible set."""
 
     feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")

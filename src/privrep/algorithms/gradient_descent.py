@@ -91,8 +91,9 @@ class GradientAltMin:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
-    """Options: `init`, `split`, `epochs` and `init_label_clip` as in `altmin`; `clip_feature` the clip c of a user's gradient; `step` alpha."""
+class GradientDescentOptions(Declared):
+    """Options: `init`, `split`, `epochs` and `init_label_clip` as in `altmin`;
+    `clip_feature` the clip c of a user's gradient; `step` alpha."""
 
     init: str = option(
         "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth", among(STARTS)

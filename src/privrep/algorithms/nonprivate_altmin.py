@@ -53,8 +53,9 @@ class AltMin:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
-    """Options: `init` ("random" or "spectral"), `split`, `tolerance` on dist2 between successive subspaces, `max_epochs`."""
+class NonprivateAltminOptions(Declared):
+    """Options: `init` ("random" or "spectral"), `split`, `tolerance` on dist2 between successive subspaces,
+    `max_epochs`."""
 
     init: str = option(
         "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",

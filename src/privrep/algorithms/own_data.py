@@ -1,8 +1,8 @@
 """Each user alone: `Own data` of jain2021's Figure 2, `Stand-alone-no-FL` of shen2023's Section 6. Nothing is released.
 
 With m < d samples the regression is underdetermined and jain2021 does not say how it was solved. `penalty` 0 is the
-minimum-norm solution, whose expected excess risk is (1 - m/d) E||theta||^2; a positive `penalty` is ridge regression. With m > d
-penalty 0 is ordinary least squares.
+minimum-norm solution, whose expected excess risk is (1 - m/d) E||theta||^2; a positive `penalty` is ridge regression.
+With m > d penalty 0 is ordinary least squares.
 
 >>> from privrep.run.shell import fit
 >>> row, ledger = fit("own_data", users=2000, samples=16, dim=8, rank=2)
@@ -45,7 +45,8 @@ def _by_gram(features: np.ndarray, labels: np.ndarray, penalties: np.ndarray) ->
 
 
 def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero, whose row would be empty."""
+    """X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero,
+    whose row would be empty."""
     eye = np.eye(features.shape[1])
     kernel = features @ features.transpose(0, 2, 1) + penalty * eye + ~features.any(axis=2)[:, :, None] * eye
     dual = np.linalg.solve(kernel, labels.T[:, :, None])
@@ -67,8 +68,9 @@ class OwnData:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
-    """Option: `penalty`, lambda of the ridge in units of one squared feature; 0 for minimum norm or ordinary least squares."""
+class OwnDataOptions(Declared):
+    """Option: `penalty`, lambda of the ridge in units of one squared feature; 0 for minimum norm or ordinary least
+    squares."""
 
     penalty: float = option("ridge penalty; 0 is minimum norm", check_nonnegative, 0.0)
 

@@ -6,9 +6,9 @@
         theta_bar <- theta_bar + ( sum_i clip(theta_i - theta_bar; zeta) + N(0, (sigma zeta)^2) ) / n
     each user keeps theta_i for the final theta_bar
 
-shen2023 defines the method by a citation (Hu et al. 2021). The linear analogue is this project's: the local problem is solved exactly, so
-that nothing is left to fine tune. Models are free in R^d; no representation of lower rank is used. sigma is twice the noise
-multiplier.
+shen2023 defines the method by a citation (Hu et al. 2021). The linear analogue is this project's: the local problem is
+solved exactly, so that nothing is left to fine tune. Models are free in R^d; no representation of lower rank is used.
+sigma is twice the noise multiplier.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("pmtl", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, rounds=1, clip=0.5, penalty=0.1)
@@ -84,8 +84,9 @@ class PMTL(Federated):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(FederatedOptions):
-    """Options of `privrep.algorithms.parts.federated.FederatedOptions`, and the pull towards the centre, for which shen2023 takes 1."""
+class PmtlOptions(FederatedOptions):
+    """Options of `privrep.algorithms.parts.federated.FederatedOptions`, and the pull towards the centre,
+    for which shen2023 takes 1."""
 
     penalty: float = option("pull of a user's model towards the centre, lambda", check_bound, 1.0)
 

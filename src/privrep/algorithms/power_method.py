@@ -5,12 +5,12 @@
         Y_i <- M_i X,   M_i = (1/q) sum_{j in S_i} y_ij^2 x_ij x_ij^T        S_i: q samples of user i
         X   <- QR( ( sum_i clip(Y_i; zeta_0) + N(0, (sigma_0 zeta_0)^2) ) / n )
 
-E[M_i] = 2 Gamma + tr(Gamma) I with Gamma = U* Sigma U*^T: its top k eigenvectors span U*, with a gap of 2 lam_k. One step
-contracts by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier. Clipping commutes with rotations about U*, so it turns
-no direction.
+E[M_i] = 2 Gamma + tr(Gamma) I with Gamma = U* Sigma U*^T: its top k eigenvectors span U*, with a gap of 2 lam_k. One
+step contracts by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier. Clipping commutes with rotations about U*,
+so it turns no direction.
 
-Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58); the runs draw the same
-positions of samples in an iteration, and have noise of their own.
+Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58);
+the runs draw the same positions of samples in an iteration, and have noise of their own.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("power_method", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, iterations=5, init_clip=0.7)
@@ -41,8 +41,8 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 
 STARTS = ("planted", "random")
 LARGEST = 1e3
-"""A user with ||F||^2 / q beyond this many clipping bounds adds nothing. The rounding of its product in float32 would no longer be small
-beside the bound."""
+"""A user with ||F||^2 / q beyond this many clipping bounds adds nothing.
+The rounding of its product in float32 would no longer be small beside the bound."""
 ROUNDING = 1e-6
 """Taken off the clipping bound: more than rounding in float64 adds to the norm of a user, or to a sum over users."""
 
@@ -61,7 +61,8 @@ class Products:
     bound: float
 
     def __call__(self, block: Block) -> tuple[Columns, ...]:
-        """One contribution for each run. A user beyond `LARGEST` adds 0. With the rows y x of a user in F, M = F^T F / q."""
+        """One contribution for each run. A user beyond `LARGEST` adds 0.
+        With the rows y x of a user in F, M = F^T F / q."""
         runs, dim, rank = self.bases.shape
         columns = self.bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
         labels, norms, q = block.labels[self.samples], block.feature_norms[self.samples], len(self.samples)
@@ -71,8 +72,8 @@ class Products:
         weights = np.where(size <= LARGEST * q * self.bound, labels**2 / np.float32(q), 0)
         seen = (features.reshape(-1, dim) @ columns).reshape(q, block.users, -1) * weights[:, :, None]
         products = np.ascontiguousarray(seen.transpose(1, 2, 0)) @ features.transpose(1, 0, 2)
-        # In float64 they are measured, clipped and summed, so that they may be rounded in any way before. Rounding of a sum in float32 would depend on
-        # every user.
+        # In float64 they are measured, clipped and summed, so that they may be rounded in any way before.
+        # Rounding of a sum in float32 would depend on every user.
         of_runs = products.reshape(-1, runs, rank, dim)
         return tuple(Columns(of_runs[:, run], ROUNDING) for run in range(runs))
 
@@ -88,8 +89,8 @@ def power_method(
 ) -> np.ndarray:
     """The released subspaces of all runs, (c, d, k), each orthonormal.
 
-    Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing it moves the sum by at most 2 zeta_0. Each of
-    the c L sums is a release of its own; the runs share users and samples and do compose (Corollary F.1).
+    Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing it moves the sum by at most 2 zeta_0.
+    Each of the c L sums is a release of its own; the runs share users and samples and do compose (Corollary F.1).
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class RandomStarts:
 
 @dataclass(frozen=True)
 class GivenStarts:
-    """X_0 of all runs, (c, d, k), that somebody else has chosen."""
+    """Given X_0 of all runs, (c, d, k)."""
 
     bases: np.ndarray
 
@@ -132,8 +133,8 @@ class GivenStarts:
 
 @dataclass(frozen=True)
 class PlantedStarts:
-    """Starts at one distance from the truth, which reach the steady state in fewer iterations. No method can make them, see
-    `privrep.algorithms.parts.starts.PlantedStart`."""
+    """Starts at one distance from the truth, which reach the steady state in fewer iterations.
+    No method can make them, see `privrep.algorithms.parts.starts.PlantedStart`."""
 
     count: int
     sine: float
@@ -150,7 +151,8 @@ class PowerMethod:
     Attributes
     ----------
     start : X_0 of each run, each charged. iterations : L. samples : q, per user and iteration. clip : zeta_0.
-    sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice. accuracy : eps_i of the selection.
+    sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice.
+    accuracy : eps_i of the selection.
     """
 
     start: RandomStarts | PlantedStarts | GivenStarts
@@ -167,8 +169,8 @@ class PowerMethod:
 
     @property
     def theorem(self) -> Theorem:
-        """Eq. (67) by way of eps = 2 sqrt(rho ln(1/delta)), as Theorem 5.2 converts: L / sigma_0^2 for each run, half of what the
-        releases cost (E13)."""
+        """Eq. (67) by way of eps = 2 sqrt(rho ln(1/delta)), as Theorem 5.2 converts: L / sigma_0^2 for each run,
+        half of what the releases cost (E13)."""
         return Theorem("B-LF.2", self.start.count * self.iterations)
 
     def choose(self, users: UserData, release: Release) -> Iterate:
@@ -215,8 +217,9 @@ class PowerMethodStart:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
-    """Options of INITIALIZATION alone. Each of the starts is charged; planted ones reach the steady state in fewer iterations."""
+class PowerMethodOptions(Declared):
+    """Options of INITIALIZATION alone. Each of the starts is charged; planted ones reach the steady state in fewer
+    iterations."""
 
     iterations: int = option("iterations of the power method, L", check_count)
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)

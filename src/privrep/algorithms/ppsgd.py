@@ -2,13 +2,15 @@
 
     (B, w) <- (random, 0), each user: v_i <- 0
     for t = 1..T:
-        each user: T_l gradient steps on (B, w) and v_i, half the mean squared residual of <B (w + v_i), x> on a mini-batch of q samples
+        each user: T_l gradient steps on (B, w) and v_i, half the mean squared residual of <B (w + v_i), x>
+                   on a mini-batch of q samples
         (B, w) <- (B, w) + ( sum_i clip(displacement of (B, w); zeta) + N(0, (sigma zeta)^2) ) / n
     each user predicts by <B (w + v_i), x>
 
-shen2023 defines the method by a citation (Bietti et al. 2022). The linear analogue is this project's: the personal part is a head that
-is added to the shared one, since the methods of Section 6 share their representation. v_i is state of its user: it depends on the
-user's own samples and on released models alone, and never leaves. sigma is twice the noise multiplier.
+shen2023 defines the method by a citation (Bietti et al. 2022). The linear analogue is this project's: the personal part
+is a head that is added to the shared one, since the methods of Section 6 share their representation. v_i is state of
+its user: it depends on the user's own samples and on released models alone, and never leaves. sigma is twice the noise
+multiplier.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("ppsgd", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, rounds=40, clip=0.5, batch_samples=8)
@@ -38,7 +40,8 @@ from privrep.privacy.mechanisms import Release
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """What users add in one round: how far their copies of the model have moved. personal : v of all users, of whom each keeps a new one."""
+    """What users add in one round: how far their copies of the model have moved.
+    personal : v of all users, of whom each keeps a new one."""
 
     model: np.ndarray
     personal: Own
@@ -77,17 +80,17 @@ class PPSGD(Federated):
         model = start_model(users.known.dim, self.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
         for _ in range(self.server.rounds):
-            door = self.server.door(release)
-            many = self.server.divisor(door)
+            handle = self.server.handle(release)
+            many = self.server.divisor(handle)
             contribution = Displacements(model, personal, batches(), self.steps.size, self.personal_step)
-            moved, kept = door.sum("displacement", users, contribution, clip=self.server.clip)
-            model, personal = model + moved / many, personal.updated(kept, door.taking_part)
+            moved, kept = handle.sum("displacement", users, contribution, clip=self.server.clip)
+            model, personal = model + moved / many, personal.updated(kept, handle.taking_part)
             basis = model[:-1]
             yield Iterate(orthonormalise(basis), LowRank(basis, SharedAndOwn(model[-1], personal)), self.log)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(LocalOptions):
+class PpsgdOptions(LocalOptions):
     """Options of `privrep.algorithms.parts.federated.LocalOptions`, and the step of the personal part."""
 
     personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)

@@ -1,4 +1,5 @@
-"""Private FedRep for a linear representation (Snedeker, Zhou and Bassily, "Private Model Personalization Revisited", ICML 2025).
+"""Private FedRep for a linear representation (Snedeker, Zhou and Bassily, "Private Model Personalization Revisited",
+ICML 2025).
 
     U <- U_init
     for t = 1..T:
@@ -8,23 +9,25 @@
         U <- QR( U - eta G )                                                          eta = step / s_1^2
     each user: v_i <- least squares in the final U
 
-A round is that of CENTAUR with other samples and another start. Replacing a user moves sum_i clip(G_i; c) by at most 2 c, since both the
-old and the new contribution are clipped to norm c, whatever their samples.
+A round is that of CENTAUR with other samples and another start. Replacing a user moves sum_i clip(G_i; c) by at
+most 2 c, since both the old and the new contribution are clipped to norm c, whatever their samples.
 
-The public code (github.com/learningformality/Private_FedRep, FedRep_Ready.py) has S = S' = all samples of the user in every round, and
-fits the last heads on as many samples of their own. It clips a user's whole gradient, as the paper does. It runs T = 5, step 2.5 and
-clip 10 on the gradient of the mean squared error, twice the above, for heads of norm 1: E v v^T = I/k. For heads with E v v^T = I, as
-here, and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the defaults. Its
-noise sd on G is c sqrt(48 T ln(1.25/delta)) / (n eps), a noise multiplier of sqrt(12 T ln(1.25/delta)) / eps; here the budget decides.
-Its baseline, alternating minimisation, has m times the noise on b that it needs, and its clips of 1e-4 leave A so small that the ridge of
-1e-8 decides it.
-The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of floor(m / 2T) samples
-that serve once: `sample_use: fresh`.
+The public code (github.com/learningformality/Private_FedRep, FedRep_Ready.py) has S = S' = all samples of the user in
+every round, and fits the last heads on as many samples of their own. It clips a user's whole gradient, as the paper
+does. It runs T = 5, step 2.5 and clip 10 on the gradient of the mean squared error, twice the above, for heads of
+norm 1: E v v^T = I/k. For heads with E v v^T = I, as here, and half the gradient, clip 10 is 10 k/2, which at
+its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the defaults. Its noise sd on G is c
+sqrt(48 T ln(1.25/delta)) / (n eps), a noise multiplier of sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its
+baseline, alternating minimisation, has m times the noise on b that it needs, and its clips of 1e-4 leave A so small
+that the ridge of 1e-8 decides it.
+The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of
+floor(m / 2T) samples that serve once: `sample_use: fresh`.
 
-Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the same sum twice) and adds
-no noise. The notes have a private one, of which half of the budget is spent, from all pairs of samples, clipped by user. Here `spectral` is
-Algorithm 3 of jain2021, with `init_share` of the cost, `random` costs nothing. What serves the start serves the rounds again. The code
-says nothing of E v v^T; eta in units of 1 / s_1^2 is this project's.
+Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
+same sum twice) and adds no noise. The notes have a private one, of which half of the budget is spent, from all pairs of
+samples, clipped by user. Here `spectral` is Algorithm 3 of jain2021, with `init_share` of the cost, `random` costs
+nothing. What serves the start serves the rounds again. The code says nothing of E v v^T; eta in units of 1 / s_1^2 is
+this project's.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -85,7 +88,8 @@ class PrivateFedRep:
     Attributes
     ----------
     start : U_init. server : the rounds, with c. batch_samples : |S| = |S'|. step : eta. sample_use : one of `USES`.
-    final_samples : the last ones, which serve the last heads alone; with 0 these take all samples. penalty : of these heads.
+    final_samples : the last ones, which serve the last heads alone; with 0 these take all samples.
+    penalty : of these heads.
     """
 
     start: Start
@@ -125,11 +129,12 @@ class PrivateFedRep:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class PrivateFedrepOptions(Declared):
     """Options of private FedRep. The defaults are those of the public code, but for the start.
 
-    The code has the `same` samples for head and gradient, the proofs `fresh` ones; it has as many final samples as for the rounds. By default a batch takes all
-    that there are. The clip of labels is absolute where the others are, else in units of a label's sd: c sqrt(k) + sigma_F.
+    The code has the `same` samples for head and gradient, the proofs `fresh` ones; it has as many final samples as for
+    the rounds. By default a batch takes all that there are. The clip of labels is absolute where the others are, else
+    in units of a label's sd: c sqrt(k) + sigma_F.
     """
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
@@ -137,7 +142,8 @@ class Options(Declared):
     clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
     step: float = option("step size, in units of 1 / s_1^2", check_positive, 2.5)
     sample_use: str = option(
-        "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn anew (reuse)",
+        "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn "
+        "anew (reuse)",
         among(USES),
         "same",
     )

@@ -1,8 +1,8 @@
 """Models that use no data to choose the representation: points of reference for Figure 2 of jain2021.
 
 `random`: independent U and v_j ~ N(0, I_k), expected excess risk 2k ("a purely random model is around 4").
-`random-subspace`: random U, heads fitted by the users. `zero`: theta = 0, expected excess risk k. `planted-subspace`: U at a
-given distance from the truth, heads fitted on the second half of the samples, as in jain2021 Theorem 4.2.
+`random-subspace`: random U, heads fitted by the users. `zero`: theta = 0, expected excess risk k. `planted-subspace`: U
+at a given distance from the truth, heads fitted on the second half of the samples, as in jain2021 Theorem 4.2.
 
 >>> from privrep.run.shell import fit
 >>> row, ledger = fit("reference_model", users=2000, samples=16, dim=8, rank=2, kind="planted-subspace", start_sine=0.3)
@@ -57,7 +57,7 @@ class RandomModel:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class ReferenceModelOptions(Declared):
     """Options: `kind`, one of KINDS; `start_sine`, the sine of every angle between a planted subspace and the truth."""
 
     kind: str = option("which reference model", among(KINDS))

@@ -1,8 +1,9 @@
 """One private linear model for all users: the `Single model` baseline of jain2021's Figure 2.
 
-The paper does not name the mechanism. `moments`: Algorithm 2 with k = 1 and v_j = 1, that is perturbed d x d normal equations.
-`gradient`: full-batch DP-GD, theta <- theta - (step / t) G / c on clipped user gradients. Since E v_j = 0, the best single
-model is theta = 0 with excess risk E||theta_j||^2, whatever the privacy.
+The paper does not name the mechanism.
+`moments`: Algorithm 2 with k = 1 and v_j = 1, that is perturbed d x d normal equations.
+`gradient`: full-batch DP-GD, theta <- theta - (step / t) G / c on clipped user gradients.
+Since E v_j = 0, the best single model is theta = 0 with excess risk E||theta_j||^2, whatever the privacy.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("single_model", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, method="moments", clip_feature=2.0,
@@ -88,7 +89,7 @@ class SingleByGradients:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class SingleModelOptions(Declared):
     """Options: `clip_label` is of `moments`, passes and step size of `gradient`."""
 
     method: str = option("mechanism of the single model", among(("moments", "gradient")))

@@ -6,11 +6,11 @@
 
 E[M] has eigenvalues c_d^2 lam_i in the true subspace, c_d ~ d^{-1/2}, and 0 outside.
 
-Clips and sensitivities stand in `privrep.privacy.paired_samples`. Not in the paper: with `pairs` "all", W_j takes all pairs of a user's samples and is
-clipped as a whole.
+Clips and sensitivities stand in `privrep.privacy.paired_samples`.
+Not in the paper: with `pairs` "all", W_j takes all pairs of a user's samples and is clipped as a whole.
 
-Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19); the noise is
-2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
+Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19);
+the noise is 2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("spectral_init", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init_label_clip=1.5)
@@ -73,7 +73,8 @@ class SpectralInit:
     Attributes
     ----------
     rank : k. samples : whose pairs are used. label_clip : zeta.
-    share : of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps, as printed.
+    share : of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps,
+        as printed.
     pairs : one of `PAIRS`.
     """
 
@@ -115,7 +116,7 @@ class SpectralInit:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class SpectralInitOptions(Declared):
     """Algorithm 3 alone, for the laws of Lemma 4.6."""
 
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)

@@ -1,13 +1,17 @@
-"""Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is publicly known.
+"""Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is
+publicly known.
 
-    h, s        public guesses of a head's root mean square coordinate and of the label noise
+    h, s        public hyperparameters of a head's root mean square coordinate and of the label noise
     f, W        size and covariance of the features (`privrep.algorithms.parts.whitening`);  x <- W x,  h <- f h
-    h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )     labels <- y / h
+    h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )
+    labels      <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
-    for t = 1..T:                                                                            residual = (d - k) k e^2 + s^2
-        w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;   g_i <- (I - B B^T) X_i^T r_i
-        z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation, clipped to +-9.2 in round 1, then +-2, + noise
+    for t = 1..T:                                                           residual = (d - k) k e^2 + s^2
+        w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;
+        g_i     <- (I - B B^T) X_i^T r_i
+        z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation,
+                clipped to +-9.2 in round 1, then +-2, + noise
         (e^2, s^2) <- Kalman update by z
         R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n kappa(e^2, s^2)
         eta     <- e^2 / (e^2 + variance of the noise in R)
@@ -15,8 +19,8 @@
         B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.9 eta) e^2
     each user: ridge heads in B H^1/2, on all samples
 
-Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy. All samples serve all steps: if
-features are symmetric about the subspace, U* is a fixed point.
+Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy.
+All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("unit_steps", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -34,7 +38,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma
 
-from privrep.algorithms.parts.error_tracking import Knowledge
+from privrep.algorithms.parts.error_tracking import FilterState
 from privrep.algorithms.parts.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
 from privrep.data.known import Known
@@ -59,7 +63,8 @@ from privrep.privacy.contributions import Outer, Scalars, Semidefinite, float64,
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
-"""Clips of a user's log scale and log residual about what is expected: factors in length of 10; of 100 after the start, which may have failed; of e."""
+"""Clips of a user's log scale and log residual about what is expected: factors in length of 10;
+of 100 after the start, which may have failed; of e."""
 LEAST_NOISE = 1e-3
 """The label noise is taken to be at least this share of the heads' scale."""
 LEAST_VARIANCE = 1e-4
@@ -69,7 +74,8 @@ FLOOR = 1.5
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Rows over their lengths, in float64: of norm at most 1, and 0 where a length is no number, or too small for its square to be exact."""
+    """Rows over their lengths, in float64: of norm at most 1, and 0 where a length is no number, or too small for its
+    square to be exact."""
     rows = float64(rows)
     norms = lengths(rows) * (1 + 1e-12)
     sound = np.isfinite(norms) & (norms > 1e-100)
@@ -83,8 +89,9 @@ def log_chi(freedom: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Guesses:
-    """Public guesses: rank k of what labels depend on, root mean square coordinate h of a head, label noise s; in units of the labels."""
+class Hyperparameters:
+    """Public hyperparameters: rank k of what labels depend on, root mean square coordinate h of a head, label noise s;
+    in units of the labels."""
 
     rank: int
     head_scale: float
@@ -92,20 +99,21 @@ class Guesses:
 
 
 @dataclass(frozen=True)
-class Guessed(Declared):
-    """Options of a method that is told guesses of what is known."""
+class HyperparameterOptions(Declared):
+    """Options of a method with public hyperparameters."""
 
     scale_guess: float = option("public guess of the scale of the heads, over the true one", check_positive, 1.0)
     noise_guess: float = option("public guess of the label noise, over the true one", check_positive, 1.0)
 
 
-def learned_scale(guesses: Guesses, users: UserData, release: Release) -> float:
-    """h, from the released mean log power of the labels. Heads are taken midway between those of one length and Gaussian ones."""
-    guess = guesses.rank * guesses.head_scale**2 + guesses.noise**2
+def learned_scale(public: Hyperparameters, users: UserData, release: Release) -> float:
+    """h, from the released mean log power of the labels.
+    Heads are taken midway between those of one length and Gaussian ones."""
+    guess = public.rank * public.head_scale**2 + public.noise**2
     logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
-    power = guess * math.exp(logs - log_chi(np.asarray(guesses.rank)) / 2)
-    return math.sqrt(max(power - guesses.noise**2, 0.1 * power) / guesses.rank)
+    power = guess * math.exp(logs - log_chi(np.asarray(public.rank)) / 2)
+    return math.sqrt(max(power - public.noise**2, 0.1 * power) / public.rank)
 
 
 @dataclass(frozen=True)
@@ -124,7 +132,8 @@ class LogScales:
 
 
 def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """Ridge models of the users of a block, (B, d), by whichever system is smaller. features : (q, B, d). labels : (q, B)."""
+    """Ridge models of the users of a block, (B, d), by whichever system is smaller. features : (q, B, d).
+    labels : (q, B)."""
     features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
     _, samples, dim = features.shape
     by_kernel = samples <= dim
@@ -150,7 +159,8 @@ class UnitModels:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves. scale : h.
+    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves.
+    scale : h.
     length : of (g, w), below which a user's step is shorter than one; 0 for steps of norm one."""
 
     whitening: Whitening
@@ -201,8 +211,8 @@ class Round:
 class HeadMoments:
     """H: second moments of the heads in the coordinates of a subspace, trace k, from the releases so far.
 
-    Each is that of w/|w| in the coordinates of B H^1/2, as Tyler's estimate of a shape is made, mapped back to R^d, so that it outlives
-    its B; they are averaged with the precision of their noise.
+    Each is that of w/|w| in the coordinates of B H^1/2, as Tyler's estimate of a shape is made, mapped back to R^d,
+    so that it outlives its B; they are averaged with the precision of their noise.
     """
 
     users: int
@@ -218,8 +228,8 @@ class HeadMoments:
         self._precision += mu2
 
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """H^1/2 and H^-1/2 in the coordinates of a basis (d, k), shrunk so that heads of one scale are left alone; eigenvalues that noise could
-        have made are raised."""
+        """H^1/2 and H^-1/2 in the coordinates of a basis (d, k), shrunk so that heads of one scale are left alone;
+        eigenvalues that noise could have made are raised."""
         noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
@@ -227,14 +237,16 @@ class HeadMoments:
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
 
 
-INGREDIENTS = ("", "start", "tracking", "gain", "moments", "norm one")
-"""What can be left out, to see what it buys: the private start; the Kalman update by the measured residual; the gain, so that a step has length 1;
-H; and contributions of norm one, in whose place longer ones are clipped at twice the expected length."""
+ABLATIONS = ("", "start", "tracking", "gain", "moments", "norm one")
+"""What can be left out, to see what it buys: the private start; the Kalman update by the measured residual; the gain,
+so that a step has length 1; H; and contributions of norm one, in whose place longer ones are clipped at twice the
+expected length."""
 
 
 @dataclass(frozen=True)
 class UnitSteps:
-    """The method. rank : k. head_scale, noise : public guesses of h and s, in units of the labels. without : one of INGREDIENTS."""
+    """The method. rank : k. head_scale, noise : public hyperparameters of h and s, in units of the labels.
+    without : one of ABLATIONS."""
 
     rank: int
     head_scale: float
@@ -251,7 +263,7 @@ class UnitSteps:
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level = learned_level(users, release.share(LEVEL))
         whitening, whitenings = self.learned_whitening(sizes, mu, level, users, release)
-        scale = learned_scale(Guesses(k, level * self.head_scale, self.noise), users, release.share(SCALE))
+        scale = learned_scale(Hyperparameters(k, level * self.head_scale, self.noise), users, release.share(SCALE))
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         left = descent_share(whitenings)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)
@@ -262,14 +274,14 @@ class UnitSteps:
         basis = self.start(users, whitening, noise2, start.start())
         yield Iterate(orthonormalise(whitening.frame(basis)))
 
-        known = Knowledge.guessed(plan.path[0], noise2)
+        known = FilterState.guessed(plan.path[0], noise2)
         heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
-        for number, door in enumerate(rounds):
-            share = door.part / release.part
+        for number, handle in enumerate(rounds):
+            share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
             frame = basis @ root
             length = 2 * sizes.length(known.error2, known.noise2) if self.without == "norm one" else 0.0
-            logs, second, step = door.sums(
+            logs, second, step = handle.sums(
                 users,
                 Round(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, length),
                 Part("unit_residual", width, SCALARS),
@@ -308,11 +320,13 @@ class UnitSteps:
     def learned_whitening(
         self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release
     ) -> tuple[Whitening, int]:
-        """W, of the coordinates' scales and of the covariance where noise would not hide one, and the number of releases of the covariance.
+        """W, of the coordinates' scales and of the covariance where noise would not hide one, and the number of
+        releases of the covariance.
 
-        Another follows while the last one saw a covariance other than I. How many there are depends on released numbers alone, and what is not
-        spent here serves the descent: all shares of mu^2 add up to one (Smith and Thakurta 2022: Gaussian releases of which each may depend on the
-        last compose as if their mu^2 were fixed, as long as the sum is).
+        Another follows while the last one saw a covariance other than I. How many there are depends on released numbers
+        alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Smith and Thakurta 2022:
+        Gaussian releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum
+        is).
         """
         whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
         floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
@@ -325,13 +339,13 @@ class UnitSteps:
 
 
 @dataclass(frozen=True)
-class Options(Guessed):
+class UnitStepsOptions(HyperparameterOptions):
     """Options of unit steps."""
 
     assumed_rank: int | None = option(
         "dimension of the subspace that is sought, where it is not k", unless(None, check_count), None
     )
-    without: str = option("what is left out of unit steps", among(INGREDIENTS), "")
+    without: str = option("what is left out of unit steps", among(ABLATIONS), "")
     numbers: ClassVar = {
         "rounds": "rounds of the server",
         "start_share": "share of the privacy cost that the start takes",

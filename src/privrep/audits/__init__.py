@@ -1,1 +1,1 @@
-"""How far an adversary can tell two users apart, against what the ledger says."""
+"""Privacy audits: how well an adversary distinguishes two users, against the ledger."""

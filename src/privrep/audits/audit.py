@@ -1,11 +1,12 @@
-"""An audit of a mechanism, run whole: how far two users can be told apart, against what its ledger says.
+"""An audit of a whole mechanism: how well two users can be distinguished, against its ledger.
 
     replay    the worst pair of users found: their distance under one history, over the ledger's mu; at most 1
     ledger    as many entries as releases
     noise     released minus exact, in units of the claimed noise: standard normal, new in each release and each run
-    game      a guess which of the two took part, by the likelihood ratio; its exact lower limit of mu is at most the ledger's
+    game      a guess which of the two took part, by the likelihood ratio; its exact lower limit of mu is at most
+              the ledger's
 
-A mutant is the same mechanism behind a door that is wrong on purpose. Full participation; Gaussian releases.
+A mutant is the same mechanism with an injected fault. Full participation; Gaussian releases.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ from privrep.algorithms import (
     spectral_init,
     unit_steps,
 )
-from privrep.audits.canaries import Crowd, Pair, larger, worst_pair
-from privrep.audits.distinguishing import Claim, play
+from privrep.audits.canaries import Background, Pair, larger, worst_pair
+from privrep.audits.distinguishing import PrivacyClaim, play
 from privrep.audits.mutants import MUTANTS, Mutant, clipped_by
 from privrep.audits.network_rounds import NetworkRounds
 from privrep.audits.noise_check import POWER, SURE, noise_alarm, noise_found
 from privrep.audits.replay import (
     INSIDE,
     OUTSIDE,
-    Tape,
+    Transcript,
     aligned,
-    apart,
+    attained_mu,
     log_ratio,
     loss,
     noises,
+    recorded,
     streams,
-    taped,
 )
 from privrep.data.given_users import GivenUsers
 from privrep.data.problem import Problem
@@ -63,33 +64,38 @@ CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
 START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
 LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_step": 0.1}
 AUDITED = {
-    "altmin": altmin.Options(**START, **CLIPS),
-    "altmin, users clipped": altmin.Options(**START, **CLIPS, clip_unit="user"),
-    "altmin, all pairs": altmin.Options(**START, **CLIPS, init_pairs="all"),
-    "spectral_init": spectral_init.Options(init_label_clip=1.0, clip_scale="absolute"),
-    "gradient_descent": gradient_descent.Options(init="random", split="text", clip_feature=0.5, step=1.0, epochs=2),
-    "power_method": power_method.Options(iterations=1, init_clip=0.7, starts=1, clip_scale="absolute"),
-    "power_method, iterated": power_method.Options(iterations=3, init_clip=0.7, starts=1, clip_scale="absolute"),
-    "centaur": centaur.Options(
+    "altmin": altmin.AltminOptions(**START, **CLIPS),
+    "altmin, users clipped": altmin.AltminOptions(**START, **CLIPS, clip_unit="user"),
+    "altmin, all pairs": altmin.AltminOptions(**START, **CLIPS, init_pairs="all"),
+    "spectral_init": spectral_init.SpectralInitOptions(init_label_clip=1.0, clip_scale="absolute"),
+    "gradient_descent": gradient_descent.GradientDescentOptions(
+        init="random", split="text", clip_feature=0.5, step=1.0, epochs=2
+    ),
+    "power_method": power_method.PowerMethodOptions(iterations=1, init_clip=0.7, starts=1, clip_scale="absolute"),
+    "power_method, iterated": power_method.PowerMethodOptions(
+        iterations=3, init_clip=0.7, starts=1, clip_scale="absolute"
+    ),
+    "centaur": centaur.CentaurOptions(
         rounds=3, clip=0.4, batch_samples=2, clip_scale="absolute", init="random", sample_use="fresh"
     ),
-    "general_centaur": general_centaur.Options(**LOCAL),
-    "dp_fedavg": dp_fedavg.Options(**LOCAL),
-    "dp_fedavg, half take part": dp_fedavg.Options(**LOCAL, participation=0.5),
-    "ppsgd": ppsgd.Options(**LOCAL, personal_step=0.1),
-    "pmtl": pmtl.Options(rounds=3, clip=0.4),
-    "private_fedrep": private_fedrep.Options(rounds=3),
-    "single_model": single_model.Options(method="moments", clip_feature=1.0, clip_label=1.0),
-    "full_prior": full_prior.Options(),
-    "unit_steps": unit_steps.Options(),
-    "exponential": exponential.Options(count=50, clip_scale="absolute"),
-    "exponential_staged": exponential_staged.Options(around=20),
+    "general_centaur": general_centaur.GeneralCentaurOptions(**LOCAL),
+    "dp_fedavg": dp_fedavg.DpFedavgOptions(**LOCAL),
+    "dp_fedavg, half take part": dp_fedavg.DpFedavgOptions(**LOCAL, participation=0.5),
+    "ppsgd": ppsgd.PpsgdOptions(**LOCAL, personal_step=0.1),
+    "pmtl": pmtl.PmtlOptions(rounds=3, clip=0.4),
+    "private_fedrep": private_fedrep.PrivateFedrepOptions(rounds=3),
+    "single_model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
+    "full_prior": full_prior.FullPriorOptions(),
+    "unit_steps": unit_steps.UnitStepsOptions(),
+    "exponential": exponential.ExponentialOptions(count=50, clip_scale="absolute"),
+    "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
 """Mechanism -> options; thresholds are those at which the canaries are clipped."""
 NETWORKS = "rounds of networks"
 """Audited, too: `privrep.audits.network_rounds`."""
 NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
-"""Mechanisms that do not rest on the clips of the library: the first three have their own, the shares of the last are cut once more."""
+"""Mechanisms that do not rest on the clips of the library: the first three have their own, the shares of the last are
+cut once more."""
 HISTORIES = 4
 """Runs over whose noise the distance of a pair of users is averaged when the worst pair is sought."""
 ROUNDING = 1e-5
@@ -97,10 +103,11 @@ ROUNDING = 1e-5
 GAME_ALARM = 0.9999
 """Level of the lower limit at which the game alarms."""
 LARGER = (1.0, 10.0, 100.0)
-"""Factors on features and labels of the worst pair among which the adversary chooses once more where a clip is wrong."""
+"""Factors on features and labels of the worst pair among which the adversary chooses once more where a clip is
+wrong."""
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
-"""A mutant is played so many times less often, but not less often than that: what is wrong with it is gross, or seen without a game. Who takes part is seen
-by the game alone; that one is played as often as the mechanism."""
+"""A mutant is played so many times less often, but not less often than that: what is wrong with it is gross,
+or seen without a game. Who takes part is seen by the game alone; that one is played as often as the mechanism."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
@@ -112,11 +119,12 @@ def mechanism(name: str, problem: Problem) -> Method:
 
 @dataclass(frozen=True)
 class Played:
-    """A run: what was released, the same answers in both worlds, and where the canary does not take part; and what was written down."""
+    """A run: what was released, the same answers in both worlds, and where the canary does not take part;
+    and what was written down."""
 
-    tape: Tape
-    both: tuple[Tape, Tape]
-    without: Tape | None
+    transcript: Transcript
+    both: tuple[Transcript, Transcript]
+    without: Transcript | None
     ledger: Ledger
 
 
@@ -130,35 +138,39 @@ class Stage:
     seed: int
     mutant: Mutant = MUTANTS["none"]
 
-    def _taped(self, world: int, run: int, own=None, forced: Tape | None = None) -> tuple[Tape, Ledger]:
+    def _recorded(
+        self, world: int, run: int, own=None, replayed: Transcript | None = None
+    ) -> tuple[Transcript, Ledger]:
         drawn = streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
-        fault = self.mutant.door(self.multiplier)
+        fault = self.mutant.fault_at(self.multiplier)
         with clipped_by(self.mutant.clip):
-            return taped(self.method, self.worlds[world], self.multiplier, drawn, forced, fault)
+            return recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
     def run(self, world: int, run: int) -> Played:
         """One run in a world, and its answers in both."""
-        tape, ledger = self._taped(world, run)
+        transcript, ledger = self._recorded(world, run)
         ledger = self.mutant.ledger(ledger)
-        if all(one.rate == 1 for one in tape.taken):
-            other = self._taped(1 - world, run, forced=tape)[0]
-            return Played(tape, (other, tape) if world else (tape, other), None, ledger)
-        first, second = (self._taped(each, run, INSIDE, tape)[0] for each in (0, 1))
-        return Played(tape, (first, second), self._taped(0, run, OUTSIDE, tape)[0], ledger)
+        if all(one.rate == 1 for one in transcript.records):
+            other = self._recorded(1 - world, run, replayed=transcript)[0]
+            return Played(transcript, (other, transcript) if world else (transcript, other), None, ledger)
+        first, second = (self._recorded(each, run, INSIDE, transcript)[0] for each in (0, 1))
+        return Played(transcript, (first, second), self._recorded(0, run, OUTSIDE, transcript)[0], ledger)
 
 
 def attained(played: Played) -> float:
     """How far the worlds are apart, over what the ledger says."""
-    return Claim(played.ledger).attained(apart(*played.both), loss(*played.both))
+    return PrivacyClaim(played.ledger).attained(attained_mu(*played.both), loss(*played.both))
 
 
 def beyond(played: Played) -> float:
     """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault."""
     parts = []
-    if len(played.ledger.entries) == len(played.tape.taken):
+    if len(played.ledger.entries) == len(played.transcript.records):
         parts = [
-            replace(played, both=(Tape(taken=[one]), Tape(taken=[other])), ledger=Ledger([entry]))
-            for entry, one, other in zip(played.ledger.entries, *(tape.taken for tape in played.both), strict=True)
+            replace(played, both=(Transcript(records=[one]), Transcript(records=[other])), ledger=Ledger([entry]))
+            for entry, one, other in zip(
+                played.ledger.entries, *(transcript.records for transcript in played.both), strict=True
+            )
         ]
     return max(map(attained, (played, *parts)))
 
@@ -167,12 +179,13 @@ def beyond(played: Played) -> float:
 def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
-    """The worst pair of users of a mechanism, and its distance over the ledger's; of a mutant, over that of its worst release."""
+    """The worst pair of users of a mechanism, and its distance over the ledger's;
+    of a mutant, over that of its worst release."""
     reached = attained if mutant == "none" else beyond
-    method, crowd = mechanism(name, problem), Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+    method, background = mechanism(name, problem), Background.drawn(problem, np.random.default_rng([seed, 0]))
 
     def score(pair: Pair) -> float:
-        stage = Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, MUTANTS[mutant])
+        stage = Stage(method, tuple(map(background.with_user, pair)), multiplier, seed, MUTANTS[mutant])
         return float(np.mean([reached(stage.run(0, run)) for run in range(HISTORIES)]))
 
     return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
@@ -186,16 +199,16 @@ def staged(
     honest : the noise multiplier of the mechanism as it is.
     """
     method, wrong = mechanism(name, problem), MUTANTS[mutant]
-    crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+    background = Background.drawn(problem, np.random.default_rng([seed, 0]))
     pair, _ = worst(name, problem, honest, draws, changes, seed)
 
     def stage(pair: Pair, wrong: Mutant, multiplier: float) -> Stage:
-        return Stage(method, tuple(map(crowd.with_user, pair)), multiplier, seed, wrong)
+        return Stage(method, tuple(map(background.with_user, pair)), multiplier, seed, wrong)
 
-    tape = stage(pair, MUTANTS["none"], honest).run(0, 0).tape
-    if not wrong.makes_sense(tape, honest, name not in NOT_BY_LIBRARY):
+    transcript = stage(pair, MUTANTS["none"], honest).run(0, 0).transcript
+    if not wrong.applicable(transcript, honest, name not in NOT_BY_LIBRARY):
         return None
-    multiplier = wrong.multiplier(honest, len(tape.taken))
+    multiplier = wrong.multiplier(honest, len(transcript.records))
     if wrong.searched:
         pair, _ = worst(name, problem, multiplier, draws, changes, seed, mutant)
     if wrong.clip:
@@ -206,7 +219,8 @@ def staged(
 
 @dataclass(frozen=True)
 class OfAMethod:
-    """An experiment on a method, which is as private as the method. Users are made up; those of the task are not read."""
+    """An experiment on a method, which is as private as the method.
+    Users are synthetic; those of the task are not read."""
 
     options: Declared
     audited: Method
@@ -230,7 +244,7 @@ class Audit(OfAMethod):
         return self.cost if self.options.mutant == "none" else UNLIMITED
 
     def run(self, task: Task) -> Outcome:
-        """All five checks, on canaries and their crowd."""
+        """All five checks, on canaries and their background."""
         options, problem, budget = self.options, task.users.problem, task.budget
         multiplier, seed = self.begun(task)
         search = (options.draws, options.changes, seed)
@@ -241,8 +255,8 @@ class Audit(OfAMethod):
 
         def score(first: bool, run: int) -> float:
             played = stage.run(0 if first else 1, 1 + HISTORIES + run)
-            kept.append(noises(played.tape))
-            distances.append(apart(*played.both))
+            kept.append(noises(played.transcript))
+            distances.append(attained_mu(*played.both))
             reached.append((attained(played), beyond(played)))
             return log_ratio(*played.both, played.without)
 
@@ -253,12 +267,12 @@ class Audit(OfAMethod):
         runs = options.runs if often else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
         game = play(score, runs, np.random.default_rng([seed, 2]))
         fill = np.random.default_rng([seed, 3])
-        claim, table = Claim(example.ledger), aligned(kept, fill)
+        claim, table = PrivacyClaim(example.ledger), aligned(kept, fill)
         alarm = noise_alarm(table)
         told, most = np.array(reached).T
         caught = {
             "replay": most.max() > 1 + ROUNDING,
-            "ledger": len(example.ledger.entries) != len(example.tape.taken),
+            "ledger": len(example.ledger.entries) != len(example.transcript.records),
             "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
             "noise": alarm < SURE,
             "game": game.low(GAME_ALARM) > claim.right(),
@@ -290,32 +304,38 @@ class Audit(OfAMethod):
         entries = replace(stage, mutant=all_in).run(0, 0).ledger.entries
         if stage.mutant.everyone:
             entries = [replace(entry, rate=1.0) for entry in entries]
-        quieter = stage.mutant.quieter(stage.multiplier, len(stage.worlds[0].features[0]))
-        return Claim(Ledger(entries)).epsilon(delta, quieter)
+        noise_reduction = stage.mutant.noise_reduction(stage.multiplier, len(stage.worlds[0].features[0]))
+        return PrivacyClaim(Ledger(entries)).epsilon(delta, noise_reduction)
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class AuditOptions(Declared):
     """Options of an audit."""
 
     mechanism: str = option("what is audited, see privrep.audits.audit", among((*AUDITED, NETWORKS)))
-    mutant: str = option("what is wrong with it, on purpose, see privrep.audits.mutants", among(MUTANTS), "none")
+    mutant: str = option("fault injected into it, see privrep.audits.mutants", among(MUTANTS), "none")
     runs: int = option(
         "runs of the distinguishing game; for most mutants a tenth of them, and at least 100", check_count, 1000
     )
     draws: int = option("pairs of users that the adversary draws", check_count, 300)
     changes: int = option("changes of one sample that the adversary tries", check_count, 400)
     numbers: ClassVar = {
-        "attained": "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault",
+        "attained": (
+            "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a "
+            "fault"
+        ),
         "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
         "noise_alarm": "smallest p-value of the looks at the noise, times their number",
         "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
-        "share_right": "share of right guesses in the game",
+        "share_right": "attack accuracy in the game",
         "share_attainable": "the share of the best adversary against the ledger",
-        "epsilon_low": "lower 95 % limit of epsilon from the share of right guesses; of the mechanism as it is, like the next three",
-        "epsilon_low_score": "the same from the mean of the scores, with the noise taken at its word",
-        "epsilon_low_order": "the same from the order of scores of both worlds",
-        "epsilon_low_rates": "the same from two error rates",
+        "epsilon_low": (
+            "empirical epsilon: lower 95 % limit from the attack accuracy; of the mechanism as it is, like the next "
+            "three"
+        ),
+        "epsilon_low_score": "the same from a z-test on the scores, with the noise as claimed",
+        "epsilon_low_order": "the same from the AUC of the scores",
+        "epsilon_low_rates": "the same from TPR and FPR",
         "epsilon_expected": "epsilon of the mutant for users that attain all of it",
         "caught": "1 where a check found a fault; nothing where the mutant makes no sense",
         "caught_replay": "1 where the replay found it",

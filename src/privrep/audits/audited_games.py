@@ -1,6 +1,7 @@
-"""The game of the audits, audited: on scores that know nothing, and on scores that know as much as an epsilon allows.
+"""The game of the audits, audited: on uninformative scores, and on scores as informative as an epsilon allows.
 
-A limit of epsilon above 0 on blind scores is a false alarm, and so is one above the true epsilon on calibrated ones: at most 5 % of repeats each.
+A limit of epsilon above 0 on blind scores is a false alarm, and so is one above the true epsilon on calibrated ones:
+at most 5 % of repeats each.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.audits.distinguishing import Claim, Game
+from privrep.audits.distinguishing import Game, PrivacyClaim
 from privrep.data.problem import Problem
 from privrep.fitting.method import Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, option
@@ -34,7 +35,7 @@ def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
 class AuditedGames:
     """Many games of one kind."""
 
-    options: Options
+    options: AuditedGamesOptions
     cost = GAUSSIAN_COST
     spends = 0 * GAUSSIAN_COST
     theorem = None
@@ -44,7 +45,7 @@ class AuditedGames:
         options, budget = self.options, task.budget
         rng = task.stream("scores")
         mu = gdp_mu(budget.epsilon, budget.delta)
-        claim = Claim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
+        claim = PrivacyClaim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
         shown = 0.0 if options.kind == "blind" else mu
         limits = np.array(
             [claim.epsilon_at(game(shown, options.runs, rng).low(), budget.delta) for _ in range(options.repeats)]
@@ -60,7 +61,7 @@ class AuditedGames:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class AuditedGamesOptions(Declared):
     """Options of the games."""
 
     kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES))

@@ -1,7 +1,8 @@
-"""Two users who can be told apart as well as a mechanism allows, found by an adversary who knows everybody else.
+"""The pair of users that a mechanism distinguishes best, found by an adversary who knows all others.
 
-Structured users first (few directions, few lengths, few labels, groups of samples alike), then one sample changed at a time, or all turned. The score is how far
-their whole runs lie apart under one history (`privrep.audits.replay.apart`), over what the ledger charges: no pair may go beyond 1.
+Structured users first (few directions, few lengths, few labels, groups of samples alike), then one sample changed at a
+time, or all turned. The score is how far their whole runs lie apart under one history
+(`privrep.audits.replay.attained_mu`), over what the ledger charges: no pair may go beyond 1.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ Pair = tuple[Canary, Canary]
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """Everybody else, whom the adversary knows: features (m, n, d) and labels (m, n), the first user left to a canary."""
+class Background:
+    """Background users, known to the adversary: features (m, n, d) and labels (m, n), the first user left to a
+    canary."""
 
     problem: Problem
     features: np.ndarray
     labels: np.ndarray
 
     @classmethod
-    def drawn(cls, problem: Problem, rng: np.random.Generator) -> Crowd:
+    def drawn(cls, problem: Problem, rng: np.random.Generator) -> Background:
         """Standard normal features and labels."""
         shape = problem.samples, problem.users
         return cls(problem, rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape))
@@ -80,7 +82,8 @@ def structured(problem: Problem, rng: np.random.Generator) -> Canary:
 
 
 def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
-    """Two users apart; or of the same lengths and labels in another direction; or with other signs of some labels, or of all."""
+    """Two users apart; or of the same lengths and labels in another direction;
+    or with other signs of some labels, or of all."""
     first, kind = structured(problem, rng), rng.random()
     if kind < 0.3:
         return first, structured(problem, rng)

@@ -1,11 +1,13 @@
 """A game that bounds privacy from below: an adversary guesses which of two users took part.
 
-A coin picks the world, the adversary sees the run and guesses by the likelihood ratio, at the threshold 0 that is fixed beforehand. The best
-adversary is right with probability (1 + delta(0)) / 2, which is Phi(mu/2) for mu-GDP and 1 / (1 + e^-epsilon) for one epsilon-DP release. The number
-of right guesses is binomial, so its exact lower limit gives one for epsilon in finite samples and without a search over thresholds: the epsilon of
-the same releases with so much more noise that the best adversary would be right that often.
+A coin picks the world, the adversary sees the run and guesses by the likelihood ratio, at the threshold 0 that is fixed
+beforehand. The best adversary is right with probability (1 + delta(0)) / 2, which is Phi(mu/2) for mu-GDP
+and 1 / (1 + e^-epsilon) for one epsilon-DP release. The number of right guesses is binomial, so its exact lower limit
+gives one for epsilon in finite samples and without a search over thresholds: the epsilon of the same releases with so
+much more noise that the best adversary would be right that often.
 
-Beside it, from the same runs, three limits that are weaker or assume more: a z-test, the order of scores of both worlds, and two error rates.
+Beside it, from the same runs, three limits that are weaker or assume more:
+a z-test, the AUC of the scores, and TPR and FPR.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def lower(hits: int, runs: int, level: float = LEVEL) -> float:
 
 @dataclass(frozen=True)
 class Game:
-    """first : (r,) whether the first world was played. scores : (r,) log-likelihoods of the first world over the second. right : (r,) of guesses."""
+    """first : (r,) whether the first world was played.
+    scores : (r,) log-likelihoods of the first world over the second. right : (r,) of guesses."""
 
     first: np.ndarray
     scores: np.ndarray
@@ -41,7 +44,7 @@ class Game:
 
     @property
     def share(self) -> float:
-        """Of right guesses."""
+        """Attack accuracy."""
         return float(self.right.mean())
 
     def low(self, level: float = LEVEL) -> float:
@@ -49,7 +52,8 @@ class Game:
         return lower(int(self.right.sum()), len(self.right), level)
 
     def by_score(self, distances: np.ndarray) -> float:
-        """Lower limit of mu by a z-test: log-likelihood ratios of Gaussian releases, over the worlds' distance d in a run, have mean +-d/2 and sd 1.
+        """Lower limit of mu by a z-test: log-likelihood ratios of Gaussian releases, over the worlds' distance d in a
+        run, have mean +-d/2 and sd 1.
 
         Takes the noise at its word, which the game does not.
         """
@@ -59,16 +63,16 @@ class Game:
         return max(0.0, 2 * float(signed.mean() - ndtri(LEVEL) / math.sqrt(len(signed))))
 
     def by_order(self) -> float:
-        """Lower limit of mu from pairs of runs, one of each world: the first scores higher with probability at most Phi(mu / sqrt 2), the area under
-        the curve of the best test."""
+        """Lower limit of mu from pairs of runs, one of each world: the first scores higher with probability at most
+        Phi(mu / sqrt 2), the area under the curve of the best test."""
         ones, others = self.scores[self.first], self.scores[~self.first]
         pairs = min(len(ones), len(others))
         hits = int((ones[:pairs] > others[:pairs]).sum())
         return max(0.0, float(math.sqrt(2) * ndtri(lower(hits, pairs)))) if pairs else 0.0
 
     def by_rates(self, threshold: float, delta: float) -> float:
-        """Lower limit of epsilon from both error rates at a threshold fixed beforehand, each by its own exact limit: P(found) is at most
-        e^epsilon P(false alarm) + delta."""
+        """Lower limit of epsilon from both error rates at a threshold fixed beforehand, each by its own exact limit:
+        P(found) is at most e^epsilon P(false alarm) + delta."""
         ones, others = self.scores[self.first] > threshold, self.scores[~self.first] > threshold
         if not len(ones) or not len(others):
             return 0.0
@@ -78,7 +82,8 @@ class Game:
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:
-    """Play so many times. score : the world, as a coin, and the number of a run -> log-likelihood of the first world over the second."""
+    """Play so many times. score : the world, as a coin, and the number of a run -> log-likelihood of the first world
+    over the second."""
     first = rng.random(runs) < 0.5
     ties = rng.random(runs) < 0.5
     scores = np.array([score(bool(world), run) for run, world in enumerate(first)])
@@ -86,7 +91,7 @@ def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generato
 
 
 @dataclass(frozen=True)
-class Claim:
+class PrivacyClaim:
     """What a ledger says of the releases on one user."""
 
     ledger: Ledger
@@ -107,7 +112,8 @@ class Claim:
         return sum(self._parts[1])
 
     def attained(self, distance: float, loss: float) -> float:
-        """How far a pair of users was told apart, over what the ledger says; the larger of both kinds of releases."""
+        """How far a pair of users was distinguished, over what the ledger says; the larger of both kinds of
+        releases."""
         return max(found / limit for found, limit in ((distance, self.mu), (loss, self.pure)) if limit)
 
     @property
@@ -116,40 +122,43 @@ class Claim:
         gaussian, pure = self._parts
         return not pure and all(rate == 1 for _, rate in gaussian)
 
-    def _scaled(self, quieter: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+    def _scaled(self, noise_reduction: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
         gaussian, pure = self._parts
-        return tuple((quieter * mu, rate) for mu, rate in gaussian), tuple(quieter * one for one in pure)
+        return tuple((noise_reduction * mu, rate) for mu, rate in gaussian), tuple(
+            noise_reduction * one for one in pure
+        )
 
-    def right(self, quieter: float = 1.0) -> float:
-        """The share of right guesses of the best adversary. quieter : how many times less noise there is."""
-        gaussian, pure = self._scaled(quieter)
+    def right(self, noise_reduction: float = 1.0) -> float:
+        """The attack accuracy of the best adversary. noise_reduction : how many times less noise there is."""
+        gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian:
-            return float(ndtr(quieter * self.mu / 2))
+            return float(ndtr(noise_reduction * self.mu / 2))
         if not gaussian and len(pure) == 1:
             return 1 / (1 + math.exp(-pure[0]))
         return (1 + composed_advantage(gaussian, pure)) / 2
 
-    def epsilon(self, delta: float, quieter: float = 1.0) -> float:
+    def epsilon(self, delta: float, noise_reduction: float = 1.0) -> float:
         """Epsilon at so much less noise; far beyond the claim an upper bound, without a gain from participation."""
-        gaussian, pure = self._scaled(quieter)
-        if self.gaussian or quieter > QUIETER[1]:
-            return gdp_epsilon(quieter * self.mu, delta) + sum(pure) if gaussian else sum(pure)
+        gaussian, pure = self._scaled(noise_reduction)
+        if self.gaussian or noise_reduction > NOISE_REDUCTIONS[1]:
+            return gdp_epsilon(noise_reduction * self.mu, delta) + sum(pure) if gaussian else sum(pure)
         return composed_epsilon(gaussian, delta, pure) if gaussian else sum(pure)
 
     def epsilon_at(self, share: float, delta: float) -> float:
-        """Epsilon of the same releases with as much noise as leaves the best adversary right this often; 0 for a share of at most a half."""
+        """Epsilon of the same releases with as much noise as leaves the best adversary right this often; 0 for a share
+        of at most a half."""
         if share <= 0.5:
             return 0.0
         if self.gaussian:
             return gdp_epsilon(2 * float(ndtri(share)), delta)
-        least, most = QUIETER
+        least, most = NOISE_REDUCTIONS
         if share <= self.right(least):
             return 0.0
         if share >= self.right(most):
             return math.inf
-        factor = brentq(lambda quieter: self.right(quieter) - share, least, most, xtol=1e-2, rtol=1e-2)
+        factor = brentq(lambda noise_reduction: self.right(noise_reduction) - share, least, most, xtol=1e-2, rtol=1e-2)
         return self.epsilon(delta, factor)
 
 
-QUIETER = (0.05, 3.0)
+NOISE_REDUCTIONS = (0.05, 3.0)
 """Range in which noise is scaled."""

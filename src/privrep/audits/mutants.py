@@ -1,4 +1,5 @@
-"""Mechanisms that are wrong on purpose, for an audit of the audit: a wrong door, a wrong ledger, or a wrong clip in the algorithm's code."""
+"""Fault injection, to audit the audit: a fault of the release handle, of the ledger, or of the clip in the algorithm's
+code."""
 
 from __future__ import annotations
 
@@ -14,14 +15,15 @@ from typing import Literal
 
 import numpy as np
 
-from privrep.audits.replay import SOUND, Fault, Tape
+from privrep.audits.replay import SOUND, Fault, Transcript
 from privrep.privacy.clipping import clip_factor, clip_scalar
 from privrep.privacy.ledger import Ledger
 
 
 @dataclass(frozen=True)
 class WrongClip:
-    """factor : in place of `privrep.privacy.clipping.clip_factor`. scalar : in place of `clip_scalar`. Both are called with the same arguments."""
+    """factor : in place of `privrep.privacy.clipping.clip_factor`. scalar : in place of `clip_scalar`.
+    Both are called with the same arguments."""
 
     factor: Callable[[np.ndarray, float], np.ndarray]
     scalar: Callable[[np.ndarray, float], np.ndarray]
@@ -56,7 +58,8 @@ NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound:
 
 @cache
 def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
-    """Where the algorithms and the kinds of contributions have a clip in their code: module, name and which. modules : as many are loaded; with more it is looked for anew."""
+    """Where the algorithms and the kinds of contributions have a clip in their code: module, name and which.
+    modules : as many are loaded; with more it is looked for anew."""
     return [
         (module, key, value)
         for name, module in list(sys.modules.items())
@@ -85,19 +88,20 @@ Needs = Literal["", "several", "one stream", "not 1", "composed", "start", "mome
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is wrong.
+    """An injected fault.
 
     Attributes
     ----------
-    fault : of the door. clip : of the algorithm. uncharged : which release the ledger lacks. one_seed : all runs have the same noise. too_few : the noise
-    is for so many releases too few. everyone : all take part, though participation is charged. variance : the noise multiplier is taken for a variance.
+    fault : of the release handle. clip : of the algorithm. unaccounted : which release the ledger lacks.
+    one_seed : all runs have the same noise. too_few : the noise is for so many releases too few.
+    everyone : all take part, though participation is charged. variance : the noise multiplier is taken for a variance.
     unbounded : what it tells has no limit. searched : its worst users are others, and sought anew.
-    needs : what a mechanism must have for the mutant to make sense.
+    needs : what a mechanism must have for the fault to be applicable.
     """
 
     fault: Fault = SOUND
     clip: WrongClip | None = None
-    uncharged: Literal["", "first", "last"] = ""
+    unaccounted: Literal["", "first", "last"] = ""
     one_seed: bool = False
     too_few: int = 0
     everyone: bool = False
@@ -106,12 +110,12 @@ class Mutant:
     searched: bool = False
     needs: Needs = ""
 
-    def makes_sense(self, tape: Tape, multiplier: float, clips: bool) -> bool:
-        """Whether a mechanism with this honest tape and noise multiplier can have the fault.
+    def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
+        """Whether a mechanism with this honest transcript and noise multiplier can have the fault.
 
         clips : whether it clips by the functions of the library.
         """
-        releases = tape.taken
+        releases = transcript.records
         streams = Counter(one.role for one in releases for _ in range(one.parts))
         sampled = any(one.rate < 1 for one in releases)
         has = {
@@ -131,37 +135,38 @@ class Mutant:
         """The noise multiplier that is claimed."""
         return honest * math.sqrt(1 - self.too_few / releases)
 
-    def door(self, multiplier: float) -> Fault:
-        """What is wrong with the door."""
-        return replace(self.fault, quiet=multiplier**-0.5) if self.variance else self.fault
+    def fault_at(self, multiplier: float) -> Fault:
+        """The fault of the release handle at a noise multiplier."""
+        return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
 
-    def quieter(self, multiplier: float, users: int) -> float:
+    def noise_reduction(self, multiplier: float, users: int) -> float:
         """How many times less noise than is claimed there is for what one user can add."""
-        door = self.door(multiplier)
-        return (users if door.mean_clip else 1) / (door.quiet * door.charged)
+        fault = self.fault_at(multiplier)
+        return (users if fault.mean_clip else 1) / (fault.noise_scale * fault.charged)
 
     def ledger(self, honest: Ledger) -> Ledger:
         """What is written down."""
-        kept = {"": slice(None), "first": slice(1, None), "last": slice(None, -1)}[self.uncharged]
+        kept = {"": slice(None), "first": slice(1, None), "last": slice(None, -1)}[self.unaccounted]
         return Ledger(honest.entries[kept])
 
 
 MUTANTS = {
     "none": Mutant(),
-    "half the noise": Mutant(Fault(quiet=0.5)),
+    "half the noise": Mutant(Fault(noise_scale=0.5)),
     "half the sensitivity": Mutant(Fault(charged=0.5)),
     "variance for sd": Mutant(variance=True, needs="not 1"),
     "a user charged as a sample": Mutant(Fault(charged=1 / 16)),
     "one of two statistics uncharged": Mutant(Fault(joint=1 / 2), searched=True, needs="moments"),
     "noise repeated over rounds": Mutant(Fault(repeats=True), unbounded=True, needs="one stream"),
     "noise of one seed": Mutant(one_seed=True, unbounded=True),
-    "a release uncharged": Mutant(uncharged="last", needs="several"),
-    "start uncharged": Mutant(uncharged="first", needs="start"),
+    "a release uncharged": Mutant(unaccounted="last", needs="several"),
+    "start uncharged": Mutant(unaccounted="first", needs="start"),
     "a round too few": Mutant(too_few=1, needs="composed"),
     "one user unclipped": Mutant(clip=FIRST_UNCLIPPED, unbounded=True, needs="clip"),
     "clip after the sum": Mutant(Fault(mean_clip=True), clip=NO_CLIP, needs="clip"),
     "clip taken from the data": Mutant(clip=BOUND_OF_DATA, unbounded=True, needs="clip"),
     "participation not drawn": Mutant(everyone=True, needs="participation"),
 }
-"""Half the sensitivity: noise for adding or removing a user, or a clip at twice its bound. A user charged as a sample: a clip of each of 16 samples,
-charged as one of the whole user. One of two statistics uncharged: the pair of Algorithm 2 has the squared sensitivity of its matrix alone."""
+"""Half the sensitivity: noise for adding or removing a user, or a clip at twice its bound. A user charged as a sample:
+a clip of each of 16 samples, charged as one of the whole user. One of two statistics uncharged: the pair of Algorithm 2
+has the squared sensitivity of its matrix alone."""

@@ -1,7 +1,8 @@
-"""The rounds of the image experiments (`privrep.neural.rounds`) as a mechanism that can be audited: a network of three features on tiny images.
+"""The rounds of the image experiments (`privrep.neural.rounds`) as a mechanism that can be audited:
+a network of three features on tiny images.
 
-Users' features are read as pixels, rounded and cut to 0 to 255, the signs of their labels as two classes. What is audited is the clip of whole
-displacements, their sum, the noise and the ledger, not the accuracy.
+Users' features are read as pixels, rounded and cut to 0 to 255, the signs of their labels as two classes.
+What is audited is the clip of whole displacements, their sum, the noise and the ledger, not the accuracy.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class NetworkRounds:
         return self.count * GAUSSIAN_COST
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """The rounds. A user adds at most the clip to each, whatever its images, so that replacing it moves the sum by at most twice that.
+        """The rounds. A user adds at most the clip to each, whatever its images, so that replacing it moves the sum by
+        at most twice that.
 
         Raises
         ------
@@ -49,5 +51,5 @@ class NetworkRounds:
         from privrep.neural.small import small_rounds
 
         images, classes = rows(users, pixels_and_classes)
-        for _ in small_rounds(images, classes, experiment.rounds.Plan(self.count, self.clip), release):
+        for _ in small_rounds(images, classes, experiment.rounds.RoundPlan(self.count, self.clip), release):
             yield Iterate(None)

@@ -1,4 +1,5 @@
-"""Looks at the noise of a mechanism: whether what was added, in units of what is claimed, is standard normal and new each time."""
+"""Looks at the noise of a mechanism: whether what was added, in units of what is claimed, is standard normal and new
+each time."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
 
 
 def noise_alarm(table: np.ndarray) -> float:
-    """Smallest p-value, times the number of looks, at: mean and variance of all; variance of each number, on and off a diagonal alike; correlation of
-    each two numbers of a run, in one release or two; correlation of successive runs.
+    """Smallest p-value, times the number of looks, at: mean and variance of all; variance of each number, on and off a
+    diagonal alike; correlation of each two numbers of a run, in one release or two; correlation of successive runs.
 
     table : (runs, numbers), what was added in each run, in units of the claimed noise; at least two runs.
     """
@@ -49,6 +50,7 @@ def noise_alarm(table: np.ndarray) -> float:
 
 
 def noise_found(table: np.ndarray) -> float:
-    """The largest actual noise over the claimed one that `noise_alarm` finds with probability `POWER` in a table of these sizes, by the variance of all."""
+    """The largest actual noise over the claimed one that `noise_alarm` finds with probability `POWER` in a table of
+    these sizes, by the variance of all."""
     looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
     return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))

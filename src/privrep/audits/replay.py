@@ -1,13 +1,15 @@
-"""A fit's releases on tape, and the same fit on other users with the same answers.
+"""The transcript of a fit's releases, and the same fit on other users with the same answers.
 
-An adversary who knows all data but which of two users took part sees the answers of one run. Told the same answers, the method computes on the
-other data what it would have computed then: the exact statistics of both worlds under one history. From them follow how far each release tells
-the users apart, in units of its noise, and the likelihood ratio of the whole run:
+An adversary who knows all data but which of two users took part sees the answers of one run. Given the same answers,
+the method computes on the other data what it would have computed then: the exact statistics of both worlds under one
+history. From them follow how well each release distinguishes the users, in units of its noise, and the likelihood ratio
+of the whole run:
 
     mu^2 = sum_t ||s_t - s'_t||^2,    log p / p' = sum_t <s_t - s'_t, o_t - (s_t + s'_t) / 2>
 
-with s, s' the statistics and o the answers, each in units of the claimed noise. A choice by the exponential mechanism adds the difference of its
-log-probabilities. Where users take part at random, everybody's coins are public but the canary's, whose release has the mixture
+with s, s' the statistics and o the answers, each in units of the claimed noise. A choice by the exponential mechanism
+adds the difference of its log-probabilities. Where users take part at random, everybody's coins are public but the
+canary's, whose release has the mixture
 
     (1 - p) N(s without it, 1) + p N(s with it, 1).
 """
@@ -40,7 +42,8 @@ def _upper(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
-    """The free numbers of an array over the sd of their noise at a noise multiplier; of a symmetric matrix those of the upper triangle."""
+    """The free numbers of an array over the sd of their noise at a noise multiplier;
+    of a symmetric matrix those of the upper triangle."""
     sd = noise.sd * multiplier
     if noise.form == "independent":
         return np.ravel(array) / sd
@@ -56,8 +59,9 @@ def shortened(total: np.ndarray, bound: float, users: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A Gaussian release. role : stream of its noise. exact, noisy : (c,) in units of the claimed noise. answer : what the method was told.
+class GaussianRecord:
+    """A Gaussian release. role : stream of its noise. exact, noisy : (c,) in units of the claimed noise.
+    answer : what the method was told.
     rate : of participation. parts : statistics that were released together."""
 
     name: str
@@ -73,7 +77,7 @@ class Taken:
         """What was added, standard normal."""
         return self.noisy - self.exact
 
-    def log_density(self, without: Taken | None) -> float:
+    def log_density(self, without: GaussianRecord | None) -> float:
         """Of the answer, up to a constant. without : the release where the canary did not take part."""
         inside = -0.5 * float(self.noise @ self.noise)
         if without is None or self.rate == 1:
@@ -83,8 +87,9 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A choice by the exponential mechanism. logs : (c,) log-probabilities as claimed. answer : the number chosen. position : in (0, 1), uniform."""
+class ChoiceRecord:
+    """A choice by the exponential mechanism. logs : (c,) log-probabilities as claimed. answer : the number chosen.
+    position : in (0, 1), uniform."""
 
     name: str
     role: str
@@ -102,36 +107,38 @@ class Chosen:
         place = int(np.flatnonzero(order == self.answer[0])[0])
         return ndtri(np.clip([chances[:place].sum() + self.position * chances[place]], 1e-12, 1 - 1e-12))
 
-    def log_density(self, without: Chosen | None) -> float:
+    def log_density(self, without: ChoiceRecord | None) -> float:
         """Logarithm of the probability of the answer."""
         return float(self.logs[self.answer[0]])
 
 
 @dataclass
-class Tape:
-    """Releases in their order. forced : a tape whose answers are given again."""
+class Transcript:
+    """Transcript of a fit: its releases in their order. replayed : a transcript whose answers are given again."""
 
-    forced: Tape | None = None
-    taken: list[Taken | Chosen] = field(default_factory=list)
+    replayed: Transcript | None = None
+    records: list[GaussianRecord | ChoiceRecord] = field(default_factory=list)
 
     @property
-    def given(self) -> Taken | Chosen | None:
-        """The next release of the forced tape."""
-        return self.forced.taken[len(self.taken)] if self.forced else None
+    def given(self) -> GaussianRecord | ChoiceRecord | None:
+        """The next release of the replayed transcript."""
+        return self.replayed.records[len(self.records)] if self.replayed else None
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a door, on purpose.
+    """An injected fault of a release handle.
 
     Attributes
     ----------
-    quiet : actual noise over what is charged. charged : sensitivity that is charged, and that noise is drawn for, over the true one.
-    joint : squared sensitivity that is charged for two statistics together, in place of the true one. repeats : every release has the noise of the first.
+    noise_scale : actual noise over what is charged.
+    charged : sensitivity that is charged, and that noise is drawn for, over the true one.
+    joint : squared sensitivity that is charged for two statistics together, in place of the true one.
+    repeats : every release has the noise of the first.
     mean_clip : sums are clipped as a whole, to what all users together may add.
     """
 
-    quiet: float = 1.0
+    noise_scale: float = 1.0
     charged: float = 1.0
     joint: float | None = None
     repeats: bool = False
@@ -151,10 +158,10 @@ SOUND = Fault()
 
 
 @dataclass(frozen=True)
-class TapedRelease(Release):
-    """A door whose releases are kept on tape. fault : what is wrong with it, nothing by default."""
+class RecordingRelease(Release):
+    """A release handle that keeps a transcript. fault : injected, none by default."""
 
-    tape: Tape = field(default_factory=Tape)
+    transcript: Transcript = field(default_factory=Transcript)
     fault: Fault = SOUND
 
     @property
@@ -173,22 +180,27 @@ class TapedRelease(Release):
             units = [scaled(*part, self.noise_multiplier) for part in zip(arrays, law.noises, strict=True)]
             return np.concatenate(units)
 
-        given = self.tape.given
+        given = self.transcript.given
         answer = given.answer if given else self._noisier(exact, super()._gaussian(name, exact, law))
         noisy = given.noisy if given else in_units(answer)
-        self.tape.taken.append(Taken(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact)))
+        self.transcript.records.append(
+            GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
+        )
         return answer
 
     def _noisier(self, arrays: tuple, released: tuple) -> tuple:
-        return tuple(exact + self.fault.quiet * (noisy - exact) for exact, noisy in zip(arrays, released, strict=True))
+        return tuple(
+            exact + self.fault.noise_scale * (noisy - exact) for exact, noisy in zip(arrays, released, strict=True)
+        )
 
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
     ) -> np.ndarray:
-        """The state as it is told: what one world lets a finite chain do, the other cannot be asked for its probability."""
-        given = self.tape.given
+        """The state as it is told: what one world lets a finite chain do, the other cannot be asked for its
+        probability."""
+        given = self.transcript.given
         answer = given.answer if given else Release.approached(self, name, chain, width=width)
-        self.tape.taken.append(Taken(name, self.role, np.empty(0), np.empty(0), answer))
+        self.transcript.records.append(GaussianRecord(name, self.role, np.empty(0), np.empty(0), answer))
         return answer
 
     def _chosen(self, name: str, scores: np.ndarray, width: float) -> int:
@@ -196,13 +208,15 @@ class TapedRelease(Release):
 
         def release() -> tuple[int]:
             Release.temperature(self, name, width=width)
-            actual = replace(self, whole=self.whole * self.fault.quiet, ledger=Ledger())
+            actual = replace(self, whole=self.whole * self.fault.noise_scale, ledger=Ledger())
             return (Release._chosen(actual, name, scores, width),)
 
-        given = self.tape.given
+        given = self.transcript.given
         answer = given.answer if given else release()
         logs = log_softmax(-scores / (2 * width * self.noise_multiplier))
-        self.tape.taken.append(Chosen(name, self.role, logs, answer, float(self.streams["position"].random())))
+        self.transcript.records.append(
+            ChoiceRecord(name, self.role, logs, answer, float(self.streams["position"].random()))
+        )
         return answer[0]
 
 
@@ -233,7 +247,8 @@ INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
-    """Named streams: noise of a run, and public ones of the seed alone. own : coins of the first user; drawn in secret by default."""
+    """Named streams: noise of a run, and public ones of the seed alone.
+    own : coins of the first user; drawn in secret by default."""
 
     def start(role: str):
         # A list of numbers takes its generator longer.
@@ -246,58 +261,62 @@ def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyon
     return Streams(start)
 
 
-def taped(
+def recorded(
     method: Method,
     users: GivenUsers,
     multiplier: float,
     streams: Streams,
-    forced: Tape | None = None,
+    replayed: Transcript | None = None,
     fault: Fault = SOUND,
-) -> tuple[Tape, Ledger]:
-    """What a whole fit releases, and its ledger, which has no limit, so that an audit sees what a mechanism spends. forced : a tape whose answers are
-    given again."""
-    tape, ledger = Tape(forced), Ledger()
-    door = TapedRelease(multiplier, ledger, range(users.known.users), streams, UNLIMITED, tape=tape, fault=fault)
-    for _ in method.fit(users, door):
+) -> tuple[Transcript, Ledger]:
+    """What a whole fit releases, and its ledger, which has no limit, so that an audit sees what a mechanism spends.
+    replayed : a transcript whose answers are given again."""
+    transcript, ledger = Transcript(replayed), Ledger()
+    handle = RecordingRelease(
+        multiplier, ledger, range(users.known.users), streams, UNLIMITED, transcript=transcript, fault=fault
+    )
+    for _ in method.fit(users, handle):
         pass
-    return tape, ledger
+    return transcript, ledger
 
 
-def apart(one: Tape, other: Tape) -> float:
-    """mu of two worlds under one history, from Gaussian releases: the square root of all squared distances, each in units of its noise."""
-    pairs = zip(one.taken, other.taken, strict=True)
-    return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, Taken))))
+def attained_mu(one: Transcript, other: Transcript) -> float:
+    """mu of two worlds under one history, from Gaussian releases: the square root of all squared distances,
+    each in units of its noise."""
+    pairs = zip(one.records, other.records, strict=True)
+    return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, GaussianRecord))))
 
 
-def loss(one: Tape, other: Tape) -> float:
+def loss(one: Transcript, other: Transcript) -> float:
     """The largest privacy loss of two worlds under one history, from choices."""
-    pairs = zip(one.taken, other.taken, strict=True)
-    return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, Chosen)))
+    pairs = zip(one.records, other.records, strict=True)
+    return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, ChoiceRecord)))
 
 
-def log_ratio(one: Tape, other: Tape, without: Tape | None = None) -> float:
+def log_ratio(one: Transcript, other: Transcript, without: Transcript | None = None) -> float:
     """Logarithm of the likelihood of the answers in the first world over that in the second.
 
     without : the same answers where the first user, who takes part at random, never does.
     """
-    outside = without.taken if without else [None] * len(one.taken)
-    pairs = zip(one.taken, other.taken, outside, strict=True)
+    outside = without.records if without else [None] * len(one.records)
+    pairs = zip(one.records, other.records, outside, strict=True)
     return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))
 
 
-def noises(tape: Tape) -> dict[tuple[str, int], np.ndarray]:
-    """What was added to each release, in units of the claimed noise: standard normal numbers, by its name and how often that was released before."""
+def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
+    """What was added to each release, in units of the claimed noise: standard normal numbers, by its name and how often
+    that was released before."""
     before = Counter()
     found = {}
-    for one in tape.taken:
+    for one in transcript.records:
         found[one.name, before[one.name]] = one.noise
         before[one.name] += 1
     return found
 
 
 def aligned(runs: list[dict[tuple[str, int], np.ndarray]], rng: np.random.Generator) -> np.ndarray:
-    """One row a run, (runs, numbers). What earlier answers decide whether to release is in some runs alone; in the others standard normal numbers stand
-    for it, so that sound noise has the same law in all."""
+    """One row a run, (runs, numbers). What earlier answers decide whether to release is in some runs alone;
+    in the others standard normal numbers stand for it, so that sound noise has the same law in all."""
     sizes = {key: len(noise) for run in runs for key, noise in run.items()}
     return np.array(
         [

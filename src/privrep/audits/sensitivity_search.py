@@ -1,6 +1,8 @@
-"""Two users who move one release as far as its sensitivity says: search from structured extremes on, for few samples each.
+"""Two users who move one release as far as its sensitivity says: search from structured extremes on,
+for few samples each.
 
-The stated sensitivity is what the ledger writes; a distance beyond 1 of it is a fault. The releases are run as whole mechanisms of one release.
+The stated sensitivity is what the ledger writes; a distance beyond 1 of it is a fault.
+The releases are run as whole mechanisms of one release.
 """
 
 from __future__ import annotations
@@ -22,25 +24,27 @@ from privrep.algorithms import (
     spectral_init,
 )
 from privrep.audits.audit import CLIPS, OfAMethod, Stage, attained
-from privrep.audits.canaries import Crowd, Pair, worst_pair
+from privrep.audits.canaries import Background, Pair, worst_pair
 from privrep.data.problem import Problem
 from privrep.fitting.method import Method, Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, option
 
 ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
 RELEASES = {
-    "pair of Algorithm 2": altmin.Options(**CLIPS, init="random", split="all-samples-reused"),
-    "pair of Algorithm 2, users clipped": altmin.Options(
+    "pair of Algorithm 2": altmin.AltminOptions(**CLIPS, init="random", split="all-samples-reused"),
+    "pair of Algorithm 2, users clipped": altmin.AltminOptions(
         **CLIPS, init="random", split="all-samples-reused", clip_unit="user"
     ),
-    "moments of one model": single_model.Options(method="moments", clip_feature=1.0, clip_label=1.0),
-    "matrix of Algorithm 3": spectral_init.Options(init_label_clip=1.0, clip_scale="absolute"),
-    "full prior": full_prior.Options(),
-    "gradient of CENTAUR": centaur.Options(rounds=1, clip=0.4, batch_samples=1, clip_scale="absolute", init="random"),
-    "displacement of CENTAUR": general_centaur.Options(**ONCE),
-    "displacement of DP-FedAvg": dp_fedavg.Options(**ONCE),
-    "displacement of PPSGD": ppsgd.Options(**ONCE, personal_step=0.1),
-    "displacement of PMTL": pmtl.Options(rounds=1, clip=0.4),
+    "moments of one model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
+    "matrix of Algorithm 3": spectral_init.SpectralInitOptions(init_label_clip=1.0, clip_scale="absolute"),
+    "full prior": full_prior.FullPriorOptions(),
+    "gradient of CENTAUR": centaur.CentaurOptions(
+        rounds=1, clip=0.4, batch_samples=1, clip_scale="absolute", init="random"
+    ),
+    "displacement of CENTAUR": general_centaur.GeneralCentaurOptions(**ONCE),
+    "displacement of DP-FedAvg": dp_fedavg.DpFedavgOptions(**ONCE),
+    "displacement of PPSGD": ppsgd.PpsgdOptions(**ONCE, personal_step=0.1),
+    "displacement of PMTL": pmtl.PmtlOptions(rounds=1, clip=0.4),
 }
 """Release -> options of a mechanism that makes it once."""
 
@@ -57,20 +61,20 @@ class SensitivitySearch(OfAMethod):
         """The largest distance that it ends with."""
         options, problem = self.options, task.users.problem
         multiplier, seed = self.begun(task)
-        crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
+        background = Background.drawn(problem, np.random.default_rng([seed, 0]))
 
         def score(pair: Pair) -> float:
-            stage = Stage(self.audited, tuple(map(crowd.with_user, pair)), multiplier, seed)
+            stage = Stage(self.audited, tuple(map(background.with_user, pair)), multiplier, seed)
             return attained(stage.run(0, 0))
 
         pair, found = worst_pair(score, problem, options.draws, options.changes, np.random.default_rng([seed, 1]))
-        stage = Stage(self.audited, tuple(map(crowd.with_user, pair)), multiplier, seed)
+        stage = Stage(self.audited, tuple(map(background.with_user, pair)), multiplier, seed)
         task.ledger.entries.extend(stage.run(0, 0).ledger.entries)
         return Outcome(log={"noise_multiplier": multiplier, "attained": found})
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class SensitivitySearchOptions(Declared):
     """Options of a search."""
 
     release: str = option("what is searched, see privrep.audits.sensitivity_search", among(RELEASES))

@@ -1,10 +1,12 @@
-"""Games in which an adversary sees less than in `privrep.audits.audit`: the released subspace of the end alone, or a single run.
+"""Games in which an adversary sees less than in `privrep.audits.audit`: the released subspace of the end alone,
+or a single run.
 
-    subspace   the adversary has run the mechanism in both worlds often enough to tell their last subspaces apart by a linear rule
+    subspace   the adversary has run the mechanism in both worlds often, and tells its last subspaces apart linearly
     one run    all users are canaries, a coin each; after one run the adversary guesses all coins
 
-From one run (Steinke, Nasr and Jagielski 2023, Theorem 5.2): where the mechanism is (epsilon, delta)-DP for each coin, so many of m guesses are
-right with probability at most that of a binomial with success 1 / (1 + e^-epsilon), and 2 m delta.
+From one run (Steinke, Nasr and Jagielski 2023, Theorem 5.2): where the mechanism is (epsilon, delta)-DP for each coin,
+so many of m guesses are right with probability at most that of a binomial with success 1 / (1 + e^-epsilon), and 2 m
+delta.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ import scipy
 from scipy.optimize import brentq
 
 from privrep.audits.audit import AUDITED, OfAMethod, Stage, mechanism, worst
-from privrep.audits.canaries import Canary, Crowd, unit_vectors
-from privrep.audits.distinguishing import LEVEL, Claim, Game, play
-from privrep.audits.replay import Taken, Tape, streams, taped
+from privrep.audits.canaries import Background, Canary, unit_vectors
+from privrep.audits.distinguishing import LEVEL, Game, PrivacyClaim, play
+from privrep.audits.replay import GaussianRecord, Transcript, recorded, streams
 from privrep.data.given_users import GivenUsers
 from privrep.data.problem import Problem
 from privrep.fitting.method import Method, Outcome, Task
@@ -64,15 +66,16 @@ def turned(canary: Canary, turn: np.ndarray) -> Canary:
     return Canary(canary.features @ turn, canary.labels)
 
 
-def exact(tape: Tape) -> np.ndarray:
+def exact(transcript: Transcript) -> np.ndarray:
     """All statistics of a run, in units of the claimed noise."""
-    return np.concatenate([one.exact for one in tape.taken if isinstance(one, Taken)])
+    return np.concatenate([one.exact for one in transcript.records if isinstance(one, GaussianRecord)])
 
 
 def one_run_game(
     method: Method, pair: tuple[Canary, Canary], problem: Problem, multiplier: float, seed: int
 ) -> tuple[Game, Ledger]:
-    """Coins of all users from one run. pair : two users that the mechanism tells apart, of whom every canary is a turned copy."""
+    """Coins of all users from one run. pair : two users that the mechanism tells apart, of whom every canary is a
+    turned copy."""
     rng = np.random.default_rng([seed, 4])
     turns = [np.linalg.qr(unit_vectors(problem.dim, problem.dim, rng))[0] for _ in range(problem.users)]
     canaries = [[turned(one, turn) for turn in turns] for one in pair]
@@ -80,14 +83,14 @@ def one_run_game(
     labels = [np.stack([one.labels for one in part], axis=1) for part in canaries]
     coins = rng.random(problem.users) < 0.5
 
-    def crowd(first: np.ndarray) -> GivenUsers:
+    def background(first: np.ndarray) -> GivenUsers:
         chosen = np.where(first[:, None], features[0], features[1]), np.where(first, labels[0], labels[1])
         return GivenUsers(problem.known, *chosen)
 
-    tape, ledger = taped(method, crowd(coins), multiplier, streams(0, seed))
+    transcript, ledger = recorded(method, background(coins), multiplier, streams(0, seed))
 
     def told(first: np.ndarray) -> np.ndarray:
-        return exact(taped(method, crowd(first), multiplier, streams(0, seed), tape)[0])
+        return exact(recorded(method, background(first), multiplier, streams(0, seed), transcript)[0])
 
     everybody = np.ones(problem.users, bool)
     all_first = told(everybody)
@@ -95,13 +98,13 @@ def one_run_game(
     # What one canary adds, given the answers, does not depend on the other coins: sums over users.
     apart = np.array([all_first - told(np.arange(problem.users) != user) for user in range(problem.users)])
     # To one canary the coins of the others are noise beside that of the mechanism.
-    seen = np.concatenate([one.noisy for one in tape.taken if isinstance(one, Taken)]) - middle
+    seen = np.concatenate([one.noisy for one in transcript.records if isinstance(one, GaussianRecord)]) - middle
     scores = apart @ np.linalg.solve(np.eye(apart.shape[1]) + apart.T @ apart / 4, seen)
     return Game(coins, scores, (scores > 0) == coins), ledger
 
 
 def epsilon_of_one_run(right: int, guesses: int, delta: float) -> float:
-    """Lower limit of epsilon from right guesses in one run; 0 where chance does as well."""
+    """Empirical epsilon from the right guesses of one run; 0 where chance does as well."""
     allowed = 1 - LEVEL - 2 * guesses * delta
 
     def excess(epsilon: float) -> float:
@@ -122,24 +125,24 @@ class WeakerGame(OfAMethod):
             game, ledger = one_run_game(self.audited, pair, problem, multiplier, seed)
             low = epsilon_of_one_run(int(game.right.sum()), len(game.right), delta)
         else:
-            crowd = Crowd.drawn(problem, np.random.default_rng([seed, 0]))
-            stage = Stage(self.audited, tuple(map(crowd.with_user, pair)), multiplier, seed)
+            background = Background.drawn(problem, np.random.default_rng([seed, 0]))
+            stage = Stage(self.audited, tuple(map(background.with_user, pair)), multiplier, seed)
             game, ledger = subspace_game(stage, options.runs, seed), stage.run(0, 0).ledger
-            low = Claim(ledger).epsilon_at(game.low(), delta)
+            low = PrivacyClaim(ledger).epsilon_at(game.low(), delta)
         task.ledger.entries.extend(ledger.entries)
         return Outcome(
             log={
                 "noise_multiplier": multiplier,
                 "guesses": len(game.right),
                 "share_right": game.share,
-                "share_attainable": Claim(ledger).right(),
+                "share_attainable": PrivacyClaim(ledger).right(),
                 "epsilon_low": low,
             }
         )
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class WeakerGamesOptions(Declared):
     """Options of a weaker game."""
 
     mechanism: str = option("what is audited, see privrep.audits.audit", among(AUDITED))
@@ -151,9 +154,9 @@ class Options(Declared):
     changes: int = option("changes of one sample that the adversary tries", check_count, 100)
     numbers: ClassVar = {
         "guesses": "guesses of the adversary",
-        "share_right": "share of right guesses in the game",
+        "share_right": "attack accuracy in the game",
         "share_attainable": "the share of the best adversary against the ledger, who sees everything",
-        "epsilon_low": "lower 95 % limit of epsilon from the share of right guesses",
+        "epsilon_low": "empirical epsilon: lower 95 % limit from the attack accuracy",
     }
 
     def experiment(self, problem: Problem) -> WeakerGame:

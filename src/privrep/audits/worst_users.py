@@ -1,6 +1,6 @@
 """Adversarial search for the pair of users that moves a statistic most.
 
-The search runs the library's own statistics on made-up users, so a clip or a sum that lets more through than its
+The search runs the library's own statistics on synthetic users, so a clip or a sum that lets more through than its
 sensitivity says is found here.
 """
 
@@ -26,7 +26,7 @@ of_one_user = functools.cache(functools.partial(Known, 1))
 """Of one user with so many samples, dimensions and rank."""
 
 
-def made_up_user(vector: np.ndarray, samples: int, dim: int, rank: int) -> GivenUsers:
+def synthetic_user(vector: np.ndarray, samples: int, dim: int, rank: int) -> GivenUsers:
     """A user from samples * (dim + 1) + rank free numbers: features, labels, head; in float32, as all users are."""
     features, labels, head = np.split(vector.astype(np.float32), [samples * dim, samples * (dim + 1)])
     shaped = features.reshape(samples, 1, dim), labels.reshape(samples, 1), head.reshape(1, rank)
@@ -46,7 +46,7 @@ def largest(
     size = samples * (dim + 1) + rank
 
     def loss(pair: np.ndarray) -> float:
-        return -change(*(made_up_user(vector, samples, dim, rank) for vector in np.split(pair, 2)))
+        return -change(*(synthetic_user(vector, samples, dim, rank) for vector in np.split(pair, 2)))
 
     found = [
         minimize(loss, 3 * rng.standard_normal(2 * size), method="Powell", options={"maxiter": 40, "xtol": 1e-4}).fun

@@ -2,15 +2,16 @@
 
     minimise  (1/q) sum_i l( <z_i, v> - y_i )   over  ||v|| <= C
 
-The problem is convex. At any v in the ball the Frank-Wolfe gap <g, v> + C ||g||, with g the gradient, bounds how far the value is from the
-minimum. The solver goes on until it is at most a stated tolerance for every user and tells the gaps. It does not raise where a user's stays
-larger after many steps: whether a computation fails must not depend on one user, and no privacy rests on the accuracy. What it does for a user depends on that user
-alone: if others decided how many steps one gets, they would move its share of a sum.
+The problem is convex. At any v in the ball the Frank-Wolfe gap <g, v> + C ||g||, with g the gradient, bounds how far
+the value is from the minimum. The solver goes on until it is at most a stated tolerance for every user and tells the
+gaps. It does not raise where a user's stays larger after many steps: whether a computation fails must not depend on one
+user, and no privacy rests on the accuracy. What it does for a user depends on that user alone: if others decided how
+many steps one gets, they would move its share of a sum.
 
 * absolute loss, k = 1: exact. The minimum is a weighted median of y_i / z_i, moved into [-C, C].
-* otherwise: Newton's method on the loss, each step a quadratic over the ball. The first steps, and those of users for whom Newton is slow,
-  take the weights of iterated least squares, which never increase the loss. The absolute loss is approached by pseudo-Huber losses of
-  falling width, which lie within their width of it.
+* otherwise: Newton's method on the loss, each step a quadratic over the ball. The first steps, and those of users for
+  whom Newton is slow, take the weights of iterated least squares, which never increase the loss. The absolute loss is
+  approached by pseudo-Huber losses of falling width, which lie within their width of it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 @dataclass(frozen=True)
 class BoundedFit:
-    """heads : (k, N). values : (N,), the loss at them. gaps : (N,), certified bounds on how far that is above the minimum."""
+    """heads : (k, N). values : (N,), the loss at them.
+    gaps : (N,), certified bounds on how far that is above the minimum."""
 
     heads: np.ndarray
     values: np.ndarray
@@ -62,8 +64,8 @@ def fit_bounded(
 
     Returns
     -------
-    Fits with gaps of at most the tolerance, or of at most twice the last width of `SMOOTHINGS` for the absolute loss with k >= 2, where
-    `MOST_STEPS` steps were enough.
+    Fits with gaps of at most the tolerance, or of at most twice the last width of `SMOOTHINGS` for the absolute loss
+    with k >= 2, where `MOST_STEPS` steps were enough.
     """
     if loss.name == "absolute" and len(projected) == 1:
         return _weighted_median(projected[0], labels, bound)
@@ -147,10 +149,11 @@ def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray
 
 
 def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray:
-    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N), for H (k, k, N) positive definite, by a little, and b (k, N).
+    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N), for H (k, k, N) positive definite, by a little,
+    and b (k, N).
 
-    Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on 1/||v|| - 1/C comes
-    from below and does not overshoot; what its steps leave is cut to the length C.
+    Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on
+    1/||v|| - 1/C comes from below and does not overshoot; what its steps leave is cut to the length C.
     """
     trace = sum(gram[a, a] for a in range(len(right)))
     unit = np.where(trace > 0, trace, 1)

@@ -65,7 +65,8 @@ class GivenUsers:
 
         Parameters
         ----------
-        rank : of the subspace that is sought. held_out : share of each user's samples that no fit sees. known : further fields of `Known`.
+        rank : of the subspace that is sought. held_out : share of each user's samples that no fit sees.
+        known : further fields of `Known`.
 
         Raises
         ------

@@ -19,7 +19,8 @@ HeadRule = Callable[[Block], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RidgeHeads:
-    """Ridge regression in the columns of `frame` (d, k), any matrix, on all samples. penalty : on the squared length of a head."""
+    """Ridge regression in the columns of `frame` (d, k), any matrix, on all samples.
+    penalty : on the squared length of a head."""
 
     frame: np.ndarray
     penalty: float
@@ -30,7 +31,8 @@ class RidgeHeads:
 
 @dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples. penalty : of a ridge."""
+    """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples.
+    penalty : of a ridge."""
 
     basis: np.ndarray
     samples: slice
@@ -52,7 +54,8 @@ FINAL_HEADS_COLUMN = {
 
 
 def final_penalty(final_heads: str, known: Known) -> float:
-    """Penalty of the last heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root mean square coordinate of a head.
+    """Penalty of the last heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root mean square
+    coordinate of a head.
 
     The last heads are the users' own and in no ledger: which rule they follow is no part of a method.
     """
@@ -60,7 +63,8 @@ def final_penalty(final_heads: str, known: Known) -> float:
 
 
 def true_heads(block: Block) -> np.ndarray:
-    """The heads behind the labels, in the coordinates of the true subspace; of simulated users alone, for theory that is given them."""
+    """The heads behind the labels, in the coordinates of the true subspace; of simulated users alone,
+    for theory that is given them."""
     return block.heads
 
 

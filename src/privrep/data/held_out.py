@@ -10,7 +10,8 @@ from privrep.data.problem import Block, UserData
 
 
 def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
-    """Mean over users of the mean squared error on their held-out samples, and that of predicting zero, in the labels' own unit squared.
+    """Mean over users of the mean squared error on their held-out samples, and that of predicting zero,
+    in the labels' own unit squared.
 
     A user without held-out samples is not counted; a sample whose features are all zero counts as none.
 

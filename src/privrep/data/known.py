@@ -12,16 +12,19 @@ import numpy as np
 class Known:
     """All that a method knows beside the users.
 
-    Methods count in units: features have a root mean square coordinate of 1, and the smallest scale of the heads is 1. Users divide their features by
-    `feature_scale` and their labels by `label_scale` before anything else; in a simulation both are 1.
+    Methods count in units: features have a root mean square coordinate of 1, and the smallest scale of the heads is 1.
+    Users divide their features by `feature_scale` and their labels by `label_scale` before anything else; in a
+    simulation both are 1.
 
     Attributes
     ----------
     users, samples, dim, rank : n, m (the most that a user has), d and k.
     label_noise_sd : sigma_F in these units.
-    head_condition : sqrt(lam_1 / lam_k) >= 1 of the second moments of the heads, whose scales lie between in geometric steps.
+    head_condition : sqrt(lam_1 / lam_k) >= 1 of the second moments of the heads, whose scales lie between in geometric
+        steps.
     longest_head : mu = max ||v_j|| / sqrt(k lam_1), for heads of limited length; None for Gaussian ones.
-    feature_scale : root mean square coordinate of the features. label_scale : what a head of scale 1 and features of scale 1 make a label, in its own unit.
+    feature_scale : root mean square coordinate of the features.
+    label_scale : what a head of scale 1 and features of scale 1 make a label, in its own unit.
     """
 
     users: int
@@ -46,8 +49,8 @@ class Known:
 
     @property
     def head_bound(self) -> float:
-        """mu sqrt(k lam_k), the largest ||v_j||: exact for heads of limited length; for Gaussian heads a bound on n norms that holds in
-        more than 95 % of draws of 100 users or more, not with probability 1 - n^-10."""
+        """mu sqrt(k lam_k), the largest ||v_j||: exact for heads of limited length; for Gaussian heads a bound on n
+        norms that holds in more than 95 % of draws of 100 users or more, not with probability 1 - n^-10."""
         k = self.rank
         if self.longest_head is None:
             log_users = math.log(self.users)

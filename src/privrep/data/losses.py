@@ -1,7 +1,8 @@
 """Losses that are 1-Lipschitz in the prediction, and their mean over a Gaussian residual.
 
-jain2021 Section 5 takes any loss that is xi-Lipschitz in its first argument. All of these have xi = 1: a loss of `width` h is quadratic
-within about h of the label and linear beyond, in units of the labels. `squared` has no finite xi and serves to be refused.
+jain2021 Section 5 takes any loss that is xi-Lipschitz in its first argument. All of these have xi = 1: a loss of
+`width` h is quadratic within about h of the label and linear beyond, in units of the labels. `squared` has no finite xi
+and serves to be refused.
 
     absolute       |r|
     huber          r^2 / (2h) for |r| <= h, |r| - h/2 beyond
@@ -79,7 +80,8 @@ class Loss:
 
     Attributes
     ----------
-    name : one of `LOSSES`. width : h > 0, in units of the labels; 0 for the absolute loss alone, which is the limit h -> 0 of both others.
+    name : one of `LOSSES`.
+    width : h > 0, in units of the labels; 0 for the absolute loss alone, which is the limit h -> 0 of both others.
     """
 
     name: str
@@ -112,7 +114,8 @@ class Loss:
         return weight / self.width, curvature / self.width
 
     def gaussian_mean(self, sd: np.ndarray) -> np.ndarray:
-        """E l(Z) for Z ~ N(0, sd^2), elementwise; relative error below 1e-5 for sd up to 1e3 widths, far below without a kink."""
+        """E l(Z) for Z ~ N(0, sd^2), elementwise; relative error below 1e-5 for sd up to 1e3 widths,
+        far below without a kink."""
         sd = np.asarray(sd, dtype=float)
         if self.name == "absolute":
             return sd * math.sqrt(2 / math.pi)

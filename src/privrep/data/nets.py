@@ -1,10 +1,11 @@
 """Nets of subspaces with a proved radius.
 
-A k-dimensional subspace of R^d has a basis whose rows in some set I of k coordinates are the identity, and whose other entries, a
-(d - k) x k matrix A, lie in [-1, 1]: take I with the largest |det U_I|; by Cramer's rule the entries of U U_I^{-1} are ratios of such
-determinants. One cube for each I therefore covers all subspaces. A grid of p cells per entry leaves ||A - A'||_F <= sqrt(k (d - k)) / p.
-With W = [I; A] all singular values are at least 1, where the polar factor W (W^T W)^{-1/2} is 1-Lipschitz in ||.||_F (Sun and Chen 1989), so
-every subspace has an orthonormal basis within sqrt(k (d - k)) / p of that of its net point.
+A k-dimensional subspace of R^d has a basis whose rows in some set I of k coordinates are the identity, and whose other
+entries, a (d - k) x k matrix A, lie in [-1, 1]: take I with the largest |det U_I|; by Cramer's rule the entries of U
+U_I^{-1} are ratios of such determinants. One cube for each I therefore covers all subspaces. A grid of p cells per
+entry leaves ||A - A'||_F <= sqrt(k (d - k)) / p. With W = [I; A] all singular values are at least 1, where the polar
+factor W (W^T W)^{-1/2} is 1-Lipschitz in ||.||_F (Sun and Chen 1989), so every subspace has an orthonormal basis within
+sqrt(k (d - k)) / p of that of its net point.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ def net_size(dim: int, rank: int, radius: float) -> int:
 
 @dataclass(frozen=True)
 class Net:
-    """bases : (c, d, k) orthonormal. volumes : (c,), density of the uniform law over that of a uniform choice in the net, up to a factor;
-    exact where the cubes do not overlap, for k = 1 and k = d - 1."""
+    """bases : (c, d, k) orthonormal. volumes : (c,), density of the uniform law over that of a uniform choice in the
+    net, up to a factor; exact where the cubes do not overlap, for k = 1 and k = d - 1."""
 
     bases: np.ndarray
     volumes: np.ndarray
 
 
 def chart_net(dim: int, rank: int, radius: float) -> Net:
-    """A net of the k-dimensional subspaces of R^d: for each U there are a net point N and a rotation R with ||U - N R||_F <= radius.
+    """A net of the k-dimensional subspaces of R^d: for each U there are a net point N and a rotation R with ||U - N
+    R||_F <= radius.
 
     Raises
     ------
@@ -70,8 +72,8 @@ def check_net(dim: int, rank: int, radius: float) -> None:
     size = net_size(dim, rank, radius)
     if size > LARGEST:
         raise ValueError(
-            f"radius is {radius!r}; a net of it for rank {rank} in dim {dim} has {size:.3g} subspaces, and at most {LARGEST} are made. "
-            "Take a larger radius, random candidates or a chain"
+            f"radius is {radius!r}; a net of it for rank {rank} in dim {dim} has {size:.3g} subspaces, and at most "
+            f"{LARGEST} are made. Take a larger radius, random candidates or a chain"
         )
 
 

@@ -1,7 +1,7 @@
 """A pass over the users: the one way in which their data are read.
 
-A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks, which depends on the
-data alone: the same bytes come out wherever the blocks lie, kept, drawn again or somebody else's.
+A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks,
+which depends on the data alone: the same bytes come out wherever the blocks lie, kept, drawn again or somebody else's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """What users keep: one row for each, (B, ...), of the users from number `start` on. It is theirs: only a statistic looks at it, on their side."""
+    """What users keep: one row for each, (B, ...), of the users from number `start` on.
+    It is theirs: only a statistic looks at it, on their side."""
 
     rows: np.ndarray
     start: int = 0
@@ -50,12 +51,13 @@ def total(
 
     Parameters
     ----------
-    statistic : block -> an array or a number, or a tuple of them, which are summed each. Rows that are the users' `Own` are laid one below the other;
-        what is no number must be the same in all blocks.
+    statistic : block -> an array or a number, or a tuple of them, which are summed each.
+        Rows that are the users' `Own` are laid one below the other; what is no number must be the same in all blocks.
     over : the users numbered start, ..., stop - 1; all by default.
-    name : of the statistic, by all that it depends on besides the data. A sum with a name is taken once: cells that differ in their
-        noise alone begin with the same ones.
-    narrow : the statistic is taken of the users of one stream at a time. One that sums in float32 rounds the less, the fewer they are.
+    name : of the statistic, by all that it depends on besides the data.
+        A sum with a name is taken once: cells that differ in their noise alone begin with the same ones.
+    narrow : the statistic is taken of the users of one stream at a time.
+        One that sums in float32 rounds the less, the fewer they are.
     """
     kept = getattr(users, "sums", None)
     if name is None or kept is None:

@@ -1,8 +1,8 @@
 """The linear model of both papers, drawn in blocks of users.
 
-User j holds m samples x_ij ~ N(0, I_d) with labels y_ij = <x_ij, theta_j> + z_ij, z_ij ~ N(0, label_noise_sd^2), and all
-theta_j lie in one subspace of rank k. Users are drawn block by block, each from some counter-based streams, so memory is set by
-the block and not by the number of users: a block is either kept or drawn again, with the same numbers.
+User j holds m samples x_ij ~ N(0, I_d) with labels y_ij = <x_ij, theta_j> + z_ij, z_ij ~ N(0, label_noise_sd^2), and
+all theta_j lie in one subspace of rank k. Users are drawn block by block, each from some counter-based streams, so
+memory is set by the block and not by the number of users: a block is either kept or drawn again, with the same numbers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Protocol
 
 import numpy as np
 
-from privrep.data.departures import (
-    DEPARTURES,
+from privrep.data.known import Known
+from privrep.data.misspecification import (
     FEATURE_AXES,
     FEATURE_LAWS,
-    adversary_vector,
+    MISSPECIFICATIONS,
     against,
     are_scaled,
+    corrupted_vector,
     feature_entries,
     feature_root,
     feature_scales,
@@ -29,7 +30,6 @@ from privrep.data.departures import (
     present,
     tail_factors,
 )
-from privrep.data.known import Known
 from privrep.data.rng import BlockStreams, stream
 from privrep.data.subspace import orthonormalise
 
@@ -42,7 +42,8 @@ HEAVY_EVERY = 100
 FLOATS_PER_STREAM = 2**18
 """Feature entries drawn from one stream."""
 STREAMS_PER_BLOCK = 4
-"""Streams whose users lie in one block: 4 MiB of float32 features. In smaller ones calls of numpy cost more than their work."""
+"""Streams whose users lie in one block: 4 MiB of float32 features.
+In smaller ones calls of numpy cost more than their work."""
 
 
 NORMS = (1e-12, 1e12)
@@ -50,7 +51,7 @@ NORMS = (1e-12, 1e12)
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
 
 
-NEWER = ("head_condition", "head_factor", "head_bias", *DEPARTURES)
+NEWER = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
 """Parameters that are left out of a problem's name at their default."""
 
 
@@ -165,7 +166,8 @@ class Problem:
 
     @property
     def axes(self) -> dict:
-        """Names and values of all parameters. The newer ones are left out at their default, so that older streams stay."""
+        """Names and values of all parameters.
+        The newer ones are left out at their default, so that older streams stay."""
         axes = dict(vars(self))
         for name in NEWER:
             if axes[name] == getattr(Problem, name):
@@ -179,7 +181,8 @@ class Problem:
 
     @property
     def known(self) -> Known:
-        """What methods are told: the sizes, and the laws of heads and label noise. That features have another scale is a departure from what is assumed."""
+        """What methods are told: the sizes, and the laws of heads and label noise.
+        That features have another scale is a misspecification."""
         longest = None if self.head_law == "gauss" else self.longest_head
         return Known(
             self.users,
@@ -231,11 +234,12 @@ def draw_truth(problem: Problem, master_seed: int) -> Truth:
 
 
 class UserData(Protocol):
-    """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a method.
+    """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a
+    method.
 
-    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), read from a table (`privrep.data.tables`), or have images
-    (`privrep.neural.image_users`, whose blocks hold them in place of features). Who scores a fit asks for two
-    things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
+    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), read from a table (`privrep.data.tables`),
+    or have images (`privrep.neural.image_users`, whose blocks hold them in place of features). Who scores a fit asks
+    for two things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
     """
 
     @property
@@ -256,15 +260,15 @@ def norms_in_domain(features: np.ndarray) -> np.ndarray:
 class Block:
     """Users `start` to `start + B - 1`.
 
-    A sample whose feature norm lies outside `NORMS`, or whose label is larger or no number, has features and label zero: it counts
-    as nothing in every statistic, and no sum meets an infinite number.
+    A sample whose feature norm lies outside `NORMS`, or whose label is larger or no number, has features and label
+    zero: it counts as nothing in every statistic, and no sum meets an infinite number.
 
     Attributes
     ----------
     features : (m, B, d) float32; samples first, so that any range of samples is one contiguous matrix.
     labels : (m, B) float32
-    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users; NaN for adversaries. For scoring only, never
-        for fitting.
+    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users; NaN for corrupted users.
+        For scoring only, never for fitting.
     stream_users : users drawn from one stream, where there is more than one.
     in_domain : the samples are known to lie in the domain, as drawn ones do, and are not looked at.
     """
@@ -354,9 +358,9 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
             noise *= noise_factors(problem, users, rng)
         labels += np.float32(problem.label_noise_sd) * noise
     if problem.adversaries:
-        hostile = against(problem, start, users)
-        labels[:, hostile] = features[:, hostile] @ adversary_vector(problem, truth.basis).astype(np.float32)
-        heads[hostile] = np.nan
+        corrupted = against(problem, start, users)
+        labels[:, corrupted] = features[:, corrupted] @ corrupted_vector(problem, truth.basis).astype(np.float32)
+        heads[corrupted] = np.nan
     if problem.fewest_samples:
         there = present(problem, users, rng)
         features *= there[:, :, None]
@@ -437,7 +441,8 @@ class Users:
 
 @dataclass
 class FirstUsers:
-    """The first `count` users of a larger set without adversaries, as a set of their own. Its samples are those of the larger set."""
+    """The first `count` users of a larger set without corrupted users, as a set of their own.
+    Its samples are those of the larger set."""
 
     users: Users
     count: int

@@ -1,8 +1,10 @@
-"""Exact population risk: no test set is needed, since the covariance R^T R of a feature is known, and is I in the model of the papers.
+"""Exact population risk: no test set is needed, since the covariance R^T R of a feature is known, and is I in the model
+of the papers.
 
-The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||R (theta_j - theta_hat_j)||^2, over the users that have a theta_j: no risk is
-counted for adversaries. The mean squared error that jain2021 plots adds the label noise variance. For Gaussian features in another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2), whose
-mean loss is an integral over one variable.
+The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||R (theta_j - theta_hat_j)||^2, over the users that have
+a theta_j: no risk is counted for corrupted users. The mean squared error that jain2021 plots adds the label noise
+variance. For Gaussian features in another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2),
+whose mean loss is an integral over one variable.
 """
 
 from __future__ import annotations
@@ -11,15 +13,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from privrep.data.departures import are_scaled, feature_root
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.losses import Loss
+from privrep.data.misspecification import are_scaled, feature_root
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Truth, Users
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """||theta_j - basis @ v_j||^2 for the users of a block, as a sum of squares in and out of the true subspace; (B,), NaN for adversaries.
+    """||theta_j - basis @ v_j||^2 for the users of a block, as a sum of squares in and out of the true subspace;
+    (B,), NaN for corrupted users.
 
     Parameters
     ----------
@@ -32,17 +35,18 @@ def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarra
 
 
 def scored(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
-    """The values (B,) of the users of a block that are no adversaries."""
+    """The values (B,) of the users of a block that are not corrupted."""
     return excess[~np.isnan(block.heads[:, 0])] if users.problem.adversaries else excess
 
 
 def mean(users: Users, sum_: float) -> float:
-    """A sum over the users that are no adversaries, over their number."""
+    """A sum over the users that are not corrupted, over their number."""
     return float(sum_ / (users.problem.users - users.problem.adversaries))
 
 
 def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
-    """Truth, basis and block in coordinates in which features have covariance I: R U* is orthonormalised, and heads follow."""
+    """Truth, basis and block in coordinates in which features have covariance I: R U* is orthonormalised,
+    and heads follow."""
     if not are_scaled(users.problem):
         return users.truth, basis, block
     root = feature_root(users.problem)

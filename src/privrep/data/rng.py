@@ -1,8 +1,8 @@
 """Random streams keyed by what they are for, never by when or where they are drawn.
 
-A stream is named by a role ("data", "init", "noise", ...) and by the axes of a cell. The sha256 of the canonical
-name becomes the spawn key of a `SeedSequence`, so adding a grid value, an algorithm or a shard moves no other stream.
-The generator is Philox, a counter-based one: block `i` of a long stream is reached without drawing the blocks before it.
+A stream is named by a role ("data", "init", "noise", ...) and by the axes of a cell. The sha256 of the canonical name
+becomes the spawn key of a `SeedSequence`, so adding a grid value, an algorithm or a shard moves no other stream. The
+generator is Philox, a counter-based one: block `i` of a long stream is reached without drawing the blocks before it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class BlockStreams:
 
 
 class Streams(dict[str, Generator]):
-    """Named streams of one fit, each started when it is first asked for, and once: starting again would repeat its numbers."""
+    """Named streams of one fit, each started when it is first asked for, and once:
+    starting again would repeat its numbers."""
 
     def __init__(self, start: Callable[[str], Generator]):
         super().__init__()

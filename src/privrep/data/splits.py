@@ -54,13 +54,15 @@ PRESETS: dict[str, tuple[Callable[[int], Split], int, str]] = {
     "text": (
         _text,
         4,
-        "Algorithm 1 as printed: a quarter each for heads and subspace, the second half for the final fit. The initialisation "
-        "must be disjoint from the first two (Section 4.2) and takes the second half, with m/4 pairs as in its proof",
+        "Algorithm 1 as printed: a quarter each for heads and subspace, the second half for the final fit. The "
+        "initialisation must be disjoint from the first two (Section 4.2) and takes the second half, with m/4 pairs as "
+        "in its proof",
     ),
     "proof-halves": (
         _proof_halves,
         4,
-        "first half for the initialisation (Lemma B.1) and the heads, second half for the subspace (eq. 25) and the final fit",
+        "first half for the initialisation (Lemma B.1) and the heads, second half for the subspace (eq. 25) and the "
+        "final fit",
     ),
     "all-samples-reused": (_all_reused, 2, "all samples in every step"),
     "halves-then-all": (
@@ -79,7 +81,8 @@ def split_samples(preset: str, samples: int) -> Split:
     Raises
     ------
     ValueError
-        If the preset is unknown or m is not a multiple of what the preset needs (pairs in the initialisation, halves or quarters).
+        If the preset is unknown or m is not a multiple of what the preset needs (pairs in the initialisation, halves or
+        quarters).
     """
     if preset not in PRESETS:
         raise ValueError(f"split is {preset!r}; it must be one of {', '.join(PRESETS)}")
@@ -95,17 +98,20 @@ def count(samples: slice) -> int:
 
 
 SAMPLE_USES = ("fresh", "reuse")
-"""`fresh`: a sample serves one step alone, as the proofs of shen2023 need (E52). `reuse`: each round draws anew from all samples."""
+"""`fresh`: a sample serves one step alone, as the proofs of shen2023 need (E52).
+`reuse`: each round draws anew from all samples."""
 
 
 class SampleDraws:
     """Disjoint subsets of the samples, round after round (shen2023, Algorithms 4 and 5).
 
-    All users take the same positions. Their samples are drawn independently, so this has the law of a choice of their own.
+    All users take the same positions. Their samples are drawn independently, so this has the law of a choice of their
+    own.
 
     Parameters
     ----------
-    use : one of `SAMPLE_USES`. rng : draws the subsets; used by `reuse` alone. used : samples that served before, for `fresh`.
+    use : one of `SAMPLE_USES`. rng : draws the subsets; used by `reuse` alone.
+    used : samples that served before, for `fresh`.
     """
 
     def __init__(self, use: str, samples: int, rng: np.random.Generator, used: int = 0):

@@ -25,7 +25,8 @@ def check_planted(dim: int, rank: int) -> None:
 
 
 def planted_subspace(truth: np.ndarray, sine: float, rng: np.random.Generator) -> np.ndarray:
-    """A subspace whose principal angles to `truth` (d, k) all have the given sine, in random directions; (d, k) orthonormal.
+    """A subspace whose principal angles to `truth` (d, k) all have the given sine, in random directions;
+    (d, k) orthonormal.
 
     The directions outside do not depend on the sine, so starts at several distances are nested.
     """
@@ -51,7 +52,8 @@ def dist_frobenius(basis: np.ndarray, other: np.ndarray) -> float:
 
 
 def average(candidates: np.ndarray) -> np.ndarray:
-    """The subspace closest to all candidates (c, d, k) in the mean of squared distF: top k eigenvectors of their mean projector; (d, k)."""
+    """The subspace closest to all candidates (c, d, k) in the mean of squared distF:
+    top k eigenvectors of their mean projector; (d, k)."""
     count, dim, rank = candidates.shape
     stacked = candidates.transpose(1, 0, 2).reshape(dim, count * rank)
     return np.linalg.svd(stacked, full_matrices=False)[0][:, :rank]

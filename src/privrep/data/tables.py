@@ -82,7 +82,8 @@ class Table:
             raise ValueError(f"{self.path} has no rows")
         if not index.is_unique:
             raise ValueError(
-                f"{self.path} has rows of user {index[index.duplicated()][0]!r} in several places; sort it by {self.user!r}"
+                f"{self.path} has rows of user {index[index.duplicated()][0]!r} in several places; sort it by "
+                f"{self.user!r}"
             )
         return np.concatenate(counts)
 
@@ -93,7 +94,8 @@ class TableUsers:
 
     Attributes
     ----------
-    known : what is public, with the sizes of the table: see `of`. held_out_share : of each user's rows, the last ones, which no fit sees.
+    known : what is public, with the sizes of the table: see `of`.
+    held_out_share : of each user's rows, the last ones, which no fit sees.
     shown : whether the blocks have the held-out rows, in place of the others.
     """
 
@@ -130,7 +132,8 @@ class TableUsers:
             first += users
 
     def _whole_users(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Labels and features, (N, 1 + d), and numbers from 0 on, (N,), of a few users at a time, with all of their rows."""
+        """Labels and features, (N, 1 + d), and numbers from 0 on, (N,), of a few users at a time, with all of their
+        rows."""
         ends, read, before = np.cumsum(self.table.counts), 0, np.empty((0, 1 + len(self.table.features)))
         for piece in self.table.pieces([self.table.label, *self.table.features]):
             rows = np.concatenate([before, piece[[self.table.label, *self.table.features]].to_numpy(np.float64)])

@@ -10,7 +10,8 @@ from pathlib import Path
 
 @contextmanager
 def in_one_move(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write to, which takes its place at the end; nothing of it is left where writing fails. Folders are made."""
+    """A file beside `path` to write to, which takes its place at the end; nothing of it is left where writing fails.
+    Folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,7 +1,7 @@
 """Where a figure shows which numbers: read from what matplotlib drew, so that no study has to say it again.
 
-Markers, lines that are labelled and bars are read, with the intervals drawn at them. Positions are in points from the upper left corner, as in
-the SVG.
+Markers, lines that are labelled and bars are read, with the intervals drawn at them.
+Positions are in points from the upper left corner, as in the SVG.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def plain(label: str) -> str:
 
 
 def _labels(figure: Figure, axis: Axes) -> tuple[str, str]:
-    """Labels of both axes; where panels share one, it stands at another panel of the row or column, or at the figure."""
+    """Labels of both axes; where panels share one, it stands at another panel of the row or column,
+    or at the figure."""
     position = axis.get_subplotspec()
 
     def shared(name: str) -> str:
@@ -116,7 +117,8 @@ def _legend(figure: Figure, axis: Axes) -> dict[tuple[str, str], str]:
 
 
 def _series(axis: Axes, legend: dict[tuple[str, str], str], told: Told) -> Iterator[tuple[str, list]]:
-    """Name and points of each line, cloud of markers and group of bars. An interval belongs to what has its colour; that of an errorbar to its line."""
+    """Name and points of each line, cloud of markers and group of bars.
+    An interval belongs to what has its colour; that of an errorbar to its line."""
     axis.get_xlim()  # matplotlib scales a panel when it is asked
     errorbars = {
         container.lines[0]: container
@@ -181,7 +183,7 @@ def all_in_a_row(table: np.ndarray, wanted: Iterable[float]) -> bool:
 
 
 @dataclass(frozen=True)
-class Bar:
+class DrawnInterval:
     """An interval as drawn: its ends in data and in pixels, and its colour."""
 
     data: np.ndarray
@@ -189,7 +191,7 @@ class Bar:
     colour: str
 
 
-def _bars(axis: Axes, collection: Collection) -> list[Bar]:
+def _bars(axis: Axes, collection: Collection) -> list[DrawnInterval]:
     """Upright and level pieces of line, and pieces across a band."""
     if isinstance(collection, LineCollection):
         pieces, colours = collection.get_segments(), collection.get_colors()
@@ -200,7 +202,7 @@ def _bars(axis: Axes, collection: Collection) -> list[Bar]:
     found = []
     for number, piece in enumerate(map(np.asarray, pieces)):
         if len(piece) == 2 and np.isfinite(piece).all() and (piece[0] == piece[1]).any():
-            found.append(Bar(piece, axis.transData.transform(piece), to_hex(colours[number % len(colours)])))
+            found.append(DrawnInterval(piece, axis.transData.transform(piece), to_hex(colours[number % len(colours)])))
     return found
 
 
@@ -212,7 +214,7 @@ def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float
         yield [(x, here.min()), (x, here.max())]
 
 
-def _points(axis: Axes, where: np.ndarray, bars: Iterable[Bar] = (), told: Told = _nothing) -> list[list]:
+def _points(axis: Axes, where: np.ndarray, bars: Iterable[DrawnInterval] = (), told: Told = _nothing) -> list[list]:
     """Position, numbers and interval of each place that lies in the panel."""
     found, bars = [], list(bars)
     with np.errstate(all="ignore"):
@@ -236,8 +238,9 @@ def _place(axis: Axes, pixel: np.ndarray) -> list[float]:
     return [round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)]
 
 
-def _interval(pixel: np.ndarray, point: tuple[float, float], bars: list[Bar], told: Told) -> list[float]:
-    """Ends of the interval through a point. Of several the one that the table confirms, and none where it confirms none: a wrong one would mislead."""
+def _interval(pixel: np.ndarray, point: tuple[float, float], bars: list[DrawnInterval], told: Told) -> list[float]:
+    """Ends of the interval through a point.
+    Of several the one that the table confirms, and none where it confirms none: a wrong one would mislead."""
     through = {}
     for bar in bars:
         start, end = bar.pixels

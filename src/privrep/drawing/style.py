@@ -142,6 +142,7 @@ def save_pdf(figure: Figure, path: Path) -> None:
 
 
 def _fix_layout(figure: Figure) -> None:
-    """Make the layout once and keep it: making it costs as much as drawing, and savefig draws each picture twice, the first time for the layout."""
+    """Make the layout once and keep it: making it costs as much as drawing, and savefig draws each picture twice,
+    the first time for the layout."""
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")

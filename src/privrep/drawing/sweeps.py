@@ -1,5 +1,6 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""Panels of fitted exponents, the same for every study: points with intervals, fitted line, claimed slope, predicted curve."""
+"""Panels of fitted exponents, the same for every study: points with intervals, fitted line, claimed slope,
+predicted curve."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ LINES = [
 
 
 def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
-    """One sweep on logarithmic axes, from its rows of a `fit_table`; a point left out is hollow and carries its reason."""
+    """One sweep on logarithmic axes, from its rows of a `fit_table`; a point left out is hollow and carries its
+    reason."""
     shown = rows[(rows["value"] > 0) & (rows["error"] > 0)]
     reasons, used = shown["left out"].fillna(""), shown["left out"].fillna("") == ""
     values, means, exponent = shown["value"].to_numpy(), shown["error"].to_numpy(), rows["exponent"].iloc[0]

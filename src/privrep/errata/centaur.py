@@ -33,7 +33,8 @@ def distances(
 
     Parameters
     ----------
-    noise : g = eta_g sigma_g zeta_g / n, what a round adds to an entry of B. direction : sign of the gradient in the update.
+    noise : g = eta_g sigma_g zeta_g / n, what a round adds to an entry of B.
+    direction : sign of the gradient in the update.
     """
     users = Users(problem)
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
@@ -66,7 +67,8 @@ def printed_sign_leads_away() -> Finding:
     after = [4, 9, 19, 39]
     plus, minus = (distances(problem, 40, direction=sign)[after] for sign in (1.0, -1.0))
     return Finding(
-        f"distance after 5, 10, 20, 40 rounds from 0.1: {spell(plus)} with the sign of (24), {spell(minus)} with the other",
+        f"distance after 5, 10, 20, 40 rounds from 0.1: {spell(plus)} with the sign of (24), {spell(minus)} with the "
+        "other",
         plus[-1] > 0.9 and minus[-1] < 0.01,
     )
 
@@ -80,8 +82,8 @@ def least_eigenvalue_is_one_minus_the_squared_start(rng: np.random.Generator) ->
     # V^T V for heads without error, V = V* B*^T B, over s_k^2.
     found = np.linalg.eigvalsh(overlap.T @ moments @ overlap)[0] / np.linalg.eigvalsh(moments)[0]
     return Finding(
-        f"least eigenvalue of V^T V over s_k^2 at distance {START:g} is {found:.4f}; sqrt(1 - eps_0^2) = {math.sqrt(1 - START**2):.4f}, "
-        f"1 - eps_0^2 = {1 - START**2:.4f}",
+        f"least eigenvalue of V^T V over s_k^2 at distance {START:g} is {found:.4f}; sqrt(1 - eps_0^2) = "
+        f"{math.sqrt(1 - START**2):.4f}, 1 - eps_0^2 = {1 - START**2:.4f}",
         decides(found, printed=math.sqrt(1 - START**2), correct=1 - START**2, within=0.005),
     )
 
@@ -97,8 +99,8 @@ def rounds_grow_as_the_noise_falls() -> Finding:
     # Noise has to fall by e for one more factor e of accuracy; a round leaves 3/4 of the distance.
     growth = float(np.polyfit(-np.log(noises), needed, 1)[0])
     return Finding(
-        f"rounds until twice the final distance is reached {spell(needed)} at eta sigma zeta / n = {spell(noises)}: {growth:.2f} more for "
-        f"each factor e; the printed logarithm is {spell(printed)}",
+        f"rounds until twice the final distance is reached {spell(needed)} at eta sigma zeta / n = {spell(noises)}: "
+        f"{growth:.2f} more for each factor e; the printed logarithm is {spell(printed)}",
         decides(growth, printed=-1, correct=1 / math.log(4 / 3), within=1.2) and max(printed) < 0,
     )
 
@@ -129,8 +131,8 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
     printed, corrected = ([at_cap(cap, rank) for rank in ranks] for cap in (printed_cap, corrected_cap))
     growth, kept = slope(ranks, printed), slope(ranks, corrected)
     return Finding(
-        f"steady distance at a hundredth of the cap for k = {spell(ranks)}, kappa = 1: {spell(printed)} as printed, exponent {growth:.2f}; "
-        f"{spell(corrected)} corrected, exponent {kept:.2f}",
+        f"steady distance at a hundredth of the cap for k = {spell(ranks)}, kappa = 1: {spell(printed)} as printed, "
+        f"exponent {growth:.2f}; {spell(corrected)} corrected, exponent {kept:.2f}",
         # A universal c_sigma moves the level alone.
         decides(growth, printed=0, correct=1, within=0.3) and decides(kept, printed=1, correct=0, within=0.3),
     )
@@ -163,8 +165,8 @@ def gradient_bound_lacks_the_mean_and_the_longest_head() -> Finding:
         whole.append(float(np.linalg.norm(gradient, 2)) / bound)
         mus.append(problem.longest_head**2)
     return Finding(
-        f"||G - Q V|| over the printed bound is {spell(deviations)} for mu^2 = {spell(mus)}; the printed left side, which does not "
-        f"subtract the mean, is {spell(whole)} times the bound",
+        f"||G - Q V|| over the printed bound is {spell(deviations)} for mu^2 = {spell(mus)}; the printed left side, "
+        f"which does not subtract the mean, is {spell(whole)} times the bound",
         deviations[0] < 1 < deviations[1] and whole[0] > 1,
     )
 
@@ -195,7 +197,8 @@ def printed_normal_matrix_shrinks_with_the_users() -> Finding:
 
 
 def least_batch(n: float, d: float, k: float, kappa: float) -> float:
-    """The smallest mbar with Remark C.1's inequality: max(delta_2 sqrt(k)/(1-delta_1), its square, delta_3 k) <= (1-eps_0^2)/(36 kappa^2)."""
+    """The smallest mbar with Remark C.1's inequality: max(delta_2 sqrt(k)/(1-delta_1), its square,
+    delta_3 k) <= (1-eps_0^2)/(36 kappa^2)."""
 
     def excess(log_batch: float) -> float:
         batch = math.exp(log_batch)
@@ -217,8 +220,8 @@ def batch_grows_with_the_fourth_power_of_the_condition() -> Finding:
     few = 2 * k + 8
     reached = distances(sphere(500, 2 * few, d, k), 25, sine=START, batch=few)[-1]
     return Finding(
-        f"least mbar by Remark C.1 at n = {n}, d = {d}, k = {k}: {spell(batches)} for kappa = {spell(kappas)}, exponent {power:.2f}; without "
-        f"noise mbar = {few} goes from {START:g} to {reached:.0e} in 25 rounds",
+        f"least mbar by Remark C.1 at n = {n}, d = {d}, k = {k}: {spell(batches)} for kappa = {spell(kappas)}, "
+        f"exponent {power:.2f}; without noise mbar = {few} goes from {START:g} to {reached:.0e} in 25 rounds",
         decides(power, printed=2, correct=4, within=0.15) and reached < 0.01,
     )
 
@@ -237,7 +240,8 @@ def some_label_exceeds_the_clip_in_many_data_sets(rng: np.random.Generator) -> F
     one, some = float(above.mean()), float(above.any(axis=1).mean())
     allowed = batch * n**-k
     return Finding(
-        f"a label above zeta_y in {100 * one:.2g} % of clients and {100 * some:.0f} % of data sets; mbar n^-k is {100 * allowed:.2g} %",
+        f"a label above zeta_y in {100 * one:.2g} % of clients and {100 * some:.0f} % of data sets; mbar n^-k is "
+        f"{100 * allowed:.2g} %",
         one <= allowed < some / 10,
     )
 
@@ -257,8 +261,9 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1)
     spare = gradient_threshold("prescribed", 1.0, problem.known) / np.quantile(norms, [0.5, 1.0])
     return Finding(
-        f"steady distance over the noise of a round {spell(found)} for kappa = {spell(conditions)}, exponent {power:.2f}; the prescribed "
-        f"zeta_g with constant 1 is {spare[1]:.0f} times the largest gradient and {spare[0]:.0f} times the median one",
+        f"steady distance over the noise of a round {spell(found)} for kappa = {spell(conditions)}, exponent "
+        f"{power:.2f}; the prescribed zeta_g with constant 1 is {spare[1]:.0f} times the largest gradient and "
+        f"{spare[0]:.0f} times the median one",
         decides(power, printed=2, correct=1, within=0.4) and spare[1] > 10,
     )
 
@@ -281,7 +286,7 @@ def unit_variance_has_a_larger_subgaussian_norm(rng: np.random.Generator) -> Fin
     counts, q = [1000, 10_000, 100_000], 400
     ratios = [covariance_deviations(n, q, rng).max() / math.sqrt(math.log(n) / q) for n in counts]
     return Finding(
-        f"least subgaussian norm at variance 1: {least:.3f}; of a standard normal: {gaussian:.3f}; largest deviation for n = {spell(counts)}: "
-        f"{spell(ratios)} times delta_1",
+        f"least subgaussian norm at variance 1: {least:.3f}; of a standard normal: {gaussian:.3f}; largest deviation "
+        f"for n = {spell(counts)}: {spell(ratios)} times delta_1",
         min(least, gaussian) > 1.1 and bool(1 < min(ratios) <= max(ratios) < 8 / 3),
     )

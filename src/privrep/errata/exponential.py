@@ -60,8 +60,8 @@ def printed_exponent_breaks_the_guarantee() -> Finding:
     n = sizes[-1]
     delta = delta_at(epsilon, *laws(net, n, "balanced", printed_exponent(epsilon, n, PAIR.width)))
     return Finding(
-        f"log-ratio over epsilon {spell(printed)} as printed, {spell(proved)} with (34); as printed, delta at epsilon = {epsilon:g} is at "
-        f"least {delta:.2f} for {n} users",
+        f"log-ratio over epsilon {spell(printed)} as printed, {spell(proved)} with (34); as printed, delta at "
+        f"epsilon = {epsilon:g} is at least {delta:.2f} for {n} users",
         min(printed) > 1 >= max(proved) and slope(sizes, printed) > 0.9 and delta > 0.01,
     )
 
@@ -99,8 +99,9 @@ def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding
         moved.append(float(np.abs(clipped - whole).max() / np.ptp(whole)))
     power = slope(dims, projections)
     return Finding(
-        f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 sqrt(k ln(nm)), which is "
-        f"{printed / small:.0f} times less at d = {d}, moves no score by more than {max(moved):.0e} of the range of scores",
+        f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 "
+        f"sqrt(k ln(nm)), which is {printed / small:.0f} times less at d = {d}, moves no score by more than "
+        f"{max(moved):.0e} of the range of scores",
         decides(power, printed=0.5, correct=0, within=0.1) and min(ratios) > 20 and max(moved) < 0.01,
     )
 
@@ -136,8 +137,8 @@ def true_heads_fit_one_basis_alone() -> Finding:
         at_basis, at_truth = score.totals(users, np.array([basis, truth])) / n
         right.append(at_basis - at_truth + bound * math.sqrt(d / (n * m)))
     return Finding(
-        f"for {', '.join(map(str, sizes))} users the left side of (45) is {spell(left)}, the right side with constant 1 {spell(right)}, "
-        f"and the risk in the subspace {max(risks):.0e} or less",
+        f"for {', '.join(map(str, sizes))} users the left side of (45) is {spell(left)}, the right side with constant "
+        f"1 {spell(right)}, and the risk in the subspace {max(risks):.0e} or less",
         min(left) > 1 and slope(sizes, right) < -0.4 and max(risks) < 0.001,
     )
 
@@ -171,7 +172,8 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
-    """Mean excess loss of the best heads in the subspace that Algorithm 4 draws, features from N(0, unit^2 I), without label noise."""
+    """Mean excess loss of the best heads in the subspace that Algorithm 4 draws, features from N(0, unit^2 I),
+    without label noise."""
 
     def in_units(block: Block) -> Block:
         factor = np.float32(unit)
@@ -201,7 +203,8 @@ def risk_bound_fails_in_other_units() -> Finding:
 
 
 def samples_alternating(rank: float, risk: float) -> float:
-    """The least m at which the term k/m of Theorem 4.2 is at most `risk`; Assumption 4.1 (ii) asks for k^2 in any case."""
+    """The least m at which the term k/m of Theorem 4.2 is at most `risk`; Assumption 4.1 (ii) asks for k^2 in any
+    case."""
     return max(rank / risk, rank**2)
 
 
@@ -235,8 +238,8 @@ def alternation_needs_at_most_rank_times_as_much() -> Finding:
     in_samples = [power(samples_alternating, samples_exponential, risks) for risks in (same, share)]
     in_users = [power(users_alternating, users_exponential, risks) for risks in (same, share)]
     return Finding(
-        f"exponents of k in m {in_samples[0]:.2f} at risk 1 in both and {in_samples[1]:.2f} at a tenth of the risk of predicting 0; in n "
-        f"{in_users[0]:.2f} and {in_users[1]:.2f}",
+        f"exponents of k in m {in_samples[0]:.2f} at risk 1 in both and {in_samples[1]:.2f} at a tenth of the risk of "
+        f"predicting 0; in n {in_users[0]:.2f} and {in_users[1]:.2f}",
         max(in_samples + in_users) < 1.25,
     )
 

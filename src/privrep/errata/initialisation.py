@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from privrep.algorithms.spectral_init import SamplePairs
-from privrep.audits.worst_users import made_up_user
+from privrep.audits.worst_users import synthetic_user
 from privrep.data.given_users import GivenUsers
 from privrep.data.problem import UserData, Users
 from privrep.data.subspace import dist2, dist_frobenius
@@ -66,8 +66,8 @@ def sine_theorem_needs_the_gap_between_both_matrices(rng: np.random.Generator) -
     printed, corrected = (np.mean([side[k] > side[2] * (1 + 1e-9) for side in sides]) for k in (0, 1))
     left, _, right = sine_theorem(np.diag([1.0, 0.0]), np.diag([0.49, 0.51]), 1, 1)
     return Finding(
-        f"{left:.2f} against {right:.2f} for the diagonal pair; violated in {100 * printed:.2g} % of random cases as printed, "
-        f"in {100 * corrected:.2g} % with eig^(j+1)(H)",
+        f"{left:.2f} against {right:.2f} for the diagonal pair; violated in {100 * printed:.2g} % of random cases as "
+        f"printed, in {100 * corrected:.2g} % with eig^(j+1)(H)",
         bool(left > right and printed > 0 and corrected == 0),
     )
 
@@ -117,11 +117,11 @@ def pair_matrix_is_indefinite_and_may_exceed_the_clip() -> Finding:
         values = np.linalg.eigvalsh(spectral_matrix(users))
         smallest.append(values[0] / values[-1])
     # x_1 = e1, x_2 = (e1 + e2) / sqrt 2, both labels 1.
-    pair = made_up_user(np.array([1.0, 0.0, 2**-0.5, 2**-0.5, 1.0, 1.0, 1.0]), samples=2, dim=2, rank=1)
+    pair = synthetic_user(np.array([1.0, 0.0, 2**-0.5, 2**-0.5, 1.0, 1.0, 1.0]), samples=2, dim=2, rank=1)
     norm = np.linalg.norm(spectral_matrix(pair, 1.0), ord=2)
     return Finding(
-        f"smallest over largest eigenvalue of H between {min(smallest):.2f} and {max(smallest):.2f} in {len(smallest)} data sets; "
-        f"norm of W is {norm:.3f} zeta^2",
+        f"smallest over largest eigenvalue of H between {min(smallest):.2f} and {max(smallest):.2f} in {len(smallest)} "
+        f"data sets; norm of W is {norm:.3f} zeta^2",
         bool(max(smallest) < 0 and norm > 1),
     )
 

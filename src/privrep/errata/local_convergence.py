@@ -40,14 +40,15 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
 
     (distances, shares), (_, enough) = (zip(*(step(k, power) for k in ranks), strict=True) for power in (1.0, 1.5))
     return Finding(
-        f"with k d^1.5: Frobenius distance {spell(distances)}, A positive definite in {spell(100 * np.array(shares))} % of draws; "
-        f"with (dk)^1.5: in {spell(100 * np.array(enough))} %",
+        f"with k d^1.5: Frobenius distance {spell(distances)}, A positive definite in "
+        f"{spell(100 * np.array(shares))} % of draws; with (dk)^1.5: in {spell(100 * np.array(enough))} %",
         distances[-1] > 4 * distances[0] and shares[-1] < 0.2 and min(enough) > 0.8,
     )
 
 
 def rounds_needed(n: float, d: int, k: int, multiplier: float) -> float:
-    """Rounds that bring distF from 1/32 to the bound of Lemma 4.4 at a contraction of 1/4 each, sigma_F = 0, mu = kappa = 1."""
+    """Rounds that bring distF from 1/32 to the bound of Lemma 4.4 at a contraction of 1/4 each, sigma_F = 0,
+    mu = kappa = 1."""
     return math.log(n / (32 * multiplier * k**2 * d**1.5)) / math.log(4)
 
 
@@ -92,7 +93,8 @@ def heads_do_not_shrink_with_the_users() -> Finding:
         bounds.append(users.problem.rank / n)
     power, ratios = slope(sizes, norms), np.array(norms) ** 2 / users.problem.rank
     return Finding(
-        f"largest norm {spell(norms)}, mu^2 k lam_k / n {spell(bounds)}; largest square over mu^2 k lam_k {spell(ratios)}",
+        f"largest norm {spell(norms)}, mu^2 k lam_k / n {spell(bounds)}; largest square over mu^2 k lam_k "
+        f"{spell(ratios)}",
         decides(power, printed=-1, correct=0, within=0.1) and max(ratios.tolist()) < 2,
     )
 

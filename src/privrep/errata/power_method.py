@@ -44,7 +44,8 @@ def replacing_costs_twice_the_printed() -> Finding:
     # A release is (change / sigma_0)^2 alpha / 2-RDP; (67) has alpha / sigma_0^2.
     costs = [change**2 / 2 for change in (replaced, removed)]
     return Finding(
-        f"replacing a user moves the sum by {replaced:.3f} zeta_0, removing one by {removed:.3f} zeta_0: {spell(costs)} times (67)",
+        f"replacing a user moves the sum by {replaced:.3f} zeta_0, removing one by {removed:.3f} zeta_0: "
+        f"{spell(costs)} times (67)",
         decides(costs[0], printed=1, correct=2, within=0.02) and decides(costs[1], printed=1, correct=0.5, within=0.02),
     )
 
@@ -68,7 +69,8 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))
     found, correct = slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
     return Finding(
-        f"largest |y|^2 times largest ||x|| times largest ||x^T X|| over the printed zeta_0 is {spell(ratios)}, exponent of k {found:.2f}",
+        f"largest |y|^2 times largest ||x|| times largest ||x^T X|| over the printed zeta_0 is {spell(ratios)}, "
+        f"exponent of k {found:.2f}",
         decides(found, printed=0, correct=correct, within=0.2),
     )
 
@@ -87,9 +89,10 @@ def half_of_the_runs_do_not_decide(rng: np.random.Generator) -> Finding:
     turned = float(np.linalg.norm(np.eye(k) + truth.T @ truth, 2))
     p, runs = 0.99, math.ceil(8 * 0.99 * math.log(1e4))
     return Finding(
-        f"with 2 of 4 runs successful a candidate at distance {wrong:.2f} {'passes' if tied.passed else 'fails'}, with 3 of 5 the choice "
-        f"is at {right:.3f}; x^T A y reaches {least:.2f} where s_min is {values[-1]:.2f}; ||I - B*^T B_i|| is {turned:.0f} for "
-        f"B_i = -B*; t = T_0/2 leaves {p - 0.5:.2f} T_0 successes; chance that at most half of {runs} runs succeed {binom.cdf(runs // 2, runs, p):.0e}",
+        f"with 2 of 4 runs successful a candidate at distance {wrong:.2f} {'passes' if tied.passed else 'fails'}, with "
+        f"3 of 5 the choice is at {right:.3f}; x^T A y reaches {least:.2f} where s_min is {values[-1]:.2f}; ||I - B*^T "
+        f"B_i|| is {turned:.0f} for B_i = -B*; t = T_0/2 leaves {p - 0.5:.2f} T_0 successes; chance that at most half "
+        f"of {runs} runs succeed {binom.cdf(runs // 2, runs, p):.0e}",
         bool(
             tied.passed and wrong > 0.2 > right and least < 0 and turned > 1 - math.sqrt(1 - 0.01**2) and p - 0.5 < 0.5
         ),
@@ -115,8 +118,8 @@ def sixth_moment_has_larger_entries() -> Finding:
         for d, a, b in zip(dims, along, across, strict=True)
     )
     return Finding(
-        f"d = {spell(dims)}: entry along the head {spell(along)}, printed {spell(5 * d + 90 for d in dims)}; others {spell(across)}, "
-        f"printed {spell(3 * d + 15 for d in dims)}",
+        f"d = {spell(dims)}: entry along the head {spell(along)}, printed {spell(5 * d + 90 for d in dims)}; others "
+        f"{spell(across)}, printed {spell(3 * d + 15 for d in dims)}",
         agree,
     )
 
@@ -127,7 +130,8 @@ def fresh_samples_need_rank_to_the_sixth() -> Finding:
     needed, assumed = (power(law, "k", scarce) for law in (fresh_samples, assumed_samples))
     both = [power(law, "k", plenty) for law in (fresh_samples, assumed_samples)]
     return Finding(
-        f"exponent of k where d/n decides: {needed:.2f} for fresh samples, {assumed:.2f} assumed; where it does not: {spell(both)}",
+        f"exponent of k where d/n decides: {needed:.2f} for fresh samples, {assumed:.2f} assumed; where it does not: "
+        f"{spell(both)}",
         decides(needed, printed=assumed, correct=6, within=0.01),
     )
 

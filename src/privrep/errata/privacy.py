@@ -73,7 +73,8 @@ def proof_has_less_noise_than_a_user_moves(rng: np.random.Generator) -> Finding:
     )
     printed = eta * zeta
     return Finding(
-        f"at eta = {eta:g}, zeta = {zeta:g} a user moves b by {first:.2f} and A by {second:.2f}; eta zeta is {printed:g}",
+        f"at eta = {eta:g}, zeta = {zeta:g} a user moves b by {first:.2f} and A by {second:.2f}; eta zeta is "
+        f"{printed:g}",
         math.isclose(first, 2 * eta * zeta, rel_tol=0.01) and math.isclose(second, 2**0.5 * eta**2, rel_tol=0.01),
     )
 

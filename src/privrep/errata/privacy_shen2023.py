@@ -42,8 +42,9 @@ def replacing_costs_four_times_removing() -> Finding:
     mu = math.sqrt(2 * replaced**2 / (4 * math.log(1 / DELTA)))
     ratio, delta = achieved(WHOLE, 1.0, DELTA), gdp_delta(1.0, mu)
     return Finding(
-        f"removing a user moves the sum by {removed:.2f} zeta, replacing one by {replaced:.2f} zeta, {replaced**2:.0f} times Remark "
-        f"4.1's cost; where (1, 1e-5) is claimed Theorem A.1 gives epsilon {ratio:.2f}, exact accounting delta {delta:.1e}",
+        f"removing a user moves the sum by {removed:.2f} zeta, replacing one by {replaced:.2f} zeta, {replaced**2:.0f} "
+        f"times Remark 4.1's cost; where (1, 1e-5) is claimed Theorem A.1 gives epsilon {ratio:.2f}, exact accounting "
+        f"delta {delta:.1e}",
         decides(replaced**2, printed=1, correct=4, within=0.01) and ratio > 2 and delta > 10 * DELTA,
     )
 
@@ -56,8 +57,8 @@ def start_sets_the_least_epsilon() -> Finding:
     )
     reached = power(utility(privacy_cap), "k")
     return Finding(
-        f"exponents of k, kappa, mu, d, n in the least epsilon {spell(found.values())}, by Theorem 5.1's bound on sigma_g alone "
-        f"{spell(printed.values())}; the accuracy at it has k^{reached:.3g}",
+        f"exponents of k, kappa, mu, d, n in the least epsilon {spell(found.values())}, by Theorem 5.1's bound on "
+        f"sigma_g alone {spell(printed.values())}; the accuracy at it has k^{reached:.3g}",
         decides(found["k"], printed=printed["k"], correct=4, within=0.01)
         and decides(found["kappa"], printed=printed["kappa"], correct=1, within=0.01)
         and decides(reached, printed=0, correct=-2.5, within=0.01),
@@ -74,14 +75,16 @@ def printed_divergence_is_negative() -> Finding:
         for divergence in (printed_divergence, printed_order, removal_divergence, replacement_divergence)
     )
     return Finding(
-        f"at p = 1 the printed S_alpha is {at_one:.2f} times alpha/(2 sigma^2); at alpha = {alpha}, p = {rate:g}, sigma = {sd:g} it is "
-        f"{printed:.2g}, with the mixture mended {order:.2g}, in the other order {removed:.3g}; replacing a user costs {replaced:.3g}",
+        f"at p = 1 the printed S_alpha is {at_one:.2f} times alpha/(2 sigma^2); at alpha = {alpha}, p = {rate:g}, "
+        f"sigma = {sd:g} it is {printed:.2g}, with the mixture mended {order:.2g}, in the other order {removed:.3g}; "
+        f"replacing a user costs {replaced:.3g}",
         at_one < 0 and printed < 0 and order < 0.1 * removed,
     )
 
 
 def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd: float) -> tuple[Mixture, float]:
-    """What a round that divides by |C_t| shows of a user with this update, the others' updates being 0; and the chance of |C_t| = 0.
+    """What a round that divides by |C_t| shows of a user with this update, the others' updates being 0;
+    and the chance of |C_t| = 0.
 
     The noise has sd / |C_t|. `own_rate` 0 leaves the user out.
     """
@@ -127,9 +130,9 @@ def dividing_by_participants_reveals_them(rng: np.random.Generator) -> Finding:
     half = [removal_divergence(alpha, 0.5, sd) for sd in sds]
     tenth = [replacement_divergence(alpha, 0.1, sd) for sd in sds]
     return Finding(
-        f"RDP of a round of {others + 1} users at alpha = {alpha}, sigma = {spell(sds)}, over that of the sum: removing a user with update 0, "
-        f"p = 0.5, {spell(np.divide(removed, half))}; replacing a user, p = 0.1, {spell(np.divide(replaced, tenth))}; an empty round is "
-        f"{'not defined' if empty_fails else 'defined'}",
+        f"RDP of a round of {others + 1} users at alpha = {alpha}, sigma = {spell(sds)}, over that of the sum: "
+        f"removing a user with update 0, p = 0.5, {spell(np.divide(removed, half))}; replacing a user, p = 0.1, "
+        f"{spell(np.divide(replaced, tenth))}; an empty round is {'not defined' if empty_fails else 'defined'}",
         removed[-1] > 10 * half[-1] and replaced[-1] > 1.5 * tenth[-1] and empty_fails,
     )
 
@@ -139,7 +142,8 @@ def stated_epsilons_are_for_removal() -> Finding:
     removed = [experiments_epsilon(epsilon, 1.0) for epsilon in EPSILONS]
     replaced = [experiments_epsilon(epsilon, 2.0) for epsilon in EPSILONS]
     return Finding(
-        f"epsilon {spell(replaced)} for {spell(EPSILONS)} when a user is replaced, {spell(removed)} when one is removed",
+        f"epsilon {spell(replaced)} for {spell(EPSILONS)} when a user is replaced, {spell(removed)} when one is "
+        "removed",
         decides(replaced[EPSILONS.index(1.0)], printed=1, correct=1.97, within=0.01)
         and all(found <= stated for found, stated in zip(removed, EPSILONS, strict=True)),
     )

@@ -67,8 +67,8 @@ def privacy_risk_has_rank_to_the_fourth(rng: np.random.Generator) -> Finding:
     power = slope(ranks, risks)
     lost = slope(ranks, frobenius) - slope(ranks, spectral)
     return Finding(
-        f"exponent {power:.2f}; (24) over the risk is {spell(spectral)} with its own spectral norm, {spell(frobenius)} with "
-        "the Frobenius norm of Lemma 4.4",
+        f"exponent {power:.2f}; (24) over the risk is {spell(spectral)} with its own spectral norm, {spell(frobenius)} "
+        "with the Frobenius norm of Lemma 4.4",
         decides(power, printed=5, correct=4, within=0.3) and decides(lost, printed=0, correct=1, within=0.1),
     )
 

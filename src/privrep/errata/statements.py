@@ -39,8 +39,8 @@ def bound_says_nothing_at_its_premise(rng: np.random.Generator) -> Finding:
     risks = [risk_over_rank(constant, 20, 4) for constant in (1, 40)]
     random = 1 - 4 / 20
     return Finding(
-        f"bound over k {spell(trivial)} at the premise; it reaches k at n of exponent {power:.2f} in k; measured risk over k "
-        f"{risks[0]:.2f} at (kd)^1.5 Delta, {risks[1]:.3f} at 40 times that, {random:.2f} for a random subspace",
+        f"bound over k {spell(trivial)} at the premise; it reaches k at n of exponent {power:.2f} in k; measured risk "
+        f"over k {risks[0]:.2f} at (kd)^1.5 Delta, {risks[1]:.3f} at 40 times that, {random:.2f} for a random subspace",
         min(trivial) > 1 - 1e-9 and power > 1.9 and risks[0] > 0.7 * random and risks[1] < 0.1,
     )
 
@@ -60,11 +60,13 @@ def assumed_users_grow_with_the_rank() -> Finding:
         users = Users(sphere(users=2 * d, samples=k**2, dim=d, rank=k))
         task = Task(users, None, lambda role, users=users: stream(0, role, users.problem.axes), Ledger())
         distances.append(
-            dist_frobenius(fit(nonprivate_altmin.Options(tolerance=1e-4), task).subspace, users.truth.basis)
+            dist_frobenius(
+                fit(nonprivate_altmin.NonprivateAltminOptions(tolerance=1e-4), task).subspace, users.truth.basis
+            )
         )
     return Finding(
-        f"Assumption 4.1 over d {spell(over_dim)}, exponent of k {power:.2f}; Frobenius distance without privacy at n = 2d, m = k^2: "
-        f"{spell(distances)}",
+        f"Assumption 4.1 over d {spell(over_dim)}, exponent of k {power:.2f}; Frobenius distance without privacy at "
+        f"n = 2d, m = k^2: {spell(distances)}",
         decides(power, printed=0, correct=1, within=0.3) and max(distances) < 0.01,
     )
 

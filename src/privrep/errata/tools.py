@@ -1,4 +1,4 @@
-"""What several demonstrations share: made-up users, one private step with the noise drawn anew, exponents."""
+"""What several demonstrations share: synthetic users, one private step with the noise drawn anew, exponents."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ def subspace_risk(users: Users, basis: np.ndarray) -> float:
 
 
 def thresholds(problem: Problem, slack: float) -> SampleClip:
-    """Thresholds of Lemma 4.4 for heads of norm sqrt(k), lam = 1: eta^2 = slack d k, and zeta of six standard deviations."""
+    """Thresholds of Lemma 4.4 for heads of norm sqrt(k), lam = 1: eta^2 = slack d k, and zeta of six standard
+    deviations."""
     return SampleClip((slack * problem.dim * problem.rank) ** 0.5, 6 * problem.rank**0.5)
 
 
 def noisy_steps(
     users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """A as released, (dk, dk), and the subspace after one step of Algorithm 2 with the true heads, for each draw of the noise."""
+    """A as released, (dk, dk), and the subspace after one step of Algorithm 2 with the true heads, for each draw of the
+    noise."""
     problem, clip = users.problem, thresholds(users.problem, slack)
     contribution = UserMoments(true_heads, slice(0, problem.samples))
     release = Release.from_one(multiplier, rng, problem.users, Ledger())

@@ -13,13 +13,15 @@ from privrep.run.settings import ConfigError, Model, SomeNames, checked, misname
 
 Text = Annotated[str, Field(min_length=4)]
 SET_ASIDE, MENDED = "set aside", "mended"
-"""In errata.csv in place of yes and no, for a candidate without a demonstration; one of them is a slip that the published version mends."""
+"""In errata.csv in place of yes and no, for a candidate without a demonstration;
+one of them is a slip that the published version mends."""
 Change = Literal["the guarantee", "a rate", "a constant", "a sign", "nothing"]
-"""What an erratum changes for a user of the result, the gravest first."""
+"""What an erratum changes for a user of the result, the most severe first."""
 
 
 class Erratum(Model):
-    """An error in print. claims : those that it touches, none where it touches none. same_as : the erratum with which it counts as one."""
+    """An error in print. claims : those that it touches, none where it touches none.
+    same_as : the erratum with which it counts as one."""
 
     id: Annotated[str, Field(pattern=r"^E[0-9]+$")]
     paper: str
@@ -42,7 +44,8 @@ class Erratum(Model):
 
 
 class Candidate(Model):
-    """What was suspected to be an error in print, and is none or cannot be decided. mended : the published version does not have it."""
+    """What was suspected to be an error in print, and is none or cannot be decided.
+    mended : the published version does not have it."""
 
     id: Annotated[str, Field(pattern=r"^[EC][0-9]+$")]
     paper: str

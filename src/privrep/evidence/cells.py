@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from privrep.run.cli_errors import Unreadable
 from privrep.run.csv_tables import REMEDY, read_rows
-from privrep.run.plainly import Unreadable
 
 NUMBERS = {"users", "samples", "dim", "rank", "seed", "epsilon", "delta", "noise_multiplier", "mu", "epsilon_exact"}
 NUMBERS |= {"excess_risk", "mse", "dist2", "distF", "releases", "redraw", "label_noise_sd"}
@@ -17,8 +17,8 @@ NUMBERS |= {"excess_risk", "mse", "dist2", "distF", "releases", "redraw", "label
 
 
 def read_cells(path: Path | None) -> pd.DataFrame | None:
-    """The results table of a study; nothing for a study of arithmetic. The copy lays its many columns side by side, so that a study
-    can add its own without a warning.
+    """The results table of a study; nothing for a study of arithmetic.
+    The copy lays its many columns side by side, so that a study can add its own without a warning.
 
     Raises
     ------
@@ -38,7 +38,8 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
 
 
 def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
-    """The different numbers that the cells of each series have in columns: series, column and value, the latter ascending."""
+    """The different numbers that the cells of each series have in columns: series, column and value,
+    the latter ascending."""
     rows = []
     for series, part in cells.groupby("series", sort=False):
         numbers = part[[name for name in cells if name in columns]].apply(pd.to_numeric, errors="coerce")
@@ -46,8 +47,8 @@ def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["series", "column", "value"])
 
 
-def picked(rows: pd.DataFrame, pick: np.ndarray | None) -> pd.DataFrame:
-    """The rows of the picked repetitions, as often as they are picked; all by default."""
-    if pick is None:
+def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
+    """The rows of the resampled repetitions, as often as they are picked; all by default."""
+    if indices is None:
         return rows
-    return pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[pick]])
+    return pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[indices]])

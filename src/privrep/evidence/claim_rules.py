@@ -1,4 +1,5 @@
-"""The rules by which a quantity of a claim is judged, one class each. None of them types a verdict: it follows from the interval.
+"""The rules by which a quantity of a claim is judged, one class each.
+None of them types a verdict: it follows from the interval.
 
 rate              : the exponent `value` of an upper bound.
 at_most, at_least : the interval lies wholly on the claimed side of `value`.
@@ -66,8 +67,8 @@ class Interval:
 class Exponent:
     """A fitted exponent of an error, with its bootstrap standard error over `seeds` repetitions.
 
-    `local` is the slope that the formula has on the same grid, whose true exponent is `expected`: their difference is what the
-    finite grid adds, and is taken off. Without a formula both are NaN and nothing is taken off.
+    `local` is the slope that the formula has on the same grid, whose true exponent is `expected`: their difference is
+    what the finite grid adds, and is taken off. Without a formula both are NaN and nothing is taken off.
     """
 
     slope: float
@@ -92,7 +93,8 @@ class Exponent:
         return Exponent(self.slope, self.standard_error, self.seeds)
 
     def far_from_asymptotic(self, tolerance: float) -> bool:
-        """Whether the grid's share is more than `GRID_SHARE` of the tolerance, so that the formula and not the data would decide."""
+        """Whether the grid's share is more than `GRID_SHARE` of the tolerance, so that the formula and not the data
+        would decide."""
         return abs(self.share) > GRID_SHARE * tolerance + 1e-9
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
@@ -104,9 +106,12 @@ class Exponent:
 class About(Model):
     """What a claim and its quantities both may say about the statement; a quantity's own words go first.
 
-    whose : whose statement it is: the paper's, this project's correction of it, or a law or a limit of this project's own. Each claim says so.
-    basis : runs (default), arithmetic of printed formulas, or a definition: algebra or an identity, which is no evidence.
-    printed, severity, advice : what is printed, how severe it would be if wrong, and what a user of the result should do then.
+    whose : whose statement it is: the paper's, this project's correction of it, or a law or a limit of this project's
+    own. Each claim says so.
+    basis : runs (default), arithmetic of printed formulas, or a definition:
+    algebra or an identity, which is no evidence.
+    printed, severity, advice : what is printed, how severe it would be if wrong, and what a user of the result should
+    do then.
     """
 
     whose: Whose | None = None
@@ -144,8 +149,8 @@ class Quantity(About):
 class Rate(Quantity):
     """The exponent of an upper bound.
 
-    expected : exponent of the law that the finite grid is held against, where it is not `value`. refuted : where VIOLATED begins, if not at the
-    tolerance. toward : the bound speaks of a parameter that falls to 0.
+    expected : exponent of the law that the finite grid is held against, where it is not `value`.
+    refuted : where VIOLATED begins, if not at the tolerance. toward : the bound speaks of a parameter that falls to 0.
     """
 
     rule: Literal["rate"]
@@ -156,12 +161,14 @@ class Rate(Quantity):
     toward: Literal["zero"] | None = None
 
     def verdict(self, found: Exponent, exponents: int) -> Verdict:
-        """RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it lies wholly
-        beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is simultaneous over all
-        exponents of the run (Bonferroni) lies wholly beyond on the other side, or beyond `refuted`, where the claim names it.
-        INCONCLUSIVE otherwise, when there is no exponent or no interval, and when the finite grid's share in it is too large.
+        """RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it
+        lies wholly beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is
+        simultaneous over all exponents of the run (Bonferroni) lies wholly beyond on the other side, or beyond
+        `refuted`, where the claim names it. INCONCLUSIVE otherwise, when there is no exponent or no interval, and when
+        the finite grid's share in it is too large.
 
-        A bound in which the parameter falls to 0 (`toward: zero`) is broken by too small an exponent, not by too large a one.
+        A bound in which the parameter falls to 0 (`toward: zero`) is broken by too small an exponent,
+        not by too large a one.
         """
         low, high = found.interval()
         if math.isnan(low) or found.far_from_asymptotic(self.tolerance):
@@ -174,8 +181,8 @@ class Rate(Quantity):
         if high < claimed - self.tolerance:
             return Verdict.LOOSE
         refuted = claimed + self.tolerance if self.refuted is None else sign * self.refuted
-        surely = min(sign * end for end in found.interval(1 - (1 - LEVEL) / exponents))
-        return Verdict.VIOLATED if surely > refuted else Verdict.INCONCLUSIVE
+        simultaneous = min(sign * end for end in found.interval(1 - (1 - LEVEL) / exponents))
+        return Verdict.VIOLATED if simultaneous > refuted else Verdict.INCONCLUSIVE
 
     def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
         """With and without what is taken off for the finite grid."""
@@ -217,8 +224,8 @@ def in_words_of(kind: str, verdict: Verdict) -> Verdict:
 
 
 class Comparison(Quantity):
-    """A number and a limit. or_measured : another reading, with its limit where that is another; where it alone passes the verdict is
-    PARTIAL."""
+    """A number and a limit. or_measured : another reading, with its limit where that is another;
+    where it alone passes the verdict is PARTIAL."""
 
     or_measured: str = ""
     or_value: float | None = None
@@ -263,7 +270,8 @@ class Comparison(Quantity):
         return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {self.limit}{far}"
 
     def far(self, found: Interval) -> bool:
-        """Whether the limit is more than `FAR` times the measured number, or less than one `FAR`th of it where it is a lower one."""
+        """Whether the limit is more than `FAR` times the measured number, or less than one `FAR`th of it where it is a
+        lower one."""
         return False
 
 
@@ -310,7 +318,7 @@ class AtLeast(Comparison):
 
 
 def _side(low: float, high: float, tolerance: float) -> bool | None:
-    """Whether an excess over a limit is at most the tolerance, surely not, or neither."""
+    """Whether an excess over a limit is at most the tolerance, significantly not, or neither."""
     return True if high <= tolerance else False if low > tolerance else None
 
 

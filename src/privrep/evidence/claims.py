@@ -1,9 +1,9 @@
 """Verdicts: computed from a measured interval, the claim's rule and the scale of the run. None is typed.
 
-The claims stand in the files of the studies that decide them, config/studies; each quantity of a claim names what the study measures for it
-and a rule of `privrep.evidence.claim_rules`. A claim may have a row for the whole: every other quantity of it holds; if not, another listed
-reading may pass. What could make a verdict negative is stated with it: what is printed, how severe that would be, and what a user of the result
-should do then.
+The claims stand in the files of the studies that decide them, config/studies; each quantity of a claim names what the
+study measures for it and a rule of `privrep.evidence.claim_rules`. A claim may have a row for the whole: every other
+quantity of it holds; if not, another listed reading may pass. What could make a verdict negative is stated with it:
+what is printed, how severe that would be, and what a user of the result should do then.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ CLAIM_COLUMNS = (
 ABOUT = {"whose": "", "basis": "measured", "printed": "", "severity": "", "advice": ""}
 """What a row says about its statement, with the defaults; a quantity's own words go before its claim's."""
 
-ACCUSATION = ("printed", "severity", "advice")
-"""Shown where the verdict accuses the paper."""
+CORRECTION = ("printed", "severity", "advice")
+"""Shown where the verdict contradicts the paper."""
 
 
 class Whole(Model):
@@ -109,7 +109,8 @@ def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: 
 
 
 def without_false_ends(measure: Mapping[str, str], basis: str) -> Mapping[str, str]:
-    """A measure whose interval has a width, or none at all if it comes from runs: one number without its error is no evidence."""
+    """A measure whose interval has a width, or none at all if it comes from runs:
+    one number without its error is no evidence."""
     found = Interval.read(measure)
     return (
         {**measure, "ci_low": "nan", "ci_high": "nan"} if basis == "measured" and found.low == found.high else measure
@@ -159,7 +160,8 @@ def not_tested(claim: Claim) -> dict:
 
 
 def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
-    """The row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another listed reading passes."""
+    """The row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another listed
+    reading passes."""
     yes, no = OUTCOMES[claim.kind]
     own = [row for row in rows if row["whose"] == "paper"]
     verdicts = {row["verdict"] for row in own}
@@ -219,8 +221,8 @@ def judge(
             rows_of_claim.insert(0, judge_whole(claim, rows_of_claim, found))
         common["study"] = claim.study
         for row in rows_of_claim:
-            accused = {} if row["verdict"].accuses else dict.fromkeys(ACCUSATION, "")
-            rows.append(common | _figure(claim, row.pop("figure", ""), figures, options) | row | accused)
+            negative = {} if row["verdict"].negative else dict.fromkeys(CORRECTION, "")
+            rows.append(common | _figure(claim, row.pop("figure", ""), figures, options) | row | negative)
     return rows
 
 

@@ -1,6 +1,7 @@
 """Confirmation: the frozen configuration run once more on a master seed never used, and how the two runs compare.
 
-The comparison is a table, one row per claim and quantity, and the document docs/confirmation.md is a function of that table alone.
+The comparison is a table, one row per claim and quantity, and the document docs/confirmation.md is a function of that
+table alone.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ COLUMNS = (
     "committed",
     "config",
 )
-"""`counted`: yes, or why a row cannot differ. `inside`: whether the second corrected exponent lies in the first one's interval.
-`seeds`: repetitions. `seed`, `confirmed_seed`: master seeds. `committed`: day of the commit. `config`: git's hash of the folder."""
+"""`counted`: yes, or why a row cannot differ.
+`inside`: whether the second corrected exponent lies in the first one's interval.
+`seeds`: repetitions. `seed`, `confirmed_seed`: master seeds. `committed`: day of the commit.
+`config`: git's hash of the folder."""
 
 
 class ConfirmationError(ValueError):
@@ -143,8 +146,8 @@ def compared(first: list[dict], second: list[dict], facts: dict[str, object]) ->
 
 
 def confirmed(row: dict, comparison: list[dict]) -> str:
-    """Whether a verdict came out on another master seed: "yes", "no", or "not run" where the comparison has not the row, or had another
-    verdict in its first run, under rules that were revised since.
+    """Whether a verdict came out on another master seed: "yes", "no", or "not run" where the comparison has not the
+    row, or had another verdict in its first run, under rules that were revised since.
 
     Parameters
     ----------
@@ -158,8 +161,9 @@ def confirmed(row: dict, comparison: list[dict]) -> str:
 
 
 def expected_inside(repetitions: int) -> float:
-    """Probability that the second of two independent numbers lies in the Student interval of the first, both with the same number
-    of repetitions: their difference over the first one's standard error is sqrt(2) times a Student variable.
+    """Probability that the second of two independent numbers lies in the Student interval of the first, both with the
+    same number of repetitions: their difference over the first one's standard error is sqrt(2) times a Student
+    variable.
 
     >>> round(expected_inside(10_000), 3), round(expected_inside(8), 3)
     (0.834, 0.862)
@@ -193,7 +197,8 @@ def revised_since(rows: list[dict], claims: list[dict]) -> str:
 
 
 def exponents(rows: list[dict]) -> tuple[int, int, float]:
-    """How many exponents both runs have, how many of the second lie in the first one's interval, and the share expected."""
+    """How many exponents both runs have, how many of the second lie in the first one's interval, and the share
+    expected."""
     judged = [row for row in rows if row["inside"]]
     shares = [expected_inside(int(row["seeds"])) for row in judged]
     return len(judged), sum(row["inside"] == "yes" for row in judged), sum(shares) / len(shares) if shares else math.nan
@@ -205,13 +210,15 @@ def agreement(rows: list[dict]) -> str:
     judged, inside, expected = exponents(rows)
     share = 100 * (1 - len(differ) / len(could)) if could else math.nan
     text = (
-        f"Of {len(could)} quantities that could have come out otherwise {len(could) - len(differ)} have the same verdict in both runs "
-        f"({share:.1f} %). {len(rows) - len(could)} more are the same on every seed and are not counted: arithmetic, and what was not tested."
+        f"Of {len(could)} quantities that could have come out otherwise {len(could) - len(differ)} have the same "
+        f"verdict in both runs ({share:.1f} %). {len(rows) - len(could)} more are the same on every seed and are not "
+        "counted: arithmetic, and what was not tested."
     )
     if judged:
         text += (
-            f" Of {judged} exponents {inside} of the second run lie in the 95 % interval of the first ({100 * inside / judged:.0f} %). "
-            f"Two independent numbers with intervals of equal width do so in 83 % of cases; with the repetitions of these, {100 * expected:.0f} %."
+            f" Of {judged} exponents {inside} of the second run lie in the 95 % interval of the first "
+            f"({100 * inside / judged:.0f} %). Two independent numbers with intervals of equal width do so in 83 % of "
+            f"cases; with the repetitions of these, {100 * expected:.0f} %."
         )
     return text
 
@@ -222,7 +229,7 @@ def verdict_counts(rows: list[dict]) -> list[tuple[str, int, int]]:
     return [(word, first[word], second[word]) for word in sorted(first.keys() | second.keys())]
 
 
-def spelled(row: dict, prefix: str = "") -> str:
+def with_interval(row: dict, prefix: str = "") -> str:
     """Number and interval of a row as text."""
     number, low, high = shifted(row, prefix)
     if math.isnan(number):
@@ -239,7 +246,14 @@ def document(rows: list[dict]) -> str:
     """docs/confirmation.md, from the comparison alone."""
     fact = rows[0]
     differ = [
-        (row["id"], row["quantity"], spelled(row), row["verdict"], spelled(row, "confirmed_"), row["confirmed_verdict"])
+        (
+            row["id"],
+            row["quantity"],
+            with_interval(row),
+            row["verdict"],
+            with_interval(row, "confirmed_"),
+            row["confirmed_verdict"],
+        )
         for row in changed(rows)
     ]
     arithmetic = Counter(row["id"] for row in rows if row["counted"] == "arithmetic")
@@ -248,9 +262,10 @@ def document(rows: list[dict]) -> str:
     parts = [
         "# Confirmation",
         "Written by `make confirmation` from `docs/confirmation.csv`; not edited by hand.",
-        f"The configuration was frozen at commit `{fact['commit']}` of {fact['committed']} (folder `config`: `{fact['config']}`) and run once more, "
-        f"with master seed `{fact['confirmed_seed']}`, on which nothing had been run before. The first run has the default master seed "
-        f"`{fact['seed']}`, which was used throughout development. {ALONE}",
+        f"The configuration was frozen at commit `{fact['commit']}` of {fact['committed']} (folder `config`: "
+        f"`{fact['config']}`) and run once more, with master seed `{fact['confirmed_seed']}`, on which nothing had "
+        f"been run before. The first run has the default master seed `{fact['seed']}`, which was used throughout "
+        f"development. {ALONE}",
         agreement(rows),
         "## Verdicts",
         _markdown(header, verdict_counts(rows)),

@@ -8,7 +8,8 @@ from privrep.evidence.measured import Measured, share_ends
 
 
 def with_ends(points: pd.DataFrame, hits: str, runs: str) -> pd.DataFrame:
-    """The points with ci_low and ci_high, the interval of the share that `hits` are of `runs`, two columns of counts."""
+    """The points with ci_low and ci_high, the interval of the share that `hits` are of `runs`, two columns of
+    counts."""
     counts = points[[hits, runs]].round().astype(int).to_numpy()
     ends = [share_ends(int(hit), int(tried)) for hit, tried in counts]
     return points.assign(ci_low=[low for low, _ in ends], ci_high=[high for _, high in ends])

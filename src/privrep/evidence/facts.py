@@ -13,7 +13,8 @@ from privrep.evidence.measured import Measured
 
 
 class NotMeasured(LookupError):
-    """A quantity that the study lists and this run, at its scale, does not have, or a fact that needs what this run lacks."""
+    """A quantity that the study lists and this run, at its scale, does not have, or a fact that needs what this run
+    lacks."""
 
 
 class Quantities(dict[str, Measured]):
@@ -32,8 +33,8 @@ class Quantities(dict[str, Measured]):
 
 
 Fact = Callable[[pd.DataFrame, Quantities], object]
-"""From the cells and the quantities of a study: a number, a text, a table, or lists and dicts by name of these. Raises NotMeasured where a run
-lacks what it needs. The facts of a study stand by name under FACTS in its analysis."""
+"""From the cells and the quantities of a study: a number, a text, a table, or lists and dicts by name of these.
+Raises NotMeasured where a run lacks what it needs. The facts of a study stand by name under FACTS in its analysis."""
 
 
 def ratio(cells: pd.DataFrame, quantities: Quantities, above: str, below: str) -> float:

@@ -19,8 +19,9 @@ class Findings:
 
     Attributes
     ----------
-    measured : the quantities of the study, beside those of its fits. tables : id of a figure -> the numbers that it shows, but for figures of
-        sweeps, which are made of the fits. fits : by name.
+    measured : the quantities of the study, beside those of its fits.
+    tables : id of a figure -> the numbers that it shows, but for figures of sweeps, which are made of the fits.
+    fits : by name.
     """
 
     measured: list[Measured]
@@ -43,7 +44,8 @@ class Findings:
         found = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
         if found.keys() != set(study.figures):
             raise ConfigError(
-                f"config/studies/{study.study}.yaml: figures are {', '.join(study.figures)}; there are numbers for {', '.join(found)}"
+                f"config/studies/{study.study}.yaml: figures are {', '.join(study.figures)}; there are numbers for "
+                f"{', '.join(found)}"
             )
         return found
 

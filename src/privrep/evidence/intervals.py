@@ -1,9 +1,9 @@
 """Intervals of measured numbers: one method for all of them.
 
-A number over s repetitions has the interval measured -+ t_{s-1} SE, with SE its bootstrap standard error times sqrt(s / (s - 1)), on
-the log scale where the number and all its draws are positive (errors, risks and their ratios). Exponents have the same interval
-(`privrep.evidence.scaling`). A share of runs has a Clopper-Pearson interval (`privrep.evidence.measured.share`). Below `FEWEST` repetitions there is
-no interval: its ends are NaN.
+A number over s repetitions has the interval measured -+ t_{s-1} SE, with SE its bootstrap standard error times
+sqrt(s / (s - 1)), on the log scale where the number and all its draws are positive (errors, risks and their ratios).
+Exponents have the same interval (`privrep.evidence.scaling`). A share of runs has a Clopper-Pearson interval
+(`privrep.evidence.measured.share`). Below `FEWEST` repetitions there is no interval: its ends are NaN.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ def student(repetitions: int, level: float = LEVEL) -> float:
 
 
 def spread(draws: np.ndarray, repetitions: int) -> np.ndarray:
-    """Bootstrap standard error along the first axis; the factor makes it unbiased for few repetitions. NaN for a single one."""
+    """Bootstrap standard error along the first axis; the factor makes it unbiased for few repetitions.
+    NaN for a single one."""
     return draws.std(axis=0) * np.sqrt(repetitions / (repetitions - 1)) if repetitions > 1 else draws[0] * np.nan
 
 
 def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[float, float]:
     """Ends of the interval around a value, from its bootstrap draws.
 
-    NaN where a draw is not finite, and where all draws are equal: repetitions that cannot be told apart say nothing of the error.
+    NaN where a draw is not finite, and where all draws are equal: repetitions that cannot be distinguished say nothing
+    of the error.
     """
     draws = np.asarray(draws, dtype=float)
     if not (np.isfinite(value) and np.isfinite(draws).all()) or np.ptp(draws) == 0:
@@ -64,10 +66,11 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    statistic : maps an array of repetition numbers, with repeats, to a number. Selections on the score belong inside it.
+    statistic : maps an array of repetition numbers, with repeats, to a number.
+        Selections on the score belong inside it.
     name : names the random stream, so that the interval does not depend on what else is computed.
     """
-    return bootstrap_intervals(lambda pick: {name: statistic(pick)}, repetitions, name, draws)[name]
+    return bootstrap_intervals(lambda indices: {name: statistic(indices)}, repetitions, name, draws)[name]
 
 
 def bootstrap_intervals(
@@ -78,7 +81,7 @@ def bootstrap_intervals(
     if repetitions < FEWEST:
         return dict.fromkeys(values, (np.nan, np.nan))
     rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
-    drawn = [statistic(pick) for pick in rng.integers(repetitions, size=(draws, repetitions))]
+    drawn = [statistic(indices) for indices in rng.integers(repetitions, size=(draws, repetitions))]
     return {key: student_ends(value, [one[key] for one in drawn], repetitions) for key, value in values.items()}
 
 
@@ -114,10 +117,11 @@ def log_slope(values: np.ndarray, errors: np.ndarray) -> float:
 
 
 def exponent(quantity: str, statistic: Callable[[np.ndarray], float], repetitions: int, formula: float) -> Measured:
-    """An exponent that is no fit of one series, with its bootstrap standard error and Student interval. formula : slope of the laws on the same grid."""
+    """An exponent that is no fit of one series, with its bootstrap standard error and Student interval.
+    formula : slope of the laws on the same grid."""
     value = float(statistic(np.arange(repetitions)))
     rng = stream(0, "bootstrap", {"name": quantity, "repetitions": repetitions})
-    draws = np.array([statistic(pick) for pick in rng.integers(repetitions, size=(DRAWS, repetitions))])
+    draws = np.array([statistic(indices) for indices in rng.integers(repetitions, size=(DRAWS, repetitions))])
     error = float(spread(draws, repetitions))
     half = student(repetitions) * error
     return Measured(quantity, value, value - half, value + half, repetitions, "", error, formula)
@@ -129,11 +133,13 @@ def series_measures(
     statistic: Callable[[pd.DataFrame, np.ndarray], dict[str, float]],
     missing: str = "",
 ) -> list[Measured]:
-    """`bootstrap_measures` of a statistic over the repetitions of a series; the statistic's name is that of the random stream.
+    """`bootstrap_measures` of a statistic over the repetitions of a series; the statistic's name is that of the random
+    stream.
 
     Parameters
     ----------
-    statistic : maps the results table and the picked repetitions to numbers by name. missing : note of those that could not be had.
+    statistic : maps the results table and the resampled repetitions to numbers by name.
+    missing : note of those that could not be had.
     """
     seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
     found = bootstrap_measures(partial(statistic, cells), seeds, statistic.__name__, BOOTSTRAP)

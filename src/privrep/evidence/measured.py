@@ -14,12 +14,12 @@ MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note",
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no error: `seeds` is 0 and both ends equal the
-    number. A number that has an error and no interval has NaN ends.
+    """A number with its 95 % interval over `seeds` repetitions. Arithmetic has no error:
+    `seeds` is 0 and both ends equal the number. A number that has an error and no interval has NaN ends.
 
     `note` adds what a reader of the verdict should know, for instance which cells were selected. An exponent has its
-    standard error, for intervals at other levels, and the slope of the formula on the same grid. A number that could not be
-    had is NaN, and the note says why.
+    standard error, for intervals at other levels, and the slope of the formula on the same grid. A number that could
+    not be had is NaN, and the note says why.
     """
 
     quantity: str
@@ -62,7 +62,8 @@ def not_run(quantity: str, reason: str) -> Measured:
 
 
 def check_names(found: list[Measured], study: MeasureSettings) -> None:
-    """Raise ConfigError unless a study measured what its file lists: nothing else, and all of it where the scale leaves the study as it is."""
+    """Raise ConfigError unless a study measured what its file lists: nothing else, and all of it where the scale leaves
+    the study as it is."""
     source = f"config/studies/{study.study}.yaml: quantities"
     names = [one.quantity for one in found]
     for name in names:

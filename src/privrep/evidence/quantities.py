@@ -1,7 +1,8 @@
 """The names of what studies measure, declared in their files, and the check that claims and fits name nothing else.
 
-A study measures `exponent <fit>` and, where the fit has a prediction, `constant <fit>`, and what its file lists under `quantities`. There
-{a|b} stands for each of its alternatives, and {grid.axis} for each value of an axis in a grid of the study.
+A study measures `exponent <fit>` and, where the fit has a prediction, `constant <fit>`, and what its file lists under
+`quantities`. There {a|b} stands for each of its alternatives, and {grid.axis} for each value of an axis in a grid of
+the study.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def check_fits(study: Study) -> None:
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
-    """Paper -> its claims in their order, after `check_claim`. Names are those of the studies' own files, since the claims of one file serve
-    all scales.
+    """Paper -> its claims in their order, after `check_claim`.
+    Names are those of the studies' own files, since the claims of one file serve all scales.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""The epsilon of a row, counted again from the ledger that the row holds, by code that shares nothing with `privrep.privacy`.
+"""The epsilon of a row, counted again from the ledger that the row holds, by code that shares nothing with
+`privrep.privacy`.
 
-Gaussian releases in which everybody takes part: from the integral of (p - e^epsilon q)+ for two normal laws. All others: privacy losses on a grid,
-convolved by Fourier transform. Where a user takes part with probability p, the neighbours of a Gaussian release are
-(1 - p) N(0, 1) + p N(+-mu/2, 1); a pure release is randomised response.
+Gaussian releases in which everybody takes part: from the integral of (p - e^epsilon q)+ for two normal laws. All
+others: privacy losses on a grid, convolved by Fourier transform. Where a user takes part with probability p, the
+neighbours of a Gaussian release are (1 - p) N(0, 1) + p N(+-mu/2, 1); a pure release is randomised response.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import pandas as pd
 from scipy.special import log_ndtr, ndtr
 
 TERM = re.compile(
-    r"(?P<count>\d+) x (?:gaussian (?P<sensitivity>\S+)/(?P<sd>\S+) rate (?P<rate>\S+)|pure (?P<epsilon>\S+)) users (?P<start>\d+):(?P<stop>\d+)"
+    r"(?P<count>\d+) x (?:gaussian (?P<sensitivity>\S+)/(?P<sd>\S+) rate (?P<rate>\S+)|pure (?P<epsilon>\S+))"
+    r" users (?P<start>\d+):(?P<stop>\d+)"
 )
 WIDTH = 2e-4
 """Of the grid of privacy losses."""
 FURTHEST = 60.0
 """Largest privacy loss on the grid."""
 CLOSE, NEAR = 1e-6, 0.005
-"""How far the two counts of an epsilon may be apart: for Gaussian releases with all users, and for others, whose accountant rounds up."""
+"""How far the two counts of an epsilon may be apart: for Gaussian releases with all users, and for others,
+whose accountant rounds up."""
 
 
 class MiscountError(Exception):
@@ -62,7 +65,8 @@ def halved(delta_at, delta: float, high: float) -> float:
 
 
 def losses(mu: float, rate: float) -> np.ndarray:
-    """Probabilities of the privacy loss of a release with participation, on a grid around 0, rounded to the next point."""
+    """Probabilities of the privacy loss of a release with participation, on a grid around 0, rounded to the next
+    point."""
     x = np.linspace(-mu / 2 - 12, mu / 2 + 12, 400_001)
     out = normal(x)
     plus, minus = ((1 - rate) * out + rate * normal(x - side * mu / 2) for side in (1, -1))
@@ -94,7 +98,8 @@ def composed(parts: tuple[tuple[int, float, float], ...], pure: tuple[tuple[int,
         kept = 1 / (1 + math.exp(-epsilon))
         laws.append((count, on_grid(np.array([epsilon, -epsilon]), np.array([kept, 1 - kept]))))
     reach = sum(count * (len(law) // 2) for count, law in laws)
-    # Sums of many losses stay far inside the sum of their ranges; what the transform wraps around lies beyond `FURTHEST`.
+    # Sums of many losses stay far inside the sum of their ranges; what the transform wraps around lies beyond
+    # `FURTHEST`.
     reach = min(reach, int(FURTHEST / WIDTH))
     size = 1 << (2 * reach + 1).bit_length()
     product = np.ones(size // 2 + 1, complex)

@@ -1,9 +1,9 @@
 """Exponents: how an error grows along a sweep, measured and predicted on the same grid.
 
-A fit is a least-squares line through log(error) against log(parameter). Which series, axis, window and exclusions it uses
-stands in the study's settings, under `fits` and `window`, before anything is run. Floors are removed in quadrature on paired
-data: the same users without noise. Intervals come from the bootstrap over repetitions (data draws); redraws of the noise are
-averaged within a repetition.
+A fit is a least-squares line through log(error) against log(parameter). Which series, axis, window and exclusions it
+uses stands in the study's settings, under `fits` and `window`, before anything is run. Floors are removed in quadrature
+on paired data: the same users without noise. Intervals come from the bootstrap over repetitions (data draws); redraws
+of the noise are averaged within a repetition.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class Sweep:
     def log_draws(self) -> np.ndarray:
         """log(error) at each point in each bootstrap draw, (draws, p)."""
         means = self.counts() @ self.errors.T / self.repetitions
-        # A draw in which the floor exceeds the error cannot be had from a point inside the window but by a rare accident.
+        # A draw in which the floor exceeds the error cannot be had from a point inside the window but by a rare
+        # accident.
         return np.log(np.maximum(means, 1e-3 * np.abs(means).mean(axis=0) + 1e-300)) / self.spec.power
 
     def point_intervals(self) -> tuple[np.ndarray, np.ndarray]:

@@ -11,17 +11,18 @@ class Verdict(StrEnum):
 
     Attributes
     ----------
-    mood : good (agrees), fair (in part), open, bad (contradicts) or none, for colour. sign : what needs no colour. meaning : one sentence.
+    level : good (agrees), fair (in part), open, bad (contradicts) or none, for colour. sign : what needs no colour.
+    meaning : one sentence.
     """
 
-    mood: str
+    level: str
     sign: str
     meaning: str
 
-    def __new__(cls, word: str, mood: str, sign: str, meaning: str) -> Verdict:
+    def __new__(cls, word: str, level: str, sign: str, meaning: str) -> Verdict:
         verdict = str.__new__(cls, word)
         verdict._value_ = word
-        verdict.mood, verdict.sign, verdict.meaning = mood, sign, meaning
+        verdict.level, verdict.sign, verdict.meaning = level, sign, meaning
         return verdict
 
     RATE_EXACT = (
@@ -44,19 +45,19 @@ class Verdict(StrEnum):
     NOT_TESTED = "NOT-TESTED", "none", "–", "Not run, at too small a scale, or without its data; the reason is given."
 
     @property
-    def accuses(self) -> bool:
+    def negative(self) -> bool:
         """Whether it says that a paper is wrong in something."""
-        return self in ACCUSING
+        return self in NEGATIVE
 
 
-ACCUSING = (
+NEGATIVE = (
     Verdict.VIOLATED,
     Verdict.FALSE_AS_PRINTED,
     Verdict.PROOF_GAP,
     Verdict.NOT_REPRODUCED,
     Verdict.PARTIAL,
 )
-"""Verdicts that accuse a paper of something."""
+"""Verdicts that something in a paper is wrong."""
 
 OUTCOMES = {
     "experiment": (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED),
@@ -65,8 +66,8 @@ OUTCOMES = {
     "limit": (Verdict.HOLDS, Verdict.LIMIT),
     "surrogate": (Verdict.SURROGATE, Verdict.SURROGATE),
 }
-"""Kind of a claim -> verdict when it holds and when it does not. A `limit` is measured where the paper states nothing; a `surrogate` is
-a stand-in for the paper's experiment, which decides nothing about it."""
+"""Kind of a claim -> verdict when it holds and when it does not. A `limit` is measured where the paper states nothing;
+a `surrogate` is a stand-in for the paper's experiment, which decides nothing about it."""
 
 GROUPS = {
     "Rates": (Verdict.RATE_EXACT, Verdict.LOOSE, Verdict.VIOLATED, Verdict.INCONCLUSIVE),

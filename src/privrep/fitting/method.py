@@ -1,8 +1,9 @@
 """What a method is, what it yields, and what became of a fit.
 
-A method sees users, what is publicly known of them, and a door for releases, never the truth. It yields an iterate for each subspace that it has
-released. The options of a study's file are made into a method for what is known; noise, privacy statement and scores are the business of
-`privrep.fitting.runner`. An experiment is given the whole task, truth included.
+A method sees users, what is publicly known of them, and a release handle, never the truth. It yields an iterate for
+each subspace that it has released. The options of a study's file are made into a method for what is known; noise,
+privacy statement and scores are the business of `privrep.fitting.runner`. An experiment is given the whole task, truth
+included.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ EXACT = "; exact, for analysis, not released"
 
 
 class NotRun(Exception):
-    """What a cell needs is not on this machine, files of data or a package: the message says what, and where it should be."""
+    """What a cell needs is not on this machine, files of data or a package: the message says what, and where it should
+    be."""
 
 
 @dataclass(frozen=True)
 class LowRank:
-    """User j predicts by <basis @ v_j, x>. basis : (d, k'), any matrix. heads : block -> (B, k'), fitted on the user's side."""
+    """User j predicts by <basis @ v_j, x>. basis : (d, k'), any matrix.
+    heads : block -> (B, k'), fitted on the user's side."""
 
     basis: np.ndarray
     heads: Callable[[Block], np.ndarray]
@@ -48,7 +51,8 @@ class FullRank:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Released subspaces among which one is chosen. bases : (c, d, k). accuracy : at which a candidate is a good one."""
+    """Released subspaces among which one is chosen. bases : (c, d, k).
+    accuracy : at which a candidate is a good one."""
 
     bases: np.ndarray
     chosen: int
@@ -76,19 +80,20 @@ class Iterate:
 class Method(Protocol):
     """A method as its paper prints it, with thresholds in absolute terms.
 
-    A private one has two properties more: `cost`, of one user at noise multiplier 1, which is all that its releases may take, and `theorem`, the
-    printed privacy statement, or None where it stands in no paper. An experiment whose ledger has other entries than those of one run of a method
-    says what they cost: `spends`, in place of `cost`.
+    A private one has two properties more: `cost`, of one user at noise multiplier 1, which is all that its releases may
+    take, and `theorem`, the printed privacy statement, or None where it stands in no paper. An experiment whose ledger
+    has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`.
     """
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]: ...
 
 
 class MethodOptions(Protocol):
-    """The class `Options` of a file in `privrep.algorithms`: what a study's file says, in units of the data.
+    """The class of options of a file in `privrep.algorithms`: what a study's file says, in units of the data.
 
-    `build` raises ValueError where users of these sizes cannot be had with them. `scores` names what the row tells of the way there
-    (`privrep.fitting.scoring.SCORES`), `columns` says what the options and the numbers beside them mean: name -> meaning.
+    `build` raises ValueError where users of these sizes cannot be had with them. `scores` names what the row tells of
+    the way there (`privrep.fitting.scoring.SCORES`), `columns` says what the options and the numbers beside them mean:
+    name -> meaning.
     """
 
     scores: tuple[str, ...]
@@ -104,7 +109,8 @@ class Experiment(Protocol):
 
 
 class ExperimentOptions(Protocol):
-    """The class `Options` of an experiment's file; `experiment` raises ValueError where the problem cannot be had with them."""
+    """The class of options of an experiment's file; `experiment` raises ValueError where the problem cannot be had with
+    them."""
 
     columns: Mapping[str, str]
 
@@ -135,7 +141,8 @@ class Outcome:
     theorem, epsilon_paper : id of the printed privacy statement and the epsilon that it promises.
     log : further numbers of the row; each must stand in the data dictionary (`privrep.run.results`).
     scores : the same, for numbers that look at the truth, for instance distances along the way.
-    personal : what users make of the released model. held_out : its error on samples that no fit has seen, and that of predicting zero.
+    personal : what users make of the released model.
+    held_out : its error on samples that no fit has seen, and that of predicting zero.
     """
 
     excess_risk: float | None = None

@@ -1,11 +1,12 @@
 """Options of a study's file, each declared once: its type, its default, what it may be and what it means.
 
 @dataclass(frozen=True)
-class Options(Declared):
+class CentaurOptions(Declared):
     rounds: int = option("rounds of the server, T_g", check_count)
     numbers: ClassVar = {"zeta": "clipping bound of a user's update in absolute terms"}
 
-From this follow the checks, the columns of a table and docs/columns.md. What one option asks of another is checked in a `__post_init__` that calls this one's.
+From this follow the checks, the columns of a table and docs/columns.md.
+What one option asks of another is checked in a `__post_init__` that calls this one's.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Columns:
 
 
 class Declared:
-    """A class of options. numbers : meaning of what a row has beside them. scores : of `privrep.fitting.scoring`, what it tells of the way to the truth."""
+    """A class of options. numbers : meaning of what a row has beside them.
+    scores : of `privrep.fitting.scoring`, what it tells of the way to the truth."""
 
     numbers: ClassVar[Mapping[str, str]] = {}
     scores: ClassVar[tuple[str, ...]] = ()

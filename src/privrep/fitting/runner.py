@@ -1,6 +1,6 @@
 """One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored.
 
-A method is given users and a door for releases; what is here knows the truth, too.
+A method is given users and a release handle; what is here knows the truth, too.
 """
 
 from __future__ import annotations
@@ -73,13 +73,14 @@ def is_private(method: Method) -> bool:
 
 
 def declared(method: Method) -> Cost:
-    """What the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment that `spends` something else, and no
-    limit without a cost."""
+    """What the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment that
+    `spends` something else, and no limit without a cost."""
     return getattr(method, "spends", method.cost) if is_private(method) else UNLIMITED
 
 
 def opened(method: Method, task: Task) -> Release:
-    """The door of a task for a method: the noise is calibrated, and what the method declares may be spent at it, whatever epsilon that comes to."""
+    """The release handle of a task for a method: the noise is calibrated, and what the method declares may be spent at
+    it, whatever epsilon that comes to."""
     noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
     allowed = declared(method).at(noise_multiplier)
     return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
@@ -105,7 +106,8 @@ def held_to_its_budget(method: Method, task: Task, outcome: Outcome) -> Outcome:
 
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
-    """The outcome of a method, with the named scores where a truth is known, and errors on held-out samples where there are such."""
+    """The outcome of a method, with the named scores where a truth is known, and errors on held-out samples where there
+    are such."""
     users, truth = task.users, task.users.truth
     watch = NormWatch() if WATCHED.intersection(names) else None
     release = replace(opened(method, task), watch=watch)

@@ -34,7 +34,8 @@ class NormWatch:
 
 @dataclass(frozen=True)
 class Path:
-    """A fit, looked at from outside. iterates : the start first. truth : (d, k). excess_loss : of what the users made of the last one."""
+    """A fit, looked at from outside. iterates : the start first. truth : (d, k).
+    excess_loss : of what the users made of the last one."""
 
     iterates: list[Iterate]
     truth: np.ndarray

@@ -1,7 +1,9 @@
-"""Law F3 of jain2021's step where the clip cuts: what noise leaves when both signal and noise shrink with the threshold.
+"""Law F3 of jain2021's step where the clip cuts: what noise leaves when both signal and noise shrink with the
+threshold.
 
-With A = n q (alpha I + noise) and b = n q (beta U* + noise) the minimiser is (beta / alpha) U* plus noise, so an entry of the noise counts over
-alpha. For heads of length sqrt(k), known to the step, and labels without noise; uncut, alpha = beta = 1.
+With A = n q (alpha I + noise) and b = n q (beta U* + noise) the minimiser is (beta / alpha) U* plus noise, so an entry
+of the noise counts over alpha. For heads of length sqrt(k), known to the step, and labels without noise; uncut,
+alpha = beta = 1.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ FARTHEST = 8.0
 
 @lru_cache
 def kept(dim: int, rank: int, feature: float, label: float) -> tuple[float, float]:
-    """alpha = E[s^2 ||w||^2] / (d k) and beta = E[s c(y) y] / k of samples clipped one by one: s = min(1, eta / ||w||) with
-    ||w|| = sqrt(k) ||x||, and c(y) the label clipped to zeta."""
+    """alpha = E[s^2 ||w||^2] / (d k) and beta = E[s c(y) y] / k of samples clipped one by one: s = min(1, eta / ||w||)
+    with ||w|| = sqrt(k) ||x||, and c(y) the label clipped to zeta."""
     along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST  # |x| along the user's model: |y| is sqrt(k) times it
     weights = np.exp(-(along**2) / 2)
     weights /= weights.sum()
@@ -39,7 +41,8 @@ def kept(dim: int, rank: int, feature: float, label: float) -> tuple[float, floa
 
 @dataclass(frozen=True)
 class CutStep:
-    """One step of Algorithm 2 on n users, heads with lam_i = 1: the noise's sd on an entry of A and of b per user and sample, over Delta and the signal.
+    """One step of Algorithm 2 on n users, heads with lam_i = 1: the noise's sd on an entry of A and of b per user and
+    sample, over Delta and the signal.
 
     Attributes
     ----------
@@ -74,7 +77,8 @@ def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, featur
 def user_step(
     users: int, samples: int, noise_multiplier: float, factors: tuple[float, float], units: tuple[float, float]
 ) -> CutStep:
-    """Whole users clipped to `factors` times `units`, the typical norms of A_j and b_j from `samples` samples; norms of users are taken as equal."""
+    """User-level clipping to `factors` times `units`, the typical norms of A_j and b_j from `samples` samples;
+    norms of users are taken as equal."""
     second, first = (
         2 * noise_multiplier * unit * max(1.0, one) / (users * samples)
         for one, unit in zip(factors, units, strict=True)

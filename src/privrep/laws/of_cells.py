@@ -1,4 +1,5 @@
-"""The laws at the settings of each row of a results table: sizes of a step of alternating minimisation, noise of CENTAUR."""
+"""The laws at the settings of each row of a results table: sizes of a step of alternating minimisation,
+noise of CENTAUR."""
 
 from __future__ import annotations
 
@@ -17,8 +18,10 @@ class StepSizes:
 
     Attributes
     ----------
-    batch : users in a step, n / T. heads, used, final : samples per user for the head step, the subspace step and the final fit.
-    Where heads are given, `heads` is infinite: there is no head error; NaN where the fit has no variance. lams : eigenvalues of E v v^T.
+    batch : users in a step, n / T.
+    heads, used, final : samples per user for the head step, the subspace step and the final fit.
+        Where heads are given, `heads` is infinite: there is no head error; NaN where the fit has no variance.
+    lams : eigenvalues of E v v^T.
     """
 
     batch: np.ndarray
@@ -52,7 +55,8 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
 
 
 def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
-    """distF of the last step by privacy noise (F3); with power 1 the square is weighted by lam_i, as the risk weighs it."""
+    """distF of the last step by privacy noise (F3); with power 1 the square is weighted by lam_i, as the risk weighs
+    it."""
     return jain2021.step_privacy(
         sizes.batch,
         *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
@@ -61,9 +65,11 @@ def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) ->
 
 
 def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """How many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1 for other thresholds.
+    """How many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1 for other
+    thresholds.
 
-    A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their logarithms.
+    A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their
+    logarithms.
     """
     heads, rank = _head_unit(cells), cells["rank"]
     eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)

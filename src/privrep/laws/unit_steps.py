@@ -1,8 +1,9 @@
-"""What is known beforehand of the error of unit steps (`privrep.algorithms.unit_steps`): gain, start, schedule, error after each round.
+"""What is known beforehand of the error of unit steps (`privrep.algorithms.unit_steps`):
+gain, start, schedule, error after each round.
 
-Lengths are in units of a head's root mean square coordinate. e^2 is the mean square of an entry of the error (I - P) U* in the d - k directions
-outside of P, so that distF^2 = (d - k) k e^2; s^2 is the variance of the label noise; what a user's head leaves of a label has variance
-(d - k) k e^2 + s^2, the residual.
+Lengths are in units of a head's root mean square coordinate. e^2 is the mean square of an entry of the error (I - P) U*
+in the d - k directions outside of P, so that distF^2 = (d - k) k e^2; s^2 is the variance of the label noise; what a
+user's head leaves of a label has variance (d - k) k e^2 + s^2, the residual.
 Derivations stand in the chapter on unit steps.
 """
 
@@ -74,8 +75,9 @@ class Sizes:
     def length2(self, error2: float, noise2: float) -> float:
         """Mean square of |g| |w|.
 
-        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2), that of a
-        Wishart matrix times a vector. A head w strays from v by the residual over m - k - 1 in each coordinate; |v|^2 is k.
+        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k)
+        ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2), that of a Wishart matrix times a vector. A head w strays from v
+        by the residual over m - k - 1 in each coordinate; |v|^2 is k.
         """
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
@@ -87,7 +89,8 @@ class Sizes:
         return math.sqrt(self.length2(error2, noise2))
 
     def gain(self, error2: float, noise2: float) -> float:
-        """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m - k) times the error at v."""
+        """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m - k)
+        times the error at v."""
         return self.freedom / self.length(error2, noise2)
 
     def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
@@ -95,11 +98,13 @@ class Sizes:
         return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
 
     def covariance_noise(self, mu: float) -> float:
-        """Norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of mu^2: 2 d^1.5 / (n mu sqrt(share))."""
+        """Norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of mu^2: 2
+        d^1.5 / (n mu sqrt(share))."""
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
     def isotropic_share(self, mu: float) -> float:
-        """`descent_share` where features are isotropic: one release of their covariance finds that, if its noise would not hide another."""
+        """`descent_share` where features are isotropic: one release of their covariance finds that,
+        if its noise would not hide another."""
         return descent_share(self.covariance_noise(mu) <= 1)
 
     def kept(self, noise2: float) -> float:
@@ -111,12 +116,14 @@ class Sizes:
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_share(self, mu: float, noise2: float) -> float:
-        """Share of mu^2 for the start: what brings its signal to `START_SIGNAL` times the noise, within `START_SHARES`."""
+        """Share of mu^2 for the start: what brings its signal to `START_SIGNAL` times the noise, within
+        `START_SHARES`."""
         least, most = START_SHARES
         return min(max((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, least), most)
 
     def start_error2(self, mu: float, noise2: float) -> float:
-        """e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that of a subspace at random."""
+        """e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few;
+        at most that of a subspace at random."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
         return min(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
 

@@ -1,11 +1,13 @@
-"""What each complete method is expected to leave, as a share of the risk of predicting zero, from public sizes and the privacy budget alone.
+"""What each complete method is expected to leave, as a share of the risk of predicting zero, from public sizes and the
+privacy budget alone.
 
-The laws are the project's own, end to end: starts F1, F2 and F11, steps F3 to F5, rounds F8 to F10, heads F6, the recursion of unit steps. They
-hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was fitted to what the methods were measured to do.
-The outside, S, is what a subspace leaves of E ||theta||^2 over k: the mean square sine, distF^2 / k; 1 - k/d for a subspace at random.
+The laws are the project's own, end to end: starts F1, F2 and F11, steps F3 to F5, rounds F8 to F10, heads F6, the
+recursion of unit steps. They hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was
+fitted to what the methods were measured to do. The outside, S, is what a subspace leaves of E ||theta||^2 over k: the
+mean square sine, distF^2 / k; 1 - k/d for a subspace at random.
 
-A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts. So a noise multiplier is
-sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
+A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts.
+So a noise multiplier is sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
 """
 
 from __future__ import annotations
@@ -23,13 +25,14 @@ from privrep.laws.clipped_step import FARTHEST, POINTS, user_step
 from privrep.laws.shared import Values
 
 STARTED = 0.5
-"""A start whose S is beyond this is mostly noise: which of its directions are near the truth is then a matter of luck."""
+"""A start whose S is beyond this is mostly noise: which of its directions are near the truth is then a matter of
+luck."""
 NEAR = 0.1
 """A law of leading order is left where S ends beyond this."""
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Regime:
     """n (a number or an array), m, d, k, and sigma, the sd of the label noise."""
 
     users: Values
@@ -46,7 +49,8 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Prediction:
-    """risk : mean excess risk over k, that of predicting zero; infinite where it has no mean. known : whether the law's own assumptions hold there."""
+    """risk : mean excess risk over k, that of predicting zero; infinite where it has no mean.
+    known : whether the law's own assumptions hold there."""
 
     risk: np.ndarray
     known: np.ndarray
@@ -73,7 +77,8 @@ class PowerStart:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Rounds of clipped gradient steps. batch : samples for each of head and gradient; 0 where both take all m. step : eta, clip : zeta_g."""
+    """Rounds of clipped gradient steps. batch : samples for each of head and gradient; 0 where both take all m.
+    step : eta, clip : zeta_g."""
 
     rounds: int
     batch: int
@@ -83,8 +88,9 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Moments:
-    """One step of Algorithm 2 with users clipped as a whole. heads, samples : of a user, for the head and for the step. factors, units : of the clips,
-    as in `privrep.laws.clipped_step.user_step`. cost : mu^2 of the release at multiplier 1."""
+    """One step of Algorithm 2 with user-level clipping. heads, samples : of a user, for the head and for the step.
+    factors, units : of the clips, as in `privrep.laws.clipped_step.user_step`. cost : mu^2 of the release at
+    multiplier 1."""
 
     heads: int
     samples: int
@@ -97,10 +103,12 @@ class Moments:
 
 
 def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Values, Values]:
-    """E tr (X^T X + penalty I)^-1 and E tr (X^T X + penalty I)^-2 over the number of coordinates p, X of q Gaussian samples.
+    """E tr (X^T X + penalty I)^-1 and E tr (X^T X + penalty I)^-2 over the number of coordinates p, X of q Gaussian
+    samples.
 
-    The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is exact for l = 0 and q > p + 1.
-    The second is its derivative. With more coordinates than samples, p - q of the eigenvalues are l.
+    The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is
+    exact for l = 0 and q > p + 1. The second is its derivative. With more coordinates than samples, p - q of the
+    eigenvalues are l.
     """
     p, q, penalty = coordinates, samples, np.asarray(penalty, dtype=float)
     if p > q:
@@ -113,13 +121,15 @@ def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Val
 
 
 def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, noise2: Values) -> Values:
-    """Mean square error of a coordinate in a ridge regression: coordinates of mean square `power`, labels with noise of variance `noise2`."""
+    """Mean square error of a coordinate in a ridge regression: coordinates of mean square `power`, labels with noise of
+    variance `noise2`."""
     first, second = inverse_traces(coordinates, samples, penalty)
     return power * penalty**2 * second + noise2 * (first - penalty * second)
 
 
-def own_data(sizes: Sizes, penalty: float) -> Prediction:
-    """Each user alone: ridge regression on m samples in d dimensions. Left out: at m = d, or beside it, what few samples add to the limit law."""
+def own_data(sizes: Regime, penalty: float) -> Prediction:
+    """Each user alone: ridge regression on m samples in d dimensions.
+    Left out: at m = d, or beside it, what few samples add to the limit law."""
     m, d, k = sizes.samples, sizes.dim, sizes.rank
     risk = d / k * ridge_error(d, m, penalty, k / d, sizes.noise**2)
     return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
@@ -130,9 +140,9 @@ def predicting_zero() -> Prediction:
     return Prediction(np.asarray(1.0), np.asarray(True))
 
 
-def personal(sizes: Sizes, outside: Values) -> Values:
-    """Ridge heads on all samples, with the label noise as penalty (`privrep.data.heads.final_penalty`), over k: F6 but for the penalty. The part of a
-    head that lies outside is noise to it."""
+def personal(sizes: Regime, outside: Values) -> Values:
+    """Ridge heads on all samples, with the label noise as penalty (`privrep.data.heads.final_penalty`), over k:
+    F6 but for the penalty. The part of a head that lies outside is noise to it."""
     k, noise2 = sizes.rank, sizes.noise**2
     return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
 
@@ -140,8 +150,9 @@ def personal(sizes: Sizes, outside: Values) -> Values:
 # Unit steps
 
 
-def unit_recursion(sizes: Sizes, mu: Values) -> tuple[np.ndarray, np.ndarray]:
-    """S after the start and at the end of the recursion of unit steps: `privrep.laws.unit_steps.schedule`, for many n and mu at once."""
+def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
+    """S after the start and at the end of the recursion of unit steps: `privrep.laws.unit_steps.schedule`,
+    for many n and mu at once."""
     n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
@@ -169,9 +180,9 @@ def unit_recursion(sizes: Sizes, mu: Values) -> tuple[np.ndarray, np.ndarray]:
     return outside * start, outside * best
 
 
-def unit_steps(sizes: Sizes, mu: Values) -> Prediction:
-    """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty. Left out: what the moments of the heads cost, and
-    that the server knows the error by a noisy measurement."""
+def unit_steps(sizes: Regime, mu: Values) -> Prediction:
+    """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty.
+    Left out: what the moments of the heads cost, and that the server knows the error by a noisy measurement."""
     k = sizes.rank
     start, outside = unit_recursion(sizes, mu)
     residual = k * outside + sizes.noise**2
@@ -184,7 +195,8 @@ def unit_steps(sizes: Sizes, mu: Values) -> Prediction:
 
 @lru_cache
 def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, float]:
-    """Of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1: E z_1, E z_1^2 and E z_r^2 for r > 1 (F1, F2 where the clip cuts; label noise neglected)."""
+    """Of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1: E z_1, E z_1^2 and E z_r^2 for r > 1 (F1, F2 where the clip
+    cuts; label noise neglected)."""
     along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST
     weights = np.exp(-(along**2) / 2)
     weights /= weights.sum()
@@ -196,9 +208,10 @@ def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, 
     return float(signal), float(first), float((weights @ labels**2 - first) / (dim - 1))
 
 
-def spectral_outside(sizes: Sizes, mu: Values, start: SpectralStart) -> Values:
-    """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace at random.
-    Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are not clipped)."""
+def spectral_outside(sizes: Regime, mu: Values, start: SpectralStart) -> Values:
+    """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace
+    at random. Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are
+    not clipped)."""
     n, d, k = sizes.users, sizes.dim, sizes.rank
     signal, first, other = pair_moments(d, k, start.label_clip)
     private = (2 * start.label_clip**2 / (n * mu * np.sqrt(start.share))) ** 2
@@ -206,15 +219,16 @@ def spectral_outside(sizes: Sizes, mu: Values, start: SpectralStart) -> Values:
     return np.minimum(sizes.random, (d - k) * (private + sampling) / (signal**2 / k) ** 2)
 
 
-def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Sizes) -> Values:
-    """S of directions with these squares in and out of the subspace after noise of this variance on every coordinate: that of a subspace at random
-    where noise is all."""
+def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
+    """S of directions with these squares in and out of the subspace after noise of this variance on every coordinate:
+    that of a subspace at random where noise is all."""
     d, k = sizes.dim, sizes.rank
     return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
 
 
-def power_outside(sizes: Sizes, mu: Values, start: PowerStart) -> Values:
-    """S after the power method from a subspace at random: F11 iterated. Left out: that the clip cuts less far from the truth."""
+def power_outside(sizes: Regime, mu: Values, start: PowerStart) -> Values:
+    """S after the power method from a subspace at random: F11 iterated.
+    Left out: that the clip cuts less far from the truth."""
     product = shen2023.clipped_product(sizes.dim, sizes.rank, start.samples, start.clip)
     multiplier = np.sqrt(start.iterations / np.asarray(start.share)) / mu
     noise2 = ((2 * multiplier * start.clip) / sizes.users) ** 2 + product.spread**2 / sizes.users
@@ -227,11 +241,12 @@ def power_outside(sizes: Sizes, mu: Values, start: PowerStart) -> Values:
 # Rounds
 
 
-def gradient_norm(sizes: Sizes, outside: Values, batch: int) -> Values:
-    """Root mean square of ||G_j||, from q samples each for head and gradient (`shen2023.representation_update`), or all m for both (0).
+def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
+    """Root mean square of ||G_j||, from q samples each for head and gradient (`shen2023.representation_update`),
+    or all m for both (0).
 
-    On the same samples the residual of a head has m - k degrees of freedom, see `privrep.laws.unit_steps.Sizes.length`. Heads have at least one to
-    spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
+    On the same samples the residual of a head has m - k degrees of freedom, see `privrep.laws.unit_steps.Sizes.length`.
+    Heads have at least one to spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
     """
     m, d, k, sigma = sizes.samples, sizes.dim, sizes.rank, sizes.noise
     if batch:
@@ -241,11 +256,12 @@ def gradient_norm(sizes: Sizes, outside: Values, batch: int) -> Values:
     return np.sqrt(gradient2 * k * (1 - outside + (k * outside + sigma**2) / (left - 1)))
 
 
-def rounds_outside(sizes: Sizes, mu2: Values, rounds: Rounds, outside: Values) -> Values:
+def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) -> Values:
     """S after the rounds: F8 and F9 iterated, over the whole range of angles, with the clip of F10.
 
-    The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it, and sampling with it. Heads and
-    gradients on the same samples have (m - k) / m of it. Left out: users whose norms are far from the typical one.
+    The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it, and
+    sampling with it. Heads and gradients on the same samples have (m - k) / m of it. Left out: users whose norms are
+    far from the typical one.
 
     Parameters
     ----------
@@ -264,9 +280,9 @@ def rounds_outside(sizes: Sizes, mu2: Values, rounds: Rounds, outside: Values) -
     return outside
 
 
-def by_rounds(sizes: Sizes, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
-    """Rounds from a start with this S, which took the share of mu^2; then ridge heads on all samples. They cannot be run where a head has more
-    coordinates than samples."""
+def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
+    """Rounds from a start with this S, which took the share of mu^2; then ridge heads on all samples.
+    They cannot be run where a head has more coordinates than samples."""
     left = (1 - share) * np.square(mu)
     outside = rounds_outside(sizes, left, rounds, start)
     heads = rounds.batch or sizes.samples
@@ -274,12 +290,12 @@ def by_rounds(sizes: Sizes, mu: Values, start: Values, share: float, rounds: Rou
     return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1))
 
 
-def centaur(sizes: Sizes, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
+def centaur(sizes: Regime, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
     """CENTAUR: the power method, then rounds with fresh samples for head and gradient."""
     return by_rounds(sizes, mu, power_outside(sizes, mu, start), start.share, rounds)
 
 
-def private_fedrep(sizes: Sizes, mu: Values, start: SpectralStart, rounds: Rounds) -> Prediction:
+def private_fedrep(sizes: Regime, mu: Values, start: SpectralStart, rounds: Rounds) -> Prediction:
     """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient."""
     return by_rounds(sizes, mu, spectral_outside(sizes, mu, start), start.share, rounds)
 
@@ -287,12 +303,13 @@ def private_fedrep(sizes: Sizes, mu: Values, start: SpectralStart, rounds: Round
 # Alternating minimisation
 
 
-def moments_outside(sizes: Sizes, mu2: Values, step: Moments, start: Values) -> Values:
+def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) -> Values:
     """S after one step from a start with this S.
 
-    Privacy is F3 over its whole range, a subspace at random from x = 1 on, with clips that cut all users. Heads fitted in a poor start point elsewhere than the true ones: with c^2 = 1 - S
-    and variance nu of the fit, the signal in b is sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5)
-    add in squares, the former from the start's error. Left out: what the clip does to sampling.
+    Privacy is F3 over its whole range, a subspace at random from x = 1 on, with clips that cut all users. Heads fitted
+    in a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
+    sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5) add in squares, the
+    former from the start's error. Left out: what the clip does to sampling.
     """
     d, k, sigma = sizes.dim, sizes.rank, sizes.noise
     spare = max(step.heads - k - 1, 1)
@@ -307,9 +324,9 @@ def moments_outside(sizes: Sizes, mu2: Values, step: Moments, start: Values) -> 
     return np.minimum(sizes.random, private + sampling + floor)
 
 
-def altmin(sizes: Sizes, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
-    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 on whole users, ridge heads on all samples. It cannot be run where a head has more
-    coordinates than samples."""
+def altmin(sizes: Regime, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
+    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 with user-level clipping, ridge heads on all
+    samples. It cannot be run where a head has more coordinates than samples."""
     first = spectral_outside(sizes, mu, start)
     outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
     within = (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)

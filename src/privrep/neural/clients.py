@@ -1,9 +1,11 @@
 """The federated split of shen2023 Section 6: clients with few classes each, and equally many images.
 
     distinct    a client has S classes, and equally many images of each
-    shards      images of each class are cut into equal pieces, and a client takes S of all: at most S classes, as in the authors' scripts
+    shards      images of each class are cut into equal pieces, and a client takes S of all: at most S classes,
+                as in the authors' scripts
 
-Of a client's images a tenth is kept for validation. It is tested on the test images of its own classes. No image belongs to two clients.
+Of a client's images a tenth is kept for validation. It is tested on the test images of its own classes.
+No image belongs to two clients.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ VALIDATION = 0.1
 
 
 @dataclass(frozen=True)
-class Split:
-    """Positions in a set of images. training : (n, m). validation : (n, v). own : (n, classes), whether a client has the class."""
+class Partition:
+    """Positions in a set of images. training : (n, m). validation : (n, v).
+    own : (n, classes), whether a client has the class."""
 
     training: np.ndarray
     validation: np.ndarray
@@ -29,7 +32,8 @@ class Split:
 def class_sets(clients: int, per_client: int, classes: int, rng: np.random.Generator) -> np.ndarray:
     """(n, S) classes, S distinct ones for each client, in all as equally often as can be.
 
-    Each client takes the classes that are left most often, at random among equals: the numbers left never differ by more than one.
+    Each client takes the classes that are left most often, at random among equals:
+    the numbers left never differ by more than one.
     """
     left = np.zeros(classes)
     chosen = np.empty((clients, per_client), np.int64)
@@ -40,7 +44,8 @@ def class_sets(clients: int, per_client: int, classes: int, rng: np.random.Gener
 
 
 def shard_size(counts: np.ndarray, pieces: int) -> int:
-    """The largest size at which the classes, cut each by itself, give so many pieces; 0 where there are fewer images than that."""
+    """The largest size at which the classes, cut each by itself, give so many pieces; 0 where there are fewer images
+    than that."""
     size = int(counts.sum()) // pieces
     while size and (counts // size).sum() < pieces:
         size -= 1
@@ -49,13 +54,13 @@ def shard_size(counts: np.ndarray, pieces: int) -> int:
 
 def split(
     labels: np.ndarray, clients: int, per_client: int, kind: str, rng: np.random.Generator, images: int | None = None
-) -> Split:
-    """Images dealt out to clients.
+) -> Partition:
+    """Images partitioned among clients.
 
     Parameters
     ----------
-    labels : (N,) classes of the images, 0, 1, ... per_client : S. kind : one of `SPLITS`. images : of a client, validation included; by default
-        as many as all can have.
+    labels : (N,) classes of the images, 0, 1, ... per_client : S. kind : one of `SPLITS`.
+    images : of a client, validation included; by default as many as all can have.
 
     Raises
     ------
@@ -99,4 +104,4 @@ def split(
     np.put_along_axis(own, labels[dealt].reshape(clients, -1), True, axis=1)
     dealt = rng.permuted(dealt.reshape(clients, -1), axis=1)
     kept = round(VALIDATION * dealt.shape[1])
-    return Split(dealt[:, kept:], dealt[:, :kept], own)
+    return Partition(dealt[:, kept:], dealt[:, :kept], own)

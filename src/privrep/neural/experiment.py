@@ -1,6 +1,8 @@
-"""One run of an image experiment: images are dealt out to clients, a method is run, and clients are tested on their own classes.
+"""One run of an image experiment: images are partitioned among clients, a method is run, and clients are tested on
+their own classes.
 
-Settings are those of shen2023's Appendix B for EMNIST and, where it is silent, of the authors' public scripts: see `Recipe`.
+Settings are those of shen2023's Appendix B for EMNIST and, where it is silent, of the authors' public scripts:
+see `Recipe`.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ import numpy as np
 
 from privrep.neural import accuracy, rounds, spectrum
 from privrep.neural.accuracy import Accuracies
-from privrep.neural.centaur import Centaur
+from privrep.neural.centaur import ImageCentaur
 from privrep.neural.clients import split
 from privrep.neural.fedavg import FedAvg
 from privrep.neural.glyphs import SIDE, cached_glyphs
 from privrep.neural.image_users import ImageUsers
 from privrep.neural.images import Images
-from privrep.neural.method import Client, Method, Pixels, Task
+from privrep.neural.method import Client, ImageMethod, ImageTask, Pixels
 from privrep.neural.networks import lenet, mlp
 from privrep.neural.pmtl import Pmtl
 from privrep.neural.ppsgd import Ppsgd
@@ -40,7 +42,8 @@ class Recipe:
 
     Attributes
     ----------
-    local_epochs, batch : passes and mini-batches of a client in a round; 2 and 100 in the scripts. local_step : eta_l, .01.
+    local_epochs, batch : passes and mini-batches of a client in a round; 2 and 100 in the scripts.
+    local_step : eta_l, .01.
     head_epochs : of fine tuning, and of CENTAUR's head in each round, with steps of .01: 15.
     alone_epochs : of a client that trains alone.
     """
@@ -61,28 +64,29 @@ class Recipe:
         """Descent on a client's own head."""
         return Descent(0.01, self.head_epochs, self.batch)
 
-    def method(self, name: str, task: Task) -> Method:
-        """A federated method by its name. PPSGD's own part takes one epoch of step .1, ten times the shared step: the ratio alpha = .1.
+    def method(self, name: str, task: ImageTask) -> ImageMethod:
+        """A federated method by its name. PPSGD's own part takes one epoch of step .1, ten times the shared step:
+        the ratio alpha = .1.
 
         Raises KeyError for another name.
         """
         correction = Descent(10 * self.local_step, 1, self.batch)
         return {
-            "centaur": Centaur(task, self.local, self.head),
+            "centaur": ImageCentaur(task, self.local, self.head),
             "fedavg": FedAvg(task, self.local, self.head),
             "pmtl": Pmtl(task, self.local, self.head),
             "ppsgd": Ppsgd(task, self.local, correction, self.head),
         }[name]
 
-    def alone(self, task: Task) -> StandAlone:
+    def alone(self, task: ImageTask) -> StandAlone:
         """Stand-alone training."""
         return StandAlone(task, Descent(0.01, self.alone_epochs, self.batch))
 
 
 @dataclass(frozen=True)
 class Federation:
-    """name : of the image set. clients : what they train on. kept : what each keeps for validation. test : one set for all. own : (n, classes),
-    which classes a client has."""
+    """name : of the image set. clients : what they train on. kept : what each keeps for validation.
+    test : one set for all. own : (n, classes), which classes a client has."""
 
     name: str
     clients: Client
@@ -101,11 +105,11 @@ class Federation:
         classes = int(self.own.sum(axis=1).max())
         return ImageUsers.of(self.clients, classes, ImageUsers.of(self.kept, classes))
 
-    def task(self, shift: int = 0) -> Task:
+    def task(self, shift: int = 0) -> ImageTask:
         """What clients learn: the paper's network for the set. shift : see `Task`."""
         images = SETS[self.name]
         network = mlp(images.dim) if images.dense is None else lenet(images.side, images.channels, images.dense)
-        return Task(network, self.own.shape[1], shift)
+        return ImageTask(network, self.own.shape[1], shift)
 
     def first(self, count: int) -> Federation:
         """The first clients alone."""
@@ -114,9 +118,9 @@ class Federation:
 
 
 @dataclass(frozen=True)
-class Dealing:
-    """How images are dealt out. clients, images : of them, and of each, validation included. classes : in all. per_client, kind : see
-    `privrep.neural.clients.split`. seed : of the glyphs and of who gets which."""
+class PartitionSettings:
+    """How images are partitioned. clients, images : of them, and of each, validation included. classes : in all.
+    per_client, kind : see `privrep.neural.clients.split`. seed : of the glyphs and of who gets which."""
 
     clients: int
     images: int
@@ -126,12 +130,13 @@ class Dealing:
     seed: int
 
 
-def federation(name: str, dealing: Dealing, drawn: Path, data: Path, fetch: bool = False) -> Federation:
-    """Images of a set dealt out to clients.
+def federation(name: str, partition: PartitionSettings, drawn: Path, data: Path, fetch: bool = False) -> Federation:
+    """Images of a set partitioned among clients.
 
     Parameters
     ----------
-    name : one of `privrep.neural.sets.SETS`. drawn : where rendered glyphs are kept. data : the folder with a folder for each other set.
+    name : one of `privrep.neural.sets.SETS`. drawn : where rendered glyphs are kept.
+    data : the folder with a folder for each other set.
     fetch : whether missing files of these may be fetched.
 
     Raises
@@ -139,18 +144,18 @@ def federation(name: str, dealing: Dealing, drawn: Path, data: Path, fetch: bool
     FileNotFoundError
         If the set's files are not there.
     """
-    training, test = glyphs(drawn, dealing) if name == "glyphs" else read(name, data / name, fetch)
-    rng = np.random.default_rng(dealing.seed)
-    dealt = split(training.labels, dealing.clients, dealing.per_client, dealing.kind, rng, dealing.images)
+    training, test = glyphs(drawn, partition) if name == "glyphs" else read(name, data / name, fetch)
+    rng = np.random.default_rng(partition.seed)
+    dealt = split(training.labels, partition.clients, partition.per_client, partition.kind, rng, partition.images)
     pixels, tests = (one.pixels.reshape(*one.pixels.shape[:3], -1) for one in (training, test))
     clients, kept = (Client(pixels[part], training.labels[part]) for part in (dealt.training, dealt.validation))
     return Federation(name, clients, kept, Client(tests, test.labels), dealt.own)
 
 
-def glyphs(folder: Path, dealing: Dealing) -> tuple[Images, Images]:
+def glyphs(folder: Path, partition: PartitionSettings) -> tuple[Images, Images]:
     """As many glyphs as the clients need, and the last `TEST_IMAGES` of each class for testing."""
-    classes, each = dealing.classes, -(-dealing.clients * dealing.images // dealing.classes)
-    pixels = cached_glyphs(folder, classes, each + TEST_IMAGES, dealing.seed).pixels.reshape(classes, -1, SIDE, SIDE)
+    classes, each = partition.classes, -(-partition.clients * partition.images // partition.classes)
+    pixels = cached_glyphs(folder, classes, each + TEST_IMAGES, partition.seed).pixels.reshape(classes, -1, SIDE, SIDE)
     parts = pixels[:, :each], pixels[:, each:]
     training, test = (
         Images(part.reshape(-1, SIDE, SIDE), np.repeat(np.arange(classes, dtype=np.uint8), part.shape[1]))
@@ -165,7 +170,8 @@ class Trained:
 
     Attributes
     ----------
-    accuracies : of all clients in the end. along : mean accuracy of the first `watched` clients after each share of the rounds, in `ALONG`.
+    accuracies : of all clients in the end.
+    along : mean accuracy of the first `watched` clients after each share of the rounds, in `ALONG`.
     norms : (T, n) of displacements before the clip. parameters : numbers that are shared.
     means : lengths of the mean of the clipped ones, without noise, in the first round and in the last.
     in_common, effective_rank : of what `COMPARED` clients send after the first round, and after the last.
@@ -195,7 +201,7 @@ def train_together(
     federation: Federation,
     name: str,
     recipe: Recipe,
-    plan: rounds.Plan,
+    plan: rounds.RoundPlan,
     release: Release,
     seed: int,
     shift: int = 0,
@@ -205,7 +211,8 @@ def train_together(
 
     Parameters
     ----------
-    seed : of starts and mini-batches, public. shift : see `Task`. watched : clients that are tested on the way, the first of all; 0 for no tests.
+    seed : of starts and mini-batches, public. shift : see `Task`.
+    watched : clients that are tested on the way, the first of all; 0 for no tests.
     """
     method, pixels, users = recipe.method(name, federation.task(shift)), federation.pixels, federation.users
     training, final, compared = jax.random.split(jax.random.key(seed), 3)
@@ -223,13 +230,13 @@ def train_together(
         return float(mean), spectrum.in_common(sent), spectrum.effective_rank(sent)
 
     stops = {max(1, round(share * plan.rounds)) for share in ALONG} if watched else set()
-    norms, along, likeness = [], [], []
+    norms, along, similarity = [], [], []
     for t, last in enumerate(rounds.run(method, pixels, users, plan, release, training), 1):
         norms.append(last.norms)
         if t in stops:
             along.append(float(tested(last, federation.first(watched)).test.mean()))
         if t in (1, plan.rounds):
-            likeness.append(compare(last))
-    first, ended = likeness[0], likeness[-1]
+            similarity.append(compare(last))
+    first, ended = similarity[0], similarity[-1]
     shared = sum(leaf.size for leaf in jax.tree.leaves(last.shared))
     return Trained(tested(last, federation), tuple(along), np.array(norms), shared, *zip(first, ended, strict=True))

@@ -1,4 +1,5 @@
-"""DP-FedAvg with fine tuning (Yu, Bagdasaryan and Shmatikov 2020; `DP-FedAvg-fb` in shen2023): the whole model is shared.
+"""DP-FedAvg with fine tuning (Yu, Bagdasaryan and Shmatikov 2020; `DP-FedAvg-fb` in shen2023):
+the whole model is shared.
 
 b, w <- descent on the whole model from the shared one;  send the displacement
 at the end each client fine-tunes the shared head on its own images
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import jax
 
-from privrep.neural.method import Client, Task, fitted_head, moved
+from privrep.neural.method import Client, ImageTask, fitted_head, moved
 from privrep.neural.networks import Body, Layer
 from privrep.neural.training import Descent, descend
 
@@ -19,7 +20,7 @@ from privrep.neural.training import Descent, descend
 class FedAvg:
     """local : descent on the model in a round. head : descent on the head at the end."""
 
-    task: Task
+    task: ImageTask
     local: Descent
     head: Descent
 

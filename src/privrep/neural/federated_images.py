@@ -1,8 +1,9 @@
-"""shen2023 Section 6: one method on images of clients with few classes each (`privrep.neural`), with the accuracy of their models.
+"""shen2023 Section 6: one method on images of clients with few classes each (`privrep.neural`), with the accuracy of
+their models.
 
-Images are glyphs, a stand-in for EMNIST, or a set whose files are there. Of the linear problem `users` are clients, `samples` images of a client,
-validation included, `rank` its classes and `dim` the pixels; nothing else of it counts. What the server learns comes from the mechanisms;
-accuracies and lengths are exact, for analysis.
+Images are glyphs, a stand-in for EMNIST, or a set whose files are there. Of the linear problem `users` are clients,
+`samples` images of a client, validation included, `rank` its classes and `dim` the pixels; nothing else of it counts.
+What the server learns comes from the mechanisms; accuracies and lengths are exact, for analysis.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 FEDERATED = ("fedavg", "pmtl", "ppsgd", "centaur")
 NEIGHBOURS = ("add-remove", "replace-one")
-"""What the budget is for. The paper defines neighbours by replacing a user; its scripts count adding or removing one, whose sensitivity is half."""
+"""What the budget is for. The paper defines neighbours by replacing a user;
+its scripts count adding or removing one, whose sensitivity is half."""
 DRAWN = Path("results") / "images"
 """Where drawn images are kept, below the folder that the run is started from."""
 DATA = Path("data")
@@ -56,7 +58,7 @@ def neural():
 class Alone:
     """Clients that train by themselves."""
 
-    options: Options
+    options: FederatedImagesOptions
 
     def run(self, task: Task) -> Outcome:
         """Their accuracy."""
@@ -67,15 +69,16 @@ class Alone:
 
 @dataclass(frozen=True)
 class Together:
-    """A federated method. It costs T releases; for neighbours that differ by adding or removing a user, each of half the sensitivity."""
+    """A federated method. It costs T releases; for neighbours that differ by adding or removing a user,
+    each of half the sensitivity."""
 
-    options: Options
+    options: FederatedImagesOptions
     theorem = None
 
     @property
     def spends(self) -> Cost:
-        """What the ledger has, whose sensitivities are for replacing a user. An estimate with fewer clients releases nothing that a claim could be made
-        of: its entries are thrown away."""
+        """What the ledger has, whose sensitivities are for replacing a user.
+        An estimate with fewer clients releases nothing that a claim could be made of: its entries are thrown away."""
         return (self.options.rounds if self.options.nominal is None else 0) * GAUSSIAN_COST
 
     @property
@@ -111,9 +114,9 @@ def spread(accuracies: np.ndarray) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
-    """Options of an image experiment. By default the simulated clients stand for themselves, and the run is private. With `watched` 0 none are tested on the way,
-    and all train alone."""
+class FederatedImagesOptions(Declared):
+    """Options of an image experiment. By default the simulated clients stand for themselves, and the run is private.
+    With `watched` 0 none are tested on the way, and all train alone."""
 
     method: str = option(
         "method of the image experiments: stand_alone, fedavg, pmtl, ppsgd or centaur",
@@ -123,11 +126,14 @@ class Options(Declared):
         "image set: glyphs, which are drawn, or files: emnist, mnist, cifar10 or cifar100", default="glyphs"
     )
     classes: int = option("classes of the images", default=10)
-    split: str = option("how images are dealt out to clients: distinct classes, or shards", among(SPLITS), "shards")
+    split: str = option(
+        "how images are partitioned among clients: distinct classes, or shards", among(SPLITS), "shards"
+    )
     rounds: int = option("rounds of the server", check_count, 40)
     clip: float = option("clipping bound of an update (zeta)", check_bound, 0.25)
     nominal: int | None = option(
-        "clients that the simulated ones stand for, with their noise: an estimate of accuracy without a claim on privacy",
+        "clients that the simulated ones stand for, with their noise: an estimate of accuracy without a claim on "
+        "privacy",
         unless(None, check_count),
         None,
     )
@@ -184,7 +190,8 @@ class Options(Declared):
         Raises
         ------
         ValueError
-            If its dimension is not the number of pixels, a client would have more classes than there are, or `nominal` is less than the clients.
+            If its dimension is not the number of pixels, a client would have more classes than there are,
+            or `nominal` is less than the clients.
         """
         dim = SETS[self.images].dim
         if problem.dim != dim:
@@ -200,7 +207,7 @@ class Options(Declared):
     @property
     def plan(self):
         """The server's rounds."""
-        return neural().rounds.Plan(self.rounds, self.clip, self.nominal)
+        return neural().rounds.RoundPlan(self.rounds, self.clip, self.nominal)
 
     def prepared(self, task: Task) -> tuple:
         """Clients, how they train, and the seed of their starts and mini-batches, which all methods share.
@@ -218,9 +225,11 @@ class Options(Declared):
             alone_epochs=self.alone_epochs,
         )
         seed = int(task.stream("init").integers(2**31))
-        dealing = experiment.Dealing(problem.users, problem.samples, self.classes, problem.rank, self.split, seed)
+        partition = experiment.PartitionSettings(
+            problem.users, problem.samples, self.classes, problem.rank, self.split, seed
+        )
         try:
-            return experiment.federation(self.images, dealing, DRAWN, DATA, self.fetch), recipe, seed
+            return experiment.federation(self.images, partition, DRAWN, DATA, self.fetch), recipe, seed
         except FileNotFoundError as missing:
             raise NotRun(str(missing)) from None
 

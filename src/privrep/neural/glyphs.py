@@ -1,18 +1,21 @@
 """Glyphs: stands in for EMNIST. Grey-scale characters of 28 x 28 pixels, made from the fonts that come with matplotlib.
 
     once per character c and font f:
-        S[c, f]  <- signed distance to the outline, in pixels, positive inside; the longer side of the character is 20 pixels
+        S[c, f]  <- signed distance to the outline, in pixels, positive inside;
+                    the longer side of the character is 20 pixels
     for each image of class c:
         f        <- one of 21 fonts
-        u(p)     <- rotation . shear . scales . p + shift + elastic warp(p)                        p : a pixel, from the centre
-        a(p)     <- sigmoid( (S[c, f](u(p)) + stroke) / blur )  + noise                            S between its points: bilinear
+        u(p)     <- rotation . shear . scales . p + shift + elastic warp(p)         p : a pixel, from the centre
+        a(p)     <- sigmoid( (S[c, f](u(p)) + stroke) / blur )  + noise             S between its points: bilinear
         image    <- 255 a / max a, rounded
 
-Writers differ by font, slant, proportions and pen, as those of EMNIST do; no two images are the same. As in EMNIST each character is scaled to one
-size, so that only its shape tells c from C: the 47 classes leave out most of these pairs, the 62 have them all. Blur is folded into the slope of the
-sigmoid: an edge falls off as under a Gaussian blur, and what is thinner than the blur stays a little brighter than there.
+Writers differ by font, slant, proportions and pen, as those of EMNIST do; no two images are the same. As in EMNIST each
+character is scaled to one size, so that only its shape tells c from C: the 47 classes leave out most of these pairs,
+the 62 have them all. Blur is folded into the slope of the sigmoid: an edge falls off as under a Gaussian blur, and what
+is thinner than the blur stays a little brighter than there.
 
-Each character has a stream of its own, cut into blocks, so that more images or more classes leave the first ones as they are.
+Each character has a stream of its own, cut into blocks, so that more images or more classes leave the first ones as
+they are.
 """
 
 from __future__ import annotations
@@ -85,10 +88,11 @@ PROBIT = 1.702
 
 @dataclass(frozen=True)
 class Style:
-    """How images vary. Standard deviations of normal draws, but for the blur; a draw is of a whole image unless said otherwise.
+    """How images vary. Standard deviations of normal draws, but for the blur;
+    a draw is of a whole image unless said otherwise.
 
-    The values were set so that clients with 216 digits of at most 5 classes who train alone are as accurate as the paper's on EMNIST, before any
-    federated run.
+    The values were set so that clients with 216 digits of at most 5 classes who train alone are as accurate as the
+    paper's on EMNIST, before any federated run.
 
     Attributes
     ----------
@@ -128,7 +132,8 @@ def font_file(name: str) -> Path:
     path = Path(matplotlib.get_data_path(), "fonts", "ttf", name)
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path} is missing; matplotlib {matplotlib.__version__} should come with the font {name}, of which glyphs are made"
+            f"{path} is missing; matplotlib {matplotlib.__version__} should come with the font {name}, of which glyphs "
+            "are made"
         )
     return path
 
@@ -149,7 +154,8 @@ def silhouette(character: str, font: str) -> np.ndarray:
 
 
 def signed_distance(ink: np.ndarray) -> np.ndarray:
-    """Distance to the outline on `GRID` x `GRID` points over an image, in its pixels, positive inside; (48, 48) float32.
+    """Distance to the outline on `GRID` x `GRID` points over an image, in its pixels, positive inside;
+    (48, 48) float32.
 
     ink : as `silhouette` gives it; its longer side becomes `BOX` pixels, and its middle that of the image.
     """
@@ -173,7 +179,8 @@ def distances(character: str) -> np.ndarray:
 
 
 def map_terms() -> np.ndarray:
-    """Functions of a pixel, (19, 784) float32, row by row, of which a map is a sum: 4 x 4 splines of a warp, and y, x and 1."""
+    """Functions of a pixel, (19, 784) float32, row by row, of which a map is a sum: 4 x 4 splines of a warp,
+    and y, x and 1."""
     splines = CubicSpline(np.linspace(0, SIDE - 1, CONTROLS), np.eye(CONTROLS), bc_type="natural")(np.arange(SIDE)).T
     centred = np.arange(SIDE) - (SIDE - 1) / 2
     ones = np.ones(SIDE)
@@ -182,7 +189,8 @@ def map_terms() -> np.ndarray:
 
 
 def drawn_maps(style: Style, rng: np.random.Generator) -> np.ndarray:
-    """Coefficients of the maps of a block from an image to the signed distance, (2, 100, 19): y and x, as sums of `map_terms`.
+    """Coefficients of the maps of a block from an image to the signed distance, (2, 100, 19): y and x,
+    as sums of `map_terms`.
 
     The draws are symmetric, so the map back is as good as the one there.
     """
@@ -237,7 +245,8 @@ def glyphs(classes: int, per_class: int, seed: int, style: Style = Style()) -> I
     ----------
     classes : a key of `ALPHABETS`.
     per_class : images of each class, at least 1. Fewer are the first of more.
-    seed : at least 0. An image depends on its seed, character, place among those of its class and style, and on nothing else.
+    seed : at least 0. An image depends on its seed, character, place among those of its class and style,
+        and on nothing else.
     style : how images vary.
 
     Raises
@@ -266,13 +275,15 @@ def checksum(images: Images) -> str:
 
 
 def cache_file(folder: Path, classes: int, per_class: int, seed: int) -> Path:
-    """Where the images of these sizes and this seed are kept; the name changes with `VERSION` and the defaults of `Style`."""
+    """Where the images of these sizes and this seed are kept; the name changes with `VERSION` and the defaults of
+    `Style`."""
     key = digest(asdict(Style()) | {"version": VERSION})[:12]
     return folder / f"glyphs-{classes}-{per_class}-{seed}-{key}.npz"
 
 
 def read_images(path: Path) -> Images:
-    """Images as `write_images` left them. Raises ValueError if they do not have their checksum, and what numpy raises if it cannot read them."""
+    """Images as `write_images` left them.
+    Raises ValueError if they do not have their checksum, and what numpy raises if it cannot read them."""
     with open(path, "rb") as file, np.load(file) as arrays:
         images = Images(arrays["pixels"], arrays["labels"])
         if arrays["sha256"].item() != checksum(images):
@@ -287,7 +298,8 @@ def write_images(path: Path, images: Images) -> None:
 
 
 def cached_glyphs(folder: Path, classes: int, per_class: int, seed: int) -> Images:
-    """`glyphs` in the default style, kept in a folder, which is made if need be; a damaged file is made anew, with a warning.
+    """`glyphs` in the default style, kept in a folder, which is made if need be;
+    a damaged file is made anew, with a warning.
 
     Raises what `glyphs` raises, and OSError if the folder cannot be written.
     """

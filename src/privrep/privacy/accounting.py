@@ -1,7 +1,7 @@
 """From noise to (epsilon, delta) and back.
 
-Two accountings stand side by side. `exact`: Gaussian mechanisms compose exactly in Gaussian differential privacy, so one
-number mu (sensitivity over noise sd, added in squares) gives delta(epsilon) in closed form. `paper`: the sufficient
+Two accountings stand side by side. `exact`: Gaussian mechanisms compose exactly in Gaussian differential privacy, so
+one number mu (sensitivity over noise sd, added in squares) gives delta(epsilon) in closed form. `paper`: the sufficient
 conditions that jain2021 prints, eps = sqrt(8 L) / Delta and the like, with L = ln(1/delta).
 """
 
@@ -73,7 +73,8 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]):
     """The accountant of releases that touch one user, as in `composed_epsilon`."""
-    # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should pay.
+    # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should
+    # pay.
     from dp_accounting import (
         GaussianDpEvent,
         NeighboringRelation,
@@ -88,8 +89,8 @@ def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]
         event = GaussianDpEvent(2 / mu)
         accountant.compose(event if rate == 1 else PoissonSampledDpEvent(rate, event), count)
     for epsilon in pure:
-        # With probability p one of two answers is given at random, so the odds of the truth are (2 - p) / p. One at a time: the
-        # accountant (0.6.0) leaves out the count of this event.
+        # With probability p one of two answers is given at random, so the odds of the truth are (2 - p) / p.
+        # One at a time: the accountant (0.6.0) leaves out the count of this event.
         accountant.compose(RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2))
     return accountant
 
@@ -100,11 +101,14 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
 
     Parameters
     ----------
-    gaussian : (mu, rate) of each Gaussian release, mu for a user who takes part, which happens with probability `rate`. Neighbours
-        replace a user: the mean then moves from one side to the other, by mu in all. Without noise (mu = inf) the answer is inf.
-    pure : epsilon of each epsilon-DP release. Its worst case is randomised response that keeps the truth with odds e^eps.
+    gaussian : (mu, rate) of each Gaussian release, mu for a user who takes part, which happens with probability `rate`.
+        Neighbours replace a user: the mean then moves from one side to the other, by mu in all. Without noise
+        (mu = inf) the answer is inf.
+    pure : epsilon of each epsilon-DP release.
+        Its worst case is randomised response that keeps the truth with odds e^eps.
 
-    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3. It takes about a second.
+    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3.
+    It takes about a second.
     """
     check_delta(delta)
     if any(math.isinf(mu) for mu, _ in gaussian) or any(map(math.isinf, pure)):
@@ -114,7 +118,8 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
 
 @cache
 def composed_advantage(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...] = ()) -> float:
-    """The best adversary's advantage, the share of right guesses less that of wrong ones, for releases as in `composed_epsilon`: delta at epsilon 0."""
+    """The best attack's advantage, twice its accuracy less one, for releases as in `composed_epsilon`:
+    delta at epsilon 0."""
     return float(_composed(gaussian, pure).get_delta(0.0))
 
 
@@ -142,7 +147,8 @@ class Cost:
 
     Attributes
     ----------
-    mu_squared : exact cost of Gaussian releases in Gaussian DP. rho : their cost in zCDP as jain2021 counts it. Both scale as 1/Delta^2.
+    mu_squared : exact cost of Gaussian releases in Gaussian DP.
+    rho : their cost in zCDP as jain2021 counts it. Both scale as 1/Delta^2.
     pure : epsilon of releases without a delta, such as those of the exponential mechanism; scales as 1/Delta.
     """
 
@@ -164,9 +170,11 @@ class Cost:
         return Cost(self.mu_squared / square, self.rho / square, self.pure / noise_multiplier)
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """The smallest Delta at which Gaussian releases at some (e, delta) and pure ones at epsilon - e fit into (epsilon, delta).
+        """The smallest Delta at which Gaussian releases at some (e, delta) and pure ones at epsilon - e fit into
+        (epsilon, delta).
 
-        Exact for releases of one kind; for both together it adds their epsilons, which is safe and a few percent too much.
+        Exact for releases of one kind; for both together it adds their epsilons, which is safe and a few percent too
+        much.
         """
         if not self.mu_squared:
             return self.pure / epsilon
@@ -191,8 +199,9 @@ UNLIMITED = Cost(math.inf, math.inf, math.inf)
 class Theorem:
     """A printed sufficient condition Delta = sqrt(constant * L) / epsilon for releases of total cost `rho` / Delta^2.
 
-    jain2021 Lemma 4.3 prints 8 for releases of total cost 1; Theorem 4.2 prints 16 for the 3/2 of initialisation and alternation.
-    A repetition of the releases (epochs) multiplies the constant, which is how Section 6 arrives at its zCDP values.
+    jain2021 Lemma 4.3 prints 8 for releases of total cost 1; Theorem 4.2 prints 16 for the 3/2 of initialisation and
+    alternation. A repetition of the releases (epochs) multiplies the constant, which is how Section 6 arrives at its
+    zCDP values.
     """
 
     id: str
@@ -230,7 +239,8 @@ class PureTheorem:
 
 
 def sequential_theorem(cost: Cost) -> Theorem:
-    """Lemma 4.3 of jain2021 for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L) (claim A-L4.3, erratum E9)."""
+    """Lemma 4.3 of jain2021 for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L)
+    (claim A-L4.3, erratum E9)."""
     return Theorem("A-L4.3", 8 * cost.rho)
 
 

@@ -15,11 +15,12 @@ def clip_factor(norm: np.ndarray, bound: float) -> np.ndarray:
 
 
 def within_float32(bound: float, additions: int) -> float:
-    """The bound to clip to, so that what is clipped and added in float32 stays within `bound`; less by (additions + 16) 2^-25.
+    """The bound to clip to, so that what is clipped and added in float32 stays within `bound`;
+    less by (additions + 16) 2^-25.
 
-    Rounding a number moves it by at most 2^-24 of itself, and so does each addition to a sum of terms of one sign. A norm is the root of
-    such a sum, and a product of two clipped parts is bounded by both their shares: half counts. The 16 stand for at most 8 more
-    roundings: of the root, the label, the factor and the products.
+    Rounding a number moves it by at most 2^-24 of itself, and so does each addition to a sum of terms of one sign. A
+    norm is the root of such a sum, and a product of two clipped parts is bounded by both their shares: half counts.
+    The 16 stand for at most 8 more roundings: of the root, the label, the factor and the products.
 
     Parameters
     ----------

@@ -1,10 +1,13 @@
-"""What users add to a sum: kinds of contributions. Each knows its norm, its clip, how far a sum moves where a user is replaced, and the noise for it.
+"""What users add to a sum: kinds of contributions.
+Each knows its norm, its clip, how far a sum moves where a user is replaced, and the noise for it.
 
-A method returns, for the users of a block, what each of them adds, and never a sum. `Release.sum` clips, adds up, draws the noise and writes the entry
-that belong to the kind, so that none of the four can be another's. A user whose numbers are not finite adds nothing.
+A method returns, for the users of a block, what each of them adds, and never a sum. `Release.sum` clips, adds up, draws
+the noise and writes the entry that belong to the kind, so that none of the four can be another's. A user whose numbers
+are not finite adds nothing.
 
-With a, a' what a user adds before and after it is replaced, and c the clip, a sum moves by |a - a'|: by at most 2 c for any two of norm c, and by
-at most sqrt(2) c for two positive semidefinite matrices, since <A, A'> >= 0. Where a user is added or removed it moves by at most c.
+With a, a' what a user adds before and after it is replaced, and c the clip, a sum moves by |a - a'|: by at most 2 c for
+any two of norm c, and by at most sqrt(2) c for two positive semidefinite matrices, since <A, A'> >= 0. Where a user is
+added or removed it moves by at most c.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ class Contribution(Protocol):
     """What the users of a block add, one of the kinds below."""
 
     def clipped(self, clip: object, there: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """Sums over the users of the block, each within the clip, float64; after them, as `Own`, what the users keep where the same work gives it.
+        """Sums over the users of the block, each within the clip, float64; after them, as `Own`, what the users keep
+        where the same work gives it.
         there : (B,) who takes part, by default everybody."""
 
     def law(self, clip: object) -> Law:
@@ -40,7 +44,8 @@ def shortened(norms: np.ndarray, clip: float, there: np.ndarray | None) -> tuple
 
 
 def float64(array: np.ndarray) -> np.ndarray:
-    """The array itself where it is of double precision: in single, rounding would let users past a clip, and a sum would round otherwise with another in it."""
+    """The array itself where it is of double precision: in single, rounding would let users past a clip,
+    and a sum would round otherwise with another in it."""
     return array.astype(np.float64, copy=False)
 
 
@@ -63,7 +68,8 @@ class Rows:
     margin: float = 0.0
 
     def flat(self) -> np.ndarray:
-        """(B, p) in float64, in which they are measured and summed. Not kept: many runs at once would not fit into the cache."""
+        """(B, p) in float64, in which they are measured and summed.
+        Not kept: many runs at once would not fit into the cache."""
         return float64(self.values).reshape(len(self.values), math.prod(self.values.shape[1:]))
 
     @property
@@ -103,7 +109,8 @@ class Scalars:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of candidates, (c, B), cut to [-width, 0], whose sums decide a choice; a score that is no number counts as 0."""
+    """Scores of candidates, (c, B), cut to [-width, 0], whose sums decide a choice;
+    a score that is no number counts as 0."""
 
     values: np.ndarray
 
@@ -121,7 +128,8 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Outer:
-    """Outer products l r^T, clipped in Frobenius norm, which is |l| |r|: nothing is blown up. left : (B, d). right : (B, k)."""
+    """Outer products l r^T, clipped in Frobenius norm, which is |l| |r|: nothing is blown up. left : (B, d).
+    right : (B, k)."""
 
     left: np.ndarray
     right: np.ndarray
@@ -165,8 +173,8 @@ class SymmetricOuter(Outer):
 
 @dataclass(frozen=True, eq=False)
 class Semidefinite:
-    """Sums of r r^T, positive semidefinite, clipped by trace, which is the largest that the Frobenius norm can be. rows : (B, d), or (q, B, d) with q of
-    them for each user."""
+    """Sums of r r^T, positive semidefinite, clipped by trace, which is the largest that the Frobenius norm can be.
+    rows : (B, d), or (q, B, d) with q of them for each user."""
 
     rows: np.ndarray
 

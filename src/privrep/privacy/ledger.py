@@ -18,7 +18,8 @@ EVERYBODY = range(sys.maxsize)
 
 
 class OverBudget(RuntimeError):
-    """A method releases other than it declares, a fault of its code: the message says what was spent and what is allowed."""
+    """A method releases other than it declares, a fault of its code: the message says what was spent and what is
+    allowed."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class PureRelease:
 
     Attributes
     ----------
-    limit : the mechanism was approached by a finite Markov chain. `epsilon` is that of the law which the chain tends to; what the chain
-        itself spends is not known.
+    limit : the mechanism was approached by a finite Markov chain.
+        `epsilon` is that of the law which the chain tends to; what the chain itself spends is not known.
     """
 
     name: str
@@ -90,7 +91,8 @@ class PureRelease:
 
     @property
     def mu(self) -> float:
-        """The least mu at which every epsilon-DP mechanism is mu-GDP: -2 Phi^-1(1 / (1 + e^eps)) (Dong, Roth and Su 2022)."""
+        """The least mu at which every epsilon-DP mechanism is mu-GDP: -2 Phi^-1(1 / (1 + e^eps)) (Dong, Roth and Su
+        2022)."""
         return float(-2 * ndtri(expit(-self.epsilon)))  # inf for inf
 
     @property
@@ -100,7 +102,8 @@ class PureRelease:
 
     def __str__(self) -> str:
         kind = "limit eps" if self.limit else "epsilon"
-        return f"{self.name:<28} {kind:>12} {self.epsilon:>12.6g} {self.mu:>10.4g} {1:>6.3g}  {self.start}..{self.stop - 1}"
+        numbers = f"{self.epsilon:>12.6g} {self.mu:>10.4g} {1:>6.3g}  {self.start}..{self.stop - 1}"
+        return f"{self.name:<28} {kind:>12} {numbers}"
 
 
 Entry = GaussianRelease | PureRelease
@@ -110,9 +113,9 @@ Entry = GaussianRelease | PureRelease
 class Ledger:
     """Releases in the order in which they were made.
 
-    The cost of a set of releases is that of the user who is touched most: they compose over the releases that touch a user, and
-    releases over disjoint users run in parallel. This holds for adaptive releases too, since a release does not depend on users it
-    does not touch, given the earlier ones.
+    The cost of a set of releases is that of the user who is touched most: they compose over the releases that touch a
+    user, and releases over disjoint users run in parallel. This holds for adaptive releases too, since a release does
+    not depend on users it does not touch, given the earlier ones.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -126,14 +129,16 @@ class Ledger:
     def spent(self, part: str, users: range = EVERYBODY) -> float:
         """The sum of charges to this part of a cost, of the one among the users who is charged most.
 
-        Releases about disjoint users do not add. Random participation brings no gain, as in `Cost`: what is summed is mu^2 of a user who takes part.
+        Releases about disjoint users do not add.
+        Random participation brings no gain, as in `Cost`: what is summed is mu^2 of a user who takes part.
         """
         charged = [(range(start, stop), taken) for (of, start, stop), taken in self._charges().items() if of == part]
         starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
         return max(sum(taken for touched, taken in charged if user in touched) for user in starts)
 
     def _charges(self) -> Counter[tuple[str, int, int]]:
-        """Sums of charges by part of a cost and range of users. Entries are added once, so that a release takes no longer after many others."""
+        """Sums of charges by part of a cost and range of users.
+        Entries are added once, so that a release takes no longer after many others."""
         for entry in self.entries[self._summed :]:
             self._sums[entry.part, entry.start, entry.stop] += entry.charge
         self._summed = len(self.entries)
@@ -150,7 +155,8 @@ class Ledger:
         spent, most = self.spent(entry.part, range(entry.start, entry.stop)), getattr(allowed, entry.part)
         if not spent + entry.charge <= most * (1 + ROUNDING):
             raise OverBudget(
-                f"release {entry.name!r} asks for {entry.part} = {entry.charge:.6g} when {spent:.6g} is spent; its method declares {most:.6g} in all"
+                f"release {entry.name!r} asks for {entry.part} = {entry.charge:.6g} when {spent:.6g} is spent; its "
+                f"method declares {most:.6g} in all"
             )
         self.record(entry)
 
@@ -168,13 +174,13 @@ class Ledger:
 
     @property
     def mu(self) -> float:
-        """Gaussian-DP parameter of everything released: squares add. Exact for Gaussian releases in which every user takes part, an upper
-        bound otherwise."""
+        """Gaussian-DP parameter of everything released: squares add.
+        Exact for Gaussian releases in which every user takes part, an upper bound otherwise."""
         return math.sqrt(max((sum(entry.mu**2 for entry in part) for part in self._touching()), default=0.0))
 
     def epsilon(self, delta: float) -> float:
-        """Epsilon at `delta` of everything released: exact for Gaussian releases in which every user takes part, by privacy loss
-        distributions otherwise, which round up."""
+        """Epsilon at `delta` of everything released: exact for Gaussian releases in which every user takes part,
+        by privacy loss distributions otherwise, which round up."""
         if all(isinstance(entry, GaussianRelease) and entry.rate == 1 for entry in self.entries):
             return gdp_epsilon(self.mu, delta)
         return max(_composed(part, delta) for part in self._touching())

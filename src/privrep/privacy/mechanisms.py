@@ -1,4 +1,5 @@
-"""The only doors through which data leave the users. Each clips, adds noise and writes to the ledger.
+"""Release handles: nothing else leaves the users' data.
+Each release is clipped, gets its noise and an entry in the ledger.
 
 Sensitivities are replace-one: neighbours differ in all samples of one user. A noise multiplier is noise sd over
 sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu = inf).
@@ -26,14 +27,16 @@ PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
 
 
 class Watch(Protocol):
-    """Sees norms of users' contributions before a clip, of a kind that has such, exact, for analysis; nothing of it is released."""
+    """Sees norms of users' contributions before a clip, of a kind that has such, exact, for analysis;
+    nothing of it is released."""
 
     def lengths(self, norms: np.ndarray, bound: float) -> None: ...
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of the sums of a pass. name : of its entry in the ledger. clip : as its kind of contribution takes it. share : of the door's mu^2."""
+    """One of the sums of a pass. name : of its entry in the ledger. clip : as its kind of contribution takes it.
+    share : of the handle's mu^2."""
 
     name: str
     clip: object
@@ -42,10 +45,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Clipped:
-    """Of a block of users: the laws and clipped sums of what they add, then what they keep, then norms before the clip where these are watched.
+    """Of a block of users: the laws and clipped sums of what they add, then what they keep, then norms before the clip
+    where these are watched.
 
-    contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips, and one `Own` more if users keep
-    something. taking_part : of the users from number `start` on.
+    contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips,
+    and one `Own` more if users keep something. taking_part : of the users from number `start` on.
     """
 
     contribution: Callable[[Block], Contribution | tuple]
@@ -69,7 +73,8 @@ class Clipped:
 
 
 def key_of(contribution: object, clips: tuple) -> Hashable:
-    """Name of a sum that may be kept: a contribution says in `key` all that it depends on besides the data, or that there is none."""
+    """Name of a sum that may be kept: a contribution says in `key` all that it depends on besides the data,
+    or that there is none."""
     key = getattr(contribution, "key", None)
     return None if key is None else (type(contribution), key, clips)
 
@@ -77,7 +82,8 @@ def key_of(contribution: object, clips: tuple) -> Hashable:
 def clipped_sums(
     users: UserData, contribution: Callable, *clips: object, over: range | None = None
 ) -> tuple[np.ndarray, ...]:
-    """The sums over some users, by default all, as they are before noise, exact. For analysis: nothing of it may be released."""
+    """The sums over some users, by default all, as they are before noise, exact.
+    For analysis: nothing of it may be released."""
     over = range(users.known.users) if over is None else over
     statistic, narrow = Clipped(contribution, clips, over.start), getattr(contribution, "narrow", False)
     return total(users, statistic, over, key_of(contribution, clips), narrow)[1:]
@@ -85,19 +91,22 @@ def clipped_sums(
 
 @dataclass(frozen=True)
 class Release:
-    """The only door through which data leave the users.
+    """A release handle: the only way out of the users' data.
 
-    A release that would take more than is allowed is refused before its noise is drawn: Gaussian ones that touch one user may add up to the allowed
-    mu^2, those without a delta to the allowed epsilon, each kind by itself, and with no gain from random participation (`Ledger.enter`).
+    A release that would take more than is allowed is refused before its noise is drawn: Gaussian ones that touch one
+    user may add up to the allowed mu^2, those without a delta to the allowed epsilon, each kind by itself, and with no
+    gain from random participation (`Ledger.enter`).
 
     Attributes
     ----------
-    whole : noise sd over sensitivity of a release that takes all that one release may. ledger : where each release is written.
+    whole : noise sd over sensitivity of a release that takes all that one release may.
+    ledger : where each release is written.
     users : the users whose data the next release holds, and nobody else's.
     streams : named random streams, each started once. Noise comes from `role`; the others are public.
     allowed : what all entries of the ledger may cost. `UNLIMITED` is for probes and audits.
-    part : share of mu^2 that a release through this door takes, over that at `whole`.
-    taking_part : of `users`, (len(users),), in the next release; by default everybody. rate : at which the ledger has them take part.
+    part : share of mu^2 that a release through this handle takes, over that at `whole`.
+    taking_part : of `users`, (len(users),), in the next release; by default everybody.
+    rate : at which the ledger has them take part.
     watch : sees norms before a clip.
     """
 
@@ -123,23 +132,25 @@ class Release:
 
     @classmethod
     def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
-        """A door for probes: of all of `users` users, with noise from one generator, wherever it is released, and no limit."""
+        """A release handle for probes: of all of `users` users, with noise from one generator, wherever it is released,
+        and no limit."""
         return cls(noise_multiplier, ledger, range(users), {"noise": rng, "init_noise": rng}, UNLIMITED)
 
     def of(self, users: range) -> Release:
-        """The same door for a part of the users."""
+        """The same handle for a part of the users."""
         return replace(self, users=users)
 
     def start(self, relative: float = 1.0) -> Release:
-        """The door of an initialisation: a stream of its own, and `relative` times the noise multiplier."""
+        """The release handle of an initialisation: a stream of its own, and `relative` times the noise multiplier."""
         return replace(self, role="init_noise", whole=self.whole * relative)
 
     def share(self, share: float) -> Release:
-        """The same door for a release that takes this share of mu^2; with shares that add up to more than one, the last is refused."""
+        """The same handle for a release that takes this share of mu^2; with shares that add up to more than one,
+        the last is refused."""
         return replace(self, part=self.part * share)
 
     def split(self, *shares: float) -> tuple[Release, ...]:
-        """Doors for shares of mu^2 that add up to one.
+        """Release handles for shares of mu^2 that add up to one.
 
         Raises
         ------
@@ -153,7 +164,8 @@ class Release:
         return tuple(map(self.share, shares))
 
     def sampled(self, rate: float, told: bool = False) -> Release:
-        """The door of one release in which each user takes part with this probability, on its own: who does is drawn without a look at data.
+        """The release handle of one release in which each user takes part with this probability, on its own:
+        who does is drawn without a look at data.
 
         told : how many took part will be known, so that the ledger takes no gain.
         """
@@ -173,12 +185,14 @@ class Release:
         return self.streams[self.role]
 
     def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object):
-        """A private sum over the users of this door: each one's contribution is clipped, they are added up, and the noise of their kind is added.
+        """A private sum over the users of this handle: each one's contribution is clipped, they are added up,
+        and the noise of their kind is added.
 
         Parameters
         ----------
-        contribution : block -> one of the kinds of `privrep.privacy.contributions` and its neighbours. With a `key`, see `key_of`, the sum is kept; with
-            `narrow` it is taken of few users at a time, see `privrep.data.passes.total`.
+        contribution : block -> one of the kinds of `privrep.privacy.contributions` and its neighbours. With a `key`,
+            see `key_of`, the sum is kept; with `narrow` it is taken of few users at a time, see
+            `privrep.data.passes.total`.
         clip : what a user adds at most, as the kind takes it.
 
         Returns
@@ -196,7 +210,8 @@ class Release:
         return found[0] if len(found) == 1 else found
 
     def sums(self, users: UserData, contribution: Callable, *parts: Part) -> tuple:
-        """Several sums from one pass, each with an entry of its own, in this order. contribution : block -> a tuple with a contribution for each."""
+        """Several sums from one pass, each with an entry of its own, in this order.
+        contribution : block -> a tuple with a contribution for each."""
         clips = tuple(part.clip for part in parts)
         self._check([clip for clip in clips if isinstance(clip, Real)])  # before anything is read, or written down
         laws, *found = self._total(users, contribution, clips, self.watch is not None)
@@ -234,12 +249,14 @@ class Release:
         )
 
     def temperature(self, name: str, *, width: float, limit: bool = False) -> float:
-        """Exponential mechanism for a sum over users of values in an interval of length `width`: the scale 1/beta of exp(-beta score).
+        """Exponential mechanism for a sum over users of values in an interval of length `width`:
+        the scale 1/beta of exp(-beta score).
 
-        Where a user is replaced, the score of candidate U moves by f(U) in [-width, width]. The log-probability of a candidate moves by
-        -beta f(U) and by the change of the normaliser, which lies between beta min f and beta max f: by at most 2 beta width in all. With
-        scale 2 * width * noise multiplier, the release is epsilon-DP for epsilon = 1 / noise multiplier. The bound is attained in the limit
-        of many other users (E34), so no larger beta will do. jain2021 Theorem 5.1 has 8 beta width for its epsilon.
+        Where a user is replaced, the score of candidate U moves by f(U) in [-width, width]. The log-probability of a
+        candidate moves by -beta f(U) and by the change of the normaliser, which lies between beta min f and beta max f:
+        by at most 2 beta width in all. With scale 2 * width * noise multiplier, the release is epsilon-DP for
+        epsilon = 1 / noise multiplier. The bound is attained in the limit of many other users (E34), so no larger beta
+        will do. jain2021 Theorem 5.1 has 8 beta width for its epsilon.
 
         Parameters
         ----------

@@ -15,15 +15,16 @@ def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarra
 
 
 def isotropic_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
-    """(N + N^T) / 2 with entries of N independent of this sd: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside it."""
+    """(N + N^T) / 2 with entries of N independent of this sd: isotropic in Frobenius norm, sd on the diagonal,
+    sd / sqrt(2) beside it."""
     noise = rng.normal(0.0, sd, (size, size))
     return (noise + noise.T) / 2
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of one array at noise multiplier 1. form : independent entries; or of a symmetric matrix, with the upper triangle copied below
-    (`symmetric_noise`), or averaged with its transpose (`isotropic_noise`)."""
+    """Noise of one array at noise multiplier 1. form : independent entries; or of a symmetric matrix,
+    with the upper triangle copied below (`symmetric_noise`), or averaged with its transpose (`isotropic_noise`)."""
 
     sd: float
     form: Literal["independent", "copied", "averaged"] = "independent"
@@ -42,7 +43,8 @@ class Law:
 
     Attributes
     ----------
-    sensitivity, noise_sd : of the ledger's entry, in one unit. noises : of each array of the sum. bounds : what a user adds to each, at most.
+    sensitivity, noise_sd : of the ledger's entry, in one unit. noises : of each array of the sum.
+    bounds : what a user adds to each, at most.
     """
 
     sensitivity: float

@@ -28,10 +28,12 @@ class LabelledDirections:
 
 
 class DisjointPairs(LabelledDirections):
-    """sum_p sym(z_2p-1 z_2p^T) with z = x / |x| clip(y; zeta); the clip is zeta. sym() copies the upper triangle, it does not average.
+    """sum_p sym(z_2p-1 z_2p^T) with z = x / |x| clip(y; zeta); the clip is zeta.
+    sym() copies the upper triangle, it does not average.
 
-    Of each pair the upper triangle has norm at most zeta^2, so of P pairs P zeta^2; only the upper triangle, diagonal included, is released. Replacing
-    a user moves it by at most 2 P zeta^2 (Lemma 4.5), attained by flipping the sign of one label in each pair.
+    Of each pair the upper triangle has norm at most zeta^2, so of P pairs P zeta^2; only the upper triangle, diagonal
+    included, is released. Replacing a user moves it by at most 2 P zeta^2 (Lemma 4.5), attained by flipping the sign of
+    one label in each pair.
     """
 
     def clipped(self, zeta: float, there: np.ndarray | None = None) -> tuple[np.ndarray]:
@@ -57,10 +59,12 @@ def pairs_bound(samples: int, zeta: float) -> float:
 
 
 class AllPairs(LabelledDirections):
-    """clip(W_j; zeta^2 sqrt(P)) with W_j = sum_{a<b} (z_a z_b^T + z_b z_a^T) / 2 over the P = q (q - 1) / 2 pairs of a user; the clip is zeta.
+    """clip(W_j; zeta^2 sqrt(P)) with W_j = sum_{a<b} (z_a z_b^T + z_b z_a^T) / 2 over the P = q (q - 1) / 2 pairs of a
+    user; the clip is zeta.
 
-    The pairs of a user are nearly orthogonal matrices of norm zeta^2 at most: their sum is clipped to what orthogonal ones would have.
-    2 W_j = s s^T - Z^T Z with s the sum of the rows of Z, so with K = Z Z^T its squared norm is (1^T K 1)^2 - 2 |K 1|^2 + |K|^2.
+    The pairs of a user are nearly orthogonal matrices of norm zeta^2 at most: their sum is clipped to what orthogonal
+    ones would have. 2 W_j = s s^T - Z^T Z with s the sum of the rows of Z, so with K = Z Z^T its squared norm is
+    (1^T K 1)^2 - 2 |K 1|^2 + |K|^2.
     """
 
     def clipped(self, zeta: float, there: np.ndarray | None = None) -> tuple[np.ndarray]:

@@ -1,4 +1,5 @@
-"""What users add in Algorithm 2 of jain2021: the moments of their regressions, clipped by sample as printed, or by user."""
+"""What users add in Algorithm 2 of jain2021: the moments of their regressions, clipped by sample as printed,
+or by user."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class MomentClip(Protocol):
     log: dict[str, float]
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-        """Row factors s and labels c, both (q, B): A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
+        """Row factors s and labels c, both (q, B): A = sum s^2 w w^T and b = sum s c w over
+        unclipped w = vec(x v^T)."""
 
     def bounds(self, samples: int) -> tuple[float, float]:
         """Bounds on ||A_j||_F and ||b_j|| for q samples per user."""
@@ -44,9 +46,10 @@ class MomentClip(Protocol):
 class SampleClip:
     """Algorithm 2 of jain2021 as printed: eta bounds each w_ij, zeta each label. inf switches a bound off.
 
-    With ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2 and b = q eta zeta the pair (A_j / a, b_j / b) is in the convex hull of
-    {(u u^T, c u): ||u|| <= 1, |c| <= 1}, and a convex function of two such points is largest at extreme points, where with s = |<u, u'>| it is
-    (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle inequalities: 2 (claim E61).
+    With ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2 and b = q eta zeta the pair (A_j / a, b_j / b) is in the convex hull
+    of {(u u^T, c u): ||u|| <= 1, |c| <= 1}, and a convex function of two such points is largest at extreme points,
+    where with s = |<u, u'>| it is (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle
+    inequalities: 2 (claim E61).
     """
 
     feature: float
@@ -82,8 +85,8 @@ class UserClip:
 
     A_j is only positive semidefinite: ||A - A'||^2 <= ||A||^2 + ||A'||^2 <= 2 a^2, and ||b - b'||^2 <= 4 b^2.
 
-    The norms that are clipped include what float32 can add to the sums. Terms of b_j may cancel in exact arithmetic and not when
-    each is rounded.
+    The norms that are clipped include what float32 can add to the sums.
+    Terms of b_j may cancel in exact arithmetic and not when each is rounded.
     """
 
     second: float
@@ -127,18 +130,22 @@ class UserClip:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """A_j = sum_i w_i w_i^T and b_j = sum_i y_i w_i with w = vec(x v^T): (dk, dk) and (dk,), released together (jain2021 Algorithm 2).
+    """A_j = sum_i w_i w_i^T and b_j = sum_i y_i w_i with w = vec(x v^T): (dk, dk) and (dk,), released together
+    (jain2021 Algorithm 2).
 
-    Entry c*d + r of w is x_r v_c. The noise is N_sym(0, (2 a Delta)^2) on A and N(0, (2 b Delta)^2) on b, as printed, with a, b the bounds of the clip. The
-    ledger gets *one* entry, in units in which both noises have sd Delta: its sensitivity is the square root of the clip's `joint`.
+    Entry c*d + r of w is x_r v_c. The noise is N_sym(0, (2 a Delta)^2) on A and N(0, (2 b Delta)^2) on b, as printed,
+    with a, b the bounds of the clip. The ledger gets *one* entry, in units in which both noises have sd Delta: its
+    sensitivity is the square root of the clip's `joint`.
 
-    What a user adds keeps its bounds in float32. That the float32 sum over a block rounds otherwise with another user in it is not counted.
+    What a user adds keeps its bounds in float32.
+    That the float32 sum over a block rounds otherwise with another user in it is not counted.
 
     Attributes
     ----------
     features : (q, B, d). labels, feature_norms : (q, B). heads : (B, k).
-    averaged : noise of A isotropic in Frobenius norm in place of N_sym. The bounds are on whole matrices in that norm, so that noise of the same sd in
-        all directions of the symmetric matrices serves as well, with entries beside the diagonal smaller by sqrt(2).
+    averaged : noise of A isotropic in Frobenius norm in place of N_sym. The bounds are on whole matrices in that norm,
+        so that noise of the same sd in all directions of the symmetric matrices serves as well, with entries beside the
+        diagonal smaller by sqrt(2).
     """
 
     features: np.ndarray
@@ -169,7 +176,8 @@ _memory = threading.local()
 
 
 def scratch(shape: tuple[int, ...]) -> np.ndarray:
-    """Memory of this thread for the rows of one block, float32, not initialised: fresh memory for each block costs as much as the arithmetic."""
+    """Memory of this thread for the rows of one block, float32, not initialised:
+    fresh memory for each block costs as much as the arithmetic."""
     size = math.prod(shape)
     if not hasattr(_memory, "rows") or _memory.rows.size < size:
         _memory.rows = np.empty(size, np.float32)

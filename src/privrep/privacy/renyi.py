@@ -1,7 +1,8 @@
 """Rényi divergences between mixtures of Gaussians on the line, by quadrature.
 
-R_alpha(p || q) = ln( int p^alpha q^(1 - alpha) ) / (alpha - 1), as in shen2023 Definition 2.1. One round of the Gaussian mechanism with
-Poisson participation is a pair of such mixtures: along the change of one user, in units of the noise, all other directions are alike.
+R_alpha(p || q) = ln( int p^alpha q^(1 - alpha) ) / (alpha - 1), as in shen2023 Definition 2.1. One round of the
+Gaussian mechanism with Poisson participation is a pair of such mixtures: along the change of one user, in units of the
+noise, all other directions are alike.
 """
 
 from __future__ import annotations
@@ -45,5 +46,6 @@ def renyi_divergence(alpha: float, p: Mixture, q: Mixture) -> float:
 
 
 def participation(rate: float, mean: float, sd: float) -> Mixture:
-    """(1 - p) N(0, sd^2) + p N(mean, sd^2): a round in which a user who moves the mean takes part with probability p."""
+    """(1 - p) N(0, sd^2) + p N(mean, sd^2): a round in which a user who moves the mean takes part with
+    probability p."""
     return Mixture((1 - rate, rate), (0.0, mean), (sd, sd))

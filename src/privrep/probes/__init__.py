@@ -1,1 +1,1 @@
-"""Experiments that take an algorithm apart as a proof does, with the truth in hand; they say which sums are exact."""
+"""Experiments on the steps of a proof, with the truth known; they say which sums are exact."""

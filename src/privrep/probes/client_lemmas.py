@@ -1,14 +1,17 @@
-"""One round of CENTAUR from a planted start, taken apart as in the proof of shen2023 Lemma C.5 (Lemmas C.1 to C.4, D.1 to D.7).
+"""One round of CENTAUR from a planted start, taken apart as in the proof of shen2023 Lemma C.5 (Lemmas C.1 to C.4, D.1
+to D.7).
 
-With S_i the covariance of a user's samples for the head, B the start, w_i* the true heads, and V, V* the heads over sqrt(n) as rows,
+With S_i the covariance of a user's samples for the head, B the start, w_i* the true heads, and V, V* the heads over
+sqrt(n) as rows,
 
-    H_i = B^T S_i B,    K_i = B^T S_i (B B^T - I) B*                     delta_1 = max ||H_i - I||,  delta_2 dist2 = max ||K_i||
-    w_i = B^T B* w_i* - H_i^{-1} K_i w_i*                                Lemma D.1: V = V* B*^T B - F
-    Q = B V^T - B* V*^T,    G = (1/n) sum_i G_i                          E[G | V] = Q V
-    B - eta G + noise = B' R                                             QR; B' is the next iterate
+    H_i = B^T S_i B,    K_i = B^T S_i (B B^T - I) B*            delta_1 = max ||H_i - I||,  delta_2 dist2 = max ||K_i||
+    w_i = B^T B* w_i* - H_i^{-1} K_i w_i*                       Lemma D.1: V = V* B*^T B - F
+    Q = B V^T - B* V*^T,    G = (1/n) sum_i G_i                 E[G | V] = Q V
+    B - eta G + noise = B' R                                    QR; B' is the next iterate
 
-Lemmas C.2 and C.3 take a supremum over all n x k matrices. It is attained in a single user, so that it is a largest norm of k x k
-matrices. G is measured before clipping; the iterate follows from the clipped sum, as in `privrep.algorithms.centaur`.
+Lemmas C.2 and C.3 take a supremum over all n x k matrices. It is attained in a single user, so that it is a largest
+norm of k x k matrices. G is measured before clipping; the iterate follows from the clipped sum, as in
+`privrep.algorithms.centaur`.
 
 For analysis: it reads the truth and the users' gradients. Only the noisy sum is released.
 """
@@ -141,8 +144,9 @@ class ClientLemmas:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
-    """Options of one round, as in `privrep.algorithms.centaur`: `clip`, `batch_samples`, `clip_scale`, `step`, `start_sine`."""
+class ClientLemmasOptions(Declared):
+    """Options of one round, as in `privrep.algorithms.centaur`: `clip`, `batch_samples`, `clip_scale`, `step`,
+    `start_sine`."""
 
     clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)

@@ -1,7 +1,7 @@
 """The law of the exponential mechanism, by several Markov chains, and over a net where one is small enough.
 
-What Algorithm 4 of jain2021 draws from, seen from outside: expectations under the law, with the truth in hand, and whether the chains of
-`privrep.algorithms.exponential_chain` have found it. Nothing here is released.
+What Algorithm 4 of jain2021 draws from, seen from outside: expectations under the law, with the truth in hand,
+and whether the chains of `privrep.algorithms.exponential_chain` have found it. Nothing here is released.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ KEPT = 4
 
 
 def net_means(excess: np.ndarray, volumes: np.ndarray, scale: float) -> tuple[float, float]:
-    """Mean of score(U) - score(U*) over the draw from a net: as printed, and with the net's points weighted as the uniform law has them.
+    """Mean of score(U) - score(U*) over the draw from a net: as printed, and with the net's points weighted as the
+    uniform law has them.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def mixing(walked: Walk) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class ExponentialLaw:
-    """The law for one data set. Attributes as in `Options`."""
+    """The law for one data set. Attributes as in its options."""
 
     rank: int
     score: UserScore
@@ -109,7 +110,7 @@ class ExponentialLaw:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ScoreOptions):
+class ExponentialLawOptions(ScoreOptions):
     """Options of the law: those of the score, and of the chains."""
 
     chains: int = option("independent chains", check_count, 8)

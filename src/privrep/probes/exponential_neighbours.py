@@ -1,10 +1,12 @@
 """The privacy loss of the exponential mechanism on neighbours who disagree as much as users can.
 
-Users of the first kind have every sample at x = L_f e_1 with label L_f C, those of the second kind at an angle to it. In the first data set
-a user is of the first kind, in its neighbour of the second; the others are all of the first kind, or divided between both. Over a net the
-law of Algorithm 4 of jain2021 is a list of probabilities, for the exact draw and for a Metropolis chain after any number of steps, so that
+Users of the first kind have every sample at x = L_f e_1 with label L_f C, those of the second kind at an angle to it.
+In the first data set a user is of the first kind, in its neighbour of the second; the others are all of the first kind,
+or divided between both. Over a net the law of Algorithm 4 of jain2021 is a list of probabilities, for the exact draw
+and for a Metropolis chain after any number of steps, so that
 
-    loss = max over U of |ln p(U) - ln p'(U)|,        delta(eps) = the larger of sum (p - e^eps p')_+ and sum (p' - e^eps p)_+
+    loss = max over U of |ln p(U) - ln p'(U)|,
+    delta(eps) = the larger of sum (p - e^eps p')_+ and sum (p' - e^eps p)_+
 
 are exact. The mechanism is (eps, delta)-DP only if no neighbours have a larger delta(eps).
 """
@@ -58,7 +60,8 @@ def exact_law(scores: np.ndarray, scale: float) -> np.ndarray:
 
 
 def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -> np.ndarray:
-    """ln p(U) after so many steps of a Metropolis chain from a uniform start, k = 1: proposals fall off with the angle as a Gaussian."""
+    """ln p(U) after so many steps of a Metropolis chain from a uniform start, k = 1:
+    proposals fall off with the angle as a Gaussian."""
     cosines = np.abs(bases[:, :, 0] @ bases[:, :, 0].T)
     proposal = np.exp(-0.5 * (np.arccos(np.minimum(cosines, 1)) / STEP) ** 2)
     np.fill_diagonal(proposal, 0)
@@ -75,7 +78,7 @@ def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class ExponentialNeighbours:
-    """The loss on one pair of neighbours. Attributes as in `Options`."""
+    """The loss on one pair of neighbours. Attributes as in its options."""
 
     score: UserScore
     theorem: PureTheorem
@@ -109,12 +112,13 @@ class ExponentialNeighbours:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ScoreOptions):
+class ExponentialNeighboursOptions(ScoreOptions):
     """Options of the score, and of the neighbours."""
 
     radius: float = option("radius of the net", default=0.05)
     others: str = option(
-        "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not half and half (divided)",
+        "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not "
+        "half and half (divided)",
         among(OTHERS),
         "agreeing",
     )

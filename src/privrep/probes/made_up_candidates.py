@@ -1,4 +1,5 @@
-"""Selection (shen2023, Algorithm 3, lines 6 to 9) among made-up candidates: the premise of Lemma F.3 without the runs that should meet it.
+"""Selection (shen2023, Algorithm 3, lines 6 to 9) among synthetic candidates:
+the premise of Lemma F.3 without the runs that should meet it.
 
 Looks at no data and releases nothing.
 """
@@ -27,8 +28,8 @@ def trials_needed(good_share: float, failure: float) -> int:
 
 
 @dataclass(frozen=True)
-class MadeUpCandidates:
-    """Attributes as in `Options`."""
+class SyntheticCandidates:
+    """Attributes as in its options."""
 
     good_share: float
     failure: float
@@ -38,7 +39,8 @@ class MadeUpCandidates:
     selections: int
 
     def candidates(self, count: int, dim: int, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Candidates (count, d, k) and the truth: good ones at a random distance up to eps_i, bad ones just above eps_0."""
+        """Candidates (count, d, k) and the truth: good ones at a random distance up to eps_i, bad ones just above
+        eps_0."""
         truth = random_subspace(dim, rank, rng)
         wrong = planted_subspace(truth, self.needed * 1.001, rng)
         found = []
@@ -61,7 +63,7 @@ class MadeUpCandidates:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class MadeUpCandidatesOptions(Declared):
     """Options."""
 
     good_share: float = option("probability that a candidate is good, p", check_share)
@@ -75,7 +77,7 @@ class Options(Declared):
         "failed_share": "share of the selections that fail",
     }
 
-    def experiment(self, problem: Problem) -> MadeUpCandidates:
+    def experiment(self, problem: Problem) -> SyntheticCandidates:
         """The selections for a problem, of which the sizes alone count."""
         check_planted(problem.dim, problem.rank)
-        return MadeUpCandidates(self.good_share, self.failure, self.bad, self.accuracy, self.needed, self.selections)
+        return SyntheticCandidates(self.good_share, self.failure, self.bad, self.accuracy, self.needed, self.selections)

@@ -1,9 +1,10 @@
-"""Noisy power method (shen2023, Algorithm 6 `NPM`, after Hardt and Price 2014): the device of analysis behind Theorem G.1.
+"""Noisy power method (shen2023, Algorithm 6 `NPM`, after Hardt and Price 2014):
+the device of analysis behind Theorem G.1.
 
     for l = 1..L:   X <- QR(A X + G_l)          G_l: any perturbation
 
-Runs on a given matrix, not on users: it looks at no data and releases nothing. The cell has A = diag(1, .., 1, 1 - gap, ..) with k ones, and
-the perturbation that the theorem permits, turned against the method.
+Runs on a given matrix, not on users: it looks at no data and releases nothing. The cell has A = diag(1, .., 1, 1 - gap,
+..) with k ones, and the perturbation that the theorem permits, turned against the method.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def noisy_power_method(
 
 def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
     """The perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G, of norm
-    gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U in fixed directions. U are the first axes; (..., d, k)."""
+    gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U in fixed directions. U are the first axes;
+    (..., d, k)."""
     dim, rank = basis.shape[-2:]
     norm = accuracy * gap / 5
     inward = min(gap / (5 * tau * math.sqrt(rank * dim)), norm)
@@ -57,7 +59,7 @@ def least_cosine(bases: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NoisyPowerMethod:
-    """Runs from random starts until L = length ln(k d tau / eps) / gap. Attributes as in `Options`."""
+    """Runs from random starts until L = length ln(k d tau / eps) / gap. Attributes as in its options."""
 
     gap: float
     tau: float
@@ -87,7 +89,7 @@ class NoisyPowerMethod:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class NoisyPowerMethodOptions(Declared):
     """Options."""
 
     gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)

@@ -1,7 +1,7 @@
 """How far unit steps could go: points of reference that know the truth.
 
-`floor`: heads in the true subspace, by least squares or ridge; nothing is released. `step`: one release of unit steps at the true subspace, with true
-heads and the whole budget, divided by its true gain:
+`floor`: heads in the true subspace, by least squares or ridge; nothing is released.
+`step`: one release of unit steps at the true subspace, with true heads and the whole budget, divided by its true gain:
 
     g_i <- (I - U* U*^T) X_i^T (y_i - X_i U* v_i)
     U   <- QR( U* + ( sum_i (g_i/|g_i|) (v_i/|v_i|)^T + noise ) / (n kappa) ),     kappa = sqrt(m/d) E|v| / (k sigma_F)
@@ -87,7 +87,7 @@ class TrueStep:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class OracleStepOptions(Declared):
     """Options: `kind`, one of KINDS, and `final_heads`, one of `privrep.data.heads.FINAL_HEADS`."""
 
     kind: str = option("which reference model", among(KINDS), "step")
@@ -99,7 +99,8 @@ class Options(Declared):
         Raises
         ------
         ValueError
-            If there is no label noise, without which a step at the truth has no direction, or if there are adversaries, who have no true head.
+            If there is no label noise, without which a step at the truth has no direction, or if there are corrupted
+            users, who have no true head.
         """
         penalty = final_penalty(self.final_heads, problem.known)
         if self.kind == "floor":

@@ -118,8 +118,9 @@ class StepLemmas:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
-    """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`, `start_sine`."""
+class StepLemmasOptions(Declared):
+    """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`,
+    `start_sine`."""
 
     split: str = option(SPLIT_COLUMN["split"])
     clip_feature: float = option("clipping bound of the features (eta)", check_bound)

@@ -1,11 +1,15 @@
-"""How large the updates of the users are when a representation is shared, and when a whole model is (shen2023, Remark 3.1).
+"""How large the updates of the users are when a representation is shared, and when a whole model is
+(shen2023, Remark 3.1).
 
-    representation: G_i of CENTAUR's CLIENT at a B at sine s from the truth; q samples for the head, q others for the gradient
-    full model:     the gradient at theta_bar + s sqrt(k) u, with theta_bar the mean of all theta_i, the optimum, and u a random direction
+    representation: G_i of CENTAUR's CLIENT at a B at sine s from the truth; q samples for the head,
+                    q others for the gradient
+    full model:     the gradient at theta_bar + s sqrt(k) u, with theta_bar the mean of all theta_i, the optimum,
+                    and u a random direction
     shared head:    the gradient in (B, w) of DP-FedAvg, B as above and w = B^T theta_bar, which is the best one for all
 
-All gradients are of half the mean squared residual on the same q samples. The drift is the norm of the mean of clipped updates over the
-clipping bound, which is `drift_bound` times the median norm of the full model's updates. At the optimum clipping alone makes it.
+All gradients are of half the mean squared residual on the same q samples. The drift is the norm of the mean of clipped
+updates over the clipping bound, which is `drift_bound` times the median norm of the full model's updates. At the
+optimum clipping alone makes it.
 
 For analysis: it reads the truth and releases nothing.
 """
@@ -96,7 +100,7 @@ class UpdateNorms:
 
 
 @dataclass(frozen=True)
-class Options(Declared):
+class UpdateNormsOptions(Declared):
     """Options."""
 
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine)
@@ -111,7 +115,10 @@ class Options(Declared):
         for name, what in WHAT.items()
         for mark, meaning in MARKS.items()
     } | {
-        "heterogeneity": "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are equal",
+        "heterogeneity": (
+            "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are "
+            "equal"
+        ),
     }
 
     def experiment(self, problem: Problem) -> UpdateNorms:

@@ -1,13 +1,14 @@
 """The report: tables of a run in, one page out. Nothing here simulates or judges.
 
-Words are text: the chapters of the studies and the files of `texts`. HTML stands in `templates`, which escape what they are given. Code finds
-numbers, verdicts and pictures for both.
+Words are text: the chapters of the studies and the files of `texts`.
+HTML stands in `templates`, which escape what they are given. Code finds numbers, verdicts and pictures for both.
 
 run_tables  : the tables of a run.
 chapters    : fills the texts, and puts claims and figures behind a chapter.
 texts       : what belongs to no study: the opening of the page and the like.
-rehearsal   : writes all texts on made-up tables, for lint and tests.
-templates   : all elements of the page, by kind: pieces, claims, errata, figure, record; content is what the page says, page its frame.
+stub_run    : writes all texts on stub tables, for lint and tests.
+templates   : elements of the page: pieces, claims, errata, figure, record; content is what the page says, page its
+              frame.
 layout      : loads the templates.
 spelling    : numbers, names and counts as text.
 anchors     : names of places within the page.

@@ -10,19 +10,19 @@ from markupsafe import Markup
 from privrep.evidence.verdicts import Verdict
 from privrep.report.html_pieces import PIECES
 
-MOODS = ("good", "fair", "open", "bad", "none")
+LEVELS = ("good", "fair", "open", "bad", "none")
 
 
-def by_mood(words: Iterable[str]) -> list[str]:
+def by_level(words: Iterable[str]) -> list[str]:
     """Verdicts from agreement to no test."""
     order = list(Verdict)
-    return sorted(words, key=lambda word: (MOODS.index(Verdict(word).mood), order.index(word)))
+    return sorted(words, key=lambda word: (LEVELS.index(Verdict(word).level), order.index(word)))
 
 
 def counted(verdicts: Iterable[str]) -> dict[str, int]:
     """How many there are of each verdict, from agreement to no test."""
     counts = Counter(verdicts)
-    return {word: counts[word] for word in by_mood(counts)}
+    return {word: counts[word] for word in by_level(counts)}
 
 
 def badge(verdict: str) -> Markup:

@@ -14,7 +14,8 @@ LOG_FROM = 20
 
 @dataclass(frozen=True)
 class Bar:
-    """What is drawn. The claimed side reaches from `low` to `high`, which may be infinite; `claimed` is its edge or its middle."""
+    """What is drawn. The claimed side reaches from `low` to `high`, which may be infinite;
+    `claimed` is its edge or its middle."""
 
     measured: float
     start: float
@@ -25,7 +26,8 @@ class Bar:
 
 
 def bar_of(row: dict) -> Bar | None:
-    """The bar of a row of claims.csv, its numbers as text; None where there is no number to draw. An exponent is drawn as corrected for the finite grid."""
+    """The bar of a row of claims.csv, its numbers as text; None where there is no number to draw.
+    An exponent is drawn as corrected for the finite grid."""
     if row["rule"] in ("", "all_hold") or not _finite(row["measured"]):
         return None
     claimed = float(row["claimed"].removeprefix("<= ").removeprefix(">= "))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.report.sizes import found, spelled
+from privrep.report.sizes import enumerated, found
 from privrep.run.config import ConfigError, read_yaml
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -48,7 +48,7 @@ class Caption:
 
         def put(match: re.Match) -> str:
             try:
-                return spelled(_values(match[1], study, table))
+                return enumerated(_values(match[1], study, table))
             except ValueError as error:
                 raise ConfigError(f"{self.source}: figures.{self.figure}.caption: {match[0]}: {error}") from None
 

@@ -1,8 +1,8 @@
 """Chapters of the report: Markdown that a person wrote, with numbers by name.
 
-A chapter is `chapter.md` in the room of its study, a Jinja2 template. It names quantities, sizes, constants and verdicts, and has conditions
-where a sentence depends on one; `Words` are all that it may use. A name that does not exist stops the build, and a paragraph that needs a
-number which a smaller run does not have is left out.
+A chapter is `chapter.md` in the folder of its study, a Jinja2 template. It names quantities, sizes, constants and
+verdicts, and has conditions where a sentence depends on one; `Words` are all that it may use. A name that does not
+exist stops the build, and a paragraph that needs a number which a smaller run does not have is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from privrep.report.badges import counted
 from privrep.report.html_pieces import PIECES
 from privrep.report.layout import macros
 from privrep.report.run_tables import Measures, NotMeasured, Run
-from privrep.report.sizes import found, size, spelled
+from privrep.report.sizes import enumerated, found, size
 from privrep.run.config import ROOT
 from privrep.run.settings import ConfigError, misnamed
 
@@ -66,8 +66,8 @@ class Words:
 
     Attributes
     ----------
-    study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown. drawn : these figures in
-        their order, as HTML. tables : those read so far.
+    study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown.
+    drawn : these figures in their order, as HTML. tables : those read so far.
     """
 
     run: Run
@@ -153,7 +153,7 @@ class Words:
 
     def values(self, series: str, column: str, study: str = "") -> str:
         """All values that a series has in a column, as a list or a range."""
-        return spelled(found(self._sizes(study), series, column))
+        return enumerated(found(self._sizes(study), series, column))
 
     def fact(self, name: str, study: str = "") -> Any:
         """What the study says beside its quantities: a number, a text, a table or what its analysis makes of these."""
@@ -182,8 +182,8 @@ class Words:
         return known[name]
 
     def law(self, prefix: str) -> dict[str, object]:
-        """How measured errors compare with a law: least and largest ratio over the fits whose names begin so, their number, and whether the law
-        holds with its constant."""
+        """How measured errors compare with a law: least and largest ratio over the fits whose names begin so,
+        their number, and whether the law holds with its constant."""
         names = self.named(f"constant {prefix}")
         ratios = [self.value(name) for name in names]
         if not ratios:
@@ -275,8 +275,8 @@ def page_text(name: str, run: Run) -> str:
 def chapter(study: str, run: Run) -> str:
     """The chapter of a study as Markdown; its heading alone where it did not run.
 
-    What it opens with and its first figure stand open (`MORE`). The rest is folded: the text, the verdicts of its claims, and the figures that
-    the text does not place.
+    What it opens with and its first figure stand open (`MORE`).
+    The rest is folded: the text, the verdicts of its claims, and the figures that the text does not place.
     """
     if not run.has(study):
         heading = chapter_file(study).read_text().splitlines()[0]

@@ -1,4 +1,5 @@
-"""Rows of claims: what is printed or claimed beside what was measured, in short for a chapter, and all with what stands behind them."""
+"""Rows of claims: what is printed or claimed beside what was measured, in short for a chapter, and all with what stands
+behind them."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ TOO_SMALL = r"^needs scale |did not run at this scale$"
 ORIGINS = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by definition"}
 """Whose statement a row tests and on what evidence, where that is not a measurement of the paper's own."""
 RULES = {
-    "rate": "The 95\u00a0% interval of the exponent, less what the finite grid adds, lies within {tolerance} of {claimed}.",
+    "rate": (
+        "The 95\u00a0% interval of the exponent, less what the finite grid adds, lies within {tolerance} of {claimed}."
+    ),
     "at_most": "The 95\u00a0% interval lies at or below {limit}.",
     "at_least": "The 95\u00a0% interval lies at or above {limit}.",
     "equals": "The 95\u00a0% interval lies within {tolerance} of {claimed}.",
@@ -49,11 +52,13 @@ def brief_table(claims: pd.DataFrame) -> Markup:
 def all_rows(
     claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable[[dict], str]
 ) -> Markup:
-    """Every row with what stands behind it, and the same rows as data for the page's script. Rows that the scale does not test come last.
+    """Every row with what stands behind it, and the same rows as data for the page's script.
+    Rows that the scale does not test come last.
 
     Parameters
     ----------
-    claims : rows of claims.csv, as text. figures : ids of the figures in the page. errata : id of a claim -> ids of the errata that touch it.
+    claims : rows of claims.csv, as text. figures : ids of the figures in the page.
+    errata : id of a claim -> ids of the errata that touch it.
     grid : what a row's study ran, in words.
     """
     claims = pd.concat(by_scale(claims))
@@ -80,7 +85,8 @@ def _row_name(row: dict) -> str:
 
 
 def _shown(row: dict) -> dict:
-    """A row of claims.csv with what its cells show beside the columns: where it comes from, its bar, and whether the grid's share counts."""
+    """A row of claims.csv with what its cells show beside the columns: where it comes from, its bar,
+    and whether the grid's share counts."""
     origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]
     origin += ["from the run of record"] if FROM_RECORD in row["reason"] else []
     shift = float(row["corrected"] or "nan") - float(row["measured"] or "nan")

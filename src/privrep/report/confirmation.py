@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from privrep.evidence.confirmation import ALONE, agreement, changed, spelled, verdict_counts
-from privrep.report.badges import by_mood
+from privrep.evidence.confirmation import ALONE, agreement, changed, verdict_counts, with_interval
+from privrep.report.badges import by_level
 from privrep.report.layout import macros
 from privrep.run.config import ROOT
 from privrep.run.csv_tables import read_rows
@@ -27,6 +27,6 @@ def section(claims: pd.DataFrame, docs: Path = ROOT / "docs") -> Markup:
     rows = read_rows(path)
     counts = {word: numbers for word, *numbers in verdict_counts(rows)}
     now = claims["confirmed"].value_counts().to_dict()
-    differ = [row | {"first": spelled(row), "second": spelled(row, "confirmed_")} for row in changed(rows)]
-    counts = {word: counts[word] for word in by_mood(counts)}
+    differ = [row | {"first": with_interval(row), "second": with_interval(row, "confirmed_")} for row in changed(rows)]
+    counts = {word: counts[word] for word in by_level(counts)}
     return record.confirmation(rows[0], ALONE, len(claims), now, agreement(rows), counts, differ)

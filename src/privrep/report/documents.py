@@ -1,4 +1,5 @@
-"""The documents of the repository that show a default run: the findings in the README, and docs/results.md. Written by `make docs`.
+"""The documents of the repository that show a default run: the findings in the README, and docs/results.md.
+Written by `make docs`.
 
 They are made of the tables in docs/ alone, so that a test can make them again where nothing was run.
 """
@@ -13,12 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.evidence.confirmation import agreement, changed, revised_since, spelled
-from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
+from privrep.evidence.confirmation import agreement, changed, revised_since, with_interval
+from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report.anchors import claim_anchor
 from privrep.report.chapters import page_text
-from privrep.report.rehearsal import planned_sizes
 from privrep.report.run_tables import Measures, Run, listed, read_text
+from privrep.report.stub_run import planned_sizes
 from privrep.run.config import ROOT, chapters
 from privrep.run.csv_tables import read_rows
 
@@ -44,7 +45,8 @@ class Documented(Run):
 
 
 def with_findings(readme: str, run: Run) -> str:
-    """The README with the first section of the report's opening in its place. A number leads to the first row of its claim in docs/claims.csv."""
+    """The README with the first section of the report's opening in its place.
+    A number leads to the first row of its claim in docs/claims.csv."""
     lines = {
         claim_anchor(claim): f"docs/claims.csv#L{row + 2}" for row, claim in reversed(list(enumerate(run.claims["id"])))
     }
@@ -74,13 +76,15 @@ def results_page(docs: Path = ROOT / "docs") -> str:
         "\n\n".join(
             [
                 "# Results of the default run",
-                "Written by `make docs` from the tables in this folder. [claims.csv](claims.csv) has every row with its interval and reason.",
+                "Written by `make docs` from the tables in this folder. [claims.csv](claims.csv) has every row with "
+                "its interval and reason.",
                 "## What became of each claim",
-                "The papers' own statements. Not counted are corrections, laws and limits of this project, and what holds by definition.",
+                "The papers' own statements. Not counted are corrections, laws and limits of this project, and what "
+                "holds by definition.",
                 _table(("claim", "place", "verdicts on its quantities"), verdicts_by_claim(claims)),
                 "## What does not hold as printed",
                 f"Severity: {letters}.",
-                _table(("claim", "severity", "printed", "measured", "what to do"), accusations(claims)),
+                _table(("claim", "severity", "printed", "measured", "what to do"), contradictions(claims)),
                 "## What the verdicts mean",
                 _table(("verdict", "meaning"), [[word, word.meaning] for word in Verdict]),
                 "## The whole once more",
@@ -109,18 +113,18 @@ def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
     ]
 
 
-def accusations(claims: list[dict]) -> list[list[str]]:
-    """What does not hold as printed, the gravest first."""
-    accused = [row for row in claims if row["verdict"] in list(ACCUSING)]
+def contradictions(claims: list[dict]) -> list[list[str]]:
+    """What does not hold as printed, the most severe first."""
+    negative = [row for row in claims if row["verdict"] in list(NEGATIVE)]
     return [
         [
             row["id"],
             row["severity"],
             row["printed"],
-            f"{row['quantity']}: {spelled(row)}, claimed {row['claimed']}; {row['verdict']}",
+            f"{row['quantity']}: {with_interval(row)}, claimed {row['claimed']}; {row['verdict']}",
             row["advice"],
         ]
-        for row in sorted(accused, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
+        for row in sorted(negative, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
     ]
 
 
@@ -130,8 +134,8 @@ def other_verdicts(confirmed: list[dict]) -> list[list[str]]:
         [
             row["id"],
             row["quantity"],
-            f"{spelled(row)}, {row['verdict']}",
-            f"{spelled(row, 'confirmed_')}, {row['confirmed_verdict']}",
+            f"{with_interval(row)}, {row['verdict']}",
+            f"{with_interval(row, 'confirmed_')}, {row['confirmed_verdict']}",
         ]
         for row in changed(confirmed)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from markupsafe import Markup
 
-from privrep.report.sizes import spelled
+from privrep.report.sizes import enumerated
 from privrep.report.spelling import plural, typeset
 
 SIGNS = {
@@ -32,7 +32,7 @@ def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
         table = table[table["series"] == series]
     found = dict(list(table.groupby("column")["value"]))
     parts = [
-        typeset(f"{sign} = {spelled([_short(value) for value in found[column]])}")
+        typeset(f"{sign} = {enumerated([_short(value) for value in found[column]])}")
         for column, sign in SIGNS.items()
         if column in found
     ]

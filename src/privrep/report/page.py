@@ -1,6 +1,7 @@
 """The page of a run: its texts and tables laid out, with formulas, names of headings and contents, in a frame.
 
-The page needs no network: formulas become MathML, pictures and tables are inside. What its scripts add is search, and numbers at a pointer.
+The page needs no network: formulas become MathML, pictures and tables are inside.
+What its scripts add is search, and numbers at a pointer.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def body(run: Run) -> Markup:
         about=about,
         text=lambda name: from_markdown(page_text(name, run)),
         tally=summary.tally(run.claims),
-        accusations=summary.accusations(run.claims),
+        contradictions=summary.contradictions(run.claims),
         verdicts=GROUPS,
         chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
         rows=all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of),

@@ -20,7 +20,8 @@ def decided(errata: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_change(errata: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The errata by what they change, the gravest first, as they are counted: without those that are one question with another."""
+    """The errata by what they change, the most severe first, as they are counted:
+    without those that are one question with another."""
     rows = decided(errata)
     rows = rows[rows["same_as"] == ""]
     return {change: part for change in get_args(Change) if len(part := rows[rows["changes"] == change])}
@@ -40,7 +41,8 @@ def _claims(row: dict) -> list[str]:
 
 
 def errata_list(errata: pd.DataFrame) -> Markup:
-    """What is printed, what is right, how that was shown, and what it changes, the gravest first; one question stands together."""
+    """What is printed, what is right, how that was shown, and what it changes, the most severe first;
+    one question stands together."""
     every = [row | {"touched": _claims(row)} for row in decided(errata).to_dict("records")]
     rows = sorted(every, key=lambda row: [*SEVERITIES].index(row["severity"]))
     changes = {

@@ -32,7 +32,8 @@ def _width(svg: str) -> float:
 
 
 def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
-    """An SVG file as part of a page: no prolog, ids that no other figure has, style rules that stay inside, colours of the page.
+    """An SVG file as part of a page: no prolog, ids that no other figure has, style rules that stay inside,
+    colours of the page.
 
     Its size becomes a largest width, so that it shrinks on a narrow page.
     """

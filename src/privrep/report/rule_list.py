@@ -1,9 +1,9 @@
 """The text of every rule of judging, window and exclusion, and how it differs from the committed one.
 
-A verdict depends on the claims' rules, on the windows of fits, on the grids and series behind them and on constants of the code.
-tests/reference/rules.txt spells them: a rule is a line with its title, and a line for each of its parts. Beside it, rules.csv has a row per
-rule with the hash of its text and the reason why it last changed, so that no text changes without one. The row of a
-rule that goes away stays as removed, so that a dropped claim leaves a trace.
+A verdict depends on the claims' rules, on the windows of fits, on the grids and series behind them and on constants of
+the code. tests/reference/rules.txt spells them: a rule is a line with its title, and a line for each of its parts.
+Beside it, rules.csv has a row per rule with the hash of its text and the reason why it last changed, so that no text
+changes without one. The row of a rule that goes away stays as removed, so that a dropped claim leaves a trace.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ JUDGING = (
 NO_RULES = ("ALPHA", "SD", "OWN", "GROUPS", "STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
 NO_RULES += ("FACTS", "KEPT", "FINE", "SYMBOLS", "LABELS", "NAMES", "STARTS", "LARGEST", "STREAMS", "MEASURED_AS")
 NO_RULES += ("BY_CLIPS", "BY_CONDITION")
-"""Constants of these modules that decide nothing: names and columns of tables, facts of chapters, and from where on a number is shown."""
+"""Constants of these modules that decide nothing: names and columns of tables, facts of chapters, and from where on a
+number is shown."""
 FURTHER = {
     "searches.user_search": ("PRECISION", "FIRST_TRIAL"),
     "laws.prescribed_powers": ("FAR",),
@@ -112,9 +113,11 @@ def claim_rules(root: Path) -> Iterator[str]:
 
 
 def study_rules(root: Path) -> Iterator[str]:
-    """A rule for each study, with its problem, and for each of its grids, with the series and fits on it, all at the default scale.
+    """A rule for each study, with its problem, and for each of its grids, with the series and fits on it,
+    all at the default scale.
 
-    Windows are resolved, and say what is not as in the default one. Chosen options stand by their hash, since their table can be read itself.
+    Windows are resolved, and say what is not as in the default one.
+    Chosen options stand by their hash, since their table can be read itself.
     """
     config = read_config(root=root)
     for path in sorted((root / "config" / "studies").glob("*.yaml")):
@@ -157,7 +160,8 @@ def constant_rules() -> Iterator[str]:
 
 
 def errata_rules(root: Path) -> Iterator[str]:
-    """What each error in print is said to be: its severity, what it changes, with which it counts as one, and which claims it touches."""
+    """What each error in print is said to be: its severity, what it changes, with which it counts as one,
+    and which claims it touches."""
     for erratum in read_errata(root / "config" / "errata.yaml"):
         said = {key: erratum[key] for key in ("severity", "changes", "same_as", "claims") if key in erratum}
         yield from _rule(f"erratum {erratum['paper']} {erratum['id']}", said)

@@ -157,8 +157,8 @@ def told(name: str, study: str, facts: Mapping[str, object]) -> object:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Where the tables of one run are, and how to read them. Its sections are HTML. A run equals itself alone, so that what
-    is made of it can be kept.
+    """Where the tables of one run are, and how to read them. Its sections are HTML.
+    A run equals itself alone, so that what is made of it can be kept.
 
     Attributes
     ----------
@@ -280,7 +280,8 @@ class Run:
         return figure_html(figure, svg.read_text(), numbers, text, caption.label, remark)
 
     def grid_of(self, row: dict) -> Markup:
-        """What was run for a row of the claims: the cells of the series that its exponent is fitted to, or all of its study."""
+        """What was run for a row of the claims: the cells of the series that its exponent is fitted to,
+        or all of its study."""
         study = row["study"]
         if not study or not self.has(study):
             return Markup()

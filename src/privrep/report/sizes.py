@@ -1,4 +1,5 @@
-"""Sizes of what was run, for prose and captions that name them: a table with series, column and value (`privrep.evidence.cells.sizes_of`)."""
+"""Sizes of what was run, for prose and captions that name them: a table with series, column and value
+(`privrep.evidence.cells.sizes_of`)."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ def exact(value: float) -> str:
     return f"{float(value):,.12g}"
 
 
-def spelled(values: Sequence[float]) -> str:
+def enumerated(values: Sequence[float]) -> str:
     """Values in ascending order: listed, or as a range where they are many.
 
-    >>> spelled([20, 10]), spelled([1, 2, 3, 5, 7])
+    >>> enumerated([20, 10]), enumerated([1, 2, 3, 5, 7])
     ('10 and 20', '1 to 7')
     """
     values = sorted(set(values))

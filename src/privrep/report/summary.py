@@ -1,4 +1,5 @@
-"""All claims together: how many there are of each verdict, what counts as agreement, and what does not hold as printed."""
+"""All claims together: how many there are of each verdict, what counts as agreement, and what does not hold as
+printed."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from privrep.evidence.catalogue import MENDED
-from privrep.evidence.verdicts import ACCUSING, SEVERITIES, Verdict
+from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report import badges
 from privrep.report.html_pieces import PIECES
 from privrep.report.layout import macros
@@ -23,7 +24,8 @@ NARROWER = (2 / 3, 1 / 3)
 
 
 def evidence(claims: pd.DataFrame) -> pd.DataFrame:
-    """The rows that say something about a paper: its own statements, but for what holds by definition and what sums others up."""
+    """The rows that say something about a paper: its own statements, but for what holds by definition and what sums
+    others up."""
     own = (claims["whose"] == "paper") & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
     return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
 
@@ -50,16 +52,16 @@ def left_out(claims: pd.DataFrame) -> dict[str, int]:
 
 
 def counted(claims: pd.DataFrame) -> dict[str, int]:
-    """The papers' own statements: how many claims, papers and quantities, and how many quantities of each mood."""
+    """The papers' own statements: how many claims, papers and quantities, and how many quantities of each level."""
     rows = evidence(claims)
-    moods = Counter(Verdict(word).mood for word in rows["verdict"])
+    levels = Counter(Verdict(word).level for word in rows["verdict"])
     sizes = {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique(), "quantities": len(rows)}
-    return sizes | {mood: moods[mood] for mood in badges.MOODS}
+    return sizes | {level: levels[level] for level in badges.LEVELS}
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
-    """The exponents that agree, with the distance of the far end of their corrected interval from the claimed exponent. None of those that
-    follow from a definition."""
+    """The exponents that agree, with the distance of the far end of their corrected interval from the claimed exponent.
+    None of those that follow from a definition."""
     agrees = (claims["verdict"] == Verdict.RATE_EXACT) & (claims["basis"] != "definition")
     rows = claims[(claims["rule"] == "rate") & agrees]
     names = ("measured", "corrected", "ci_low", "ci_high", "claimed", "tolerance")
@@ -74,7 +76,8 @@ def agreement(claims: pd.DataFrame) -> dict[str, object]:
 
     Returns
     -------
-    within : one entry for each tolerance, with the number of exponents that agree and, by a narrower limit, how many lie within that.
+    within : one entry for each tolerance, with the number of exponents that agree and, by a narrower limit,
+        how many lie within that.
     changed : how many would not agree without the correction for the finite grid.
     """
     rows = exponents(claims)
@@ -89,17 +92,17 @@ def agreement(claims: pd.DataFrame) -> dict[str, object]:
     return {"within": within, "changed": int(rows["changed"].sum())}
 
 
-def accusations(claims: pd.DataFrame) -> Markup:
-    """What does not hold as printed: one line for an error, the gravest first."""
-    rows = claims[claims["verdict"].isin(ACCUSING)]
+def contradictions(claims: pd.DataFrame) -> Markup:
+    """What does not hold as printed: one line for an error, the most severe first."""
+    rows = claims[claims["verdict"].isin(NEGATIVE)]
     order = {letter: rank for rank, letter in enumerate(SEVERITIES)}
     rows = rows.assign(rank=rows["severity"].map(order).fillna(len(order))).sort_values("rank", kind="stable")
-    return macros("errata.html.jinja").accusations(rows.to_dict("records"))
+    return macros("errata.html.jinja").contradictions(rows.to_dict("records"))
 
 
 def facts(run: Run) -> dict[str, object]:
     """What the texts on the whole run need beside its quantities."""
-    accused = run.claims[run.claims["verdict"].isin(ACCUSING)]
+    negative = run.claims[run.claims["verdict"].isin(NEGATIVE)]
     return {
         "scale": run.scale,
         "small": run.scale not in FULL_SCALES,
@@ -112,9 +115,9 @@ def facts(run: Run) -> dict[str, object]:
         "mended": int((run.errata["confirmed"] == MENDED).sum()),
         "revisions": sum(entry["kind"].startswith("revised") for entry in run.deviations),
         "deviations": len(run.deviations),
-        "accused": len(accused),
+        "negative": len(negative),
         "severities": [
-            f"{rows} {letter}" for letter in SEVERITIES if (rows := int((accused["severity"] == letter).sum()))
+            f"{rows} {letter}" for letter in SEVERITIES if (rows := int((negative["severity"] == letter).sum()))
         ],
         "badge": badges.badge,
     }

@@ -1,7 +1,8 @@
 """The columns of a results table and what they mean: those that every cell has, and those that an algorithm brings.
 
-An algorithm's `Options.columns` describes its options and the numbers that it writes beside them, `Options.scores` names what is told of its
-way to the truth. The table of a study has the columns of its own algorithms: a new one moves no other study.
+The `columns` of an algorithm's options describe its options and the numbers that it writes beside them, `scores` names
+what is told of its way to the truth. The table of a study has the columns of its own algorithms: a new one moves no
+other study.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ IDENTITY = {
     "feature_tail": "degrees of freedom of multivariate Student features; 0 for Gaussian ones",
     "fewest_samples": "a user has between this many samples and m of them; 0: all have m",
     "noise_spread": "largest label noise of a user over the smallest",
-    "adversaries": "users whose labels follow one long vector off the subspace",
+    "adversaries": "corrupted users, whose labels follow one long vector off the subspace",
     "seed": "repetition",
     "calibration": "how the noise was chosen: paper (printed theorem) or exact (Gaussian DP of the joint release)",
     "epsilon": "target epsilon",
@@ -49,16 +50,28 @@ RESULTS = {
     "reason": "why the cell failed or was not run",
     "dist2": "sine of the largest principal angle to the true subspace",
     "distF": "Frobenius distance to the true subspace, at most sqrt(rank)",
-    "excess_risk": "mean over users, adversaries left out, of the expected squared error of theta_hat_j less that of theta_j, exact population value",
+    "excess_risk": (
+        "mean over users, corrupted ones left out, of the expected squared error of theta_hat_j less that of theta_j, "
+        "exact population value"
+    ),
     "mse": "excess_risk plus the label noise variance",
     "noise_multiplier": "noise sd of one release over its replace-one sensitivity as the paper counts it, Delta",
-    "theorem": "claim id of the printed privacy statement; for gradient methods its rule, rho = eps^2/(8 ln(1/delta)), is carried over",
+    "theorem": (
+        "claim id of the printed privacy statement; for gradient methods its rule, rho = eps^2/(8 ln(1/delta)), is "
+        "carried over"
+    ),
     "epsilon_paper": "epsilon that the printed statement promises for this noise",
-    "epsilon_exact": "epsilon from the ledger, by exact Gaussian accounting; by privacy loss distributions where users take part at random",
+    "epsilon_exact": (
+        "epsilon from the ledger, by exact Gaussian accounting; by privacy loss distributions where users take part at "
+        "random"
+    ),
     "mu": "Gaussian-DP parameter from the ledger; an upper bound where users take part at random",
     "releases": "entries in the ledger",
     "unspent": "share of the declared mu^2 that is left over, where some is",
-    "ledger": "the entries: how many were alike, sensitivity over noise sd (or the epsilon of a pure release), rate of participation, users touched",
+    "ledger": (
+        "the entries: how many were alike, sensitivity over noise sd (or the epsilon of a pure release), rate of "
+        "participation, users touched"
+    ),
 }
 """What every algorithm is asked. What compares with the truth is not released."""
 
@@ -97,7 +110,7 @@ def check_columns(row: dict) -> None:
     known = columns([row["algorithm"]])
     unknown = [name for name in row if name not in known]
     if unknown:
-        raise ValueError(f"{row['algorithm']} writes {unknown[0]!r}; its Options.columns must say what that is")
+        raise ValueError(f"{row['algorithm']} writes {unknown[0]!r}; the columns of its options must say what that is")
 
 
 def dictionary() -> str:

@@ -1,8 +1,8 @@
 """Configuration: read, merge, check, and say in one sentence what is wrong.
 
-A study is config/studies/<name>.yaml with what differs at the chosen scale merged in. Everything is checked before
-any job starts: types and names by the models of `privrep.run.settings`, ranges and feasibility by building every cell. A job reads
-the settings that the run resolved for it, never these files.
+A study is config/studies/<name>.yaml with what differs at the chosen scale merged in. Everything is checked before any
+job starts: types and names by the models of `privrep.run.settings`, ranges and feasibility by building every cell. A
+job reads the settings that the run resolved for it, never these files.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import yaml
 
-from privrep.run.places import Layer, place
 from privrep.run.rivals import read_choices
 from privrep.run.settings import ConfigError, Paper, RunConfig, Study, checked, misnamed
+from privrep.run.source_lines import Layer, place
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -131,7 +131,8 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
     Raises
     ------
     ConfigError
-        If they do not fit the model, if the study is no chapter of a paper, or if a grid, series or fit is overridden that it does not have.
+        If they do not fit the model, if the study is no chapter of a paper, or if a grid, series or fit is overridden
+        that it does not have.
     """
     source = f"config/studies/{name}.yaml"
     content = read_yaml(root / source)

@@ -1,7 +1,8 @@
-"""What jobs cost, as the last documented runs measured it: the order of a run and the time that it has left follow from it.
+"""What jobs cost, as the last documented runs measured it: the order of a run and the time that it has left follow from
+it.
 
-A job is named as its benchmark file; the shards of a study have one name and share its cost. Costs are CPU seconds of the machine that measured them.
-How fast this machine is shows as a run goes on.
+A job is named as its benchmark file; the shards of a study have one name and share its cost.
+Costs are CPU seconds of the machine that measured them. How fast this machine is shows as a run goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ TABLE = ROOT / "docs" / "job_costs.csv"
 COLUMNS = ("scale", "job", "cpu_seconds", "machine")
 
 PRIOR_SECONDS = 30.0
-"""Work of one job at the speed of the table that a run is supposed to have behind it: what it shows of its own speed counts from then on."""
+"""Work of one job at the speed of the table that a run is supposed to have behind it:
+what it shows of its own speed counts from then on."""
 
 
 def job_of(benchmark: Path | str) -> str:
@@ -38,7 +40,8 @@ def job_of(benchmark: Path | str) -> str:
 def estimated(benchmarks: Sequence[str], scale: str, table: Path = TABLE) -> dict[str, float]:
     """CPU seconds of each job of a run.
 
-    A scale that stands not in the table takes the costs of the default scale, and a job that nobody measured the mean of its kind, studies or other jobs.
+    A scale that stands not in the table takes the costs of the default scale, and a job that nobody measured the mean
+    of its kind, studies or other jobs.
 
     Parameters
     ----------
@@ -63,7 +66,8 @@ def is_study(job: str) -> bool:
 
 
 def measured(run: str, folder: Path = Path()) -> dict[str, float]:
-    """CPU seconds of the jobs of a finished run, by name; of shards that went on after a kill at least those of their cells."""
+    """CPU seconds of the jobs of a finished run, by name; of shards that went on after a kill at least those of their
+    cells."""
     shards = {
         path.parent.name: json.loads(path.read_text())["study"].get("shards")
         for path in (folder / "results" / run).glob("*/shards.json")
@@ -91,7 +95,8 @@ def _total(path: Path, column: str, delimiter: str) -> float:
 class Planned:
     """A job that a run has to do.
 
-    seconds : what it costs. chain : from its start to the end of the run, with nothing to wait for but what must come before. share : what is done of it.
+    seconds : what it costs. chain : from its start to the end of the run, with nothing to wait for but what must come
+    before. share : what is done of it.
     """
 
     seconds: float
@@ -102,8 +107,9 @@ class Planned:
 def outlook(jobs: Iterable[Planned], elapsed: float, at_once: int) -> tuple[float, float]:
     """Share of the cost of all jobs that is done, and seconds until the end of the run.
 
-    What is left is spread over all jobs at once, and takes no less than the longest chain of jobs that wait for one another. The speed of one job is what
-    this run has done, over the time that it took at once; at the start it is that of the table.
+    What is left is spread over all jobs at once, and takes no less than the longest chain of jobs that wait for one
+    another. The speed of one job is what this run has done, over the time that it took at once; at the start it is that
+    of the table.
 
     >>> outlook([Planned(60, 70, share=0.5), Planned(10, 10)], elapsed=30, at_once=1)
     (0.42857142857142855, 40.0)

@@ -1,4 +1,5 @@
-"""Tables as CSV: numbers are written with `repr`, so that equal results are equal bytes and reading back gives the same bits."""
+"""Tables as CSV: numbers are written with `repr`, so that equal results are equal bytes and reading back gives the same
+bits."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from privrep.data.whole_files import in_one_move
-from privrep.run.plainly import Unreadable
+from privrep.run.cli_errors import Unreadable
 
 
 def _spell(value: object) -> str:
@@ -22,7 +23,7 @@ def _spell(value: object) -> str:
     return repr(float(value))
 
 
-def spelled(row: dict) -> dict[str, str]:
+def serialised(row: dict) -> dict[str, str]:
     """A row as it is written: what is read back from a table and written again gives the same bytes."""
     return {name: _spell(value) for name, value in row.items()}
 

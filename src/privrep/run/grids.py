@@ -17,10 +17,10 @@ from privrep.fitting.method import MethodOptions
 from privrep.fitting.runner import is_private, prepared
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.run.config import ROOT
-from privrep.run.places import Layer, place
 from privrep.run.registry import load_options
 from privrep.run.rivals import chosen_options
 from privrep.run.settings import ConfigError, Simulation
+from privrep.run.source_lines import Layer, place
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
 
@@ -107,7 +107,8 @@ def check_budget(name: str, method: object, budget: object, without: str, with_o
 
     Parameters
     ----------
-    name : of its algorithm. without, with_one : how the message begins where there is no budget, and where there is one.
+    name : of its algorithm.
+    without, with_one : how the message begins where there is no budget, and where there is one.
     """
     private = is_private(method)
     if private and budget is None:
@@ -138,7 +139,8 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
 
 
 def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> str:
-    """File and line of what an error is about: an option, an axis or a size, which begins its sentence; or else of the series."""
+    """File and line of what an error is about: an option, an axis or a size, which begins its sentence;
+    or else of the series."""
     word, grid = error.split(" ", 1)[0], study.series[name].grid
     inside = (("series", name, "options"), ("grids", grid), ("series", name, "problem"), ("problem",))
     choices = [*((*keys, word) for keys in inside), ("series", name)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from privrep.run.cli_errors import Unreadable
 from privrep.run.columns import study_columns
 from privrep.run.csv_tables import REMEDY, read_rows, write_rows
 from privrep.run.grids import expand, shard
-from privrep.run.plainly import Unreadable
 from privrep.run.results import TIMING_COLUMNS
 from privrep.run.settings import Simulation
 
@@ -30,7 +30,8 @@ def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[
         rows = {(row["series"], row["key"]): row for row in listed}
         if len(listed) != len(cells) or rows.keys() != set(cells):
             raise Unreadable(
-                f"{path}: it has {len(listed)} rows and {len(set(cells) & rows.keys())} of its {len(cells)} cells; {REMEDY}"
+                f"{path}: it has {len(listed)} rows and {len(set(cells) & rows.keys())} of its {len(cells)} cells; "
+                f"{REMEDY}"
             )
         found |= rows
     return [found[name] for name in order]

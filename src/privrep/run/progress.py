@@ -40,7 +40,8 @@ def track(items: SizedIterable[Item], label: str) -> Iterator[Item]:
 
 
 def reported(line: str) -> tuple[float, str]:
-    """Share of a job that is done and what it is at, from a line of its log; nothing of either where it is no line of `track`.
+    """Share of a job that is done and what it is at, from a line of its log;
+    nothing of either where it is no line of `track`.
 
     >>> reported("figure2 shard 3: 26 of 104 done, 20 s left, now heads seed=3")
     (0.25, 'figure2 shard 3: heads seed=3')

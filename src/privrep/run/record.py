@@ -1,4 +1,5 @@
-"""The run of record: rows of cells that are too dear for every run, kept under docs/ with commit, master seed and machine."""
+"""The run of record: rows of cells that are too dear for every run, kept under docs/ with commit, master seed and
+machine."""
 
 from __future__ import annotations
 

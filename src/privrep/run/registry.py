@@ -1,4 +1,5 @@
-"""What a study's settings can name: methods and experiments, files of these packages that have `Options`."""
+"""What a study's settings can name: methods and experiments, files of these packages with options;
+those of centaur.py are `CentaurOptions`."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from privrep.run.settings import hint_on_text
 PACKAGES = ("algorithms", "neural", "probes", "audits", "searches")
 """Packages whose files can be named in a study's settings."""
 SOURCE = Path(__file__).parents[1]
-OPTIONS = re.compile(r"^(class )?Options\b", re.MULTILINE)
 
 
 def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number; what texts there are, it checks itself."""
+    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number;
+    what texts there are, it checks itself."""
     if isinstance(value, str) and "str" not in type_:
         raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint_on_text(value)}")
     flag = isinstance(value, bool) and "bool" not in type_
@@ -26,6 +27,15 @@ def check_type(name: str, value: object, type_: str) -> None:
         raise ValueError(f"{name} is {value!r}; it must be a number")
     if isinstance(value, list | dict):
         raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
+
+
+def options_name(name: str) -> str:
+    """Name of the class of options in the file `name`.
+
+    >>> options_name("dp_fedavg")
+    'DpFedavgOptions'
+    """
+    return name.title().replace("_", "") + "Options"
 
 
 def load_options(name: str, options: dict) -> MethodOptions:
@@ -52,7 +62,7 @@ def load_options(name: str, options: dict) -> MethodOptions:
 
 
 def options_class(name: str) -> type[MethodOptions]:
-    """The class `Options` of the file `name`.
+    """The class of options of the file `name`.
 
     Raises
     ------
@@ -60,15 +70,23 @@ def options_class(name: str) -> type[MethodOptions]:
         If the file does not exist or has none.
     """
     module = _module(name)
-    if not hasattr(module, "Options"):
-        raise ValueError(f"algorithm is {name!r}; that file is a step of other algorithms and cannot run alone")
-    return module.Options
+    if not hasattr(module, options_name(name)):
+        raise ValueError(
+            f"algorithm is {name!r}; that file has no {options_name(name)}: it is a step of other algorithms and "
+            "cannot run alone"
+        )
+    return getattr(module, options_name(name))
 
 
 def method_files() -> dict[str, Path]:
-    """Name -> file, below `src`, of all that a study's settings can name. Nothing is imported: what a file needs may not be installed."""
+    """Name -> file, below `src`, of all that a study's settings can name.
+    Nothing is imported: what a file needs may not be installed."""
     paths = [path for package in PACKAGES for path in sorted((SOURCE / package).glob("*.py"))]
-    return {path.stem: Path("src", *path.parts[-3:]) for path in paths if OPTIONS.search(path.read_text())}
+    return {path.stem: Path("src", *path.parts[-3:]) for path in paths if _declares_options(path)}
+
+
+def _declares_options(path: Path) -> bool:
+    return bool(re.search(rf"^(class )?{options_name(path.stem)}\b", path.read_text(), re.MULTILINE))
 
 
 def _module(name: str):

@@ -1,6 +1,7 @@
 """What a run resolves for the jobs of a study, one file for each purpose: a job reads its own and nothing of config/.
 
-What decides cells stands apart from what decides fits, and that from what a figure alone shows, so that a change reruns what depends on it.
+What decides cells stands apart from what decides fits, and that from what a figure alone shows, so that a change reruns
+what depends on it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from pathlib import Path
 from privrep.data.whole_files import in_one_move
 from privrep.run.config import read_study
 from privrep.run.grids import expand
-from privrep.run.places import Layer
 from privrep.run.settings import Analysis, Model, RunConfig, RunSettings, Simulation, Study
+from privrep.run.source_lines import Layer
 
 
 def write_resolved(
@@ -28,16 +29,17 @@ def write_resolved(
     Raises
     ------
     ConfigError
-        If simulations are new or have changed, and one of their cells is out of range or infeasible; see `grids.expand`.
+        If simulations are new or have changed, and one of their cells is out of range or infeasible;
+        see `grids.expand`.
     """
     for purpose, settings in resolved(study, config, quantities).items():
-        path, text = folder / f"{purpose}.json", spelled(settings)
+        path, text = folder / f"{purpose}.json", as_json(settings)
         if purpose == "shards" and (not path.exists() or path.read_text() != text):
             expand(study, files)
         write_if_changed(path, text)
 
 
-def spelled(settings: object) -> str:
+def as_json(settings: object) -> str:
     """Settings as JSON."""
     return json.dumps(settings, indent=1) + "\n"
 

@@ -33,7 +33,8 @@ def cell_row(cell: Cell) -> dict:
 
 
 def row_of_record(cell: Cell, row: dict[str, str], master_seed: int) -> dict[str, str]:
-    """The row of results of a cell that was not run, since the record has `row` of it; on another master seed it has the status `not run`."""
+    """The row of results of a cell that was not run, since the record has `row` of it;
+    on another master seed it has the status `not run`."""
     about = f"commit {row['commit']}, master seed {row['master_seed']}, {row['machine']}"
     if int(row["master_seed"]) != master_seed:
         reason = f"the run of record has {about}, and on another one Table 1 did not run at this scale"
@@ -42,13 +43,14 @@ def row_of_record(cell: Cell, row: dict[str, str], master_seed: int) -> dict[str
 
 
 SHARED_ROLES = ("init",)
-"""Streams that belong to the repetition and not to the cell: a random start is drawn once for each data set, so that budgets
-and numbers of epochs are compared from the same starts. A few bad starts carry the mean; drawn anew in each cell, they would
-decide whether it falls from one epsilon to the next."""
+"""Streams that belong to the repetition and not to the cell: a random start is drawn once for each data set, so that
+budgets and numbers of epochs are compared from the same starts. A few bad starts carry the mean; drawn anew in each
+cell, they would decide whether it falls from one epsilon to the next."""
 
 
 def cell_stream(cell: Cell, role: str, master_seed: int) -> np.random.Generator:
-    """The random stream of a cell for one role, keyed by the problem alone for `SHARED_ROLES` and by the whole cell otherwise."""
+    """The random stream of a cell for one role, keyed by the problem alone for `SHARED_ROLES` and by the whole cell
+    otherwise."""
     return stream(master_seed, role, cell.problem.axes if role in SHARED_ROLES else cell.axes)
 
 
@@ -57,8 +59,8 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
 
     Returns
     -------
-    row, timing, ledger. A numerical failure is a row with status `failed` and a reason, not an exception; so is a cell that lacks its data,
-    `not run`.
+    row, timing, ledger. A numerical failure is a row with status `failed` and a reason, not an exception;
+    so is a cell that lacks its data, `not run`.
 
     Raises
     ------

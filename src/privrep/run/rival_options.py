@@ -1,4 +1,5 @@
-"""What the options of the published methods are chosen from, for config/rivals.csv and by the laws of the guide: one grid for all settings."""
+"""What the options of the published methods are chosen from, for config/rivals.csv and by the laws of the guide:
+one grid for all settings."""
 
 from __future__ import annotations
 

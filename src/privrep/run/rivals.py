@@ -1,7 +1,8 @@
-"""Settings of published methods that were chosen on public simulations: config/rivals.csv, written by workflow/scripts/choose_rivals.py.
+"""Settings of published methods that were chosen on public simulations: config/rivals.csv, written by
+workflow/scripts/choose_rivals.py.
 
-A series that is `tuned` takes options from there, by setting: those of its row with the same n, m, d, k, label noise and epsilon,
-or else of the nearest row, in logarithms.
+A series that is `tuned` takes options from there, by setting: those of its row with the same n, m, d, k,
+label noise and epsilon, or else of the nearest row, in logarithms.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ TABLE = Path("config") / "rivals.csv"
 SIZES = ("users", "samples", "dim", "rank")
 REALS = ("label_noise_sd", "epsilon")
 COLUMNS = ("study", "series", *SIZES, *REALS, "options", "value", "runs", "failed")
-"""value : median over the public data sets of what was made small, the excess risk or, in a search, the number of users. failed : runs of the chosen
-setting that found nothing."""
+"""value : median over the public data sets of what was made small, the excess risk or, in a search,
+the number of users. failed : runs of the chosen setting that found nothing."""
 LEAST = 1e-9
 """Stands in for no label noise in logarithms."""
 

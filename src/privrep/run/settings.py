@@ -1,7 +1,7 @@
 """What may stand in the configuration: one frozen model for each kind of entry, and one sentence for what does not fit.
 
-Models refuse unknown keys and convert nothing. What decides cells (problems, grids, options) is checked and kept as it was written, so
-that a check can move no cell.
+Models refuse unknown keys and convert nothing.
+What decides cells (problems, grids, options) is checked and kept as it was written, so that a check can move no cell.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ class Choice(Model):
 
 
 class Series(Model):
-    """One reading or method: an algorithm with options on a grid. tuned : whether the study's choices add options by setting."""
+    """One reading or method: an algorithm with options on a grid.
+    tuned : whether the study's choices add options by setting."""
 
     algorithm: str
     grid: str
@@ -201,8 +202,9 @@ class Simulation(Model):
 class Window(Model):
     """Which points of a sweep are fitted.
 
-    saturation : distF at most this times sqrt(rank). noise_ratio : x of Algorithm 2 at most this. over_floor : error without its
-    floor at least this times the floor. points, span : fewest points, and least ratio of the largest parameter to the smallest.
+    saturation : distF at most this times sqrt(rank). noise_ratio : x of Algorithm 2 at most this. over_floor : error
+    without its floor at least this times the floor. points, span : fewest points, and least ratio of the largest
+    parameter to the smallest.
     """
 
     saturation: Annotated[float, Field(gt=0)] = 0.4
@@ -216,8 +218,10 @@ class Spec(Model):
     """One fit of a study.
 
     series, axis : rows of the results table, and the column that varies. response : column of the error.
-    prediction : column that the study computes from `privrep.laws`. paired : remove the floor of the same users without noise.
-    power : 2 for distances, whose squares add; 1 for risks, which add themselves. window : what differs from the study's.
+    prediction : column that the study computes from `privrep.laws`.
+    paired : remove the floor of the same users without noise.
+    power : 2 for distances, whose squares add; 1 for risks, which add themselves.
+    window : what differs from the study's.
     """
 
     name: str
@@ -259,7 +263,8 @@ class Sweeps(Model):
 class AnalysisSettings(Analysis):
     """What the measuring and the plotting job of a study both get.
 
-    options : series -> options, of the study that this one is held against. figures : ids of all. sweeps : of those that show fits and nothing else.
+    options : series -> options, of the study that this one is held against. figures : ids of all.
+    sweeps : of those that show fits and nothing else.
     """
 
     options: dict[str, dict[str, Scalar]] = {}
@@ -270,7 +275,8 @@ class AnalysisSettings(Analysis):
 class MeasureSettings(AnalysisSettings):
     """What the measuring job gets.
 
-    quantities : names of all that it measures. complete : whether the scale leaves the study as it is, so that none may be missing.
+    quantities : names of all that it measures.
+    complete : whether the scale leaves the study as it is, so that none may be missing.
     """
 
     quantities: SomeNames
@@ -284,7 +290,8 @@ class PlotSettings(AnalysisSettings):
 
 
 class Figure(Model):
-    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes (`privrep.report.captions`).
+    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes
+    (`privrep.report.captions`).
 
     sweeps : what it shows, if that is fits and nothing else; any other figure is drawn by the study's `figures.py`.
     """
@@ -298,8 +305,9 @@ class Study(Simulation, Analysis):
     """config/studies/<study>.yaml with the overrides of a scale merged in.
 
     paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
-    columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures beside its fits, see
-    `privrep.evidence.quantities`. against : study to whose options this one is held. scales : scale -> what differs there.
+    columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures
+    beside its fits, see `privrep.evidence.quantities`. against : study to whose options this one is held.
+    scales : scale -> what differs there.
     claims : what the study decides, models in `privrep.evidence.claims`.
     """
 
@@ -326,7 +334,8 @@ class Study(Simulation, Analysis):
 class Paper(Model):
     """config/papers/<paper>.yaml.
 
-    chapters : studies in the order of the report. claims : ids in the order of the table of all verdicts. not_tested : claims that no study decides.
+    chapters : studies in the order of the report. claims : ids in the order of the table of all verdicts.
+    not_tested : claims that no study decides.
     """
 
     authors: str
@@ -388,7 +397,8 @@ def _complaint(error: dict) -> str:
     if kind == "value_error":
         return str(about["error"])
     if kind == "union_tag_invalid":
-        return f"{about['discriminator'].strip(chr(39))}: {about['tag']!r} must be one of {about['expected_tags'].replace(chr(39), '')}"
+        tags = about["expected_tags"].replace(chr(39), "")
+        return f"{about['discriminator'].strip(chr(39))}: {about['tag']!r} must be one of {tags}"
     if kind == "literal_error":
         return f"{value!r} must be one of {about['expected'].replace(' or ', ', ').replace(chr(39), '')}"
     if kind in ("too_short", "string_too_short"):

@@ -1,4 +1,5 @@
-"""One fit from a Python shell, without a study: the same cell that a study would run, with the same random streams; or a fit of somebody's own users.
+"""One fit from a Python shell, without a study: the same cell that a study would run, with the same random streams;
+or a fit of users of your own.
 
 from privrep.run.shell import fit, fit_users
 row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
@@ -62,13 +63,15 @@ def fit(
 
     Parameters
     ----------
-    algorithm : a method or an experiment, see `privrep.run.registry`. epsilon : None for a method without privacy. calibration : `exact` or `paper`.
+    algorithm : a method or an experiment, see `privrep.run.registry`. epsilon : None for a method without privacy.
+    calibration : `exact` or `paper`.
     settings : sizes and laws of the problem (`privrep.data.problem.Problem`), and options of the algorithm.
 
     Raises
     ------
     ValueError
-        If a setting is unknown, of the wrong kind or out of range, or if epsilon is missing, or given to a method without privacy.
+        If a setting is unknown, of the wrong kind or out of range, or if epsilon is missing, or given to a method
+        without privacy.
     """
     settings |= {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
     settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
@@ -94,11 +97,13 @@ def fit_users(
 ) -> tuple[Outcome, Ledger]:
     """The outcome of a fit of given users (`privrep.data.given_users`, `privrep.data.tables`), and its ledger.
 
-    Its privacy is that of its releases. `Outcome.personal` has the users' own models; what else an outcome has may be told, but for `held_out`, which is exact.
+    Its privacy is that of its releases. `Outcome.personal` has the users' own models;
+    what else an outcome has may be told, but for `held_out`, which is exact.
 
     Parameters
     ----------
-    algorithm : file of `privrep.algorithms`. epsilon : None for a method without privacy. calibration : `exact` or `paper`. options : of the algorithm.
+    algorithm : file of `privrep.algorithms`. epsilon : None for a method without privacy.
+    calibration : `exact` or `paper`. options : of the algorithm.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Clear the way for a run after one was killed.
 
-A killed run leaves Snakemake's lock and perhaps jobs without a parent. Jobs write their output in one move, so none is half
-done, and they can be ended safely. A job is known by a mark in its environment, which it inherits from the run that started it, however
-that was started. Nothing without a mark is ended, whatever its arguments say.
+A killed run leaves Snakemake's lock and perhaps jobs without a parent. Jobs write their output in one move, so none is
+half done, and they can be ended safely. A job is known by a mark in its environment, which it inherits from the run
+that started it, however that was started. Nothing without a mark is ended, whatever its arguments say.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import psutil
 MARK = "PRIVREP_RUN"
 """Environment variable of all jobs: process id and start time of the run they belong to."""
 CLOCK_STEP = 2.0
-"""Seconds by which the start time of one process may be read differently, since it is counted from a clock that can be set."""
+"""Seconds by which the start time of one process may be read differently, since it is counted from a clock that can be
+set."""
 
 
 class RunAlive(RuntimeError):
@@ -30,7 +31,8 @@ def mark_of(process: psutil.Process) -> str:
 
 
 def mark_jobs() -> None:
-    """Mark all that this process starts from now on as jobs of it. A mark that it has inherited stays: it is a job itself."""
+    """Mark all that this process starts from now on as jobs of it.
+    A mark that it has inherited stays: it is a job itself."""
     os.environ.setdefault(MARK, mark_of(psutil.Process()))
 
 
@@ -59,7 +61,8 @@ def is_snakemake(words: list[str] | None) -> bool:
 
 
 def survey(folder: Path) -> tuple[list[int], list[psutil.Process]]:
-    """Process ids of the runs that are alive in `folder`, and the jobs there whose run is gone; this process and its parents excepted."""
+    """Process ids of the runs that are alive in `folder`, and the jobs there whose run is gone;
+    this process and its parents excepted."""
     own = psutil.Process()
     family = {own.pid, *(parent.pid for parent in own.parents())}
     runs, orphans = [], []
@@ -77,7 +80,8 @@ def survey(folder: Path) -> tuple[list[int], list[psutil.Process]]:
 
 
 def end(processes: list[psutil.Process]) -> None:
-    """Ask processes to end, and end those that have not after ten seconds; psutil refuses where an id has passed to another process."""
+    """Ask processes to end, and end those that have not after ten seconds; psutil refuses where an id has passed to
+    another process."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.terminate()

@@ -1,6 +1,7 @@
-"""The smallest number of users at which private alternating minimisation reaches a target risk, see `privrep.searches.user_search`."""
+"""The smallest number of users at which private alternating minimisation reaches a target risk, see
+`privrep.searches.user_search`."""
 
 from privrep.algorithms import altmin
 from privrep.searches.user_search import searching
 
-Options = searching(altmin.Options, fewest=lambda options: options.batches)
+SmallestUsersOptions = searching(altmin.AltminOptions, fewest=lambda options: options.batches)

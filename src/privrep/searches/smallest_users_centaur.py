@@ -3,4 +3,4 @@
 from privrep.algorithms import centaur
 from privrep.searches.user_search import searching
 
-Options = searching(centaur.Options)
+SmallestUsersCentaurOptions = searching(centaur.CentaurOptions)

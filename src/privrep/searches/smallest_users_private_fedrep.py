@@ -3,4 +3,4 @@
 from privrep.algorithms import private_fedrep
 from privrep.searches.user_search import searching
 
-Options = searching(private_fedrep.Options)
+SmallestUsersPrivateFedrepOptions = searching(private_fedrep.PrivateFedrepOptions)

@@ -3,4 +3,4 @@
 from privrep.algorithms import unit_steps
 from privrep.searches.user_search import searching
 
-Options = searching(unit_steps.Options)
+SmallestUsersUnitStepsOptions = searching(unit_steps.UnitStepsOptions)

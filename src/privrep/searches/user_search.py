@@ -1,8 +1,8 @@
 """The smallest number of users at which a method reaches a target risk, by bisection.
 
-Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. This is
-an experiment on sample complexities: the ledger holds the releases of all trials, and the choice of n looks at the truth, so no
-privacy statement covers it.
+Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n.
+This is an experiment on sample complexities: the ledger holds the releases of all trials, and the choice of n looks at
+the truth, so no privacy statement covers it.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ def searching(
     """
 
     @dataclass(frozen=True)
-    class Options(Target, kind):
+    class SearchOptions(Target, kind):
         numbers: ClassVar = dict(kind.numbers) | Target.numbers
 
         def experiment(self, problem: Problem) -> Search:
             plain = kind(**{one.name: getattr(self, one.name) for one in fields(kind)})
             return Search(plain, self.risk(problem.rank), fewest(self), plain.build(problem.known).cost)
 
-    return Options
+    return SearchOptions
 
 
 def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:

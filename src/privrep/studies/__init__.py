@@ -1,7 +1,9 @@
-"""One room per study, of the same name as its settings in config/studies.
+"""One folder per study, of the same name as its settings in config/studies.
 
-analysis.py : `analyse(cells, study)` returns the quantities that claims refer to, the fits, and the numbers of the figures.
-figures.py  : `draw_<name>(numbers, study)` returns the figure <paper>/<name> that shows anything but fits; it draws and computes nothing.
+analysis.py : `analyse(cells, study)` returns the quantities that claims refer to, the fits, and the numbers of the
+figures.
+figures.py  : `draw_<name>(numbers, study)` returns the figure <paper>/<name> that shows anything but fits; it draws
+and computes nothing.
 chapter.md  : its chapter of the report.
 
 `cells` is the study's results table, or None for a study of arithmetic. An analysis imports nothing that draws.

@@ -1,4 +1,5 @@
-"""All figures of a study: those of sweeps as every study has them, others by the function of its `figures.py` that has their name."""
+"""All figures of a study: those of sweeps as every study has them, others by the function of its `figures.py` that has
+their name."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from privrep.evidence.measured import Measured
 
 
 def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "") -> Measured:
-    """The extreme with an interval that is simultaneous (Bonferroni): where all numbers lie in theirs, so does the extreme between the extreme ends.
+    """The extreme with an interval that is simultaneous (Bonferroni): where all numbers lie in theirs,
+    so does the extreme between the extreme ends.
 
     Parameters
     ----------

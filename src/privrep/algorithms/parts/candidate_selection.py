@@ -1,9 +1,10 @@
-"""Selection among independent candidates (shen2023, Algorithm 3 `INITIALIZATION`, line 5). Post-processing: it sees released subspaces alone.
+"""Selection among independent candidates (shen2023, Algorithm 3 `INITIALIZATION`, line 5).
+Post-processing: it sees released subspaces alone.
 
     find c' such that for at least half of all c:  s_i(B_c^T B_c') >= 1 - 2 eps_i^2 for all i
 
-The paper does not say what to return when no candidate passes; here it is the candidate with the largest median over c of
-s_min(B_c^T B_c'), and a flag. At practical sizes none passes at eps_i = 0.01, so that is the normal case.
+The paper does not say what to return when no candidate passes; here it is the candidate with the largest median over c
+of s_min(B_c^T B_c'), and a flag. At practical sizes none passes at eps_i = 0.01, so that is the normal case.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Clipping thresholds in units of the data, so that one number serves a whole sweep.
 
 jain2021 sets eta = O~(mu sqrt(lam_k d k)) and zeta = O~(sigma_F + mu sqrt(k lam_k)) (Lemmas 4.4 and 4.6) and hides the
-logarithms. `data` drops them and leaves a constant to choose; `printed` takes the ones of the proofs, under which nothing
-is clipped with probability 1 - n^-10 if no ||v_j|| exceeds `Known.head_bound`. Both use the law of the heads, which is public
-here, and an orthonormal truth.
+logarithms. `data` drops them and leaves a constant to choose; `printed` takes the ones of the proofs, under which
+nothing is clipped with probability 1 - n^-10 if no ||v_j|| exceeds `Known.head_bound`. Both use the law of the heads,
+which is public here, and an orthonormal truth.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ SCALES: dict[str, Callable[[Known], tuple[float, float]]] = {
     "data": _data,
     "printed": _printed,
 }
-"""Name -> units of (eta, zeta): 1; (c sqrt(dk), c sqrt(k) + sigma_F) with c the largest head scale; the proofs' thresholds, with
-zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (Lemma B.1) and eta = mu sqrt(k lam_k) (sqrt(d) + sqrt(2 ln(4 n m / beta)))."""
+"""Name -> units of (eta, zeta): 1; (c sqrt(dk), c sqrt(k) + sigma_F) with c the largest head scale; the proofs'
+thresholds, with zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (Lemma B.1) and eta = mu sqrt(k lam_k)
+(sqrt(d) + sqrt(2 ln(4 n m / beta)))."""
 
 
 def feature_threshold(scale: str, factor: float, known: Known) -> float:
@@ -68,8 +69,9 @@ USER_SCALES: dict[str, Callable[[Known, int], tuple[float, float]]] = {
     "absolute": lambda known, samples: (1.0, 1.0),
     "data": _typical_sums,
 }
-"""Name -> units of the bounds on a user's whole A_j and b_j from q samples: 1; their root mean square norms for a user whose head is the
-longest, ||A_j||_F = ||X X^T||_F ||v||^2 and ||b_j|| = ||sum_i y_i x_i|| ||v||, exact for Gaussian features."""
+"""Name -> units of the bounds on a user's whole A_j and b_j from q samples: 1; their root mean square norms for a user
+whose head is the longest, ||A_j||_F = ||X X^T||_F ||v||^2 and ||b_j|| = ||sum_i y_i x_i|| ||v||, exact for Gaussian
+features."""
 
 
 def user_units(scale: str, known: Known, samples: int) -> tuple[float, float]:
@@ -96,8 +98,9 @@ UPDATE_SCALES: dict[str, tuple[Callable[[Known], float], Callable[[Known], float
     "practical": (_practical, _practical),
     "prescribed": (_prescribed_gradient, _prescribed_moment),
 }
-"""Name -> units of (zeta_g, zeta_0) of shen2023: 1; sqrt(d) k^1.5, without logarithms; mu^2 k s_k^2 sqrt(dk ln n) (Theorem 5.1)
-and mu^2 k^1.5 s_k^2 sqrt(d) ln(n) (sqrt(ln n) + sqrt(k)) (Lemma F.1), with mu^2 k s_k^2 from `Known.head_bound` and all constants 1."""
+"""Name -> units of (zeta_g, zeta_0) of shen2023: 1; sqrt(d) k^1.5, without logarithms; mu^2 k s_k^2 sqrt(dk ln n)
+(Theorem 5.1) and mu^2 k^1.5 s_k^2 sqrt(d) ln(n) (sqrt(ln n) + sqrt(k)) (Lemma F.1), with mu^2 k s_k^2 from
+`Known.head_bound` and all constants 1."""
 
 
 def gradient_threshold(scale: str, factor: float, known: Known) -> float:
@@ -115,8 +118,8 @@ PROJECTION_SCALES: dict[str, Callable[[Known], float]] = {
     "prescribed": lambda known: 40 * math.sqrt(known.dim) * math.log(known.users * known.samples),
     "projected": lambda known: math.sqrt(known.rank * math.log(known.users * known.samples)),
 }
-"""Name -> unit of L_f, the bound on ||U^T x|| in Algorithm 4 of jain2021: 1; 40 sqrt(d) ln(n m) (Theorem 5.2); sqrt(k ln(n m)), the size of
-a projection on k directions with the logarithm of how many there are."""
+"""Name -> unit of L_f, the bound on ||U^T x|| in Algorithm 4 of jain2021: 1; 40 sqrt(d) ln(n m) (Theorem 5.2);
+sqrt(k ln(n m)), the size of a projection on k directions with the logarithm of how many there are."""
 
 
 def projection_threshold(scale: str, factor: float, known: Known) -> float:

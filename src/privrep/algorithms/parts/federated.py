@@ -1,7 +1,9 @@
-"""What the federated methods of shen2023 Section 6 have in common: rounds, local gradient steps, clipping of whole updates, cost.
+"""What the federated methods of shen2023 Section 6 have in common: rounds, local gradient steps, clipping of whole
+updates, cost.
 
-In their linear analogues the loss of a user on a mini-batch is half the mean squared residual. The server's step eta_g is 1, as in the
-paper's experiments: a user sends how far its copy of the shared model has moved, and the server adds the noisy mean.
+In their linear analogues the loss of a user on a mini-batch is half the mean squared residual. The server's step eta_g
+is 1, as in the paper's experiments: a user sends how far its copy of the shared model has moved, and the server adds
+the noisy mean.
 """
 
 from __future__ import annotations
@@ -36,9 +38,9 @@ class Federated:
 
     @property
     def theorem(self) -> Theorem:
-        """Remark 4.1: (alpha, alpha T / (2 sigma^2))-Renyi DP, turned into eps = 2 sqrt(rho ln(1/delta)) as the paper does in
-        Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user; replacing one costs
-        four times as much (E10)."""
+        """Remark 4.1: (alpha, alpha T / (2 sigma^2))-Renyi DP, turned into eps = 2 sqrt(rho ln(1/delta)) as the paper
+        does in Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user;
+        replacing one costs four times as much (E10)."""
         return Theorem("B-R4.1", self.server.rounds / 2)
 
     @property
@@ -60,7 +62,8 @@ class LocalSteps:
     size: float
 
     def draw(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
-        """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in each."""
+        """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in
+        each."""
         draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
         return lambda: [draws.take(self.samples)[0] for _ in range(self.count)]
 

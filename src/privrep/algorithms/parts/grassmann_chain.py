@@ -3,12 +3,14 @@
     U' <- Q factor of U + s Z,   Z (d, k) standard normal
     accept with probability min(1, exp((score(U) - score(U')) / scale))
 
-The proposal is symmetric: its law depends on the angles between the subspaces alone, since Z has the same law after rotations of R^d and of
-the basis. Several chains walk at once. In the first `burn_in` steps the scale falls geometrically to its value from one at which the chain
-moves freely, and each chain sets its step s so that a share `WANTED` is accepted; afterwards both are fixed.
+The proposal is symmetric: its law depends on the angles between the subspaces alone, since Z has the same law after
+rotations of R^d and of the basis. Several chains walk at once. In the first `burn_in` steps the scale falls
+geometrically to its value from one at which the chain moves freely, and each chain sets its step s so that a share
+`WANTED` is accepted; afterwards both are fixed.
 
-After finitely many steps the law of a chain is only near its limit, so that a state is epsilon-DP only approximately. No useful bound on
-the distance is known here (`privrep.probes.exponential_neighbours` computes it where the subspaces can be listed).
+After finitely many steps the law of a chain is only near its limit, so that a state is epsilon-DP only approximately.
+No useful bound on the distance is known here (`privrep.probes.exponential_neighbours` computes it where the subspaces
+can be listed).
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 
 WANTED = 0.3
-"""Share of proposals that is accepted, between the best one for a line and for many dimensions (Gelman, Roberts and Gilks 1996)."""
+"""Share of proposals that is accepted, between the best one for a line and for many dimensions (Gelman, Roberts and
+Gilks 1996)."""
 HOTTEST, LOOKED_AT = 0.3, 8
-"""The scale at the start is the first times the range of the scores of so many uniform subspaces, if that is above its final value."""
+"""The scale at the start is the first times the range of the scores of so many uniform subspaces, if that is above its
+final value."""
 GAIN = 0.6
-"""How fast a chain's step follows its acceptance: its logarithm moves by this over the square root of the step's number."""
+"""How fast a chain's step follows its acceptance: its logarithm moves by this over the square root of the step's
+number."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class Walk:
 
     Attributes
     ----------
-    last : (c, d, k), where they ended. scores : (steps, c), after each step. kept : (r, c, d, k), states at even distances.
+    last : (c, d, k), where they ended. scores : (steps, c), after each step.
+    kept : (r, c, d, k), states at even distances.
     accepted : share of proposals accepted, (c,).
     """
 

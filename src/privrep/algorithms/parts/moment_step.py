@@ -5,9 +5,9 @@
     b <- sum y_ij w_ij   + N(0, (2 q eta zeta Delta)^2)
     U <- QR( unvec( A^{-1} b ) )
 
-with q samples per user; vec stacks columns. For q = m/4 the noise is the printed m eta^2 Delta / 2 and m eta zeta Delta / 2.
-The printed argmin exists only while the noisy A is positive definite (E21). Here the linear system is solved in any
-case, and the smallest eigenvalue of A is returned so that the row shows when it was not.
+with q samples per user; vec stacks columns. For q = m/4 the noise is the printed m eta^2 Delta / 2 and m eta zeta
+Delta / 2. The printed argmin exists only while the noisy A is positive definite (E21). Here the linear system is solved
+in any case, and the smallest eigenvalue of A is returned so that the row shows when it was not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ MOMENT_COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class UserMoments:
-    """What users add: moments of a range of their samples, with heads by a rule. averaged : see `privrep.privacy.regression_moments.Moments`."""
+    """What users add: moments of a range of their samples, with heads by a rule.
+    averaged : see `privrep.privacy.regression_moments.Moments`."""
 
     heads: HeadRule
     samples: slice
@@ -66,14 +67,15 @@ def _eigclip(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
 
 
 FALLBACKS = {"solve": _solve, "ridge": _ridge, "eigclip": _eigclip}
-"""What is inverted in place of the eigenvalues of the noisy A, given the operator norm of its noise, which is public: 2 sA sqrt(dk), of
-averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by the norm. `eigclip`: the small ones raised
-to it. The paper has no rule (E21); all three only process what was released."""
+"""What is inverted in place of the eigenvalues of the noisy A, given the operator norm of its noise, which is public: 2
+sA sqrt(dk), of averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by
+the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three only process what was
+released."""
 
 
 SYMMETRIES = ("copied", "averaged")
-"""How the noise of A is made symmetric: the upper triangle copied below, as printed; or averaged with its transpose, less by sqrt(2) beside the
-diagonal at the same cost (`privrep.privacy.regression_moments.Moments`)."""
+"""How the noise of A is made symmetric: the upper triangle copied below, as printed; or averaged with its transpose,
+less by sqrt(2) beside the diagonal at the same cost (`privrep.privacy.regression_moments.Moments`)."""
 
 
 @dataclass(frozen=True)

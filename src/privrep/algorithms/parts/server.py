@@ -1,13 +1,14 @@
-"""SERVER and the Gaussian mechanism GM of shen2023 (Algorithm 1), for any CLIENT and any AGGREGATION, which are a method's own.
+"""SERVER and the Gaussian mechanism GM of shen2023 (Algorithm 1), for any CLIENT and any AGGREGATION,
+which are a method's own.
 
     for t = 1..T:
         C_t <- each user with probability p, on its own
         g   <- ( sum_{i in C_t} clip(g_i; zeta) + N(0, (sigma zeta)^2) ) / (p n)
         b   <- AGGREGATION(b, g)
 
-Here is GM. sigma is twice the noise multiplier: its sensitivity under replacement of a user is 2 zeta. Differs from the print: GM divides by
-|C_t|, which is not the subsampled Gaussian mechanism, and is undefined for an empty C_t (E51). `divide_by: realised` does so; no gain
-from sampling is then claimed.
+Here is GM. sigma is twice the noise multiplier: its sensitivity under replacement of a user is 2 zeta. Differs from the
+print: GM divides by |C_t|, which is not the subsampled Gaussian mechanism, and is undefined for an empty C_t (E51).
+`divide_by: realised` does so; no gain from sampling is then claimed.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ class Server:
         """Of one user; takes no gain from sampling users."""
         return self.rounds * GAUSSIAN_COST
 
-    def door(self, release: Release) -> Release:
-        """The door of one round. |C_t| is told by what the sum is divided by."""
+    def handle(self, release: Release) -> Release:
+        """The release handle of one round. |C_t| is told by what the sum is divided by."""
         return release.sampled(self.participation, told=self.divide_by == "realised")
 
-    def divisor(self, door: Release) -> float:
+    def divisor(self, handle: Release) -> float:
         """What the sum of a round is divided by.
 
         Raises
@@ -67,13 +68,13 @@ class Server:
         ArithmeticError
             When nobody takes part and the mean is divided by |C_t|.
         """
-        many = self.participation * len(door.users) if self.divide_by == "expected" else door.present
+        many = self.participation * len(handle.users) if self.divide_by == "expected" else handle.present
         if many == 0:
             raise ArithmeticError("nobody takes part in a round, and the mean over nobody is not defined")
         return many
 
     def mean(self, name: str, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
         """GM: the noisy mean of one round. contribution : see `Release.sum`."""
-        door = self.door(release)
-        many = self.divisor(door)
-        return door.sum(name, users, contribution, clip=self.clip) / many
+        handle = self.handle(release)
+        many = self.divisor(handle)
+        return handle.sum(name, users, contribution, clip=self.clip) / many

@@ -1,6 +1,7 @@
 """Where a method starts: a random subspace, one released by an initialisation, or one planted near the truth.
 
-A start is asked for the first iterate. What it releases shares the budget with the steps that follow, which it is told the cost of.
+A start is asked for the first iterate.
+What it releases shares the budget with the steps that follow, which it is told the cost of.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class RandomStart(Free):
 
 @dataclass(frozen=True)
 class GivenStart(Free):
-    """A subspace, (d, k) orthonormal, that somebody else has chosen."""
+    """A given subspace, (d, k) orthonormal."""
 
     basis: np.ndarray
 
@@ -70,8 +71,8 @@ class GivenStart(Free):
 class PlantedStart(Free):
     """Sine of every principal angle between the start and the truth, for the local theory.
 
-    No method can make this start. Who runs one and knows the truth puts `given` in its place; the releases that follow are private
-    if the truth is public.
+    No method can make this start. Who runs one and knows the truth puts `given` in its place;
+    the releases that follow are private if the truth is public.
     """
 
     sine: float

@@ -2,9 +2,9 @@
 
     score(U) = sum_j min_{||v|| <= C} (1/q) sum_i l( <clip(U^T x_ij; L_f), v>; y_ij )        over q samples of each user
 
-A user's share a_j(U) is its term less the loss of the head 0, which is the same for every U: it lies in [-w, 0] with w = xi L_f C, since v = 0
-is allowed and a prediction is at most L_f C. What is summed is cut to this interval, and a value that is no number counts as 0, so that a solver
-that is not exact, or rounding, can move no share out of it.
+A user's share a_j(U) is its term less the loss of the head 0, which is the same for every U: it lies in [-w, 0]
+with w = xi L_f C, since v = 0 is allowed and a prediction is at most L_f C. What is summed is cut to this interval, and
+a value that is no number counts as 0, so that a solver that is not exact, or rounding, can move no share out of it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class UserScore:
         return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
 
     def fits(self, block: Block, bases: np.ndarray) -> list[BoundedFit]:
-        """The heads of the users of a block in each subspace (c, d, k), a few subspaces at a time: fits for c' B users each."""
+        """The heads of the users of a block in each subspace (c, d, k), a few subspaces at a time:
+        fits for c' B users each."""
         features, labels = block.features[self.samples], block.labels[self.samples]
         size = max(1, CHUNK // labels.size)
         return [self._fit(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
@@ -95,7 +96,8 @@ class UserScore:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What users add to the scores of subspaces (c, d, k). kept : whether the sums are, for the next fit on the same users."""
+    """What users add to the scores of subspaces (c, d, k).
+    kept : whether the sums are, for the next fit on the same users."""
 
     score: UserScore
     bases: np.ndarray
@@ -112,7 +114,8 @@ class Shares:
 
 @dataclass(frozen=True)
 class BoundedHeads:
-    """The last line of Algorithm 4: each user's head of length at most C with the least loss on its samples, without a clip of features."""
+    """The last line of Algorithm 4: each user's head of length at most C with the least loss on its samples,
+    without a clip of features."""
 
     basis: np.ndarray
     loss: Loss

@@ -1,16 +1,20 @@
-"""Coordinates in which features look isotropic, from private estimates of their size, of the scale of each coordinate, and of their covariance.
+"""Coordinates in which features look isotropic, from private estimates of their size, of the scale of each coordinate,
+and of their covariance.
 
-    f           <- half the mean over users of log(|X|^2 / m d), each clipped to +-4.6, + noise, as a power of two;  1 within three sd of noise
+    f           <- half the mean over users of log(|X|^2 / m d), each clipped to +-4.6, + noise, as a power of two;
+                1 within three sd of noise
     l_i         <- log sum_l x_ijl^2 over j, less its mean over j, clipped to norm 2 sqrt(d)
-    l           <- ( sum_i l_i + noise ) / n;    W <- diag(exp(-c (l - mean) / 2)) / f,   c in [0, 1] the part of |l|^2 that noise does not explain
+    l           <- ( sum_i l_i + noise ) / n;
+    W           <- diag(exp(-c (l - mean) / 2)) / f,   c in [0, 1] the part of |l|^2 that noise does not explain
     three times, where noise would not hide a covariance:
         C       <- ( sum_i (1/m) sum_l W x_il x_il^T W^T / max(|W x_il|^2, d) + noise ) d/n
         C       <- I + c (C - I) over its mean eigenvalue, c as before (James and Stein);  small eigenvalues are raised
         W       <- C^-1/2 W
 
-Features are read as W x. Only the shape of W matters, and f roughly, since labels have a scale of their own. Samples are clipped in norm and not divided by it:
-short ones may all have one direction, as those of rare binary features have in which nothing is there, and say little of a covariance. A next
-release sees what the last one left, so that a condition number is divided again and again by what noise lets one release see.
+Features are read as W x. Only the shape of W matters, and f roughly, since labels have a scale of their own. Samples
+are clipped in norm and not divided by it: short ones may all have one direction, as those of rare binary features have
+in which nothing is there, and say little of a covariance. A next release sees what the last one left, so that a
+condition number is divided again and again by what noise lets one release see.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ LEAST_SQUARE = 1e-6
 
 
 def learned_level(users: UserData, release: Release) -> float:
-    """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough; 1 where noise could have made it."""
+    """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough; 1
+    where noise could have made it."""
     n = users.known.users
     logs = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
     noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
@@ -112,8 +117,8 @@ class Whitening:
 class WhitenedSamples:
     """What users add: (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: of trace at most 1.
 
-    In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity leaves. A sample that is no
-    number in these coordinates adds nothing.
+    In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity
+    leaves. A sample that is no number in these coordinates adds nothing.
     """
 
     whitening: Whitening
@@ -129,10 +134,12 @@ class WhitenedSamples:
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Eigenvalues and eigenvectors of a noisy matrix (k, k) over its mean eigenvalue, shrunk towards I; and whether most of what differs is no noise.
+    """Eigenvalues and eigenvectors of a noisy matrix (k, k) over its mean eigenvalue, shrunk towards I;
+    and whether most of what differs is no noise.
 
-    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs from I is multiplied
-    by the part of its square that symmetric noise of this sd is not expected to have, so that nothing is left where noise explains it.
+    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs
+    from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that
+    nothing is left where noise explains it.
     """
     size = len(found)
     level = max(np.trace(found) / size, 0.1)
@@ -143,8 +150,8 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, 
 
 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
-    """A better W from one release, of mu^2 = 1 / noise_multiplier^2, and whether it saw a covariance other than I; eigenvalues of C are raised to
-    `floor`."""
+    """A better W from one release, of mu^2 = 1 / noise_multiplier^2, and whether it saw a covariance other than I;
+    eigenvalues of C are raised to `floor`."""
     n, d = users.known.users, users.known.dim
     found = release.sum("unit_covariance", users, WhitenedSamples(whitening), clip=1.0)
     values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)

@@ -1,4 +1,5 @@
-"""jain2021's privacy statements, checked by arithmetic and by adversarial search (claims A-L4.3, A-L4.5, A-T4.2(i), A-zCDP).
+"""jain2021's privacy statements, checked by arithmetic and by adversarial search (claims A-L4.3, A-L4.5, A-T4.2(i),
+A-zCDP).
 
 Each statement turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by way of rho / Delta^2-zCDP and
 eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone.
@@ -68,7 +69,8 @@ def validity_limit(claim: str) -> float:
 
 
 def section6_rho(epsilon: float) -> float:
-    """eps^2 / (8 L): zCDP of releases of total cost 1 at Lemma 4.3's Delta, which explains the digits that Section 6 prints.
+    """eps^2 / (8 L): zCDP of releases of total cost 1 at Lemma 4.3's Delta, which explains the digits that Section 6
+    prints.
 
     The zCDP that corresponds to epsilon by the paper's own conversion is larger (erratum E9).
     """
@@ -76,7 +78,8 @@ def section6_rho(epsilon: float) -> float:
 
 
 def curves() -> pd.DataFrame:
-    """The epsilon that each statement achieves over the one that it claims: statement, epsilon, printed chain, exact."""
+    """The epsilon that each statement achieves over the one that it claims: statement, epsilon, printed chain,
+    exact."""
     rows = [
         (claim, epsilon, *(chain(claim, epsilon, SECTION6_DELTA) / epsilon for chain in (achieved, achieved_exactly)))
         for claim in STATEMENTS
@@ -86,7 +89,8 @@ def curves() -> pd.DataFrame:
 
 
 def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, object]:
-    """Least and largest exact epsilon where `UNIT` is claimed, the least share of it that is left, and which statements promise more than they give."""
+    """Least and largest exact epsilon where `UNIT` is claimed, the least share of it that is left, and which statements
+    promise more than they give."""
     found = {claim: quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES}
     least, most = min(found.values()), max(found.values())
     more = [NAMES[claim] for claim, value in found.items() if value > UNIT]
@@ -102,7 +106,8 @@ def beyond_print(cells: None, quantities: Quantities) -> dict[str, list[str]]:
 
 
 def joint_release(cells: None, quantities: Quantities) -> dict[str, float]:
-    """What two triangle inequalities allow, two changes of norm at most 2 in squares, and the share of it that was found."""
+    """What two triangle inequalities allow, two changes of norm at most 2 in squares, and the share of it that was
+    found."""
     return {"allowed": ALLOWED, "share": quantities["joint change"].measured / ALLOWED}
 
 

@@ -1,8 +1,9 @@
 """shen2023's privacy statements, checked by arithmetic (claims B-R4.1, B-T5.2, B-LF.2, B-CF.1, B-C5.1(i), B-Opacus).
 
-A round adds noise of sd sigma zeta to a sum of vectors of norm at most zeta. Removing a user moves the sum by zeta, replacing one, as in
-Definition 2.1, by 2 zeta. T rounds are then c alpha T / sigma^2-RDP with c = 1/2 or 2, and Theorem 5.2 allows as much again for the start.
-With eps = 2 sqrt(T L) / sigma, everything is a function of eps and L = ln(1/delta).
+A round adds noise of sd sigma zeta to a sum of vectors of norm at most zeta. Removing a user moves the sum by zeta,
+replacing one, as in Definition 2.1, by 2 zeta. T rounds are then c alpha T / sigma^2-RDP with c = 1/2 or 2, and
+Theorem 5.2 allows as much again for the start. With eps = 2 sqrt(T L) / sigma, everything is a function of eps
+and L = ln(1/delta).
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(rang
 
 
 def opacus_epsilon(mu: float, delta: float) -> float:
-    """Epsilon that the Rényi accountant of Opacus gives for a total of mu, with its conversion (Balle et al. 2020, Theorem 21)."""
+    """Epsilon that the Rényi accountant of Opacus gives for a total of mu, with its conversion (Balle et al. 2020,
+    Theorem 21)."""
     orders = OPACUS_ORDERS
     converted = np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
     return float((orders * mu**2 / 2 + converted).min())
@@ -141,7 +143,8 @@ def opacus_mu(epsilon: float, delta: float) -> float:
 
 
 def experiments_epsilon(epsilon: float, shift: float) -> float:
-    """Exact epsilon of the experiments that are labelled so, when a user moves the sum by `shift` clipping thresholds."""
+    """Exact epsilon of the experiments that are labelled so, when a user moves the sum by `shift` clipping
+    thresholds."""
     return gdp_epsilon(shift * opacus_mu(epsilon, DELTA), DELTA)
 
 
@@ -252,8 +255,9 @@ LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper tre
 
 
 def idle_condition(size: Size) -> float:
-    """The printed least epsilon of Corollary 5.1, which is that of Theorem 5.1's cap on sigma_g, over what its trade-off asks for at
-    eps_a = 1, where a distance is at its largest. Up to constants it binds only where this exceeds 1."""
+    """The printed least epsilon of Corollary 5.1, which is that of Theorem 5.1's cap on sigma_g, over what its
+    trade-off asks for at eps_a = 1, where a distance is at its largest. Up to constants it binds only where this
+    exceeds 1."""
     return least_epsilon(utility_cap)(size) / trade_off(size)
 
 

@@ -1,4 +1,5 @@
-"""Audits of all mechanisms (claim O-AUDIT). What a check found is counted; a run of the audit is one experiment, with no repetitions."""
+"""Audits of all mechanisms (claim O-AUDIT).
+What a check found is counted; a run of the audit is one experiment, with no repetitions."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def honest(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def wrong(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mechanisms that are wrong on purpose, where the fault makes sense."""
+    """Mechanisms with an injected fault, where it is applicable."""
     return cells[cells["mutant"].notna() & (cells["mutant"] != "none") & cells["caught"].notna()]
 
 
@@ -73,7 +74,8 @@ def games(cells: pd.DataFrame) -> list[Measured]:
 
 
 def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row for each mechanism: what was attained, and for each mutant how it was found: 2 by the game, 1 by another check alone, 0 not."""
+    """A row for each mechanism: what was attained, and for each mutant how it was found: 2 by the game, 1 by another
+    check alone, 0 not."""
     rows = honest(cells)[["mechanism", "attained", "epsilon_low", "epsilon"]].reset_index(drop=True)
     rows["place"] = rows.index
     bad = wrong(cells)
@@ -83,7 +85,8 @@ def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
-    """Mechanism by mechanism: claim, limits by four ways, distance attained, and how many of those mutants that make sense were found."""
+    """Mechanism by mechanism: claim, four empirical epsilons, distance attained, and how many of the applicable mutants
+    were found."""
     limits = ["epsilon_low", "epsilon_low_score", "epsilon_low_order", "epsilon_low_rates"]
     good = honest(cells)[["mechanism", "epsilon_exact", *limits, "attained", "noise_found"]]
     found = wrong(cells).groupby("mechanism")["caught"].agg(["sum", "count"])
@@ -93,7 +96,8 @@ def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
 
 
 def mutants(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
-    """Mutant by mutant: the least and the largest of its finite epsilons, in how many mechanisms it makes sense, and by what it was found."""
+    """Mutant by mutant: the least and the largest of its finite epsilons, in how many mechanisms it is applicable,
+    and by what it was found."""
     rows = []
     for name, part in wrong(cells).groupby("mutant", sort=False):
         finite = part.loc[part["epsilon_expected"] < math.inf, "epsilon_expected"]
@@ -110,7 +114,7 @@ def sensitivities(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str,
 
 
 def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float]]:
-    """For each epsilon: the best adversary's share of right guesses, its advantage, and the most that it can become sure of, in percent."""
+    """For each epsilon: accuracy of the best attack, its advantage, and its largest posterior, in percent."""
     right = {epsilon: float(ndtr(gdp_mu(epsilon, cells["delta"].iloc[0]) / 2)) for epsilon in EPSILONS}
     return [
         {"epsilon": epsilon, "right": one, "advantage": 2 * one - 1, "posterior": 100 * float(expit(epsilon))}
@@ -119,7 +123,8 @@ def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float
 
 
 def neighbours(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float, float, float, float, float]]:
-    """Where it stands and a published epsilon, what it is in the other convention if meant for either, and the noise that each needs."""
+    """Where it stands and a published epsilon, what it is in the other convention if meant for either,
+    and the noise that each needs."""
     points = [(where, delta, epsilon) for where, (delta, epsilons) in PRINTED.items() for epsilon in epsilons]
     return [
         (where, epsilon, gdp_epsilon(2 * mu, delta), gdp_epsilon(mu / 2, delta), 1 / mu, 2 / mu)

@@ -1,7 +1,7 @@
 """shen2023, CENTAUR from a planted start (claims B-T5.1 and B-T5.1 noise, erratum E42).
 
-The steady error is what privacy noise leaves: labels are noiseless, so sampling only multiplies an error and adds none. It is averaged
-over the second half of the rounds.
+The steady error is what privacy noise leaves: labels are noiseless, so sampling only multiplies an error and adds none.
+It is averaged over the second half of the rounds.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ EARLY, LATE = 5, 20
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with mu, floor_F and floor_2 (law F9), and with combined columns.
 
-    sine, floor_sine : distF and its law over sqrt(k), the root mean square of the k sines, for exponents of k: dist2 is at least that, and
-    larger by the edge of a (d - k) x k normal matrix over sqrt(d - k), which grows with k on every grid and tends to 1 with d.
+    sine, floor_sine : distF and its law over sqrt(k), the root mean square of the k sines, for exponents of k: dist2 is
+    at least that, and larger by the edge of a (d - k) x k normal matrix over sqrt(d - k), which grows with k on every
+    grid and tends to 1 with d.
     over_log, floor_over_log : dist2 and its law over sqrt(ln n), for exponents of n under the printed clip.
     """
     long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
@@ -79,7 +80,8 @@ def contractions(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Steady dist2 at a tenth of the largest noise allowed, by kappa, rank and form of the condition: mean, least and largest."""
+    """Steady dist2 at a tenth of the largest noise allowed, by kappa, rank and form of the condition:
+    mean, least and largest."""
     rows = cells[cells["series"].str.startswith("cap-")]
     grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "head_condition", "rank"])
     points = grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
@@ -87,7 +89,8 @@ def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def start_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Steady and largest dist2 of the rounds over the start at a quarter of the caps of E42, by form of the condition; one row per run."""
+    """Steady and largest dist2 of the rounds over the start at a quarter of the caps of E42, by form of the condition;
+    one row per run."""
     rows = cells[cells["series"].str.startswith("start-")]
     return pd.DataFrame(
         {
@@ -110,8 +113,9 @@ def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def start_measures(points: pd.DataFrame) -> list[Measured]:
-    """Eq. (20), that no iterate is farther than the start, at one constant times each cap: by form and rank the steady distance over the
-    start, and in how many runs an iterate is beyond it; and by form how much the steady distance grows over the ranks."""
+    """Eq. (20), that no iterate is farther than the start, at one constant times each cap: by form and rank the steady
+    distance over the start, and in how many runs an iterate is beyond it; and by form how much the steady distance
+    grows over the ranks."""
     found = []
     for form, part in points.groupby("form"):
         table = part.pivot(index="rank", columns="seed", values="steady")
@@ -119,13 +123,13 @@ def start_measures(points: pd.DataFrame) -> list[Measured]:
         seeds = steady.shape[1]
         for rank, values in zip(ranks, steady, strict=True):
             name = f"E42: steady dist2 over the start, {form} cap, k = {rank:g}"
-            found.append(with_interval(name, lambda pick, values=values: values[pick].mean(), seeds))
+            found.append(with_interval(name, lambda indices, values=values: values[indices].mean(), seeds))
             beyond = int((part.loc[part["rank"] == rank, "largest"] > 1).sum())
             found.append(share(f"E42: {form} cap, k = {rank:g}, share of runs beyond", beyond, seeds))
         name = f"E42: growth of the steady dist2, {form} cap"
 
-        def growth(pick, steady=steady):
-            return float(steady[-1, pick].mean() / steady[0, pick].mean())
+        def growth(indices, steady=steady):
+            return float(steady[-1, indices].mean() / steady[0, indices].mean())
 
         note = f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
         found.append(with_interval(name, growth, seeds, note))
@@ -154,14 +158,15 @@ def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Mea
         for label in (series, other)
     ]
 
-    def ratio(pick):
-        return float(np.sqrt(errors[0][pick].mean() / errors[1][pick].mean()))
+    def ratio(indices):
+        return float(np.sqrt(errors[0][indices].mean() / errors[1][indices].mean()))
 
     return with_interval(name, ratio, len(errors[0]))
 
 
 def progress(name: str, factor: Measured, expected: float) -> Measured:
-    """Share of the way to 1 that a contraction makes, over the expected one, so that a slow contraction counts as much as a fast one."""
+    """Share of the way to 1 that a contraction makes, over the expected one, so that a slow contraction counts as much
+    as a fast one."""
     ends = (factor.measured, factor.ci_high, factor.ci_low)
     return Measured(name, *((1 - end) / (1 - expected) for end in ends), factor.seeds)
 
@@ -177,7 +182,8 @@ FACTS = {"participation": participation}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Exponents and constants, the contraction per round, the caps on the noise, participation and the use of samples."""
+    """Exponents and constants, the contraction per round, the caps on the noise, participation and the use of
+    samples."""
     cells = with_predictions(cells)
     rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
     found = []
@@ -185,7 +191,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         values = factors.to_numpy()
         mean = with_interval(
             f"contraction at kappa = {kappa:g}",
-            lambda pick, values=values: values[pick].mean(),
+            lambda indices, values=values: values[indices].mean(),
             len(values),
             name=f"rate {kappa}",
         )
@@ -209,8 +215,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         squares, law = (part["steady_distF"] ** 2).groupby(part["seed"]).mean().to_numpy(), part["floor_F"].iloc[0]
         setting = f"{divisor}, p = {rate:g}"
 
-        def over_law(pick, squares=squares, law=law):
-            return float(np.sqrt(squares[pick].mean()) / law)
+        def over_law(indices, squares=squares, law=law):
+            return float(np.sqrt(squares[indices].mean()) / law)
 
         found += [
             with_interval(f"distF over law, {setting}", over_law, len(squares)),

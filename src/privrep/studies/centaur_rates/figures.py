@@ -29,8 +29,8 @@ def draw_centaur_rate(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_noise_cap(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Steady distance at a tenth of the largest noise for each kappa and rank, and how far the iterates get from the start at a quarter of
-    it, by rank."""
+    """Steady distance at a tenth of the largest noise for each kappa and rank, and how far the iterates get from the
+    start at a quarter of it, by rank."""
     caps, starts = numbers[numbers["kappa"].notna()], numbers[numbers["kappa"].isna()]
     figure, axes = new_figure(7.9, 3.4, ncols=2, width_ratios=(1.4, 1))
     axis = axes[0]

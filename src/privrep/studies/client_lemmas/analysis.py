@@ -1,8 +1,10 @@
-"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7: one round of CENTAUR taken apart (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1 to B-LD.7).
+"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7: one round of CENTAUR taken apart (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1
+to B-LD.7).
 
-Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C hold but for a small probability, so
-that what is judged is the share of runs beyond 1, not the largest ratio. The lemmas of Appendix D take delta_1 and delta_2 as given:
-they are measured in the same run, and runs with delta_1 >= 1 are left out, since the right sides divide by 1 - delta_1.
+Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C hold but for a
+small probability, so that what is judged is the share of runs beyond 1, not the largest ratio. The lemmas of Appendix D
+take delta_1 and delta_2 as given: they are measured in the same run, and runs with delta_1 >= 1 are left out, since the
+right sides divide by 1 - delta_1.
 """
 
 from __future__ import annotations
@@ -39,10 +41,12 @@ BELOW = 0.5
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with incoherence (mu, for heads of one or two lengths), and gradient, deviation, noise and steady as expected.
+    """The results table with incoherence (mu, for heads of one or two lengths), and gradient, deviation,
+    noise and steady as expected.
 
-    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge are the deviation and its law over
-    sqrt(d) + sqrt(k ln n), the sum in delta_3: what is left of k is the factor k with which Lemma C.4 multiplies it.
+    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge are the deviation and
+    its law over sqrt(d) + sqrt(k ln n), the sum in delta_3: what is left of k is the factor k with which Lemma C.4
+    multiplies it.
     """
     n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
     factor, share = cells["head_factor"], 1 / HEAVY_EVERY
@@ -75,11 +79,13 @@ def printed_clip(cells: pd.DataFrame) -> pd.Series:
 
 
 def ratios(cells: pd.DataFrame) -> pd.DataFrame:
-    """Left over right side of the lemmas, one row per run and one column per inequality; NaN where the right side is not defined.
+    """Left over right side of the lemmas, one row per run and one column per inequality;
+    NaN where the right side is not defined.
 
-    `C.2 corrected` and `C.3 corrected` have constants, for Gaussian samples and all users at once: with probability 1 - O(1/n) a q x k
-    Gaussian matrix of every user has singular values within sqrt(q) (1 +- a), a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q).
-    Lemma D.2 for n H in place of H follows from the definition of delta_1, and has no column.
+    `C.2 corrected` and `C.3 corrected` have constants, for Gaussian samples and all users at once: with
+    probability 1 - O(1/n) a q x k Gaussian matrix of every user has singular values within sqrt(q) (1 +- a),
+    a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q). Lemma D.2 for n H in place of H follows from the definition of delta_1, and
+    has no column.
     """
     runs = lemma_runs(cells)
     n, d, k, q, dist = (runs[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
@@ -135,8 +141,8 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
 def path_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Largest dist2 over 30 rounds against the steady state of law F9, both over the start; one row per run.
 
-    `law` is the largest root mean square over the rounds: that of the first where the steady state is nearer than the start, the steady
-    state otherwise.
+    `law` is the largest root mean square over the rounds: that of the first where the steady state is nearer than the
+    start, the steady state otherwise.
     """
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
@@ -158,7 +164,8 @@ def norm_points(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
-    """Of `step_points` without noise: mean, min and max of the factor by start and kappa; and against kappa law_F8 and bound_19."""
+    """Of `step_points` without noise: mean, min and max of the factor by start and kappa;
+    and against kappa law_F8 and bound_19."""
     silent, kappa = points[points["noise_multiplier"] == 0], points["kappa"]
     factors = silent.groupby(["start_sine", "kappa"])["factor"].agg(["mean", "min", "max"]).reset_index()
     grid = np.linspace(kappa.min(), kappa.max(), 60)
@@ -197,7 +204,8 @@ def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float
 
 
 def subgaussian_norms() -> list[Measured]:
-    """inf {s: E exp(x^2 / s^2) <= 2} of Appendix A.1 at variance 1: the least, by Jensen, that of a random sign; and that of a normal variable."""
+    """inf {s: E exp(x^2 / s^2) <= 2} of Appendix A.1 at variance 1: the least, by Jensen, that of a random sign;
+    and that of a normal variable."""
     return [
         exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
         exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)),
@@ -207,8 +215,8 @@ def subgaussian_norms() -> list[Measured]:
 def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: int = 2000) -> float:
     """Chance that no user's deviation exceeds `factor` sqrt(ln n / mbar) for normal samples and k = 1.
 
-    For Lemma C.2 a user has chi^2_mbar / mbar - 1. For Lemma C.3 he has the mean product of two independent normals, which is normal given the
-    squares of one: an average over their quantiles.
+    For Lemma C.2 a user has chi^2_mbar / mbar - 1. For Lemma C.3 he has the mean product of two independent normals,
+    which is normal given the squares of one: an average over their quantiles.
     """
     limit = factor * math.sqrt(math.log(users) / samples)
     if lemma == "C.2":
@@ -221,7 +229,8 @@ def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: in
 
 
 def chances() -> list[Measured]:
-    """Lemmas C.2 and C.3 with normal samples, whose subgaussian norm is not 1: inside the printed value, and with the norm squared as factor."""
+    """Lemmas C.2 and C.3 with normal samples, whose subgaussian norm is not 1:
+    inside the printed value, and with the norm squared as factor."""
     found = []
     for lemma in ("C.2", "C.3"):
         inside, wide = (
@@ -254,7 +263,8 @@ def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
 
 
 def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
-    """Lemmas C.2 and C.3 as printed: the share of runs beyond, by n, and the median ratio in the sweep of n at its largest."""
+    """Lemmas C.2 and C.3 as printed: the share of runs beyond, by n, and the median ratio in the sweep of n at its
+    largest."""
     found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
     for lemma in ("C.2", "C.3"):
         for n in PRINTED_USERS:
@@ -262,7 +272,7 @@ def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
         values, name = sides.loc[most, lemma].to_numpy(), f"{lemma} median ratio"
         first = runs[most].iloc[0]
         note = f"n = {first['users']:g}, mbar = {first['batch_samples']:g}, k = {first['rank']:g}"
-        found.append(with_interval(name, lambda pick, values=values: np.median(values[pick]), len(values), note))
+        found.append(with_interval(name, lambda indices, values=values: np.median(values[indices]), len(values), note))
     return found
 
 
@@ -320,7 +330,8 @@ FACTS = {"clip to spare": clip_to_spare, "F8 over eq. (19)": law_over_print}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Exponents and constants, the ratios of each inequality, the contraction of a round, and the lemmas that are algebra."""
+    """Exponents and constants, the ratios of each inequality, the contraction of a round, and the lemmas that are
+    algebra."""
     cells = with_predictions(cells)
     runs, sides = lemma_runs(cells), ratios(cells)
     found = side_measures(runs, sides) + printed_deltas(runs, sides)
@@ -332,7 +343,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
         factors = part.groupby("seed")["factor"].mean().to_numpy()
         name, seeds = f"C.5 factor at kappa = {kappa:g}", len(factors)
-        mean = with_interval(name, lambda pick, f=factors: f[pick].mean(), seeds, name=f"step {kappa}")
+        mean = with_interval(name, lambda indices, f=factors: f[indices].mean(), seeds, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
     below = path.loc[path["steady"] <= BELOW, "largest"]

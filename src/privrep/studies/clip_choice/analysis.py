@@ -1,7 +1,8 @@
-"""Clips and budgets of both methods, chosen by one rule on simulated data from the public law, before the comparison is run.
+"""Clips and budgets of both methods, chosen by one rule on simulated data from the public law, before the comparison is
+run.
 
-The rule: of all clips of a method take the one with the least geometric mean of dist2 over dimensions and seeds, at a tenth of the budget for
-the initialisation, which does better than half of it. The outcome stands in the series
+The rule: of all clips of a method take the one with the least geometric mean of dist2 over dimensions and seeds,
+at a tenth of the budget for the initialisation, which does better than half of it. The outcome stands in the series
 of the study tradeoff; what is measured here is how far its setting is from the best.
 """
 
@@ -36,7 +37,8 @@ OWN = 1 / 16
 
 
 def settings(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per setting: its geometric mean of dist2 over dimensions and seeds, NaN where a fit failed, and its clip over the typical size."""
+    """One row per setting: its geometric mean of dist2 over dimensions and seeds, NaN where a fit failed,
+    and its clip over the typical size."""
     rows = cells.assign(log=np.log(cells["dist2"]))
     table = rows.groupby(list(KEYS), dropna=False)["log"].agg(lambda one: one.mean(skipna=False)).reset_index()
     size = table["clip_feature"] / TYPICAL["clip_feature"]
@@ -57,14 +59,16 @@ def is_chosen(table: pd.DataFrame, series: str, options: dict[str, object]) -> p
 def compared(
     table: pd.DataFrame, series: str, among: tuple[str, ...], options: dict[str, object]
 ) -> tuple[float, pd.Series]:
-    """Error of the setting with these options over the least one, NaN where it is not on this grid, and the best setting."""
+    """Error of the setting with these options over the least one, NaN where it is not on this grid,
+    and the best setting."""
     here = table[table["series"].isin(among)]
     chosen, best = here.loc[is_chosen(here, series, options), "dist2"], here.loc[here["dist2"].idxmin()]
     return (float(chosen.iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan), best
 
 
 def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
-    """Geometric mean of dist2 with one share over that with another, over the clips, dimensions and seeds that both have."""
+    """Geometric mean of dist2 with one share over that with another, over the clips, dimensions and seeds that both
+    have."""
     keys = ["clip_feature", "clip", "dim", "seed"]
     first, second = (cells.loc[cells["series"] == name, [*keys, "dist2"]] for name in (series, other))
     both = first.merge(second, on=keys, suffixes=("", "_other"))
@@ -82,7 +86,8 @@ FACTS = {"settings tried": partial(total, names=[f"settings tried, {name}" for n
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """For each choice the error of the setting of the study tradeoff over the least one, in these runs, and how much the error varies over settings.
+    """For each choice the error of the setting of the study tradeoff over the least one, in these runs,
+    and how much the error varies over settings.
 
     The repetitions are too few for an interval, so that the choice gets no verdict of agreement.
     """

@@ -11,7 +11,7 @@ from privrep.studies.clip_choice.analysis import CHOICES, OWN
 
 METHODS = {
     "A": ("jain2021, samples clipped", COLOURS[3]),
-    "A-user": ("jain2021, whole users clipped", COLOURS[1]),
+    "A-user": ("jain2021, user-level clipping", COLOURS[1]),
     "B": ("shen2023", COLOURS[0]),
     "B-random": ("shen2023, random start", COLOURS[4]),
 }

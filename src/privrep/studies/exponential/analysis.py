@@ -1,6 +1,7 @@
 """jain2021, the privacy of the exponential mechanism (claim A-T5.1), and Markov chains in its place.
 
-Losses are exact on the neighbours that were tried, which bound the loss of the mechanism from below. Chains are held against sums over nets.
+Losses are exact on the neighbours that were tried, which bound the loss of the mechanism from below.
+Chains are held against sums over nets.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import log_slope, series_measures
 from privrep.evidence.measured import Measured, bare, exact
@@ -25,16 +26,18 @@ def losses(cells: pd.DataFrame, series: str) -> pd.DataFrame:
     return table.sort_values(["users", "chain_steps"]).reset_index(drop=True)
 
 
-def net_points(cells: pd.DataFrame, net: str, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Mean score above the truth's against the noise multiplier, by chains and over the net, averaged over repetitions."""
-    rows = picked(cells[cells["series"] == f"net-{net}"], pick)
+def net_points(cells: pd.DataFrame, net: str, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Mean score above the truth's against the noise multiplier, by chains and over the net, averaged over
+    repetitions."""
+    rows = resampled(cells[cells["series"] == f"net-{net}"], indices)
     means = rows.groupby("noise_multiplier")[["score_excess", "net_excess_uniform", "net_excess", "beta_n"]].mean()
     return means.reset_index()
 
 
-def net_ratios(cells: pd.DataFrame, net: str, pick: np.ndarray) -> dict[str, float]:
-    """Geometric means over the noise multipliers: chains over net, and the net as printed over the one with uniform weights."""
-    points = net_points(cells, net, pick)
+def net_ratios(cells: pd.DataFrame, net: str, indices: np.ndarray) -> dict[str, float]:
+    """Geometric means over the noise multipliers: chains over net, and the net as printed over the one with uniform
+    weights."""
+    points = net_points(cells, net, indices)
     pairs = {
         "chain over net": ("score_excess", "net_excess_uniform"),
         "net as printed over uniform": ("net_excess", "net_excess_uniform"),
@@ -79,8 +82,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     found = loss_measures(cells)
     for net in NETS:
 
-        def ratios(table: pd.DataFrame, pick: np.ndarray, net: str = net) -> dict[str, float]:
-            return net_ratios(table, net, pick)
+        def ratios(table: pd.DataFrame, indices: np.ndarray, net: str = net) -> dict[str, float]:
+            return net_ratios(table, net, indices)
 
         found += series_measures(cells, f"net-{net}", ratios)
     chains = cells[cells["algorithm"] == "exponential_law"]

@@ -1,8 +1,8 @@
-"""jain2021, the risk of the exponential mechanism (claims A-T5.2, A-T5.2' and A-CMP): exponents with the printed clip and a smaller one, and risks
-beside those of the efficient methods at one epsilon.
+"""jain2021, the risk of the exponential mechanism (claims A-T5.2, A-T5.2' and A-CMP):
+exponents with the printed clip and a smaller one, and risks beside those of the efficient methods at one epsilon.
 
-Exponents are of the law itself, averaged over chains; risks of the methods are medians over repetitions, since a few runs that find nothing
-would decide a mean.
+Exponents are of the law itself, averaged over chains; risks of the methods are medians over repetitions,
+since a few runs that find nothing would decide a mean.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from privrep.algorithms.parts.clip_units import projection_threshold
 from privrep.data.losses import Loss
 from privrep.data.problem import Problem
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, bare, exact, share
@@ -33,7 +33,8 @@ SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
 WORKS = 0.05
 """A method works where its risk is at most this share of that of predicting zero."""
 TENTH = 0.1
-"""Share of the loss of predicting zero for which users are counted by the law, and of the excess that a clip may cost."""
+"""Share of the loss of predicting zero for which users are counted by the law, and of the excess that a clip may
+cost."""
 FEWER, COMPARED_AT = 300, 3000
 """Users at which clips, and ways to choose candidates, are compared."""
 SCALES = {"printed clip": "prescribed", "short clip": "projected"}
@@ -44,7 +45,8 @@ K, D = 3.0, 40.0
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with F7 for the score excess and for the expected loss; the distance that windows look at is that of the law."""
+    """The results table with F7 for the score excess and for the expected loss;
+    the distance that windows look at is that of the law."""
     d, k, half = cells["dim"], cells["rank"], cells["samples"] / 2
     power = np.where(cells["loss"] == "absolute", 1, 2)
     score_law = jain2021.mechanism_excess(cells["beta_n"], d, k, power)
@@ -55,9 +57,9 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def risks(cells: pd.DataFrame, series: tuple[str, ...], pick: np.ndarray | None = None) -> pd.DataFrame:
+def risks(cells: pd.DataFrame, series: tuple[str, ...], indices: np.ndarray | None = None) -> pd.DataFrame:
     """Median risk over that of predicting zero, by users (rows) and series (columns)."""
-    rows = picked(cells[cells["series"].isin(series)], pick)
+    rows = resampled(cells[cells["series"].isin(series)], indices)
     return (
         (rows["excess_risk"] / rows["rank"]).groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
     )
@@ -82,9 +84,9 @@ def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str,
     }
 
 
-def line_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Risks of k = 1 and their ratios to that of the mechanism."""
-    table = risks(cells, LINE, pick)
+    table = risks(cells, LINE, indices)
     named = {
         f"risk of {name} at n = {users}": float(table.loc[users, name])
         for name in table
@@ -94,9 +96,9 @@ def line_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return named | ratios(table, LINE[1:], "mechanism")
 
 
-def few_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """The same for the series with fewer sizes."""
-    table = risks(cells, (*FEW, "mechanism", "altmin"), pick).dropna()
+    table = risks(cells, (*FEW, "mechanism", "altmin"), indices).dropna()
     named = {
         f"risk of {name} at n = {users}": float(table.loc[users, name])
         for name in ("random", "as-printed")
@@ -105,15 +107,15 @@ def few_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return named | ratios(table, FEW, "mechanism") | ratios(table, ("altmin",), "as-printed")
 
 
-def plane_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def plane_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """The same for k = 2."""
-    return ratios(risks(cells, PLANE, pick), PLANE[1:], "plane-chain")
+    return ratios(risks(cells, PLANE, indices), PLANE[1:], "plane-chain")
 
 
-def users_needed(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """Users at which the median risk falls to `WORKS`, between the sizes that were run; NaN where none reaches it. A risk that rises in
-    between is taken for its later fall."""
-    table, found = risks(cells, (*LINE, *FEW), pick), {}
+def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Users at which the median risk falls to `WORKS`, between the sizes that were run; NaN where none reaches it.
+    A risk that rises in between is taken for its later fall."""
+    table, found = risks(cells, (*LINE, *FEW), indices), {}
     for name in table:
         logs = np.log(table[name].dropna())
         below = logs[::-1].cummax()[::-1] <= math.log(WORKS)
@@ -142,7 +144,8 @@ def clip(scale: str, row: pd.Series, users: float) -> float:
 
 
 def users_by_law(row: pd.Series, scale: str) -> float:
-    """Users at which the absolute loss is down to `TENTH` of that of predicting zero by F7, with beta = eps / (8 L_f C xi), C = sqrt(k)."""
+    """Users at which the absolute loss is down to `TENTH` of that of predicting zero by F7, with
+    beta = eps / (8 L_f C xi), C = sqrt(k)."""
     d, k, half = row["dim"], row["rank"], row["samples"] / 2
     zero = Loss("absolute", 0.0).gaussian_mean(np.sqrt(k))
 
@@ -156,8 +159,8 @@ def users_by_law(row: pd.Series, scale: str) -> float:
 
 
 def clip_cost(cells: pd.DataFrame) -> list[Measured]:
-    """What the short clip adds to the score of the truth, over what privacy adds to it, in the cells without label noise: the largest, and how
-    often it is above `TENTH`."""
+    """What the short clip adds to the score of the truth, over what privacy adds to it, in the cells without label
+    noise: the largest, and how often it is above `TENTH`."""
     short = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0) & (cells["clip_scale"] == "projected")]
     cost = short["score_truth"] / short["score_excess"]
     return [

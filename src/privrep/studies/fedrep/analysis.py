@@ -1,7 +1,8 @@
-"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks beside those of other methods on the problem of its public code,
-how they grow near the truth, and what that code's noise spends.
+"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks beside those of other methods on the
+problem of its public code, how they grow near the truth, and what that code's noise spends.
 
-A method's risk at one epsilon is a median over repetitions, since a run that finds nothing would decide a mean; means stand beside it.
+A method's risk at one epsilon is a median over repetitions, since a run that finds nothing would decide a mean;
+means stand beside it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
 def fedrep_law(cells: pd.DataFrame) -> pd.Series:
-    """F9 and F6: risk of private FedRep's steady state by privacy noise, heads and gradients on the same samples. These share k of m degrees
-    of freedom, so that a mean gradient is (m - k) / m of that on samples of its own."""
+    """F9 and F6: risk of private FedRep's steady state by privacy noise, heads and gradients on the same samples.
+    These share k of m degrees of freedom, so that a mean gradient is (m - k) / m of that on samples of its own."""
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise = shen2023.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"])
     sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
@@ -70,7 +71,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
-    """Risks over that of predicting zero by repetition (rows) and epsilon (columns); the floor, which has none, stands at 0."""
+    """Risks over that of predicting zero by repetition (rows) and epsilon (columns);
+    the floor, which has none, stands at 0."""
     rows = cells[cells["series"] == series]
     risk = rows["excess_risk"] / rows["rank"]
     return pd.Series(risk.to_numpy(), [rows["seed"], rows["epsilon"].fillna(0.0)]).unstack().sort_index()
@@ -82,11 +84,11 @@ def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
     names = [f"risk of {series} at epsilon = {epsilon:g}" if epsilon else f"risk of {series}" for epsilon in table]
     values = table.to_numpy()
 
-    def statistic(pick: np.ndarray) -> dict[str, float]:
+    def statistic(indices: np.ndarray) -> dict[str, float]:
         return {
             f"{word} {name}": float(value)
             for word, average in (("median", np.median), ("mean", np.mean))
-            for name, value in zip(names, average(values[pick], axis=0), strict=True)
+            for name, value in zip(names, average(values[indices], axis=0), strict=True)
         }
 
     return bootstrap_measures(statistic, len(table), f"risks of {series}", note="")
@@ -98,8 +100,8 @@ def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
     seeds = above.index.intersection(below.index)
     first, second = (table.loc[seeds].to_numpy() for table in (above, below))
 
-    def statistic(pick: np.ndarray) -> dict[str, float]:
-        over = np.median(first[pick], axis=0) / np.median(second[pick], axis=0)
+    def statistic(indices: np.ndarray) -> dict[str, float]:
+        over = np.median(first[indices], axis=0) / np.median(second[indices], axis=0)
         return {
             f"{series} over {other} at epsilon = {epsilon:g}": float(value)
             for epsilon, value in zip(above, over, strict=True)
@@ -134,9 +136,9 @@ class Factor:
     above: Sweep
     below: Sweep
 
-    def ratios(self, pick: np.ndarray) -> np.ndarray:
-        """Of mean risks over the picked repetitions, by value of the parameter."""
-        return self.above.errors[:, pick].mean(axis=1) / self.below.errors[:, pick].mean(axis=1)
+    def ratios(self, indices: np.ndarray) -> np.ndarray:
+        """Of mean risks over the resampled repetitions, by value of the parameter."""
+        return self.above.errors[:, indices].mean(axis=1) / self.below.errors[:, indices].mean(axis=1)
 
     @property
     def law(self) -> np.ndarray:
@@ -145,10 +147,10 @@ class Factor:
     def points(self, name: str) -> list[Measured]:
         """The ratio at each value, with its interval."""
 
-        def statistic(pick: np.ndarray) -> dict[str, float]:
+        def statistic(indices: np.ndarray) -> dict[str, float]:
             return {
                 f"factor at {name} = {value:g}": float(ratio)
-                for value, ratio in zip(self.above.values, self.ratios(pick), strict=True)
+                for value, ratio in zip(self.above.values, self.ratios(indices), strict=True)
             }
 
         return bootstrap_measures(statistic, self.above.repetitions, f"factor {name}", note="")
@@ -161,7 +163,7 @@ class Factor:
             return Measured(quantity, *[math.nan] * 3, repetitions, left_out[0])
         sizes = self.above.values
         slope = log_slope(sizes, self.law)
-        return exponent(quantity, lambda pick: log_slope(sizes, self.ratios(pick)), repetitions, slope)
+        return exponent(quantity, lambda indices: log_slope(sizes, self.ratios(indices)), repetitions, slope)
 
 
 def factor_table(name: str, factor: Factor, points: list[Measured], exponent: Measured) -> pd.DataFrame:
@@ -174,8 +176,8 @@ def factor_table(name: str, factor: Factor, points: list[Measured], exponent: Me
 
 
 def code_measures() -> list[Measured]:
-    """What the public code's noise, a multiplier of sqrt(12 T ln(1.25 / delta)) / eps in each of T rounds, spends by exact accounting, and how
-    many times larger it is than it needs to be."""
+    """What the public code's noise, a multiplier of sqrt(12 T ln(1.25 / delta)) / eps in each of T rounds,
+    spends by exact accounting, and how many times larger it is than it needs to be."""
     found = []
     for epsilon in CODE_EPSILONS:
         multiplier = math.sqrt(12 * CODE_ROUNDS * math.log(1.25 / CODE_DELTA)) / epsilon
@@ -189,7 +191,8 @@ def code_measures() -> list[Measured]:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Risks and ratios on the code's problem, exponents near the truth, the factor between the methods, and the code's noise."""
+    """Risks and ratios on the code's problem, exponents near the truth, the factor between the methods,
+    and the code's noise."""
     cells = with_predictions(cells)
     fits, found, tables = fit_all(study, cells), [], []
     own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")

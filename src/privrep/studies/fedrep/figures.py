@@ -19,7 +19,7 @@ STYLES = {
     "fedrep-wide": (0, "s", "private FedRep, spectral start"),
     "fedrep": (9, "s", "private FedRep, tuned"),
     "altmin": (3, "^", "alternating minimisation"),
-    "altmin-user": (1, "^", "the same, users clipped"),
+    "altmin-user": (1, "^", "the same, user-level clipping"),
     "centaur": (5, "P", "CENTAUR"),
     "unit-steps": (2, "D", "unit steps"),
 }
@@ -75,7 +75,7 @@ def draw_points(axis: Axes, rows: pd.DataFrame, colour: str, label: str | None =
     axis.plot(rows["value"], rows["predicted"], color="0.25", linestyle=":", linewidth=1.3)
 
 
-def spelled(rows: pd.DataFrame) -> str:
+def exponent_text(rows: pd.DataFrame) -> str:
     """The exponent of a fit with its interval, if it has them."""
     exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
     return "" if math.isnan(exponent) else f"{exponent:.2f}" + ("" if math.isnan(low) else f" ± {(high - low) / 2:.2f}")
@@ -87,7 +87,7 @@ def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for column, (name, pair) in zip(axes.T, FACTORS.items(), strict=True):
         for fit in pair:
             rows, (label, colour) = numbers[numbers["fit"] == fit], LABELS[fit.split()[0]]
-            if exponent := spelled(rows):
+            if exponent := exponent_text(rows):
                 label += f": {exponent}"
                 draw_line(column[0], rows, rows["exponent"].iloc[0], color=colour, linewidth=1.3)
             draw_points(column[0], rows, colour, label)
@@ -95,7 +95,7 @@ def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         rows = numbers[numbers["fit"] == f"factor, {name}"]
         draw_points(column[1], rows, COLOURS[2])
         draw_line(column[1], rows, CLAIMED, color="0.5", linestyle="--", linewidth=1.2)
-        if exponent := spelled(rows):
+        if exponent := exponent_text(rows):
             column[1].set_title(f"exponent {exponent}, claimed {CLAIMED:g}", fontsize=8.5)
         for axis in column:
             axis.set(xscale="log", yscale="log", xlabel=name)

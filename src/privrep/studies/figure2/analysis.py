@@ -1,13 +1,15 @@
 """jain2021, Section 6, Figure 2: population MSE against epsilon (claim A-F2).
 
-The paper leaves the initialisation, the use of the samples, the meaning of "clipping norm 1e-4" and the accounting open, so
-every reading runs side by side. The verdict rests on one of them, `DECIDING` (random start, samples halved, both thresholds
-1e-4). It was chosen after a pilot had shown which readings give the published shape, so that A-F2 says that a plausible reading
-reproduces the figure, not that the first guess did. Its number of epochs is the one with the least mean MSE at each epsilon.
-That number is selected on the score, as the paper's appears to be; the bootstrap selects anew in every resample.
+The paper leaves the initialisation, the use of the samples, the meaning of "clipping norm 1e-4" and the accounting
+open, so every reading runs side by side. The verdict rests on one of them, `DECIDING` (random start, samples halved,
+both thresholds 1e-4). It was chosen after a pilot had shown which readings give the published shape, so that A-F2 says
+that a plausible reading reproduces the figure, not that the first guess did. Its number of epochs is the one with the
+least mean MSE at each epsilon. That number is selected on the score, as the paper's appears to be; the bootstrap
+selects anew in every resample.
 
-Where the noisy matrix of Algorithm 2 has no minimum the paper has no rule. All readings solve the linear system in any case;
-the series with another rule (`fallback`) are ours: they show what a free repair gains and are no readings of the paper.
+Where the noisy matrix of Algorithm 2 has no minimum the paper has no rule. All readings solve the linear system in any
+case; the series with another rule (`fallback`) are ours: they show what a free repair gains and are no readings of the
+paper.
 
 The single model's error is not judged. Heads have mean zero, so any model that all users share has at least the MSE of
 predicting zero, whatever epsilon is: the sentence that it remains high cannot fail here.
@@ -74,7 +76,7 @@ MEASURED_AS = {
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodScores:
     """Scores of one method.
 
     Attributes
@@ -92,28 +94,28 @@ class Method:
     def seeds(self) -> int:
         return self.mse.shape[2]
 
-    def means(self, pick: np.ndarray) -> np.ndarray:
-        """Mean over the picked seeds, (choices, e)."""
-        return self.mse[:, :, pick].mean(axis=2)
+    def means(self, indices: np.ndarray) -> np.ndarray:
+        """Mean over the resampled seeds, (choices, e)."""
+        return self.mse[:, :, indices].mean(axis=2)
 
-    def best(self, pick: np.ndarray) -> np.ndarray:
+    def best(self, indices: np.ndarray) -> np.ndarray:
         """Least mean over the choices at each epsilon, (e,)."""
-        return self.means(pick).min(axis=0)
+        return self.means(indices).min(axis=0)
 
-    def at(self, epsilon: float, pick: np.ndarray) -> float:
+    def at(self, epsilon: float, indices: np.ndarray) -> float:
         """Least mean at one epsilon; a method without a budget has the same value everywhere."""
         if np.isnan(self.epsilons[0]):
-            return float(self.best(pick)[0])
-        return float(self.best(pick)[np.flatnonzero(self.epsilons == epsilon)[0]])
+            return float(self.best(indices)[0])
+        return float(self.best(indices)[np.flatnonzero(self.epsilons == epsilon)[0]])
 
     def chosen(self) -> list[str]:
         """Label of the best choice at each epsilon, over all seeds."""
         return [self.choices[i] for i in self.means(np.arange(self.seeds)).argmin(axis=0)]
 
 
-def ratio(one: Method, other: Method, epsilon: float, pick: np.ndarray) -> float:
+def ratio(one: MethodScores, other: MethodScores, epsilon: float, indices: np.ndarray) -> float:
     """MSE of one method over that of another at the same epsilon and repetitions."""
-    return one.at(epsilon, pick) / other.at(epsilon, pick)
+    return one.at(epsilon, indices) / other.at(epsilon, indices)
 
 
 def _label(configuration: tuple) -> str:
@@ -121,7 +123,7 @@ def _label(configuration: tuple) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in named if not np.isnan(value))
 
 
-def read_method(cells: pd.DataFrame, *series: str) -> Method:
+def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
     """The scores of a method; with several series it may choose among them."""
     rows = cells[cells["series"].isin(series)]
     failed = rows["status"] != "ok"
@@ -132,18 +134,18 @@ def read_method(cells: pd.DataFrame, *series: str) -> Method:
     table = table.dropna(how="all").dropna(axis=1, how="all")
     epsilons = table.columns.get_level_values("epsilon").unique().to_numpy(dtype=float)
     choices = [_label(index[1:]) for index in table.index]
-    return Method(epsilons, choices, table.to_numpy().reshape(len(choices), len(epsilons), -1))
+    return MethodScores(epsilons, choices, table.to_numpy().reshape(len(choices), len(epsilons), -1))
 
 
 @dataclass(frozen=True)
 class Baselines:
     """What the paper compares with, each at its best: the comparison is then hardest for the paper's claims."""
 
-    random: Method
-    own: Method
-    single: Method
-    nonprivate: Method
-    zero: Method
+    random: MethodScores
+    own: MethodScores
+    single: MethodScores
+    nonprivate: MethodScores
+    zero: MethodScores
 
     @staticmethod
     def read(cells: pd.DataFrame) -> Baselines:
@@ -161,22 +163,24 @@ class Baselines:
         )
 
 
-def gap_on_the_axis(ours: Method, base: Baselines, pick: np.ndarray) -> float:
+def gap_on_the_axis(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
     """(i) MSE at epsilon = 5 less the non-private one, over the height of a linear axis: the MSE of a random model."""
-    ours_at, nonprivate, top = (method.at(COMPARABLE_EPSILON, pick) for method in (ours, base.nonprivate, base.random))
+    ours_at, nonprivate, top = (
+        method.at(COMPARABLE_EPSILON, indices) for method in (ours, base.nonprivate, base.random)
+    )
     return (ours_at - nonprivate) / top
 
 
-def largest_step(ours: Method, base: Baselines, pick: np.ndarray) -> float:
+def largest_step(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
     """(ii) Largest ratio of the MSE at one epsilon to that at the next smaller one; at most 1 when monotone."""
-    best = ours.best(pick)
+    best = ours.best(indices)
     return float(np.max(best[1:] / best[:-1]))
 
 
-def over_baselines(ours: Method, base: Baselines, pick: np.ndarray) -> float:
+def over_baselines(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
     """(iii) Largest ratio of the MSE to the better of own data and single model, over epsilon >= 2."""
     return max(
-        ours.at(epsilon, pick) / min(base.own.at(epsilon, pick), base.single.at(epsilon, pick))
+        ours.at(epsilon, indices) / min(base.own.at(epsilon, indices), base.single.at(epsilon, indices))
         for epsilon in ours.epsilons
         if epsilon >= FROM_EPSILON
     )
@@ -191,7 +195,8 @@ def passes(criterion: str, value: float) -> bool:
 
 
 def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per series that runs the paper's method, in the order of the study, with its rule where no minimum exists.
+    """One row per series that runs the paper's method, in the order of the study, with its rule where no minimum
+    exists.
 
     `ours` marks what the paper does not have: another such rule, and sums of a user clipped as a whole.
     """
@@ -209,19 +214,20 @@ def fallback_series(cells: pd.DataFrame) -> dict[str, str]:
 
 
 def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per series of the paper's method: MSE at the best choice per epsilon, and the criteria at the mean over its seeds."""
+    """One row per series of the paper's method: MSE at the best choice per epsilon, and the criteria at the mean over
+    its seeds."""
     base = Baselines.read(cells)
     rows = []
     for series, _, added in runs_of_the_method(cells).itertuples(index=False):
         ours = read_method(cells, series)
-        pick = np.arange(ours.seeds)
-        values = {criterion: rule(ours, base, pick) for criterion, rule in CRITERIA.items()}
+        indices = np.arange(ours.seeds)
+        values = {criterion: rule(ours, base, indices) for criterion, rule in CRITERIA.items()}
         rows.append(
             {
                 "reading": series,
                 "ours": added,
                 "seeds": ours.seeds,
-                **{f"mse_{epsilon:g}": value for epsilon, value in zip(ours.epsilons, ours.best(pick), strict=True)},
+                **{f"mse_{epsilon:g}": value for epsilon, value in zip(ours.epsilons, ours.best(indices), strict=True)},
                 **values,
                 "passes": all(passes(criterion, value) for criterion, value in values.items()),
             }
@@ -234,7 +240,7 @@ def measure(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int,
     return with_interval(quantity, statistic, seeds, note, f"figure2 {quantity}")
 
 
-def point(quantity: str, method: Method, epsilon: float) -> dict[str, float]:
+def point(quantity: str, method: MethodScores, epsilon: float) -> dict[str, float]:
     """MSE of a method at one epsilon as it is drawn, with the interval of the quantity."""
     found = measure(quantity, partial(method.at, epsilon), method.seeds)
     return {"mse": found.measured, "ci_low": found.ci_low, "ci_high": found.ci_high, "seeds": found.seeds}
@@ -272,13 +278,14 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """MSE of each rule against epsilon at its best number of epochs, and against the number of epochs at the smallest epsilon.
+    """MSE of each rule against epsilon at its best number of epochs, and against the number of epochs at the smallest
+    epsilon.
 
     `lost` is the share of runs in which the noisy matrix of some step was not positive definite. delta : that of all.
     """
     rows = []
 
-    def add(rule: str, panel: str, x: float, method: Method, part: pd.DataFrame) -> None:
+    def add(rule: str, panel: str, x: float, method: MethodScores, part: pd.DataFrame) -> None:
         name = "deciding reading" if rule == PRINTED_RULE else rule
         where = f"{x:g}" if panel == CHOSEN else f"{SMALLEST_EPSILON}, epochs {x:g}"
         row = {"rule": rule, "panel": panel, "x": x}
@@ -298,7 +305,8 @@ def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
-    """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes. table : of `judge_readings`."""
+    """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes.
+    table : of `judge_readings`."""
     base, ours = Baselines.read(cells), read_method(cells, DECIDING)
     found = [
         measure(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
@@ -326,7 +334,7 @@ def repetitions(cells: pd.DataFrame, quantities: Quantities) -> int:
     return cells.loc[cells["series"] == DECIDING, "seed"].nunique()
 
 
-def method_of(cells: pd.DataFrame, series: str) -> Method:
+def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
     """The scores of a series that ran."""
     rows = cells[cells["series"] == series]
     if not rows["mse"].notna().any():
@@ -347,8 +355,8 @@ def epochs_of(choice: str) -> int:
 
 
 def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """All readings, what is ours last: their settings, scores at the epsilons that all of them have, and criteria. How many readings of the paper
-    there are and pass at their mean, which fail, and how many miss each criterion."""
+    """All readings, what is ours last: their settings, scores at the epsilons that all of them have, and criteria.
+    How many readings of the paper there are and pass at their mean, which fail, and how many miss each criterion."""
     if not cells["mse"].notna().any():
         raise NotMeasured("mse")
     found = judge_readings(cells).sort_values("ours", kind="stable")
@@ -393,7 +401,8 @@ def reading_settings(setting: pd.Series, usual: pd.Series) -> dict[str, object]:
 
 
 def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """MSE of the deciding reading by epochs (rows) and epsilon, with the least of a column and runs without a minimum marked."""
+    """MSE of the deciding reading by epochs (rows) and epsilon, with the least of a column and runs without a minimum
+    marked."""
     method_of(cells, DECIDING)
     rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
     rows = rows.assign(lost=rows["min_eigenvalue"] <= 0)
@@ -418,7 +427,8 @@ def chosen_epochs(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[flo
 
 
 def fixed_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """How many numbers of epochs were tried, the one that is best for all epsilons, and the largest factor in MSE that it costs."""
+    """How many numbers of epochs were tried, the one that is best for all epsilons, and the largest factor in MSE that
+    it costs."""
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
@@ -444,8 +454,8 @@ def curves_of_rules(cells: pd.DataFrame, quantities: Quantities) -> dict[str, di
 def advice(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list[float]]:
     """Rule where no minimum exists -> epsilons at which to take it.
 
-    It is the best of those whose MSE is surely below that of the printed one, the printed one where all others are surely above it,
-    and an empty name where neither is sure.
+    It is the best of those whose MSE is significantly below that of the printed one, the printed one where all others
+    are significantly above it, and an empty name where neither is sure.
     """
     curves, found = curves_of_rules(cells, quantities), {}
     for epsilon in next(iter(curves.values())):
@@ -470,7 +480,8 @@ def rising(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float
 
 
 def reach(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """The better of our rules at the smallest epsilon, and the first epsilon at which the deciding reading has its MSE; None where it never does."""
+    """The better of our rules at the smallest epsilon, and the first epsilon at which the deciding reading has its MSE;
+    None where it never does."""
     ours = {rule: quantities[f"{rule} at {SMALLEST_EPSILON}"].measured for rule in ("ridge", "eigclip")}
     best = min(ours, key=ours.get)
     curve = quantities.numbered("deciding reading at")
@@ -478,8 +489,8 @@ def reach(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
 
 
 def baselines(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Epsilon at which the single model is best, whether own data do better, whether it is no better than predicting zero, and at which epsilons
-    the deciding reading is below both, also as whether it is at all."""
+    """Epsilon at which the single model is best, whether own data do better, whether it is no better than predicting
+    zero, and at which epsilons the deciding reading is below both, also as whether it is at all."""
     own, zero = (quantities[name].measured for name in ("own", "zero"))
     single, curve = (
         {at: one.measured for at, one in quantities.numbered(name).items()}
@@ -499,8 +510,8 @@ def baselines(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
 
 
 def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Smallest and largest epsilon with the exact epsilon of the printed noise; the least and the largest factor of noise that exact accounting
-    saves, and of MSE that it gains."""
+    """Smallest and largest epsilon with the exact epsilon of the printed noise;
+    the least and the largest factor of noise that exact accounting saves, and of MSE that it gains."""
     curves = curves_of(cells, DECIDING, EXACT)
     both = cells[cells["series"].isin((DECIDING, EXACT))]
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()
@@ -511,15 +522,16 @@ def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, o
 
 
 def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Largest ratio of the worst run to the median one: for each reading with a random start with its epsilon and whether the means fall at every
-    step, and over those that start from Algorithm 3."""
+    """Largest ratio of the worst run to the median one: for each reading with a random start with its epsilon and
+    whether the means fall at every step, and over those that start from Algorithm 3."""
     random = {series: worst_run(method_of(cells, series)) for series in (DECIDING, EXACT)}
     spectral = [worst_run(method_of(cells, series.replace("random", "spectral", 1)))["ratio"] for series in random]
     return {"random": random, "spectral": max(spectral)}
 
 
-def worst_run(method: Method) -> dict[str, object]:
-    """Largest ratio of the worst run to the median one at the best number of epochs, its epsilon, and whether the means fall at every step."""
+def worst_run(method: MethodScores) -> dict[str, object]:
+    """Largest ratio of the worst run to the median one at the best number of epochs, its epsilon, and whether the means
+    fall at every step."""
     best = method.means(np.arange(method.seeds)).argmin(axis=0)
     runs = method.mse[best, np.arange(len(best))]
     ratios = runs.max(axis=1) / np.median(runs, axis=1)
@@ -528,8 +540,9 @@ def worst_run(method: Method) -> dict[str, object]:
 
 
 def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Gradient descent: its least and largest MSE, whether it hardly depends on epsilon, where it is below the deciding reading, and the largest
-    factor. Clipping per user: the least and the largest factor by which it divides the MSE of the deciding reading."""
+    """Gradient descent: its least and largest MSE, whether it hardly depends on epsilon, where it is below the deciding
+    reading, and the largest factor. Clipping per user: the least and the largest factor by which it divides the MSE of
+    the deciding reading."""
     curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
     ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
     factors, gains = ours / gradient, ours / per_user

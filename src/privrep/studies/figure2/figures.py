@@ -100,7 +100,8 @@ def draw_figure2_readings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_figure2_fallbacks(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """What is put in place of a minimum that does not exist: MSE against epsilon and, where noise is largest, against epochs."""
+    """What is put in place of a minimum that does not exist: MSE against epsilon and, where noise is largest,
+    against epochs."""
     figure, axes = new_figure(8.6, 3.9, ncols=2, sharey=True)
     for axis, panel in zip(axes, (CHOSEN, "epochs"), strict=True):
         shown = numbers[numbers["panel"] == panel]

@@ -1,4 +1,5 @@
-"""Which method for given users (claim O-GUIDE): what the laws of whole methods expect on a public grid, held against runs at a fixed design."""
+"""Which method for given users (claim O-GUIDE): what the laws of whole methods expect on a public grid,
+held against runs at a fixed design."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ LABELS = {
     "epsilon": "privacy, ε",
 }
 FINE = 1000
-"""Predicted risks are written as this many times their decimal logarithm, a whole number: two parts in a thousand of the risk."""
+"""Predicted risks are written as this many times their decimal logarithm, a whole number:
+two parts in a thousand of the risk."""
 
 
 def by_rounds(options: list[dict]) -> list[dict]:
@@ -71,21 +73,22 @@ OPTIONS = {
     "own": [{"penalty": 0.001}],
     "zero": [{}],
 }
-"""What a law is told of a method: all options that may be chosen (`privrep.run.rival_options`), of which it takes those that it expects to be the best. That of
-alternating minimisation knows one pass."""
+"""What a law is told of a method: all options that may be chosen (`privrep.run.rival_options`), of which it takes those
+that it expects to be the best. That of alternating minimisation knows one pass."""
 BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
 """At which the method to use is drawn."""
 ITERATIONS, FEDREP_LABEL_CLIP, SPLIT = 14, 0.5, "halves-then-all"
 """Of CENTAUR's start, of private FedRep's start, and of alternating minimisation: defaults."""
 CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS if name != "unit"]}
-"""Methods among which one is named. The second choice is the harder one: its best method changes from setting to setting."""
+"""Methods among which one is named. The second choice is the harder one:
+its best method changes from setting to setting."""
 NOTHING = 0.1
 """A run has found nothing where its risk is beyond this share of that of predicting zero."""
 CLOSE = 1.1
 """Methods whose risks differ by less than this factor are as good as each other."""
 
 
-def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[str, Values]) -> Prediction:
+def law(name: str, sizes: whole_methods.Regime, mu: np.ndarray, chosen: Mapping[str, Values]) -> Prediction:
     """The law of a method with these options at its thresholds in absolute terms."""
     samples = sizes.samples
     # Thresholds in units of the data do not depend on the number of users.
@@ -121,8 +124,9 @@ def law(name: str, sizes: whole_methods.Sizes, mu: np.ndarray, chosen: Mapping[s
     return whole_methods.altmin(sizes, mu, start, step)
 
 
-def at_its_best(name: str, sizes: whole_methods.Sizes, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least risk that the law of a method expects of its `OPTIONS`, and whether the law is known there, for each mu."""
+def at_its_best(name: str, sizes: whole_methods.Regime, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least risk that the law of a method expects of its `OPTIONS`, and whether the law is known there,
+    for each mu."""
     found = [law(name, sizes, mu, options) for options in OPTIONS[name]]
     risk, known = (
         np.vstack([np.broadcast_to(part, np.broadcast_shapes(np.shape(part), mu.shape)) for part in parts])
@@ -133,13 +137,13 @@ def at_its_best(name: str, sizes: whole_methods.Sizes, mu: np.ndarray) -> tuple[
 
 
 def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Risk over that of predicting zero, and whether the law is known there, by setting (rows) and method (columns). That of a method that cannot
-    be run with so few samples is infinite."""
+    """Risk over that of predicting zero, and whether the law is known there, by setting (rows) and method (columns).
+    That of a method that cannot be run with so few samples is infinite."""
     risks = pd.DataFrame(np.inf, settings.index, list(METHODS))
     known = pd.DataFrame(False, settings.index, list(METHODS))
     mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
     for (samples, dim, rank), rows in settings.groupby(["samples", "dim", "rank"]):
-        sizes = whole_methods.Sizes(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
+        sizes = whole_methods.Regime(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
         for name in METHODS:
             found = at_its_best(name, sizes, mu[rows.index].to_numpy())
             risks.loc[rows.index, name], known.loc[rows.index, name] = found
@@ -174,8 +178,8 @@ def settings_of(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def repetitions(cells: pd.DataFrame) -> np.ndarray:
-    """Risk over that of predicting zero by repetition, measured setting (as in `settings_of`) and method. A run that failed counts as worse than all
-    others."""
+    """Risk over that of predicting zero by repetition, measured setting (as in `settings_of`) and method.
+    A run that failed counts as worse than all others."""
     rows = cells[cells["series"].isin(RUN)]
     rows = rows.assign(share=(rows["excess_risk"] / rows["rank"]).fillna(np.inf))
     where = settings_of(cells)
@@ -187,13 +191,14 @@ def repetitions(cells: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def medians(values: np.ndarray, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Median risk over the picked repetitions, by measured setting (rows) and method (columns)."""
-    return pd.DataFrame(np.median(values if pick is None else values[pick], axis=0), columns=list(METHODS))
+def medians(values: np.ndarray, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Median risk over the resampled repetitions, by measured setting (rows) and method (columns)."""
+    return pd.DataFrame(np.median(values if indices is None else values[indices], axis=0), columns=list(METHODS))
 
 
 def risks(cells: pd.DataFrame) -> pd.DataFrame:
-    """Median risk over that of predicting zero, by measured setting (rows, as in `settings_of`) and method (columns)."""
+    """Median risk over that of predicting zero, by measured setting (rows, as in `settings_of`) and method
+    (columns)."""
     return medians(repetitions(cells))
 
 
@@ -202,8 +207,8 @@ def intervals(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     values = repetitions(cells)
     shape = values.shape[1:]
 
-    def statistic(pick: np.ndarray) -> dict[tuple[int, ...], float]:
-        found = np.median(values[pick], axis=0)
+    def statistic(indices: np.ndarray) -> dict[tuple[int, ...], float]:
+        found = np.median(values[indices], axis=0)
         return {place: float(found[place]) for place in np.ndindex(shape)}
 
     ends = bootstrap_intervals(statistic, len(values), "risks of the guide", BOOTSTRAP)
@@ -233,7 +238,8 @@ def over_others(found: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]
 
 
 def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> list[Measured]:
-    """In how many settings the method that the laws name is within `CLOSE` of the least measured risk, and how many of the others its law knows."""
+    """In how many settings the method that the laws name is within `CLOSE` of the least measured risk,
+    and how many of the others its law knows."""
     measured = []
     for words, names in CHOICES.items():
         named = expected[names].idxmin(axis=1)
@@ -250,7 +256,8 @@ def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) ->
 
 
 def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
-    """Of each method that is run: median and largest factor between predicted and measured risk, in either direction, where the law is known."""
+    """Of each method that is run: median and largest factor between predicted and measured risk, in either direction,
+    where the law is known."""
     apart = np.exp(np.abs(np.log(found[list(RUN)] / expected[list(RUN)]))).where(known[list(RUN)])
     typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
     typical["typical factor between law and risk, all methods"] = float(apart.stack().median())
@@ -280,14 +287,16 @@ def law_points(
     ends: tuple[pd.DataFrame, pd.DataFrame],
     laws: tuple[pd.DataFrame, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Risk of each method by measured setting: predicted, measured with ci_low and ci_high, and known, whether the law is known there."""
+    """Risk of each method by measured setting: predicted, measured with ci_low and ci_high, and known,
+    whether the law is known there."""
     columns = {"predicted": laws[0], "measured": found, "ci_low": ends[0], "ci_high": ends[1], "known": laws[1]}
     parts = [where.assign(method=name, **{column: table[name] for column, table in columns.items()}) for name in RUN]
     return pd.concat(parts, ignore_index=True)
 
 
 def best_points(where: pd.DataFrame) -> pd.DataFrame:
-    """The method that the laws name on a part of the grid, its predicted risk, and whether its law is known and a setting was measured nearby."""
+    """The method that the laws name on a part of the grid, its predicted risk, and whether its law is known and a
+    setting was measured nearby."""
     settings, (expected, known) = grid(), guide()
     best = expected.idxmin(axis=1)
     table = settings.assign(
@@ -316,8 +325,9 @@ def example(
 
 
 def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
-    """Setting by setting: its sizes, the method to use by law, whether it is the example, and of each method the predicted risk, whether its law is
-    known there, and where it is run the measured risk with the ends of its interval and whether that is as good as the best."""
+    """Setting by setting: its sizes, the method to use by law, whether it is the example, and of each method the
+    predicted risk, whether its law is known there, and where it is run the measured risk with the ends of its interval
+    and whether that is as good as the best."""
     where, found, ends = settings_of(cells), risks(cells), intervals(cells)
     expected, known = predictions(where)
     close = found.le(CLOSE * found.min(axis=1), axis=0)
@@ -342,9 +352,10 @@ def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]
 def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """What the tool of the page shows.
 
-    axes : name, symbol and values, the last one running fastest. methods : key and name. predicted : method -> `FINE` times the decimal logarithm
-    of its risk at all points of the grid, null where it has none; of own data without the last axis. known : a digit for each, 1 where the law's
-    assumptions hold. measured : place on the axes, and method -> risk with the ends of its interval.
+    axes : name, symbol and values, the last one running fastest. methods : key and name. predicted : method -> `FINE`
+    times the decimal logarithm of its risk at all points of the grid, null where it has none; of own data without the
+    last axis. known : a digit for each, 1 where the law's assumptions hold. measured : place on the axes, and
+    method -> risk with the ends of its interval.
     """
     found = (risks(cells), *intervals(cells))
     measured = [
@@ -403,8 +414,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     best, everywhere = found.idxmin(axis=1), guide()[0]
     named, level = everywhere.idxmin(axis=1), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
 
-    def over_settings(pick: np.ndarray) -> dict[str, float]:
-        drawn = medians(values, pick)
+    def over_settings(indices: np.ndarray) -> dict[str, float]:
+        drawn = medians(values, indices)
         return over_others(drawn, expected) | factors(drawn, expected, known)
 
     ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)

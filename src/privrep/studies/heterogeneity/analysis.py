@@ -1,7 +1,8 @@
 """shen2023, Remark 3.1 and the methods of Section 6 in the linear model (claims B-R3.1 and B-S6).
 
-First the norms of the users' updates, at the optimum and around it, when the representation alone is shared and when a model is. Then
-the methods at the same exact privacy. Clipping bounds follow one rule that looks at no score: `first_messages`.
+First the norms of the users' updates, at the optimum and around it, when the representation alone is shared and when a
+model is. Then the methods at the same exact privacy. Clipping bounds follow one rule that looks at no score:
+`first_messages`.
 """
 
 from __future__ import annotations
@@ -67,12 +68,13 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_messages(problem: Problem, samples: int, steps: int, step: float, penalty: float) -> dict[str, float]:
-    """The rule for clipping bounds: the median norm of what a user sends in the first round, from a random start, under the public
-    law of the data. The users and the truth are drawn for this; those of the study are not looked at.
+    """The rule for clipping bounds: the median norm of what a user sends in the first round, from a random start,
+    under the public law of the data. The users and the truth are drawn for this; those of the study are not looked at.
 
     Parameters
     ----------
-    samples : of a mini-batch, for heads and for gradients; the power method takes all. steps, step : local steps and their size.
+    samples : of a mini-batch, for heads and for gradients; the power method takes all.
+    steps, step : local steps and their size.
     penalty : lambda of PMTL.
     """
     users = Users(replace(problem, users=PUBLIC_USERS, seed=PUBLIC_SEED))
@@ -105,9 +107,9 @@ def first_messages(problem: Problem, samples: int, steps: int, step: float, pena
 
 
 def two_models_drift(bias, dim, samples):
-    """Drift of a full model at its optimum, rank 1, when every update is clipped. Heads are 1 with probability (1 + b) / 2 and -1
-    otherwise; the bound makes all users count alike, which leaves b, shortened by the cosine between a gradient on q samples
-    and its mean, about (1 + (d + 1) / q)^-0.5."""
+    """Drift of a full model at its optimum, rank 1, when every update is clipped. Heads are 1 with probability
+    (1 + b) / 2 and -1 otherwise; the bound makes all users count alike, which leaves b, shortened by the cosine between
+    a gradient on q samples and its mean, about (1 + (d + 1) / q)^-0.5."""
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 
@@ -116,7 +118,8 @@ Reader = Callable[..., np.ndarray]
 
 
 def reader(cells: pd.DataFrame) -> Reader:
-    """Reads columns once: the bootstrap asks for the same ones again and again. The risk of a fit that failed is infinite."""
+    """Reads columns once: the bootstrap asks for the same ones again and again.
+    The risk of a fit that failed is infinite."""
 
     @cache
     def read(series: str, column: str, **where: float) -> np.ndarray:
@@ -136,9 +139,9 @@ def norm_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, flo
     noisiest = float(cells.loc[cells["series"] == "noise", "label_noise_sd"].max())
     apart, biased = {"rank": 1, "head_bias": 0}, {"rank": 1, "head_bias": 0.5}
 
-    def statistics(pick: np.ndarray) -> dict[str, float]:
+    def statistics(indices: np.ndarray) -> dict[str, float]:
         def mean(series: str, column: str, **where: float) -> float:
-            return float(read(series, column, **where)[pick].mean())
+            return float(read(series, column, **where)[indices].mean())
 
         def ratio(mark: str, series: str, **where: float) -> float:
             return mean(series, f"representation_{mark}", **where) / mean(series, f"full_{mark}", **where)
@@ -170,16 +173,17 @@ def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Repetitions -> ratios of mean risks, at the epsilon where they are largest. A best bound is chosen on the score, for all methods alike."""
+    """Repetitions -> ratios of mean risks, at the epsilon where they are largest.
+    A best bound is chosen on the score, for all methods alike."""
     read = reader(cells)
     epsilons = cells.loc[cells["series"] == CENTAUR, "epsilon"].unique()
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
     long = float(cells.loc[cells["series"] == "dp_fedavg-long", "epsilon"].iloc[0])
     bounds = {method: bounds_tried(cells, method) for method in TUNED}
 
-    def statistics(pick: np.ndarray) -> dict[str, float]:
+    def statistics(indices: np.ndarray) -> dict[str, float]:
         def risk(series: str, of: Callable = np.mean, **where: float) -> float:
-            return float(of(read(series, "excess_risk", **where)[pick]))
+            return float(of(read(series, "excess_risk", **where)[indices]))
 
         def risks(series: str, of: Callable = np.mean) -> np.ndarray:
             return np.array([risk(series, of, epsilon=epsilon) for epsilon in epsilons])
@@ -223,9 +227,9 @@ def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
     epsilons = cells.loc[cells["series"] == method, "epsilon"].unique()
     alone = read("own_data", "excess_risk")
 
-    def ratios(pick: np.ndarray) -> dict[str, float]:
-        over = {f"{eps:g}": read(method, "excess_risk", epsilon=eps)[pick].mean() for eps in epsilons}
-        return {eps: float(risk / alone[pick].mean()) for eps, risk in over.items()}
+    def ratios(indices: np.ndarray) -> dict[str, float]:
+        over = {f"{eps:g}": read(method, "excess_risk", epsilon=eps)[indices].mean() for eps in epsilons}
+        return {eps: float(risk / alone[indices].mean()) for eps, risk in over.items()}
 
     return extreme_ratio("largest", name, bootstrap_measures(ratios, len(alone), name, DRAWS))
 
@@ -245,7 +249,8 @@ def run_shares(cells: pd.DataFrame) -> list[Measured]:
 
 
 def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """All settings of the norms: means over repetitions, and the laws; drift_law is for heads of rank 1 at the optimum."""
+    """All settings of the norms: means over repetitions, and the laws; drift_law is for heads of rank 1 at the
+    optimum."""
     rows = cells[cells["representation_rms"].notna()]
     keys = ["series", "dim", "rank", "head_bias", "label_noise_sd", "start_sine", "batch_samples"]
     kinds, marks = ("representation", "shared", "full"), ("median", "q99", "max", "drift")
@@ -263,7 +268,8 @@ def risk_rows(part: pd.DataFrame, panel: str, method: str, value: float) -> dict
 
 
 def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """All points of the figure of methods; in each row the mean risk of each user alone, delta, and the epsilon of a panel of one epsilon."""
+    """All points of the figure of methods; in each row the mean risk of each user alone, delta, and the epsilon of a
+    panel of one epsilon."""
     points = []
     for method in METHODS:
         rows = cells[cells["series"] == method]

@@ -1,7 +1,9 @@
-"""shen2023, Section 6 and Appendix B on glyphs, a stand-in for EMNIST (claims B-T1g, B-F1g, B-T2g, B-T3g, B-F3g and B-R3.1g).
+"""shen2023, Section 6 and Appendix B on glyphs, a stand-in for EMNIST (claims B-T1g, B-F1g, B-T2g, B-T3g, B-F3g and
+B-R3.1g).
 
-Accuracies are in percent, differences in points. With one repetition an interval is over its clients, as if two methods had clients of their
-own, which is too wide for methods that share them, and holds for the start and the noise of that run; with several it is over repetitions.
+Accuracies are in percent, differences in points. With one repetition an interval is over its clients, as if two methods
+had clients of their own, which is too wide for methods that share them, and holds for the start and the noise of that
+run; with several it is over repetitions.
 """
 
 from __future__ import annotations
@@ -99,7 +101,8 @@ def lead(first: Scores, second: Scores) -> Scores:
 
 
 def least(name: str, found: list[Scores]) -> Measured:
-    """The least of those that ran, with an interval that is simultaneous (Bonferroni): from the least lower end to the least upper one."""
+    """The least of those that ran, with an interval that is simultaneous (Bonferroni):
+    from the least lower end to the least upper one."""
     known = [one for one in found if not math.isnan(one.mean)]
     if not known:
         return Scores(np.empty(0), np.empty(0)).measured(name)
@@ -134,7 +137,8 @@ def alone(cells: pd.DataFrame, rank: int) -> Scores:
 
 
 def crossing(epsilons: list[float], leads: list[float]) -> float:
-    """The largest epsilon at which a lead turns positive, by interpolation on the logarithm; NaN where it does nowhere."""
+    """The largest epsilon at which a lead turns positive, by interpolation on the logarithm;
+    NaN where it does nowhere."""
     for i in reversed(range(len(leads) - 1)):
         low, high = leads[i], leads[i + 1]
         if low < 0 <= high:
@@ -232,7 +236,8 @@ def at_chosen(cells: pd.DataFrame, method: str, epsilon: float) -> Scores:
 
 
 def clip_measures(cells: pd.DataFrame) -> list[Measured]:
-    """The best clip of each method, and the methods at theirs. A clip is chosen from few, so that its ratio has no interval."""
+    """The best clip of each method, and the methods at theirs.
+    A clip is chosen from few, so that its ratio has no interval."""
     rows = cells[cells["series"] == "clips"]
     epsilons, rank = sorted(rows["epsilon"].unique()), int(rows["rank"].iloc[0])
     seeds = int(rows["seed"].nunique())
@@ -250,7 +255,8 @@ def clip_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def on_the_way(cells: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy in percent (columns: methods) after each eighth of the rounds but the last (rows), at the largest n, mean over repetitions."""
+    """Accuracy in percent (columns: methods) after each eighth of the rounds but the last (rows), at the largest n,
+    mean over repetitions."""
     rows = cells[(cells["series"] == "table") & (cells["users"] == cells["users"].max())]
     return 100 * rows.groupby("method", sort=False)[list(EIGHTHS)].mean().T
 
@@ -268,7 +274,7 @@ def first_row(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def update_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Lengths and likeness of clients' updates."""
+    """Lengths and similarity of clients' updates."""
     rows = first_row(cells)
     seeds = int(rows["seed"].nunique())
     mean = rows.groupby("method").mean(numeric_only=True)
@@ -305,7 +311,8 @@ def moments_multiplier(epsilon: float, delta: float, rounds: int) -> float:
 
 
 def accounting_measures(cells: pd.DataFrame) -> list[Measured]:
-    """What the runs of Table 1 spend if a client is replaced, and how much more noise the paper's accounting asks for."""
+    """What the runs of Table 1 spend if a client is replaced, and how much more noise the paper's accounting asks
+    for."""
     row = cells[cells["series"] == "table"].iloc[0]
     rounds, epsilon, delta = int(row["rounds"]), row["epsilon"], row["delta"]
     ratio = moments_multiplier(epsilon, delta, rounds) * gdp_mu(epsilon, delta) / math.sqrt(rounds)
@@ -428,7 +435,8 @@ def update_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def kept_digits(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """Accuracy on digits of MNIST in percent, from the run that is kept: clients alone, and CENTAUR with and without noise."""
+    """Accuracy on digits of MNIST in percent, from the run that is kept: clients alone, and CENTAUR with and without
+    noise."""
     rows = 100 * pd.read_csv(KEPT).set_index(["series", "method"])["accuracy"]
     places = {
         "alone": ("mnist-alone", "stand_alone"),

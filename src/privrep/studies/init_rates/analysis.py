@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.data.rng import stream
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.facts import NotMeasured, Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, student
@@ -25,14 +25,17 @@ COLLAPSE_DRAWS = 100
 PAIRS, SIZE = 400, 6
 """Random pairs of matrices for Davis-Kahan, and their size."""
 RANGES = {"below": (0.1, 0.7), "around": (0.7, 1.3), "beyond": (2.0, np.inf)}
-"""Ranges of u, the ratio to the threshold. Smaller u drown in the sampling term; around 1 the finite dimension smears the transition."""
+"""Ranges of u, the ratio to the threshold.
+Smaller u drown in the sampling term; around 1 the finite dimension smears the transition."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with what F1 and F2 expect: privacy_2, privacy_F, sampling_2, sampling_F, and u, the threshold's ratio.
+    """The results table with what F1 and F2 expect: privacy_2, privacy_F, sampling_2, sampling_F, and u,
+    the threshold's ratio.
 
-    norms is distF over dist2 of what noise has moved. sine is the root mean square sine of the angles, distF over sqrt(k): at most dist2, and without its spectral edge, which on a grid
-    of k is not yet small beside sqrt(d). distF_over_log is distF without the logarithms of the threshold, see `init_log_factor`.
+    norms is distF over dist2 of what noise has moved. sine is the root mean square sine of the angles, distF over
+    sqrt(k): at most dist2, and without its spectral edge, which on a grid of k is not yet small beside sqrt(d).
+    distF_over_log is distF without the logarithms of the threshold, see `init_log_factor`.
     """
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
@@ -59,10 +62,10 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def collapse_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1; over the picked
-    repetitions, all by default."""
-    rows = picked(cells[cells["series"] == "collapse"], pick)
+def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1;
+    over the picked repetitions, all by default."""
+    rows = resampled(cells[cells["series"] == "collapse"], indices)
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     keys = ["dim", "rank", "noise_multiplier"]
     squares = noisy.assign(square=noisy["distF"] ** 2 / noisy["rank"], largest=noisy["dist2"] ** 2)
@@ -75,9 +78,9 @@ def collapse_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.D
     return means
 
 
-def collapse_extremes(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+def collapse_extremes(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
     """Largest and smallest ratio of distF to F1 over the settings in each range of u."""
-    points, found = collapse_points(cells, pick), {}
+    points, found = collapse_points(cells, indices), {}
     for where, (low, high) in RANGES.items():
         inside = points[points["u"].between(low, high)]
         ratios = np.sqrt(inside["without_floor"].clip(lower=0) / inside["predicted"])
@@ -106,7 +109,8 @@ def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
 def davis_kahan() -> pd.DataFrame:
     """Random pairs of symmetric matrices: both sides of Lemma B.2, corrected and as printed (E15).
 
-    Corrected: (eig_i(G) - eig_{j+1}(H)) ||(I - P_H^(j)) P_G^(i)|| <= ||G - H||. Printed: eig_{j+1}(G) in place of eig_{j+1}(H).
+    Corrected: (eig_i(G) - eig_{j+1}(H)) ||(I - P_H^(j)) P_G^(i)|| <= ||G - H||.
+    Printed: eig_{j+1}(G) in place of eig_{j+1}(H).
     """
     rng, rows = stream(0, "davis-kahan", {"size": SIZE}), []
     for _ in range(PAIRS):
@@ -141,7 +145,8 @@ def off_the_law(cells: pd.DataFrame, quantities: Quantities) -> float:
 
 
 def proof_threshold(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """Square of the proof's own threshold zeta, with its logarithms, over the square of the one that the sweep in n has."""
+    """Square of the proof's own threshold zeta, with its logarithms, over the square of the one that the sweep in n
+    has."""
     swept, printed = (cells[cells["series"] == series] for series in ("n", "n-printed"))
     if swept.empty or printed.empty:
         raise NotMeasured("zeta of the series n and n-printed")
@@ -156,7 +161,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
-    found = bootstrap_measures(lambda pick: collapse_extremes(cells, pick), seeds, "collapse", COLLAPSE_DRAWS)
+    found = bootstrap_measures(lambda indices: collapse_extremes(cells, indices), seeds, "collapse", COLLAPSE_DRAWS)
     seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
     norms, pairs = norm_ratios(cells), davis_kahan()
     for row in norms.itertuples():

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.facts import ratio
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, with_interval
@@ -67,8 +67,8 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     for (noise, sine), part in table.groupby(["noise_multiplier", "start_sine"]):
         ratio = part["ratio"].to_numpy()
 
-        def mean(pick, ratio=ratio):
-            return float(np.sqrt((ratio[pick] ** 2).mean()))
+        def mean(indices, ratio=ratio):
+            return float(np.sqrt((ratio[indices] ** 2).mean()))
 
         one = with_interval(f"start {noise} {sine}", mean, len(ratio))
         points.append(
@@ -79,8 +79,8 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def near_starts(cells: pd.DataFrame, noise: bool) -> Measured:
-    """Share of runs from within the distance that Lemma 4.4 asks for which one round at least halves or leaves as good as one from
-    the nearest start of the grid, see `basin`."""
+    """Share of runs from within the distance that Lemma 4.4 asks for which one round at least halves or leaves as good
+    as one from the nearest start of the grid, see `basin`."""
     rows = cells[(cells["series"] == "start") & ((cells["noise_multiplier"] > 0) == noise)]
     nearest = rows.loc[rows["start_sine"] == rows["start_sine"].min(), "distF"]
     near = rows[rows["start_sine"] <= ASKED]
@@ -93,7 +93,8 @@ def near_starts(cells: pd.DataFrame, noise: bool) -> Measured:
 
 
 def basin(points: pd.DataFrame, noise: bool) -> float:
-    """The largest start sine up to which every start of the grid is as good as one at the truth, or at least halved, by one round.
+    """The largest start sine up to which every start of the grid is as good as one at the truth, or at least halved,
+    by one round.
 
     As good: distF is at most `NEAR` times what the nearest start of the grid leaves, where the noise decides.
     """
@@ -103,9 +104,9 @@ def basin(points: pd.DataFrame, noise: bool) -> float:
     return float(sines[: np.argmin(good)][-1]) if not good.all() else float(sines[-1])
 
 
-def breakdown_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+def breakdown_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
     """distF and the share of positive definite A_priv against x, for each way to solve the system."""
-    rows = picked(cells[cells["series"].str.startswith("break-")], pick)
+    rows = resampled(cells[cells["series"].str.startswith("break-")], indices)
     rows = rows.assign(square=rows["distF"] ** 2 / rows["rank"], definite=rows["min_eigenvalue"] > 0)
     keys = ["fallback", "dim", "noise_multiplier"]
     points = rows.groupby(keys).agg(
@@ -135,9 +136,10 @@ def breakdown_table(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([points, *laws])
 
 
-def breakdown_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
-    """Extremes of distF over the closed form below x = 1, and the error per direction that each way to solve leaves beyond."""
-    states = breakdown_points(cells, pick)
+def breakdown_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
+    """Extremes of distF over the closed form below x = 1, and the error per direction that each way to solve leaves
+    beyond."""
+    states = breakdown_points(cells, indices)
     solved = states[states["fallback"] == "solve"]
     inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
     off = np.sqrt(inside["square"] / inside["predicted"])
@@ -149,18 +151,18 @@ def breakdown_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> di
     return {"closed form largest ratio": float(off.max()), "closed form smallest ratio": float(off.min())} | left
 
 
-def round_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
+def round_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
     """Measured over predicted distance after each round, and what the last round leaves."""
-    rounds = round_ratios(cells, pick)
+    rounds = round_ratios(cells, indices)
     over = {
         f"distance after {row.rounds} rounds over predicted": row.ratio / row.predicted for row in rounds.itertuples()
     }
     return over | {"contraction of the last round": rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2]}
 
 
-def round_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+def round_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
     """distF over that of the start after 1, 2, 3 rounds, without noise, with the prediction of F4."""
-    rows = picked(cells[cells["series"] == "rounds"], pick)
+    rows = resampled(cells[cells["series"] == "rounds"], indices)
     grouped = rows.groupby("batches")
     first = rows.iloc[0]
     start = first["start_sine"] * np.sqrt(first["rank"])
@@ -204,7 +206,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         found.append(near_starts(cells, noise))
     for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
         found += bootstrap_measures(
-            lambda pick, numbers=numbers: numbers(cells, pick), repetitions(cells, series), series, ROUND_DRAWS
+            lambda indices, numbers=numbers: numbers(cells, indices), repetitions(cells, series), series, ROUND_DRAWS
         )
     found += definite(cells)
     lemmas = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]

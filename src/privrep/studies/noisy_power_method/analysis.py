@@ -1,4 +1,5 @@
-"""shen2023, Theorem G.1: the noisy power method (Algorithm 6) under the largest perturbation that the theorem permits (claim B-TG.1).
+"""shen2023, Theorem G.1: the noisy power method (Algorithm 6) under the largest perturbation that the theorem permits
+(claim B-TG.1).
 
 It runs on a given matrix and needs no users.
 """
@@ -17,8 +18,8 @@ from privrep.run.settings import AnalysisSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with inverse_gap, 1 / gap, with log_term, ln(k d / eps), and with iterations_law, what the same starts need without
-    a perturbation: (ln tan - ln eps) / -ln(1 - gap)."""
+    """The results table with inverse_gap, 1 / gap, with log_term, ln(k d / eps), and with iterations_law,
+    what the same starts need without a perturbation: (ln tan - ln eps) / -ln(1 - gap)."""
     return cells.assign(
         inverse_gap=1 / cells["gap"],
         log_term=np.log(cells["rank"] * cells["dim"] / cells["accuracy"]),
@@ -38,8 +39,8 @@ def log_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def log_ratio(points: pd.DataFrame) -> Measured:
-    """Of `log_points`: iterations at the largest d over those at the smallest, over the same ratio of ln(k d / eps): at most 1 where they grow as
-    slowly as the theorem says."""
+    """Of `log_points`: iterations at the largest d over those at the smallest, over the same ratio of ln(k d / eps):
+    at most 1 where they grow as slowly as the theorem says."""
     first, last = points.iloc[0], points.iloc[-1]
     value = last["iterations"] / first["iterations"] / (last["log_term"] / first["log_term"])
     half = value * np.hypot(last["half"] / last["iterations"], first["half"] / first["iterations"])
@@ -48,7 +49,8 @@ def log_ratio(points: pd.DataFrame) -> Measured:
 
 
 def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d tau / eps) iterations, against tau."""
+    """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d
+    tau / eps) iterations, against tau."""
     rows = cells[cells["series"] == "noisy-tau"]
     return failed_shares(rows.assign(failed=(1 - rows["runs_within"]) * rows["starts"], tried=rows["starts"]), ["tau"])
 

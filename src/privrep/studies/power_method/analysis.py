@@ -1,5 +1,5 @@
-"""shen2023, Algorithm 5, the private power method: its error by noise and by sampling, the clip, random starts, and how the noise of a run
-of fixed accuracy grows (claims B-LF.1 and B-LG.1).
+"""shen2023, Algorithm 5, the private power method: its error by noise and by sampling, the clip, random starts,
+and how the noise of a run of fixed accuracy grows (claims B-LF.1 and B-LG.1).
 
 The runs of a cell share the data and have noise of their own; repetitions are data draws.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.counts import proportion, with_ends
 from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
@@ -27,11 +27,12 @@ NEAR = 0.1
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with what the law F11 under the clip expects, and with combined columns.
 
-    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples. times_rank, privacy_times_rank : distF / sqrt(k),
-    the root mean square sine, and its law, times k. over_logs, privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the
-    logarithms of the prescribed clip. run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), which is proportional to the mu of a run of
-    fixed accuracy where the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k. norm_ratio : largest ||Y_i|| over
-    ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
+    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples. times_rank,
+    privacy_times_rank : distF / sqrt(k), the root mean square sine, and its law, times k. over_logs,
+    privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the logarithms of the prescribed clip.
+    run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), which is proportional to the mu of a run of fixed
+    accuracy where the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k. norm_ratio : largest
+    ||Y_i|| over ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
     """
     n, d, k, zeta = (cells[name].to_numpy() for name in ("users", "dim", "rank", "zeta"))
     sizes = cells[["dim", "rank", "init_samples", "zeta"]].to_numpy()
@@ -58,12 +59,12 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([cells, pd.DataFrame(laws, index=cells.index)], axis=1).copy()
 
 
-def clip_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Against zeta_0 in practical units: the noise multiplier at which dist2 by noise is `TARGET`, measured and by law, the share of
-    clipped products, and the sampling error."""
+def clip_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Against zeta_0 in practical units: the noise multiplier at which dist2 by noise is `TARGET`, measured and by law,
+    the share of clipped products, and the sampling error."""
     rows = cells[cells["series"] == "clip"]
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
-    both = picked(noisy.merge(silent, on=["init_clip", "seed"], suffixes=("", "_silent")), pick)
+    both = resampled(noisy.merge(silent, on=["init_clip", "seed"], suffixes=("", "_silent")), indices)
     both = both.assign(square=both["runs_dist2"] ** 2, under=both["runs_dist2_silent"] ** 2)
     keys = ["noise_multiplier", "zeta", "privacy_2", "square", "under", "clipped_share"]
     means = both.groupby("init_clip")[keys].mean().reset_index()
@@ -74,9 +75,9 @@ def clip_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataF
     )
 
 
-def clip_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def clip_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """What the clip does: how many it shortens, and what noise it permits."""
-    points = clip_points(cells, pick)
+    points = clip_points(cells, indices)
     practical = points[points["init_clip"] == 1].iloc[0]
     return {
         "clipped at the practical bound": practical["clipped_share"],
@@ -85,7 +86,8 @@ def clip_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
 
 
 def clip_extremes(points: pd.DataFrame, seeds: int) -> list[Measured]:
-    """Of `clip_points`: largest and smallest noise permitted over the law, over the clips; extremes have no interval."""
+    """Of `clip_points`: largest and smallest noise permitted over the law, over the clips;
+    extremes have no interval."""
     over = points["permitted"] / points["predicted"]
     return [
         bare("noise permitted over law, largest", over.max(), seeds),
@@ -93,10 +95,11 @@ def clip_extremes(points: pd.DataFrame, seeds: int) -> list[Measured]:
     ]
 
 
-def shares(cells: pd.DataFrame, series: str, axis: str, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Share of runs within the accuracy; `level` is the noise over what the law permits, `draws` the number of data sets."""
+def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Share of runs within the accuracy; `level` is the noise over what the law permits, `draws` the number of data
+    sets."""
     points = []
-    for value, part in picked(cells[cells["series"] == series], pick).groupby(axis):
+    for value, part in resampled(cells[cells["series"] == series], indices).groupby(axis):
         runs, good = int(part["starts"].sum()), round(float((part["runs_within"] * part["starts"]).sum()))
         level = part["privacy_2"].iloc[0] / part["accuracy"].iloc[0]
         points.append({axis: value, "level": level, "share": good / runs, "good": good, "runs": runs})
@@ -108,21 +111,23 @@ def success_points(cells: pd.DataFrame, series: str, axis: str) -> pd.DataFrame:
     return with_ends(shares(cells, series, axis), "good", "runs")
 
 
-def iterations_needed(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def iterations_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """The fewest iterations of those run after which 99 % of the runs have succeeded; NaN where none suffice."""
-    points = shares(cells, "steps", "iterations", pick)
+    points = shares(cells, "steps", "iterations", indices)
     return {"iterations for 0.99": float(points.loc[points["share"] >= 0.99, "iterations"].min())}
 
 
-def noise_of_half(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """The noise, over the law's, at which half of the runs succeed: linear between the levels that were run, NaN outside of them."""
-    points = shares(cells, "noise", "noise_multiplier", pick)
+def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """The noise, over the law's, at which half of the runs succeed: linear between the levels that were run,
+    NaN outside of them."""
+    points = shares(cells, "noise", "noise_multiplier", indices)
     level = np.interp(-0.5, -points["share"], points["level"], left=np.nan, right=np.nan)
     return {"noise at which half succeed": float(level)}
 
 
 def success_measures(printed: pd.DataFrame, noise: pd.DataFrame, steps: pd.DataFrame) -> list[Measured]:
-    """Of `success_points`: shares at the printed target, and at dist2 <= 0.2 for the least noise tried and the longest run."""
+    """Of `success_points`: shares at the printed target, and at dist2 <= 0.2 for the least noise tried and the longest
+    run."""
     rows = zip(("at 0.01", "at 0.2", "by iterations"), (printed.iloc[0], noise.iloc[0], steps.iloc[-1]), strict=True)
     note = "{runs:g} runs on {draws:g} data sets, noise {level:.2g} of the law's"
     return [proportion(f"success {name}", row, "share", note.format(**row)) for name, row in rows]
@@ -136,7 +141,8 @@ def accuracy_table(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
 
 
 def users_for(target: float, dim: int, rank: int, samples: int) -> float:
-    """n at which dist2 by sampling alone is half the target, by law: all samples in each iteration, no clip, no noise."""
+    """n at which dist2 by sampling alone is half the target, by law: all samples in each iteration, no clip,
+    no noise."""
     product = shen2023.clipped_product(dim, rank, samples, np.inf)
     at_one = shen2023.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
     return float((2 * shared.edge(dim, rank) * at_one / target) ** 2)

@@ -1,4 +1,5 @@
-"""shen2023, Tables 1 and 3 on their own image sets (claims B-T1 and B-T3), and the order of the methods on digits of MNIST.
+"""shen2023, Tables 1 and 3 on their own image sets (claims B-T1 and B-T3), and the order of the methods on digits of
+MNIST.
 
 A row whose files are not there is not run, and says which file to put where.
 """
@@ -104,7 +105,8 @@ def digits_run(cells: pd.DataFrame, quantities: Quantities) -> bool:
 
 
 def kept_digits(cells: pd.DataFrame, quantities: Quantities) -> dict[str, tuple[float, float, float]]:
-    """CENTAUR's leads on digits of MNIST with the ends of their intervals, by the other method, from the run that is kept."""
+    """CENTAUR's leads on digits of MNIST with the ends of their intervals, by the other method, from the run that is
+    kept."""
     kept = mnist_measures(pd.read_csv(KEPT).assign(status="ok", reason="", seed=0))
     return {one.quantity.split("over ")[1]: (one.measured, one.ci_low, one.ci_high) for one in kept}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, with_interval
 from privrep.evidence.scaling import fit_all, fit_table
@@ -26,7 +26,8 @@ LEARNED = 0.1
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """The results table with noise_ratio (x), subspace_risk (distF^2) and what F3, F5 and F6 expect of each term.
 
-    risk_over_log is the risk without the logarithms of the proofs' thresholds, whose factor in distF (`step_log_factor`) it has squared.
+    risk_over_log is the risk without the logarithms of the proofs' thresholds, whose factor in distF
+    (`step_log_factor`) it has squared.
     """
     cells = cells.assign(
         split=cells["split"].fillna("text")
@@ -47,13 +48,14 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 prints it, r + sigma_F^2 k / h; over the picked repetitions,
-    all by default.
+def head_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 prints it, r + sigma_F^2 k / h;
+    over the resampled repetitions, all by default.
 
-    The m of eq. 22 counts the columns of X, the samples that the head is fitted on: h, half of a user's samples in Theorem 4.2.
+    The m of eq. 22 counts the columns of X, the samples that the head is fitted on: h, half of a user's samples in
+    Theorem 4.2.
     """
-    rows = picked(cells[cells["series"] == "heads"], pick)
+    rows = resampled(cells[cells["series"] == "heads"], indices)
     keys = ["samples", "start_sine", "label_noise_sd"]
     points = rows.groupby(keys).agg(
         measured=("excess_risk", "mean"),
@@ -69,11 +71,11 @@ def head_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataF
     return points[points["exact"] > 1e-9].reset_index(drop=True)
 
 
-def head_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
-    """Measured risk over the exact one, and over eq. 22 with the fewest and the most samples, as geometric means over the other settings;
-    the same for the heads' own risk with the most samples over the last term of Theorem 4.2, (k/m) sigma_F^2 with a user's m, of which half
-    are fitted on."""
-    points = head_points(cells, pick)
+def head_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
+    """Measured risk over the exact one, and over eq. 22 with the fewest and the most samples, as geometric means over
+    the other settings; the same for the heads' own risk with the most samples over the last term of Theorem 4.2, (k/m)
+    sigma_F^2 with a user's m, of which half are fitted on."""
+    points = head_points(cells, indices)
     few, many = (points[points["samples"] == count] for count in (points["samples"].min(), points["samples"].max()))
     alone = many[many["start_sine"] == 0]
 
@@ -91,8 +93,8 @@ def head_ratios(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str
 
 
 def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
-    """Privacy part of the risk with the heads known, in the last round of alternation, and the order that Remark 1 gives the first without
-    label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k, by users and repetition."""
+    """Privacy part of the risk with the heads known, in the last round of alternation, and the order that Remark 1
+    gives the first without label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k, by users and repetition."""
     parts = {}
     for series in ("known", "fitted"):
         rows = cells[cells["series"] == series]
@@ -104,9 +106,9 @@ def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(order=(np.sqrt(d) * k * d * k * noise / table["users"]) ** 2)
 
 
-def premise_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
+def premise_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
     """Risk over that of the zero model against n / ((dk)^1.5 Delta), the premise of Theorem 1.1."""
-    rows = picked(cells[cells["series"] == "premise"], pick)
+    rows = resampled(cells[cells["series"] == "premise"], indices)
     rows = rows.assign(
         premise=rows["users"] / ((rows["dim"] * rows["rank"]) ** 1.5 * rows["noise_multiplier"]),
         share=rows["excess_risk"] / rows["rank"],
@@ -121,11 +123,11 @@ def premise_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.Da
     ).reset_index()
 
 
-def premise_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
-    """For each rank the median share of the zero model's risk at the premise, and how many times the premise, in the grid's steps,
-    leaves a tenth of it; the latter is NaN where no step does."""
+def premise_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
+    """For each rank the median share of the zero model's risk at the premise, and how many times the premise,
+    in the grid's steps, leaves a tenth of it; the latter is NaN where no step does."""
     found = {}
-    for rank, part in premise_points(cells, pick).groupby("rank"):
+    for rank, part in premise_points(cells, indices).groupby("rank"):
         part = part.sort_values("premise")
         at_premise = np.interp(0.0, np.log(part["premise"]), np.log(part["share"]))
         lost = part.loc[part["share"] > LEARNED, "premise"].max()
@@ -136,23 +138,24 @@ def premise_numbers(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
+    """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its
+    premise."""
     cells = with_predictions(cells)
     fits = fit_all(study, cells)
     seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
-    found = bootstrap_measures(lambda pick: head_ratios(cells, pick), seeds, "heads", HEAD_DRAWS)
+    found = bootstrap_measures(lambda indices: head_ratios(cells, indices), seeds, "heads", HEAD_DRAWS)
     table = known_over_fitted(cells)
     known, fitted, order = (
         table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted", "order")
     )
     for name, under in (("known over fitted", fitted), ("known over the order of Remark 1", order)):
 
-        def ratio(pick: np.ndarray, under=under) -> float:
-            return float(np.exp(np.mean(np.log(known[pick].mean(axis=0) / under[pick].mean(axis=0)))))
+        def ratio(indices: np.ndarray, under=under) -> float:
+            return float(np.exp(np.mean(np.log(known[indices].mean(axis=0) / under[indices].mean(axis=0)))))
 
         found.append(with_interval(name, ratio, len(known), name=f"risk {name}"))
     seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
-    found += bootstrap_measures(lambda pick: premise_numbers(cells, pick), seeds, "premise", HEAD_DRAWS)
+    found += bootstrap_measures(lambda indices: premise_numbers(cells, indices), seeds, "premise", HEAD_DRAWS)
     tables = {
         "jain2021/risk_heads": head_points(cells),
         "jain2021/risk_known_heads": pd.concat([table, fit_table(fits, ["known k"])], ignore_index=True),

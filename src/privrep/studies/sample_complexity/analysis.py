@@ -63,15 +63,16 @@ def samples_needed(points: pd.DataFrame, window: Window) -> Sweep:
 def with_samples_fit(study: AnalysisSettings, cells: pd.DataFrame, points: pd.DataFrame) -> dict[str, Fit]:
     """The fits of the study, and the one of the least number of samples, which is no column of the table.
 
-    The least number is found in steps of 4, the fewest that a split permits: repetitions that agree on it are no measure of its error,
-    so that the exponent has no interval.
+    The least number is found in steps of 4, the fewest that a split permits:
+    repetitions that agree on it are no measure of its error, so that the exponent has no interval.
     """
     needed = samples_needed(points, study.window)
     return fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
 
 
 def least_enough(points: pd.DataFrame) -> list[Measured]:
-    """Share of runs in which 4 k samples suffice, the fewest for which Algorithm 1 can fit heads: for each rank and for all."""
+    """Share of runs in which 4 k samples suffice, the fewest for which Algorithm 1 can fit heads:
+    for each rank and for all."""
     fewest = points[points["spare"] == 0]
     enough = fewest["square"] <= NEAR**2
     ranks = [(f" at rank {rank:g}", enough[fewest["rank"] == rank]) for rank in sorted(fewest["rank"].unique())]

@@ -1,8 +1,8 @@
-"""shen2023, the selection of Algorithm 3 among runs of the private power method (claims B-LF.3, B-LF.3-proof and B-CF.1-shared), and
-what a selected start costs against the main rounds.
+"""shen2023, the selection of Algorithm 3 among runs of the private power method (claims B-LF.3, B-LF.3-proof and
+B-CF.1-shared), and what a selected start costs against the main rounds.
 
-Made-up candidates meet the premise of Lemma F.3 without runs. Real runs of a cell share the data and have noise of their own; repetitions
-are data draws.
+Made-up candidates meet the premise of Lemma F.3 without runs.
+Real runs of a cell share the data and have noise of their own; repetitions are data draws.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import bdtr
 
 from privrep.algorithms.parts.candidate_selection import select
 from privrep.data.subspace import dist2
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.counts import failed_shares, proportion
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
@@ -31,10 +31,10 @@ DIM, RANK = 12, 2
 """Size at which a candidate that passes is as far off as it can be."""
 
 
-def selection_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Real candidates against the noise: root mean square over repetitions of dist2 of the selected, first, median and worst candidate
-    and of the average of all, and how often one passed the printed test."""
-    rows = picked(cells[cells["series"] == "select"], pick)
+def selection_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Real candidates against the noise: root mean square over repetitions of dist2 of the selected, first,
+    median and worst candidate and of the average of all, and how often one passed the printed test."""
+    rows = resampled(cells[cells["series"] == "select"], indices)
     names = {"start_dist2": "selected", "dist2": "first", "runs_dist2_median": "median", "runs_dist2_max": "worst"}
     names |= {"average_dist2": "average"}
     squares = (rows[list(names)] ** 2).rename(columns=names).assign(passed=rows["selection_passed"])
@@ -43,18 +43,21 @@ def selection_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.
     return means.reset_index()
 
 
-def selection_ratios(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """What is gained over the median candidate: geometric mean over the noise levels whose median is in the linear range."""
-    points = selection_points(cells, pick)
+def selection_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """What is gained over the median candidate: geometric mean over the noise levels whose median is in the linear
+    range."""
+    points = selection_points(cells, indices)
     used = points[(points["noise_multiplier"] > 0) & (points["median"] <= 2 * TARGET)]
     logs = np.log(used[["selected", "worst", "average"]].div(used["median"], axis=0)).mean()
     return {f"{name} over median": float(np.exp(value)) for name, value in logs.items()}
 
 
-def costs(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, float]:
-    """mu^2 of a start, of a single run and of the main rounds, at the noise that leaves each at dist2 = `TARGET`, and their ratios.
+def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
+    """mu^2 of a start, of a single run and of the main rounds, at the noise that leaves each at dist2 = `TARGET`,
+    and their ratios.
 
-    Between the noise levels that were run, the error without its floor is a power of the noise; outside of them the cost is NaN.
+    Between the noise levels that were run, the error without its floor is a power of the noise;
+    outside of them the cost is NaN.
     """
     found = {}
     for name, series, column in (
@@ -64,7 +67,7 @@ def costs(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, floa
         ("main rounds", "main", "steady_dist2"),
     ):
         rows = cells[cells["series"] == series]
-        rows = picked(rows, None if pick is None else pick % rows["seed"].nunique())
+        rows = resampled(rows, None if indices is None else indices % rows["seed"].nunique())
         squares = (rows[column] ** 2).groupby(rows["noise_multiplier"]).mean()
         excess = squares.drop(0.0) - squares[0.0]
         with np.errstate(invalid="ignore", divide="ignore"):  # a floor beyond the target, or beyond an error with noise
@@ -78,18 +81,19 @@ def costs(cells: pd.DataFrame, pick: np.ndarray | None = None) -> dict[str, floa
     return found | {f"{name} over main rounds": value / main for name, value in list(found.items())[:-1]}
 
 
-def shared_points(cells: pd.DataFrame, pick: np.ndarray | None = None) -> pd.DataFrame:
-    """Runs without noise on the same samples, against n: mean over repetitions of dist2 of the selected one, and whether it passed in
-    all of them."""
-    grouped = picked(cells[cells["series"] == "shared"], pick).groupby("users")
+def shared_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Runs without noise on the same samples, against n: mean over repetitions of dist2 of the selected one,
+    and whether it passed in all of them."""
+    grouped = resampled(cells[cells["series"] == "shared"], indices).groupby("users")
     return pd.DataFrame(
         {"selected": grouped["start_dist2"].mean(), "passed": grouped["selection_passed"].min()}
     ).reset_index()
 
 
-def distance_that_passes(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """Mean dist2 of the selected run where all share the fewest users' samples, if it passes the test in all repetitions."""
-    row = shared_points(cells, pick).iloc[0]
+def distance_that_passes(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Mean dist2 of the selected run where all share the fewest users' samples, if it passes the test in all
+    repetitions."""
+    row = shared_points(cells, indices).iloc[0]
     return {"dist2 that passes on shared samples": float(row["selected"] if row["passed"] else np.nan)}
 
 
@@ -104,8 +108,8 @@ def largest_accuracy(target: float) -> float:
 
 
 def worst_that_passes(accuracy: float) -> float:
-    """dist2 of a candidate that passes although it is as far as the test permits from good ones, which are as far as they may be from the
-    truth, in one plane: angles add, so it is sin(3 arcsin eps_i)."""
+    """dist2 of a candidate that passes although it is as far as the test permits from good ones, which are as far as
+    they may be from the truth, in one plane: angles add, so it is sin(3 arcsin eps_i)."""
     angle = np.arcsin(accuracy)
     truth = np.eye(DIM, RANK)
     tilted = [np.cos(t) * truth + np.sin(t) * np.eye(DIM, RANK, -RANK) for t in (angle, 3 * angle * (1 - 1e-9))]
@@ -115,7 +119,8 @@ def worst_that_passes(accuracy: float) -> float:
 
 
 def successes_left(probability: float) -> tuple[float, str]:
-    """What eq. (99) with the printed t = T_0 / 2 guarantees, p T_0 - t successes, over the T_0 / 2 that the proof concludes."""
+    """What eq. (99) with the printed t = T_0 / 2 guarantees, p T_0 - t successes, over the T_0 / 2 that the proof
+    concludes."""
     return 2 * probability - 1, f"p = {probability:g}: {probability - 0.5:g} T_0 successes"
 
 
@@ -128,7 +133,7 @@ def expected_failure(probability: float, failure: float) -> float:
 
 
 def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """How often selection among made-up candidates fails, and what the binomial law says."""
+    """How often selection among synthetic candidates fails, and what the binomial law says."""
     rows = cells[cells["series"] == "candidates"]
     keys = ["good_share", "failure", "candidates", "bad"]
     points = failed_shares(
@@ -156,8 +161,8 @@ def proof_measures() -> list[Measured]:
     ]
 
 
-def made_up_measures(points: pd.DataFrame) -> list[Measured]:
-    """Lemma F.3 on made-up candidates, from `failure_points`: the share of selections that fail."""
+def synthetic_measures(points: pd.DataFrame) -> list[Measured]:
+    """Lemma F.3 on synthetic candidates, from `failure_points`: the share of selections that fail."""
     found = []
     for _, row in points.iterrows():
         name = f"failure, p = {row['good_share']:g}, asked {row['failure']:g}, {row['bad']}"
@@ -174,7 +179,8 @@ def passing_measure(cells: pd.DataFrame) -> Measured:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """What selection gains and costs, what passes on shared samples, and Lemma F.3 by arithmetic and on made-up candidates."""
+    """What selection gains and costs, what passes on shared samples, and Lemma F.3 by arithmetic and on synthetic
+    candidates."""
     found = []
     for series, statistic, missing in (
         ("select", selection_ratios, ""),
@@ -193,4 +199,4 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         "shen2023/selection": pd.concat(both, ignore_index=True),
         "shen2023/start_cost": pd.DataFrame({"of": spent.keys(), "mu squared": spent.values()}),
     }
-    return Findings([*found, *proof_measures(), *made_up_measures(made), passing_measure(cells)], tables)
+    return Findings([*found, *proof_measures(), *synthetic_measures(made), passing_measure(cells)], tables)

@@ -13,7 +13,7 @@ from privrep.run.settings import PlotSettings
 
 
 def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Failure of selection among made-up candidates, and error of the selected one among real ones."""
+    """Failure of selection among synthetic candidates, and error of the selected one among real ones."""
     made, real = (numbers[numbers["panel"] == panel] for panel in ("made up", "real"))
     figure, axes = new_figure(7.9, 3.5, ncols=2)
     axis = axes[0]

@@ -1,7 +1,8 @@
-"""shen2023 against jain2021 (claims B-C5.1 and B-CMP): both complete methods on the same users, at the same exact (epsilon, delta).
+"""shen2023 against jain2021 (claims B-C5.1 and B-CMP): both complete methods on the same users, at the same exact
+(epsilon, delta).
 
-A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023; both charge their initialisation. Clips and budgets were
-chosen by the study clip_choice on seeds of its own.
+A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023;
+both charge their initialisation. Clips and budgets were chosen by the study clip_choice on seeds of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ FIRST_ALGORITHMS = ("altmin", "smallest_users")
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to run the comparison: the series of both methods; one of them empty where the setting concerns the other alone.
+    """One way to run the comparison: the series of both methods; one of them empty where the setting concerns the other
+    alone.
 
     `paired` : both run on the same users, so that their errors can be divided.
     """
@@ -79,7 +81,7 @@ BY_CLIPS = {
     "cut nothing": "A over B, uncut",
     "chosen for both": "A over B",
     "1e-4 for jain2021, as in its experiments": "A over B, clip 1e-4",
-    "whole users clipped for jain2021, as in neither paper": "A over B, whole users clipped",
+    "user-level clipping for jain2021, in neither paper": "A over B, whole users clipped",
     "least of all pairs": "least factor over clips",
     "largest of all pairs": "largest factor over clips",
 }
@@ -93,15 +95,17 @@ BY_CONDITION = {
 """Row of a table of the chapter -> how the names of its quantities begin."""
 FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
 SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
-"""Series of either method whose clips differ, on the same users: the factor between the methods is a band over their pairs."""
+"""Series of either method whose clips differ, on the same users: the factor between the methods is a band over their
+pairs."""
 
 
 def first_step(row: pd.Series) -> tuple[CutStep, float]:
-    """The step of Algorithm 2 of a row of jain2021, and x. Of heads of several lengths the step takes the mean square, x the shortest."""
+    """The step of Algorithm 2 of a row of jain2021, and x.
+    Of heads of several lengths the step takes the mean square, x the shortest."""
     n, d, k, delta = (row[name] for name in ("users", "dim", "rank", "noise_multiplier"))
     mean = float((np.geomspace(row["head_condition"], 1, int(k)) ** 2).mean())
     if row["clip_unit"] == "user":
-        problem = Sizes(int(d), int(k), float(row["head_condition"]), float(row["label_noise_sd"]))
+        problem = ClipProblem(int(d), int(k), float(row["head_condition"]), float(row["label_noise_sd"]))
         q = count(split_samples(row["split"], int(row["samples"])).subspace)
         step = user_step(
             n, q, delta, (row["clip_feature"], row["clip_label"]), user_units(row["clip_scale"], problem, q)
@@ -112,7 +116,7 @@ def first_step(row: pd.Series) -> tuple[CutStep, float]:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ClipProblem:
     """What the units of the clips ask of a problem."""
 
     dim: int
@@ -122,7 +126,8 @@ class Sizes:
 
 
 def first_laws(row: pd.Series) -> dict[str, float]:
-    """x, F3 under the clip, and the users at which the risk reaches the target; the laws are of noiseless labels and heads of one length."""
+    """x, F3 under the clip, and the users at which the risk reaches the target;
+    the laws are of noiseless labels and heads of one length."""
     if not row["noise_multiplier"] > 0:
         return {"noise_ratio": 0.0}
     step, ratio = first_step(row)
@@ -145,8 +150,8 @@ def first_laws(row: pd.Series) -> dict[str, float]:
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range, F9) and users_law, the n at which the
-    laws reach the target."""
+    """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range,
+    F9) and users_law, the n at which the laws reach the target."""
     frobenius, spectral = centaur_floors(cells)
     risk = jain2021.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
     plain = (cells["head_condition"] == 1) & (cells["label_noise_sd"] == 0)
@@ -164,8 +169,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False) -> pd.DataFrame:
-    """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged; with `floor` less that of the same
-    users without noise."""
+    """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged;
+    with `floor` less that of the same users without noise."""
     rows = cells[cells["series"] == series]
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
@@ -178,13 +183,13 @@ def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False
     return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
 
 
-def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, pick: np.ndarray) -> np.ndarray:
+def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray) -> np.ndarray:
     """Median over the chosen repetitions of one error over that of another on the same users, by dimension.
 
-    A run that does not learn at all would decide a ratio of means by itself; such runs are counted by `lost_measures`. NaN where the
-    median repetition is below its floor.
+    A run that does not learn at all would decide a ratio of means by itself; such runs are counted by `lost_measures`.
+    NaN where the median repetition is below its floor.
     """
-    square = np.median((above.to_numpy() / below.to_numpy())[:, pick], axis=1)
+    square = np.median((above.to_numpy() / below.to_numpy())[:, indices], axis=1)
     return np.sqrt(np.where(square > 0, square, np.nan))
 
 
@@ -203,10 +208,10 @@ def factors(
     """How many times the error of one series is that of another at each dimension, with paired intervals."""
     above, below = paired(cells, series, other, response, floor)
 
-    def statistic(pick):
+    def statistic(indices):
         return {
             f"{name} at d = {dim}": float(r)
-            for dim, r in zip(above.index, typical_ratio(above, below, pick), strict=True)
+            for dim, r in zip(above.index, typical_ratio(above, below, indices), strict=True)
         }
 
     return bootstrap_measures(statistic, above.shape[1], name, note="")
@@ -226,7 +231,7 @@ def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, flo
     above, below = paired(cells, series, other, floor=floor)
     formula = law_ratio_slope(cells, series, other, "law_2", above.index)
     return exponent(
-        name, lambda pick: log_slope(above.index, typical_ratio(above, below, pick)), above.shape[1], formula
+        name, lambda indices: log_slope(above.index, typical_ratio(above, below, indices)), above.shape[1], formula
     )
 
 
@@ -235,8 +240,8 @@ def users_exponent(fits: dict[str, Fit]) -> Measured:
     wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
     dims = wanted.values
 
-    def statistic(pick):
-        return log_slope(dims, wanted.errors[:, pick].mean(axis=1) / needed.errors[:, pick].mean(axis=1))
+    def statistic(indices):
+        return log_slope(dims, wanted.errors[:, indices].mean(axis=1) / needed.errors[:, indices].mean(axis=1))
 
     formula = log_slope(dims, wanted.predicted / needed.predicted)
     return exponent("exponent of the ratio of users", statistic, wanted.repetitions, formula)
@@ -292,8 +297,9 @@ def regions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a user does in B: T_0 runs of L iterations on `init_samples` each, then T rounds on twice `batch_samples`; m samples in all."""
+class UserWork:
+    """What a user does in B: T_0 runs of L iterations on `init_samples` each, then T rounds on twice `batch_samples`; m
+    samples in all."""
 
     starts: int
     iterations: int
@@ -307,22 +313,23 @@ class Plan:
         return (self.starts * self.iterations + self.rounds) * d * k
 
     def multiplications(self, d, k):
-        """Leading count: F and P and F^T P in each run and iteration (2 q_0 d k), two projections and a gradient in each round
-        (2 q d k + q d), and the final heads (m d k)."""
+        """Leading count: F and P and F^T P in each run and iteration (2 q_0 d k), two projections and a gradient in
+        each round (2 q d k + q d), and the final heads (m d k)."""
         start = self.starts * self.iterations * 2 * self.init_samples * d * k
         return start + self.rounds * (2 * self.batch_samples * d * k + self.batch_samples * d) + self.samples * d * k
 
 
-def plan(cells: pd.DataFrame, series: str) -> Plan:
+def plan(cells: pd.DataFrame, series: str) -> UserWork:
     """The plan of a series of B; no start where it is random."""
     row = cells[cells["series"] == series].iloc[0]
-    sizes = Plan(*(int(row[name]) for name in Plan.__dataclass_fields__))
+    sizes = UserWork(*(int(row[name]) for name in UserWork.__dataclass_fields__))
     return replace(sizes, starts=0) if row["init"] == "random" else sizes
 
 
 @dataclass(frozen=True)
 class MomentPlan:
-    """What a user does in A, with the split `text` of m samples: pairs of the second half for M, quarters for heads and step."""
+    """What a user does in A, with the split `text` of m samples: pairs of the second half for M, quarters for heads and
+    step."""
 
     samples: int
 
@@ -331,13 +338,13 @@ class MomentPlan:
         return d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k
 
     def multiplications(self, d, k):
-        """Leading count: m/4 outer products for M, m/4 of w with itself, half of each by symmetry of the latter, projections for heads and the
-        final fit."""
+        """Leading count: m/4 outer products for M, m/4 of w with itself, half of each by symmetry of the latter,
+        projections for heads and the final fit."""
         m = self.samples
         return m / 4 * d**2 + m / 4 * (d * k) ** 2 / 2 + (m / 4 + m / 2) * d * k
 
 
-def plans(cells: pd.DataFrame) -> dict[str, Plan | MomentPlan]:
+def plans(cells: pd.DataFrame) -> dict[str, UserWork | MomentPlan]:
     """A and B as printed, and B from a random start."""
     samples = int(cells.loc[cells["series"] == "A-uncut", "samples"].iloc[0])
     return {"A": MomentPlan(samples), "B": plan(cells, "B-uncut"), "B from a random start": plan(cells, "B-random")}
@@ -369,8 +376,8 @@ def tells(one: Fit) -> bool:
 
 
 def range_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent `tells`, without an
-    interval."""
+    """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent
+    `tells`, without an interval."""
     found = []
     for method, side in (("jain2021", "first"), ("shen2023", "second")):
         # One clip for all d is another law, in which half of the exponent is missing by design.
@@ -426,8 +433,8 @@ def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
 
 
 def spent() -> pd.DataFrame:
-    """Epsilon of the printed noise when a user is replaced, by exact accounting, at each epsilon of shen2023's Figure 1: Lemma 4.3 of jain2021 and
-    the rounds of Theorem 5.2 of shen2023."""
+    """Epsilon of the printed noise when a user is replaced, by exact accounting, at each epsilon of shen2023's
+    Figure 1: Lemma 4.3 of jain2021 and the rounds of Theorem 5.2 of shen2023."""
     stated, delta = accounting_shen2023.EPSILONS, accounting_shen2023.DELTA
     first = [accounting.achieved_exactly("A-L4.3", epsilon, accounting.SECTION6_DELTA) for epsilon in stated]
     rounds = [accounting_shen2023.exact_mu(accounting_shen2023.ROUNDS, epsilon, delta) for epsilon in stated]
@@ -455,7 +462,7 @@ def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
     return numbers.assign(**{"times epsilon n": numbers["error"] * scale, "epsilon n": scale})
 
 
-def counts_by_dim(does: dict[str, Plan | MomentPlan], rank: int) -> pd.DataFrame:
+def counts_by_dim(does: dict[str, UserWork | MomentPlan], rank: int) -> pd.DataFrame:
     """Both counts of each plan against the dimension."""
     numbers = pd.DataFrame({"dim": np.unique(np.geomspace(10, 1000, 60).round())})
     names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
@@ -466,7 +473,8 @@ def counts_by_dim(does: dict[str, Plan | MomentPlan], rank: int) -> pd.DataFrame
 
 
 def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Quantities as a table: labels of the dimensions, and rows of a label and a quantity for each of these, None where there is none."""
+    """Quantities as a table: labels of the dimensions, and rows of a label and a quantity for each of these,
+    None where there is none."""
     found = {label: quantities.numbered(f"{name} at d =") for label, name in names.items()}
     dims = sorted({dim for row in found.values() for dim in row})
     if not dims:
@@ -499,7 +507,8 @@ FACTS = {
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map, and what a user sends and computes."""
+    """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map,
+    and what a user sends and computes."""
     cells = with_predictions(cells)
     fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
     found = range_measures(fits) + gap_measures(cells)
@@ -524,7 +533,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
     for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
         name = f"users of A over B at d = {dim:g}"
-        found.append(with_interval(name, lambda pick, a=a, b=b: a[pick].mean() / b[pick].mean(), len(a)))
+        found.append(with_interval(name, lambda indices, a=a, b=b: a[indices].mean() / b[indices].mean(), len(a)))
     found.append(users_exponent(fits))
     found += start_measures(cells)
     table = regions(cells)

@@ -18,7 +18,7 @@ from privrep.studies.tradeoff.analysis import CLIPS, CONDITIONS
 COLOUR = {"jain2021": COLOURS[3], "shen2023": COLOURS[0]}
 SERIES = {
     "A dist2": ("jain2021", COLOURS[3]),
-    "A-user dist2": ("jain2021, whole users clipped", COLOURS[1]),
+    "A-user dist2": ("jain2021, user-level clipping", COLOURS[1]),
     "B dist2": ("shen2023", COLOURS[0]),
     "B-random dist2": ("shen2023, random start", COLOURS[4]),
     "B-fixed dist2": ("shen2023, one clip for all d", COLOURS[2]),
@@ -45,8 +45,8 @@ PROMISE = {"textcoords": "offset points", "xytext": (7, -13), "fontsize": 8}
 
 
 def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) -> None:
-    """Sweeps in d, times epsilon n where that is given, on one pair of logarithmic axes, with fitted exponents in the legend; points left out are
-    hollow."""
+    """Sweeps in d, times epsilon n where that is given, on one pair of logarithmic axes, with fitted exponents in the
+    legend; points left out are hollow."""
     for name, (label, colour) in names.items():
         rows = numbers[numbers["fit"] == name]
         used, scale = rows["left out"].fillna("") == "", rows["epsilon n"].iloc[0] if "epsilon n" in rows else 1.0
@@ -107,7 +107,8 @@ def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """What both papers promise, dashed, and what was measured: the error against d, and the epsilon spent against the one that is stated."""
+    """What both papers promise, dashed, and what was measured: the error against d, and the epsilon spent against the
+    one that is stated."""
     figure, axes = new_figure(7.4, 3.3, ncols=2)
     axis = axes[0]
     for name, (paper, power) in PROMISES.items():

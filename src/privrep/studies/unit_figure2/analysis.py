@@ -1,7 +1,8 @@
-"""Unit steps on the problem of jain2021's Figure 2 (claims O-F2, O-PROBLEMS and O-PRIOR): risks over the non-private one.
+"""Unit steps on the problem of jain2021's Figure 2 (claims O-F2, O-PROBLEMS and O-PRIOR):
+risks over the non-private one.
 
-The non-private risk is that of ridge heads in the true subspace, on the same users. Numbers are medians over repetitions, since a run that
-finds nothing would decide a mean.
+The non-private risk is that of ridge heads in the true subspace, on the same users.
+Numbers are medians over repetitions, since a run that finds nothing would decide a mean.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ NOTHING = 0.1
 PROBLEMS = ("second", "third", "fourth")
 WITHOUT = {f"without-{part}": part for part in ("start", "tracking", "gain", "moments")} | {"without-unit": "norm one"}
 DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
-"""Departures of the data, each with a floor of its own."""
+"""Misspecified data, each with a floor of its own."""
 GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
 FLOORS = {name: f"{name}-floor" for name in DATA} | dict.fromkeys(GUESSES, "floor")
-"""Departures, and the floors that they are held against."""
+"""Misspecifications, and their floors."""
 RUNGS = ("apart", "joint", "averaged", "user", "start", "samples", "pairs", "annealed", "printed", "data")
 LADDER = {"deciding": "deciding"} | {f"ladder-{rung}": rung for rung in RUNGS}
 RANKS = ("prior-rank-4", "prior-rank-8")
@@ -68,7 +69,7 @@ STEPS = {
     "unit steps ": "unit-more",
 }
 """The ladders from jain2021 and from shen2023 down to unit steps."""
-DEPARTURES = {
+MISSPECIFICATIONS = {
     "Student features": "tail",
     "features of several scales": "correlated",
     "unequal numbers of samples": "unequal",
@@ -85,7 +86,8 @@ DEPARTURES = {
 
 @dataclass(frozen=True)
 class Risks:
-    """Excess risks of all cells. tables : series and epsilon (0 without one) -> (choices, repetitions), choices being epochs or penalties.
+    """Excess risks of all cells. tables : series and epsilon (0 without one) -> (choices, repetitions),
+    choices being epochs or penalties.
     rows : series -> one of its rows."""
 
     tables: Mapping[tuple[str, float], np.ndarray]
@@ -109,12 +111,13 @@ class Risks:
         """Those of a series, smallest first."""
         return sorted(epsilon for name, epsilon in self.tables if name == series)
 
-    def median(self, pick: np.ndarray, series: str, epsilon: float | None = None) -> float:
-        """Median over the picked repetitions, of the best choice. epsilon : by default the only one; NaN where there are no cells."""
+    def median(self, indices: np.ndarray, series: str, epsilon: float | None = None) -> float:
+        """Median over the resampled repetitions, of the best choice.
+        epsilon : by default the only one; NaN where there are no cells."""
         key = (series, self.epsilons(series)[0] if epsilon is None else float(epsilon))
         if key not in self.tables:
             return np.nan
-        return float(np.median(self.tables[key][:, pick], axis=1).min())
+        return float(np.median(self.tables[key][:, indices], axis=1).min())
 
     def formula(self, series: str) -> float:
         """sigma_F^2 k / (m - k - 1), the expected risk of heads by least squares in the true subspace."""
@@ -131,36 +134,42 @@ Statistic = Callable[[Risks, np.ndarray], dict[str, float]]
 """Risks and picked repetitions -> numbers by name."""
 
 
-def over_floor(risks: Risks, pick: np.ndarray, name: str, series: str) -> dict[str, float]:
+def over_floor(risks: Risks, indices: np.ndarray, name: str, series: str) -> dict[str, float]:
     """Median risk of a series over the median floor of the same repetitions, at each epsilon."""
-    floor = risks.median(pick, "floor")
-    return {f"{name} over floor at {eps:g}": risks.median(pick, series, eps) / floor for eps in risks.epsilons(series)}
+    floor = risks.median(indices, "floor")
+    return {
+        f"{name} over floor at {eps:g}": risks.median(indices, series, eps) / floor for eps in risks.epsilons(series)
+    }
 
 
-def few(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+def few(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Unit steps and one step at the truth, at the smallest budgets."""
-    return over_floor(risks, pick, "unit steps", UNIT[0]) | over_floor(risks, pick, "one step at the truth", ORACLE[0])
+    return over_floor(risks, indices, "unit steps", UNIT[0]) | over_floor(
+        risks, indices, "one step at the truth", ORACLE[0]
+    )
 
 
-def more(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """The same at larger ones, and the deciding reading of Figure 2."""
-    found = over_floor(risks, pick, "unit steps", UNIT[1]) | over_floor(risks, pick, "one step at the truth", ORACLE[1])
+    found = over_floor(risks, indices, "unit steps", UNIT[1]) | over_floor(
+        risks, indices, "one step at the truth", ORACLE[1]
+    )
     for eps in sorted({*risks.epsilons("deciding")} & {*risks.epsilons(UNIT[1])}):
-        ratio = risks.median(pick, "deciding", eps) / risks.median(pick, UNIT[1], eps)
+        ratio = risks.median(indices, "deciding", eps) / risks.median(indices, UNIT[1], eps)
         found[f"deciding reading over unit steps at {eps:g}"] = ratio
     return found
 
 
-def published(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """The published methods at equal exact budgets, the best of them for each epsilon in what is drawn."""
-    floor, found = risks.median(pick, "floor"), {}
+    floor, found = risks.median(indices, "floor"), {}
     for eps in risks.epsilons(PUBLISHED[0]):
-        medians = {name: risks.median(pick, name, eps) for name in PUBLISHED}
+        medians = {name: risks.median(indices, name, eps) for name in PUBLISHED}
         best = min(medians.values())
-        above = risks.tables[UNIT[1], eps][0, pick] - risks.tables["floor", 0.0][0, pick]
+        above = risks.tables[UNIT[1], eps][0, indices] - risks.tables["floor", 0.0][0, indices]
         found |= {f"{name} over floor at {eps:g}": value / floor for name, value in medians.items()}
         found[f"best published over floor at {eps:g}"] = best / floor
-        found[f"best published over unit steps at {eps:g}"] = best / risks.median(pick, UNIT[1], eps)
+        found[f"best published over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
         found[f"best published over unit steps, risk above the floor, at {eps:g}"] = (best - floor) / float(
             np.median(above)
         )
@@ -168,7 +177,8 @@ def published(risks: Risks, pick: np.ndarray) -> dict[str, float]:
 
 
 def nothing_found(cells: pd.DataFrame) -> list[Measured]:
-    """Share of the runs of each tuned method that found nothing: what was chosen on public simulations can fail on the judged ones."""
+    """Share of the runs of each tuned method that found nothing: what was chosen on public simulations can fail on the
+    judged ones."""
     rows = cells[cells["series"].isin(PUBLISHED)]
     nothing = ~(rows["excess_risk"] <= NOTHING * rows["rank"])
     return [
@@ -180,41 +190,43 @@ def nothing_found(cells: pd.DataFrame) -> list[Measured]:
 def problem(name: str) -> Statistic:
     """The statistic of one of three more problems, over the expected floor."""
 
-    def other_problem(risks: Risks, pick: np.ndarray) -> dict[str, float]:
-        return {f"unit steps over floor, {name} problem": risks.median(pick, name) / risks.formula(name)}
+    def other_problem(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+        return {f"unit steps over floor, {name} problem": risks.median(indices, name) / risks.formula(name)}
 
     return other_problem
 
 
-def ingredients(risks: Risks, pick: np.ndarray) -> dict[str, float]:
-    """Unit steps without one ingredient."""
+def ingredients(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Unit steps with one part removed."""
     return {
-        f"fourth problem without {part}, over floor": risks.median(pick, name) / risks.formula(name)
+        f"fourth problem without {part}, over floor": risks.median(indices, name) / risks.formula(name)
         for name, part in WITHOUT.items()
     }
 
 
-def departures(risks: Risks, pick: np.ndarray) -> dict[str, float]:
-    """Departures of the data and wrong guesses, over the floor on the same users."""
+def departures(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Misspecified data and wrong hyperparameters, over the floor on the same users."""
     return {
-        f"{name} over floor": risks.median(pick, name) / risks.median(pick, floor) for name, floor in FLOORS.items()
+        f"{name} over floor": risks.median(indices, name) / risks.median(indices, floor)
+        for name, floor in FLOORS.items()
     }
 
 
-def ladder(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+def ladder(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """The steps from the published methods that are no series of another comparison."""
-    at, floor = {"deciding": LADDER_EPSILON}, risks.median(pick, "floor")
+    at, floor = {"deciding": LADDER_EPSILON}, risks.median(indices, "floor")
     return {
-        f"ladder: {label}, over floor": risks.median(pick, name, at.get(name)) / floor for name, label in LADDER.items()
+        f"ladder: {label}, over floor": risks.median(indices, name, at.get(name)) / floor
+        for name, label in LADDER.items()
     }
 
 
-def full_rank(risks: Risks, pick: np.ndarray) -> dict[str, float]:
+def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Heads in no subspace: risks over that of predicting zero."""
-    zero, own = risks.zero("prior"), risks.median(pick, "prior-own")
+    zero, own = risks.zero("prior"), risks.median(indices, "prior-own")
     found = {"risk of own data over zero's": own / zero}
     for eps in risks.epsilons("prior"):
-        medians = {name: risks.median(pick, name, eps) for name in ("prior", *RANKS)}
+        medians = {name: risks.median(indices, name, eps) for name in ("prior", *RANKS)}
         found |= {f"risk of {name} over zero's at {eps:g}": value / zero for name, value in medians.items()}
         found[f"own data over full prior at {eps:g}"] = own / medians["prior"]
         found[f"best subspace over full prior at {eps:g}"] = min(medians[name] for name in RANKS) / medians["prior"]
@@ -240,7 +252,8 @@ STREAMS = {name: statistic.__name__ for statistic, series in statistics().items(
 
 
 def point(series: str, label: str, x: float, repetitions: int, statistic: Callable[[np.ndarray], float]) -> dict:
-    """A row of what is drawn: a number of a series with its interval over repetitions. statistic : picked repetitions -> number."""
+    """A row of what is drawn: a number of a series with its interval over repetitions.
+    statistic : picked repetitions -> number."""
     one = with_interval(label, statistic, repetitions, name=STREAMS[series], draws=BOOTSTRAP)
     return {"curve": label, "x": x, "y": one.measured, "ci_low": one.ci_low, "ci_high": one.ci_high, "seeds": one.seeds}
 
@@ -253,7 +266,7 @@ def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) 
             label,
             eps,
             risks.repetitions(name),
-            lambda pick, name=name, eps=eps: risks.median(pick, name, eps) / unit,
+            lambda indices, name=name, eps=eps: risks.median(indices, name, eps) / unit,
         )
         for name in series
         for eps in risks.epsilons(name)
@@ -264,8 +277,8 @@ def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) 
 def over(risks: Risks, label: str, group: int, series: str, floor: str, epsilon: float | None = None) -> dict:
     """A mark: risk of a series over that of its floor, on the repetitions of both."""
 
-    def ratio(pick: np.ndarray) -> float:
-        return risks.median(pick, series, epsilon) / risks.median(pick, floor)
+    def ratio(indices: np.ndarray) -> float:
+        return risks.median(indices, series, epsilon) / risks.median(indices, floor)
 
     return point(series, label, group, risks.repetitions(series, floor), ratio)
 
@@ -273,13 +286,15 @@ def over(risks: Risks, label: str, group: int, series: str, floor: str, epsilon:
 def figure2_points(risks: Risks) -> pd.DataFrame:
     """Figure 2 of jain2021 with unit steps in it: the curves against epsilon, and last the floor; delta."""
     tables = [curve(risks, label, names) for label, names in CURVES.items()]
-    floor = point("floor", "non-private", 0.0, risks.repetitions("floor"), lambda pick: risks.median(pick, "floor"))
+    floor = point(
+        "floor", "non-private", 0.0, risks.repetitions("floor"), lambda indices: risks.median(indices, "floor")
+    )
     numbers = pd.concat([*tables, pd.DataFrame([floor])], ignore_index=True)
     return numbers.assign(delta=risks.rows["unit"]["delta"])
 
 
 def ladder_points(risks: Risks) -> pd.DataFrame:
-    """The ladders from the published methods (x = 0), and unit steps without one ingredient (x = 1)."""
+    """The ladders from the published methods (x = 0), and unit steps with one part removed (x = 1)."""
     rungs = [
         over(risks, label, 0, name, "floor", None if name == "ladder-apart" else LADDER_EPSILON)
         for label, name in STEPS.items()
@@ -291,7 +306,7 @@ def ladder_points(risks: Risks) -> pd.DataFrame:
             label,
             1,
             risks.repetitions(name),
-            lambda pick, name=name: risks.median(pick, name) / risks.formula(name),
+            lambda indices, name=name: risks.median(indices, name) / risks.formula(name),
         )
         for name, label in shown.items()
     ]
@@ -304,7 +319,7 @@ def prior_points(risks: Risks) -> pd.DataFrame:
     labels = {"prior": "full prior"} | {name: f"subspace of {name.rsplit('-', 1)[1]} dimensions" for name in RANKS}
     tables = [curve(risks, label, (name,), zero) for name, label in labels.items()]
     seeds = risks.repetitions("prior-own")
-    own = point("prior-own", "each user alone", 0.0, seeds, lambda pick: risks.median(pick, "prior-own") / zero)
+    own = point("prior-own", "each user alone", 0.0, seeds, lambda indices: risks.median(indices, "prior-own") / zero)
     return pd.concat([*tables, pd.DataFrame([own])], ignore_index=True)
 
 
@@ -356,15 +371,15 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     risks, found = Risks.read(cells), []
     for statistic, series in statistics().items():
 
-        def drawn(pick: np.ndarray, statistic=statistic) -> dict[str, float]:
-            return statistic(risks, pick)
+        def drawn(indices: np.ndarray, statistic=statistic) -> dict[str, float]:
+            return statistic(risks, indices)
 
         found += bootstrap_measures(drawn, risks.repetitions(*series), statistic.__name__, BOOTSTRAP)
     tables = {
         "beyond/figure2": figure2_points(risks),
         "beyond/ladder": ladder_points(risks),
         "beyond/departures": pd.DataFrame(
-            [over(risks, label, 0, name, FLOORS[name]) for label, name in DEPARTURES.items()]
+            [over(risks, label, 0, name, FLOORS[name]) for label, name in MISSPECIFICATIONS.items()]
         ),
         "beyond/full_prior": prior_points(risks),
     }

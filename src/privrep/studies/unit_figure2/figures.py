@@ -78,7 +78,7 @@ def draw_marks(axis: Axes, table: pd.DataFrame, colour: str, spelled: str = ".3g
 
 
 def draw_ladder(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """The ladders from the published methods, and unit steps without one ingredient."""
+    """The ladders from the published methods, and unit steps with one part removed."""
     figure, axes = new_figure(9.4, 5.4, ncols=2)
     for axis, (_, part), colour in zip(axes, numbers.groupby("x"), (COLOURS[0], COLOURS[3]), strict=True):
         draw_marks(axis, part, colour)
@@ -87,7 +87,7 @@ def draw_ladder(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_departures(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Departures from the model, and wrong guesses."""
+    """Model misspecification, and wrong hyperparameters."""
     figure, axis = new_figure(6.4, 3.9)
     draw_marks(axis, numbers, COLOURS[3], ".3f")
     axis.set(xscale="linear", xlabel="excess risk over the non-private one on the same users")

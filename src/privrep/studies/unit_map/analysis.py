@@ -1,5 +1,5 @@
-"""Which method, and from how many users on (claim O-MAP): unit steps and the published methods at equal exact budgets, and how far each is from the
-non-private risk where data depart from the model."""
+"""Which method, and from how many users on (claim O-MAP): unit steps and the published methods at equal exact budgets,
+and how far each is from the non-private risk where data depart from the model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from privrep.data.departures import RARE
-from privrep.evidence.cells import picked
+from privrep.data.misspecification import RARE
+from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures, with_interval
 from privrep.evidence.measured import Measured, bare
@@ -28,7 +28,7 @@ RARE_SHARE = RARE
 """Probability that a rare binary feature is there."""
 DIM = 100
 """At which users are compared."""
-DEPARTURES = {
+MISSPECIFICATIONS = {
     "rare": "rare binary features",
     "skewed": "skewed features",
     "tail": "Student features",
@@ -38,28 +38,28 @@ DEPARTURES = {
     "large": "features larger than assumed",
     "spread": "label noise that differs by user",
     "unequal": "fewer samples for some users",
-    "hostile": "users against the others",
+    "hostile": "corrupted users",
     "rank": "one dimension too many is sought",
 }
-"""Beginning of the series of a departure from the model, and what it is."""
+"""Beginning of the series of a misspecification of the model, and what it is."""
 SWEEPS = {"on the map": ("", "users"), "by samples": ("m-", "samples"), "by label noise": ("sigma-", "label_noise_sd")}
 """What is varied beside epsilon: beginning of its series' names, and the axis."""
 LARGEST = "largest risk over the best published %s"
 """Name of the quantity of a sweep."""
 
 
-def risks(cells: pd.DataFrame, sweep: str, pick: np.ndarray | None = None) -> pd.DataFrame:
+def risks(cells: pd.DataFrame, sweep: str, indices: np.ndarray | None = None) -> pd.DataFrame:
     """Median risk over that of predicting zero, by the axis of a sweep and epsilon (rows) and method (columns)."""
     prefix, axis = SWEEPS[sweep]
     columns = ["series", "seed", "excess_risk", "rank", axis, "epsilon"]  # few, since they are copied for each resample
-    rows = picked(cells.loc[cells["series"].isin([prefix + name for name in METHODS]), columns], pick)
+    rows = resampled(cells.loc[cells["series"].isin([prefix + name for name in METHODS]), columns], indices)
     names = rows["series"].str.removeprefix(prefix)
     return (rows["excess_risk"] / rows["rank"]).groupby([rows[axis], rows["epsilon"], names]).median().unstack()
 
 
-def ratios(cells: pd.DataFrame, sweep: str, pick: np.ndarray) -> dict[str, float]:
+def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, float]:
     """Risk of unit steps over the least median of the published methods, by setting of a sweep."""
-    table = risks(cells, sweep, pick)
+    table = risks(cells, sweep, indices)
     ratio = table["unit"] / table.drop(columns="unit").min(axis=1)
     return {f"{sweep} {setting}": float(value) for setting, value in ratio.items()}
 
@@ -71,10 +71,11 @@ def largest_ratio(cells: pd.DataFrame, sweep: str) -> Measured:
     return extreme_ratio("largest", name, found, f"of {len(found)} settings")
 
 
-def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """Median users needed by each method, and over those of unit steps, by dimension; a search that failed counts as no number."""
+def users(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Median users needed by each method, and over those of unit steps, by dimension;
+    a search that failed counts as no number."""
     columns = ["series", "seed", "smallest_users", "dim"]
-    rows = picked(cells.loc[cells["series"].str.startswith("users-"), columns], pick)
+    rows = resampled(cells.loc[cells["series"].str.startswith("users-"), columns], indices)
     names = rows["series"].str.removeprefix("users-")
     table = rows["smallest_users"].groupby([rows["dim"], names]).median().unstack()
     found = {}
@@ -88,18 +89,19 @@ def users(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
 
 
 def departure_risks(cells: pd.DataFrame) -> pd.DataFrame:
-    """Excess risk by repetition (rows), series of a departure and epsilon (columns; 0 without one); infinite where a run broke down."""
-    rows = cells[cells["series"].str.partition("-")[0].isin(DEPARTURES)]
+    """Excess risk by repetition (rows), series of a misspecification and epsilon (columns; 0 without one);
+    infinite where a run broke down."""
+    rows = cells[cells["series"].str.partition("-")[0].isin(MISSPECIFICATIONS)]
     rows = rows.assign(epsilon=rows["epsilon"].fillna(0.0), excess_risk=rows["excess_risk"].fillna(np.inf))
     return rows.pivot(index="seed", columns=["series", "epsilon"], values="excess_risk").sort_index(axis=1)
 
 
-def over_floors(risks: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
-    """Median risk over that of ridge heads in the true subspace on the same users, by method, departure and epsilon; no number where half of the runs
-    broke down."""
-    medians = dict(zip(risks.columns, np.median(risks.to_numpy()[pick], axis=0), strict=True))
+def over_floors(risks: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Median risk over that of ridge heads in the true subspace on the same users, by method, misspecification and
+    epsilon; no number where half of the runs broke down."""
+    medians = dict(zip(risks.columns, np.median(risks.to_numpy()[indices], axis=0), strict=True))
     found = {}
-    for departure, name in product(DEPARTURES, METHODS):
+    for departure, name in product(MISSPECIFICATIONS, METHODS):
         own = (f"{departure}-floor", 0.0)
         floor = own if name == "unit" else (f"{departure}-told", 0.0)
         for (series, epsilon), risk in medians.items():
@@ -109,14 +111,15 @@ def over_floors(risks: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
     return found
 
 
-def median(values: np.ndarray, pick: np.ndarray) -> float:
-    """Median over the picked repetitions that have a number."""
-    known = values[pick][~np.isnan(values[pick])]
+def median(values: np.ndarray, indices: np.ndarray) -> float:
+    """Median over the resampled repetitions that have a number."""
+    known = values[indices][~np.isnan(values[indices])]
     return float(np.median(known)) if len(known) else np.nan
 
 
 def points(cells: pd.DataFrame, name: str, axis: str, column: str, draws: str) -> pd.DataFrame:
-    """Medians of a series with their intervals against a column, ascending. draws : the random stream of the quantities that they belong to."""
+    """Medians of a series with their intervals against a column, ascending.
+    draws : the random stream of the quantities that they belong to."""
     found = []
     for x, rows in cells.groupby(axis):
         values = rows.sort_values("seed")[column].to_numpy(float)
@@ -143,7 +146,8 @@ def map_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Risk of each method, and floor, over the risk of predicting zero: by epsilon and the two sweeps, x being samples or label noise."""
+    """Risk of each method, and floor, over the risk of predicting zero: by epsilon and the two sweeps, x being samples
+    or label noise."""
     cells, tables = cells.assign(share=cells["excess_risk"] / cells["rank"]), []
     series = [prefix + name for prefix, _ in SWEEPS.values() if prefix for name in METHODS]
     budgets = np.sort(cells.loc[cells["series"].isin(series), "epsilon"].unique())

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep.evidence.cells import picked
+from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import series_measures
 from privrep.evidence.measured import bare
@@ -83,16 +83,17 @@ def users_constant(cells: pd.DataFrame) -> dict[str, float]:
     return {f"least {name}": float(means.min()), f"largest {name}": float(means.max())}
 
 
-def start_constant(cells: pd.DataFrame, pick: np.ndarray) -> dict[str, float]:
+def start_constant(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Mean number of users with few samples over k d^1.5 / (eps m), at the largest dimension."""
-    rows = picked(cells[cells["series"] == "users-start"], pick)
+    rows = resampled(cells[cells["series"] == "users-start"], indices)
     rows = rows[rows["dim"] == rows["dim"].max()]
     unit = rows["rank"] * rows["dim"] ** 1.5 / (rows["epsilon"] * rows["samples"])
     return {"users over k d^1.5 / (eps m), most dimensions": float((rows["smallest_users"] / unit).mean())}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents, errors over the law, and the constant of the users needed. Extremes over settings have no interval."""
+    """All exponents, errors over the law, and the constant of the users needed.
+    Extremes over settings have no interval."""
     cells = with_predictions(cells)
     seeds = int(cells["seed"].nunique())
     extremes = over_law(cells) | users_constant(cells)

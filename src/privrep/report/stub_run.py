@@ -1,8 +1,8 @@
-"""The chapters of the report on made-up tables, for lint and tests: in a run, a text that names a quantity, a claim or a series which does not exist
-fails when the page is written, after all jobs.
+"""The chapters of the report on stub tables, for lint and tests: in a run, a text that names a quantity,
+a claim or a series which does not exist fails when the page is written, after all jobs.
 
-All names are those of the default scale. A paragraph may stand or fall with a verdict or with a number, so each chapter is written with all
-verdicts as it asks for them or not, with numbers on both sides of 1, and without any.
+All names are those of the default scale. A paragraph may stand or fall with a verdict or with a number, so each chapter
+is written with all verdicts as it asks for them or not, with numbers on both sides of 1, and without any.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ NUMBERS = (0.5, 1.5, math.nan)
 """Values that all quantities have in turn; without any, what stands must be what needs none."""
 
 
-class Rehearsal(Run):
-    """A run whose tables are made up, with one number throughout or none, in which all verdicts are those asked for, or none."""
+class StubRun(Run):
+    """A run on stub tables, with one number throughout or none, in which all verdicts are those asked for, or none."""
 
     def __init__(self, number: float, agrees: bool):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
@@ -59,11 +59,11 @@ class Rehearsal(Run):
         return self.agrees
 
     def measures(self, study: str) -> Measures:
-        return Measures(pd.DataFrame(made_up_rows(study, self.number)).set_index("quantity"), listed(study))
+        return Measures(pd.DataFrame(stub_rows(study, self.number)).set_index("quantity"), listed(study))
 
     def cells(self, study: str) -> pd.DataFrame:
         """The cells that facts are made of."""
-        return made_up_cells(study, self.number)
+        return stub_cells(study, self.number)
 
     def sizes(self, study: str) -> pd.DataFrame | None:
         return planned_sizes(study)
@@ -88,7 +88,7 @@ def study_of(name: str) -> Study:
     return read_study(read_config(), name)
 
 
-def made_up_rows(study: str, number: float) -> list[dict[str, str]]:
+def stub_rows(study: str, number: float) -> list[dict[str, str]]:
     """measures.csv of a study with one number everywhere, as text."""
     text = dict.fromkeys(MEASURE_COLUMNS, str(number)) | {"seeds": "8", "note": "", "standard_error": "0.1"}
     return [text | {"quantity": name} for name in measured(study_of(study))]
@@ -97,7 +97,7 @@ def made_up_rows(study: str, number: float) -> list[dict[str, str]]:
 @cache
 def judged_claims(number: float) -> list[dict]:
     """claims.csv on these measures."""
-    measures = {name: {row["quantity"]: row for row in made_up_rows(name, number)} for name in study_names()}
+    measures = {name: {row["quantity"]: row for row in stub_rows(name, number)} for name in study_names()}
     return [
         row
         for paper, claims in checked_claims().items()
@@ -120,7 +120,7 @@ def planned_sizes(study: str) -> pd.DataFrame | None:
 
 def made_up_facts(study: str, number: float) -> str:
     """facts.json of a study on these tables."""
-    run = Rehearsal(number, agrees=True)
+    run = StubRun(number, agrees=True)
     return facts_json(facts_of(study), run.cells(study), quantities(run.measures(study)))
 
 
@@ -136,7 +136,7 @@ def quantities(measures: Measures) -> Quantities:
 
 
 @cache
-def made_up_cells(study: str, number: float) -> pd.DataFrame:
+def stub_cells(study: str, number: float) -> pd.DataFrame:
     """cells.csv of a study with its planned cells, and one number for whatever is known after the run."""
     planned = planned_cells(study)
     known_after = [name for name in study_columns(study_of(study)) if name not in planned]
@@ -144,25 +144,26 @@ def made_up_cells(study: str, number: float) -> pd.DataFrame:
 
 
 @cache
-def rehearsals() -> list[Rehearsal]:
+def stub_runs() -> list[StubRun]:
     """One run for each of the ways."""
-    return [Rehearsal(number, agrees) for number, agrees in itertools.product(NUMBERS, (True, False))]
+    return [StubRun(number, agrees) for number, agrees in itertools.product(NUMBERS, (True, False))]
 
 
-def rehearse(study: str) -> None:
+def check_chapter(study: str) -> None:
     """Write the chapter of a study in all ways.
 
     Raises
     ------
     ConfigError
-        If it names something that does not exist, or needs a number that a smaller run may lack; the message names the file.
+        If it names something that does not exist, or needs a number that a smaller run may lack;
+        the message names the file.
     """
-    for run in rehearsals():
+    for run in stub_runs():
         text(study, run)
 
 
-def rehearse_page() -> None:
+def check_page() -> None:
     """The same for the texts that belong to no study."""
-    for run in rehearsals():
+    for run in stub_runs():
         for path in sorted(TEXTS.glob("*.md")):
             page_text(path.stem, run)

@@ -1,7 +1,7 @@
-"""What a shard has done so far, on disk: a run that was killed goes on from the last cell that it finished.
+"""Checkpoint of a shard: a run that was killed goes on from the last cell that it finished.
 
-One line of JSON for each cell, after a line that says what the cells were run from, settings and code. A journal of something else counts for nothing,
-and so does a last line that was cut.
+One line of JSON for each cell, after a line that says what the cells were run from, settings and code.
+A checkpoint of something else counts for nothing, and so does a last line that was cut.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from privrep.data.whole_files import in_one_move
-from privrep.run.csv_tables import spelled
+from privrep.run.csv_tables import serialised
 
 Done = tuple[dict[str, str], dict[str, str]]
 """Row and timing of a cell, as they are written to CSV."""
@@ -27,7 +27,7 @@ def fingerprint(settings: bytes, code: Iterable[Path]) -> str:
     return whole.hexdigest()
 
 
-class Journal:
+class Checkpoint:
     """The cells of one shard that are done.
 
     Parameters
@@ -56,11 +56,11 @@ class Journal:
 
     def add(self, row: dict, timing: dict) -> None:
         """A cell is done: on disk before the next one starts."""
-        entry = spelled(row), spelled(timing)
+        entry = serialised(row), serialised(timing)
         self.done[row["series"], row["key"]] = entry
         with open(self.path, "a") as file:
             file.write(json.dumps(entry) + "\n")
 
     def remove(self) -> None:
-        """The shard is written; nothing of the journal is needed."""
+        """The shard is written; its checkpoint is removed."""
         self.path.unlink()

@@ -1,7 +1,8 @@
-"""Departures from the linear model of the papers: features that are not N(0, I_d), users with fewer samples or labels of another noise, users against
-the others.
+"""Misspecification of the linear model of the papers: features that are not N(0, I_d), users with fewer samples or
+labels of another noise, corrupted users.
 
-Each is an axis of `privrep.data.problem.Problem` and off by default. What is drawn for one moves no draw of a problem without it.
+Each is an axis of `privrep.data.problem.Problem` and off by default.
+What is drawn for one moves no draw of a problem without it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy.fft import dct
 
-DEPARTURES = (
+MISSPECIFICATIONS = (
     *("feature_law", "feature_scale", "feature_condition", "feature_axes", "feature_tail"),
     *("fewest_samples", "noise_spread", "adversaries"),
 )
@@ -21,11 +22,11 @@ FEATURE_AXES = ("coordinates", "mixed")
 RARE = 0.05
 """Probability that a rare binary feature is there."""
 
-ADVERSARY_LENGTH = 10.0
-"""Length of the vector behind an adversary's labels, over sqrt(k)."""
+CORRUPTED_LENGTH = 10.0
+"""Length of the vector behind a corrupted user's labels, over sqrt(k)."""
 
 
-class Departures(Protocol):
+class Misspecification(Protocol):
     """What of a problem decides them."""
 
     users: int
@@ -53,51 +54,56 @@ def feature_entries(law: str, shape: tuple[int, ...], rng: np.random.Generator) 
     return rng.standard_normal(shape, dtype=np.float32)
 
 
-def feature_scales(problem: Departures) -> np.ndarray:
-    """Standard deviations of the coordinates of a feature, in geometric steps, with root mean square `feature_scale`; (d,)."""
+def feature_scales(problem: Misspecification) -> np.ndarray:
+    """Standard deviations of the coordinates of a feature, in geometric steps, with root mean square `feature_scale`;
+    (d,)."""
     scales = np.geomspace(problem.feature_condition, 1.0, problem.dim)
     return scales * (problem.feature_scale / np.sqrt((scales**2).mean()))
 
 
-def feature_root(problem: Departures) -> np.ndarray:
-    """R, (d, d), such that features are R^T z with z of covariance I: scales, and for mixed axes the orthonormal cosine transform behind them."""
+def feature_root(problem: Misspecification) -> np.ndarray:
+    """R, (d, d), such that features are R^T z with z of covariance I: scales, and for mixed axes the orthonormal cosine
+    transform behind them."""
     scales = np.diag(feature_scales(problem))
     return scales @ dct(np.eye(problem.dim), norm="ortho") if problem.feature_axes == "mixed" else scales
 
 
-def are_scaled(problem: Departures) -> bool:
+def are_scaled(problem: Misspecification) -> bool:
     """Whether the covariance of features is not I."""
     return problem.feature_condition > 1 or problem.feature_scale != 1
 
 
-def tail_factors(problem: Departures, users: int, rng: np.random.Generator) -> np.ndarray:
-    """What makes Gaussian samples multivariate Student ones of `feature_tail` degrees of freedom, with the same covariance; (m, users)."""
+def tail_factors(problem: Misspecification, users: int, rng: np.random.Generator) -> np.ndarray:
+    """What makes Gaussian samples multivariate Student ones of `feature_tail` degrees of freedom, with the same
+    covariance; (m, users)."""
     tail = problem.feature_tail
     return np.sqrt((tail - 2) / rng.chisquare(tail, (problem.samples, users))).astype(np.float32)
 
 
-def noise_factors(problem: Departures, users: int, rng: np.random.Generator) -> np.ndarray:
-    """Standard deviations of the users' label noise over the root of their mean square; logarithms are uniform, extremes differ by `noise_spread`; (users,)."""
+def noise_factors(problem: Misspecification, users: int, rng: np.random.Generator) -> np.ndarray:
+    """Standard deviations of the users' label noise over the root of their mean square;
+    logarithms are uniform, extremes differ by `noise_spread`; (users,)."""
     log = np.log(problem.noise_spread)
     factors = np.exp(log * rng.random(users)) / np.sqrt((problem.noise_spread**2 - 1) / (2 * log))
     return factors.astype(np.float32)
 
 
-def present(problem: Departures, users: int, rng: np.random.Generator) -> np.ndarray:
+def present(problem: Misspecification, users: int, rng: np.random.Generator) -> np.ndarray:
     """Which samples a user has: m_j of them, uniform on fewest_samples, ..., m; (m, users)."""
     counts = rng.integers(problem.fewest_samples, problem.samples + 1, users)
     return np.arange(problem.samples)[:, None] < counts
 
 
-def against(problem: Departures, start: int, users: int) -> np.ndarray:
-    """Which of the users from number `start` on are adversaries, evenly spread; (users,)."""
+def against(problem: Misspecification, start: int, users: int) -> np.ndarray:
+    """Which of the users from number `start` on are corrupted, evenly spread; (users,)."""
     number = np.arange(start, start + users)
     return (number * problem.adversaries) % problem.users < problem.adversaries
 
 
-def adversary_vector(problem: Departures, basis: np.ndarray) -> np.ndarray:
-    """theta of all adversaries, (d,): halfway between a direction of the subspace (d, k) and one outside, to tilt it as far as they can."""
+def corrupted_vector(problem: Misspecification, basis: np.ndarray) -> np.ndarray:
+    """theta of all corrupted users, (d,): halfway between a direction of the subspace (d, k) and one outside,
+    to tilt it as far as they can."""
     outside = np.eye(problem.dim)[np.abs(basis).max(axis=1).argmin()]
     outside = outside - basis @ (basis.T @ outside)
     halfway = basis[:, 0] + outside / np.linalg.norm(outside)
-    return ADVERSARY_LENGTH * np.sqrt(problem.rank / 2) * halfway
+    return CORRUPTED_LENGTH * np.sqrt(problem.rank / 2) * halfway

@@ -1,4 +1,4 @@
-"""What a command says when it cannot go on: one line, no traceback, nothing half done."""
+"""Errors of a command: one line, no traceback, no partial output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from privrep.run.settings import ConfigError
 
 REMEDIES = {
     errno.ENOSPC: "the disk is full; make room and run the same command again, what is finished is kept",
-    errno.EDQUOT: "the quota of the disk is used up; make room and run the same command again, what is finished is kept",
+    errno.EDQUOT: (
+        "the quota of the disk is used up; make room and run the same command again, what is finished is kept"
+    ),
     errno.EROFS: "the folder can only be read; work in one that can be written",
     errno.EACCES: "this may not be written or read; see its permissions and those of its folder",
     errno.EPERM: "this may not be written or read; see its permissions and those of its folder",
@@ -25,7 +27,7 @@ class Unreadable(ValueError):
     """A file that is not what a job wrote; the message names it, and the place in it."""
 
 
-def said(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """An error in one sentence."""
     if isinstance(error, OSError) and error.errno in REMEDIES:
         where = f"{error.filename}: " if error.filename else ""
@@ -37,7 +39,7 @@ def said(error: Exception) -> str:
     return str(error)
 
 
-def plainly(main: Callable[[], None]) -> Callable[[], None]:
+def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
     """A command whose expected failures end in one line and exit status 1. A fault of the code keeps its traceback."""
 
     @wraps(main)
@@ -45,7 +47,7 @@ def plainly(main: Callable[[], None]) -> Callable[[], None]:
         try:
             main()
         except (ConfigError, Unreadable, OSError, MemoryError) as error:
-            sys.exit(f"{Path(sys.argv[0]).name}: {said(error)}")
+            sys.exit(f"{Path(sys.argv[0]).name}: {error_line(error)}")
 
     return command
 

@@ -1,4 +1,4 @@
-"""A page rendered from made-up tables: three studies of one number throughout, and figures of a few points."""
+"""A page rendered from stub tables: three studies of one number throughout, and figures of a few points."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from privrep.drawing.style import new_figure, save
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
 from privrep.evidence.findings import write_numbers
 from privrep.evidence.quantities import checked_claims
-from privrep.report.rehearsal import made_up_facts, made_up_rows, planned_sizes
+from privrep.report.stub_run import made_up_facts, planned_sizes, stub_rows
 from privrep.run.config import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ("accounting", "figure2", "guide")
-"""Those of the made-up run."""
+"""Those of the stub run."""
 SIMULATED = ("figure2", "guide")
 """Those that have cells."""
 NUMBER = 0.5
@@ -67,10 +67,10 @@ def judged_at(scale: str, measures: dict[str, dict]) -> pd.DataFrame:
 
 
 def write_run(folder: Path, **changes: float) -> Path:
-    """A run of three studies in a folder: tables of one number throughout, and pictures. Keywords, with _ for blanks, give quantities of figure2
-    another number."""
+    """A run of three studies in a folder: tables of one number throughout, and pictures.
+    Keywords, with _ for blanks, give quantities of figure2 another number."""
     changes = {name.replace("_", " "): str(value) for name, value in changes.items()}
-    measures = {study: {row["quantity"]: row for row in made_up_rows(study, NUMBER)} for study in STUDIES}
+    measures = {study: {row["quantity"]: row for row in stub_rows(study, NUMBER)} for study in STUDIES}
     for name, value in changes.items():
         measures["figure2"][name] |= dict.fromkeys(("measured", "ci_low", "ci_high"), value)
     for study, rows in measures.items():

@@ -1,9 +1,10 @@
-"""Write the chapters of the report on made-up tables, so that a name of no quantity, claim or series is found without a run."""
+"""Write the chapters of the report on stub tables, so that a name of no quantity, claim or series is found without a
+run."""
 
 import argparse
 import sys
 
-from privrep.report.rehearsal import rehearse, rehearse_page
+from privrep.report.stub_run import check_chapter, check_page
 from privrep.run.settings import ConfigError
 
 
@@ -12,11 +13,11 @@ def main() -> None:
     parser.add_argument("studies", nargs="*")
     args = parser.parse_args()
     try:
-        rehearse_page()
+        check_page()
         for study in args.studies:
-            rehearse(study)
+            check_chapter(study)
     except ConfigError as error:
-        sys.exit(f"rehearse_chapters.py: {error}")
+        sys.exit(f"check_chapters.py: {error}")
 
 
 if __name__ == "__main__":

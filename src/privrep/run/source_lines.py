@@ -1,4 +1,4 @@
-"""Where in which file a setting stands: what a scale or an overlay changes is blamed on its own file, with the line."""
+"""File and line of a setting: an error in what a scale or an overlay changes names its own file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Departures from the model of the papers: features, numbers of samples and users against the others, and what risk is counted of them.
+"""Model misspecification: features, numbers of samples, corrupted users, and what risk is counted of them.
 
 Statistical checks hold at `conftest.FALSE_ALARM`, and each comes with a wrong target that is rejected.
 """
@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import privrep.data.problem
-from privrep.data.departures import ADVERSARY_LENGTH, RARE, adversary_vector, against, feature_root, feature_scales
 from privrep.data.heads import FittedHeads
+from privrep.data.misspecification import (
+    CORRUPTED_LENGTH,
+    RARE,
+    against,
+    corrupted_vector,
+    feature_root,
+    feature_scales,
+)
 from privrep.data.passes import rows
 from privrep.data.problem import NEWER, Block, Problem, Users
 from privrep.data.risk import model_risk, personal_risk
@@ -64,7 +71,8 @@ def test_scales_fall_in_equal_ratios_and_have_mean_square_one(dim, condition):
 
 @pytest.mark.parametrize("tail", [0.0, 10.0])
 def test_the_covariance_of_features_is_that_of_the_scales(tail):
-    """Each entry over 3000 users, in Bonferroni's way; the identity, and scales in place of their squares, are rejected."""
+    """Each entry over 3000 users, in Bonferroni's way; the identity, and scales in place of their squares,
+    are rejected."""
     problem = replace(BASE, feature_condition=3.0, feature_tail=tail)
     features = gather(Users(problem))[0].transpose(1, 0, 2)
     found = np.einsum("nmi,nmj->nij", features, features) / problem.samples
@@ -79,7 +87,8 @@ def test_the_covariance_of_features_is_that_of_the_scales(tail):
     ("law", "third", "fourth"), [("gauss", 0.0, 3.0), ("rare", 4.129483, 18.052632), ("skewed", 2.0, 9.0)]
 )
 def test_entries_have_the_moments_of_their_law(law, third, fourth):
-    """Mean 0, variance 1, third and fourth moment by hand: 0.9 / sqrt(pq) and 1 / pq - 3 of a Bernoulli variable; those of another law are rejected."""
+    """Mean 0, variance 1, third and fourth moment by hand: 0.9 / sqrt(pq) and 1 / pq - 3 of a Bernoulli variable;
+    those of another law are rejected."""
     drawn = whitened(replace(BASE, users=20_000, feature_law=law)).astype(float)
     for power, mean in ((1, 0.0), (2, 1.0), (3, third), (4, fourth)):
         assert normal_score(drawn**power, mean) < LIMIT
@@ -105,7 +114,8 @@ def test_the_covariance_of_features_is_that_of_their_root(change):
 
 
 def test_label_noise_differs_by_user():
-    """Mean square as stated; logarithms of the users' standard deviations are uniform over a factor of the spread, and the same for all their samples."""
+    """Mean square as stated; logarithms of the users' standard deviations are uniform over a factor of the spread,
+    and the same for all their samples."""
     users = Users(replace(BASE, samples=200, users=2000, noise_spread=10.0))
     features, labels, heads = gather(users)
     noise = labels - np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
@@ -117,7 +127,8 @@ def test_label_noise_differs_by_user():
 
 
 def test_student_features_have_covariance_one_and_long_tails():
-    """Moments of |x|^2 by hand at 10 degrees of freedom: d, and d (d + 2) (10 - 2) / (10 - 4); Gaussian ones have d (d + 2)."""
+    """Moments of |x|^2 by hand at 10 degrees of freedom: d, and d (d + 2) (10 - 2) / (10 - 4);
+    Gaussian ones have d (d + 2)."""
     for tail, fourth in ((0.0, 35.0), (10.0, 35.0 * 8 / 6)):
         drawn = (whitened(replace(BASE, users=10_000, feature_tail=tail)) ** 2).sum(axis=2)
         assert normal_score(drawn, 5.0) < LIMIT
@@ -129,7 +140,8 @@ def test_student_features_have_covariance_one_and_long_tails():
 
 @pytest.mark.parametrize("tail", [2.5, 4.0, 8.0])
 def test_student_features_have_the_law_of_student(tail):
-    """One coordinate over sqrt((f - 2) / f) is of Student's law with f degrees of freedom, Kolmogorov and Smirnov; f / 2 and a Gaussian law are rejected."""
+    """One coordinate over sqrt((f - 2) / f) is of Student's law with f degrees of freedom, Kolmogorov and
+    Smirnov; f / 2 and a Gaussian law are rejected."""
     drawn = whitened(replace(BASE, users=10_000, feature_tail=tail))[:, :, 0].ravel() * math.sqrt(tail / (tail - 2))
     assert stats.kstest(drawn, stats.t(tail).cdf).pvalue > FALSE_ALARM
     assert stats.kstest(drawn, stats.t(tail / 2).cdf).pvalue < FALSE_ALARM
@@ -193,7 +205,7 @@ def test_the_other_samples_are_those_of_a_user_with_all_of_them():
         np.testing.assert_array_equal(less.labels[sound], full.labels[sound])
 
 
-# Users against the others
+# Corrupted users
 
 
 @given(st.integers(2, 400), st.data())
@@ -214,11 +226,11 @@ def test_the_vector_of_adversaries_is_halfway_off_the_subspace(dim, rank, truth_
     """Length 10 sqrt(k), half of its square along the first column of the basis and half orthogonal to the subspace."""
     problem = Problem(20, 4, dim, rank, adversaries=3, truth_law=truth_law)
     basis = Users(problem).truth.basis
-    vector = adversary_vector(problem, basis)
+    vector = corrupted_vector(problem, basis)
     assert np.linalg.norm(vector) == pytest.approx(10 * math.sqrt(rank), rel=1e-9)
     inside = basis.T @ vector
     np.testing.assert_allclose(inside, 10 * math.sqrt(rank / 2) * np.eye(rank)[0], atol=1e-9)
-    assert ADVERSARY_LENGTH == 10
+    assert CORRUPTED_LENGTH == 10
 
 
 @pytest.mark.parametrize("change", [{}, {"feature_condition": 3.0, "feature_tail": 6.0, "fewest_samples": 2}])
@@ -229,7 +241,7 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
     hostile = np.isnan(heads).all(axis=1)
     np.testing.assert_array_equal(hostile, np.isnan(heads).any(axis=1))
     np.testing.assert_array_equal(hostile, against(users.problem, 0, BASE.users))
-    vector = adversary_vector(users.problem, users.truth.basis)
+    vector = corrupted_vector(users.problem, users.truth.basis)
     np.testing.assert_allclose(labels[:, hostile], features[:, hostile] @ vector, atol=1e-4)
     left = labels[:, ~hostile] - np.einsum("mbd,bd->mb", features[:, ~hostile], heads[~hostile] @ users.truth.basis.T)
     left = left[features[:, ~hostile].any(axis=2)]
@@ -240,7 +252,8 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
 
 
 def slow_risk(users: Users, models: np.ndarray) -> float:
-    """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the covariance of features, over the users with a head, one by one in float64."""
+    """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the covariance of features, over the users with a head,
+    one by one in float64."""
     heads = np.concatenate([block.heads for block in users.blocks()]).astype(float)
     scales = np.geomspace(users.problem.feature_condition, 1, users.known.dim)
     root = np.diag(scales / math.sqrt(np.mean(scales**2)) * users.problem.feature_scale)
@@ -270,7 +283,8 @@ DEPARTURES = [
 @pytest.mark.parametrize("change", DEPARTURES)
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
-    """In a subspace of any width and for whole models, in several blocks; S, and the users who count, are seen in it."""
+    """In a subspace of any width and for whole models, in several blocks; S, and the users who count,
+    are seen in it."""
     monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**11)
     monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 2)
     users = Users(replace(BASE, users=300, **change))
@@ -290,7 +304,8 @@ def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
 
 @pytest.mark.parametrize("condition", [1.0, 3.0])
 def test_the_risk_is_the_prediction_error_on_fresh_samples(condition):
-    """Squared differences of predictions on other users' features, within the normal range; that of isotropic features is rejected."""
+    """Squared differences of predictions on other users' features, within the normal range;
+    that of isotropic features is rejected."""
     users = Users(replace(BASE, users=40, feature_condition=condition))
     basis = random_subspace(5, 2, np.random.default_rng(2))
     risk = personal_risk(users, basis, lambda block: block.heads[:, ::-1])
@@ -371,7 +386,7 @@ def test_the_ends_of_a_range_are_allowed(name):
 
 @given(st.integers(0, 150), st.integers(0, 150), st.booleans())
 def test_where_blocks_are_cut_changes_no_draw(start, stop, kept):
-    """Any range of users, kept or drawn again, has the bytes of the whole, with all departures on."""
+    """Any range of users, kept or drawn again, has the bytes of the whole, under all misspecifications."""
     start, stop = sorted((start, stop))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)

@@ -6,25 +6,26 @@ import math
 
 import pytest
 
-from privrep.report import chapters, rehearsal
-from privrep.report.rehearsal import Rehearsal, rehearsals, rehearse, rehearse_page
+from privrep.report import chapters, stub_run
+from privrep.report.stub_run import StubRun, check_chapter, check_page, stub_runs
 from privrep.run.config import study_names
 from privrep.run.settings import ConfigError
 
 
 @pytest.mark.parametrize("study", study_names())
 def test_chapters_name_what_exists(study):
-    rehearse(study)
+    check_chapter(study)
 
 
 def test_texts_on_the_whole_run_name_what_exists():
-    rehearse_page()
+    check_page()
 
 
-def test_all_ways_are_rehearsed():
-    """With and without verdicts, on both sides of 1 and without numbers: a sentence stands or falls with any of these."""
-    assert len(rehearsals()) == 6 and {run.agrees for run in rehearsals()} == {True, False}
-    numbers = [run.number for run in rehearsals() if not math.isnan(run.number)]
+def test_all_stub_runs_are_checked():
+    """With and without verdicts, on both sides of 1 and without numbers: a sentence stands or falls with any of
+    these."""
+    assert len(stub_runs()) == 6 and {run.agrees for run in stub_runs()} == {True, False}
+    numbers = [run.number for run in stub_runs() if not math.isnan(run.number)]
     assert len(numbers) == 4 and min(numbers) < 1 < max(numbers)
 
 
@@ -51,7 +52,7 @@ def test_a_name_of_nothing_is_found_wherever_it_stands(monkeypatch, tmp_path, te
     path.write_text(text)
     monkeypatch.setattr(chapters, "chapter_file", lambda study: path)
     with pytest.raises(ConfigError) as caught:
-        rehearse("init_rates")
+        check_chapter("init_rates")
     assert str(caught.value).startswith(f"{path}: ") and words in str(caught.value)
 
 
@@ -60,16 +61,16 @@ def test_a_number_that_a_smaller_run_lacks_is_found(monkeypatch, tmp_path):
     path = tmp_path / "chapter.md"
     monkeypatch.setattr(chapters, "chapter_file", lambda study: path)
     path.write_text('{% call finding() %}{{ q("davis-kahan printed") }}{% endcall %}')
-    rehearse("init_rates")
+    check_chapter("init_rates")
     path.write_text('{{ q("davis-kahan printed") }}')
     with pytest.raises(ConfigError, match="davis-kahan printed"):
-        rehearse("init_rates")
+        check_chapter("init_rates")
 
 
 def test_both_sides_of_a_verdict_are_written():
-    """Whatever the made-up numbers would give; a name of nothing is an error on both."""
+    """Whatever the stub numbers would give; a name of nothing is an error on both."""
     for agrees in (True, False):
-        run = Rehearsal(rehearsal.NUMBERS[0], agrees)
+        run = StubRun(stub_run.NUMBERS[0], agrees)
         assert run.judged("A-L4.6", "RATE-EXACT") == agrees
         for ask in (("A-L4.66", "LOOSE"), ("A-L4.6", "LOSE"), ("A-L4.6", "LOOSE", "expnent of n")):
             with pytest.raises(ValueError, match="the nearest is"):

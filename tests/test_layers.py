@@ -1,4 +1,4 @@
-"""The rooms of the package stand above one another: nothing imports upwards."""
+"""The layers of the package stand above one another: nothing imports upwards."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 
 import privrep
-from privrep import ROOMS
+from privrep import LAYERS
 
 PACKAGE = Path(privrep.__file__).parent
 
 
-def imported_rooms(source: str) -> set[str]:
-    """Rooms that a file imports from, anywhere in it. In one that imports by name, every room that a text of it names counts."""
+def imported_layers(source: str) -> set[str]:
+    """Layers that a file imports from, anywhere in it.
+    In one that imports by name, every layer that a text of it names counts."""
     modules = set()
     nodes = list(ast.walk(ast.parse(source)))
     if any(getattr(node, "attr", getattr(node, "id", "")) in ("import_module", "__import__") for node in nodes):
         texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        modules |= {text for text in texts if text in ROOMS}
-        modules |= {room for text in texts for room in re.findall(r"^privrep\.(\w+)", text)}
+        modules |= {text for text in texts if text in LAYERS}
+        modules |= {layer for text in texts for layer in re.findall(r"^privrep\.(\w+)", text)}
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "privrep":
             modules |= {alias.name for alias in node.names}
@@ -29,24 +30,24 @@ def imported_rooms(source: str) -> set[str]:
             modules.add(node.module.split(".")[1])
         elif isinstance(node, ast.Import):
             modules |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("privrep.")}
-    return modules & set(ROOMS)
+    return modules & set(LAYERS)
 
 
-def test_every_folder_is_a_room():
-    """And every room a folder: no file lies beside them."""
+def test_every_folder_is_a_layer():
+    """And every layer a folder: no file lies beside them."""
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert folders == set(ROOMS)
+    assert folders == set(LAYERS)
     assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py"}
-    assert all(f"{room} " in privrep.__doc__ for room in ROOMS)
+    assert all(f"{layer} " in privrep.__doc__ for layer in LAYERS)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_nothing_imports_upwards(room):
-    above = set(ROOMS[ROOMS.index(room) + 1 :])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_nothing_imports_upwards(layer):
+    above = set(LAYERS[LAYERS.index(layer) + 1 :])
     wrong = {
         str(path.relative_to(PACKAGE)): found
-        for path in sorted((PACKAGE / room).rglob("*.py"))
-        if (found := imported_rooms(path.read_text()) & above)
+        for path in sorted((PACKAGE / layer).rglob("*.py"))
+        if (found := imported_layers(path.read_text()) & above)
     }
     assert wrong == {}
 
@@ -60,6 +61,6 @@ def test_an_import_upwards_is_found():
         "def f():\n    from privrep.errata import finding",
         'importlib.import_module("privrep.errata.finding")',
         'import_module(f"privrep.errata.{name}")',
-        'ROOM = "errata"\nimportlib.import_module(f"privrep.{ROOM}.{name}")',
+        'LAYER = "errata"\nimportlib.import_module(f"privrep.{LAYER}.{name}")',
     ):
-        assert imported_rooms(line) == {"errata"}
+        assert imported_layers(line) == {"errata"}

@@ -1,4 +1,4 @@
-"""Runs of made-up tables for the tests of the report: with chosen verdicts, numbers and cells."""
+"""Runs of stub tables for the tests of the report: with chosen verdicts, numbers and cells."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from privrep.evidence.claim_rules import AnyQuantity
 from privrep.evidence.claims import Claim
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.verdicts import OUTCOMES, Verdict
-from privrep.report.rehearsal import Rehearsal, made_up_rows
 from privrep.report.run_tables import Measures, Run, listed
+from privrep.report.stub_run import StubRun, stub_rows
 from privrep.run.config import study_names
 
 VerdictOf = Callable[[Claim, AnyQuantity], Verdict]
@@ -65,8 +65,8 @@ def own(quantity: str) -> tuple[float, float, float]:
 
 
 def as_found(claim: Claim, quantity: AnyQuantity) -> Verdict:
-    """The verdict that the default run found, or would find if each law held: an exponent whose law has another one than the bound is loose
-    below it and too large above it; a comparison holds unless it stands in BROKEN."""
+    """The verdict that the default run found, or would find if each law held: an exponent whose law has another one
+    than the bound is loose below it and too large above it; a comparison holds unless it stands in BROKEN."""
     place, kind = (claim.id, quantity.quantity), quantity.kind or claim.kind
     if quantity.rule != "rate":
         return OUTCOMES[kind][place in BROKEN]
@@ -95,18 +95,20 @@ def verdicts_by(verdict_of: VerdictOf) -> dict[tuple[str, str], Verdict]:
 
 
 @cache
-def rehearsal(number: float) -> Rehearsal:
+def stub_run(number: float) -> StubRun:
     """Its tables serve all runs with this number."""
-    return Rehearsal(number, agrees=True)
+    return StubRun(number, agrees=True)
 
 
-class MadeUp(Rehearsal):
-    """A made-up run with one number throughout, whose verdicts are chosen one by one.
+class ChosenRun(StubRun):
+    """A stub run with one number throughout, whose verdicts are chosen one by one.
 
     Parameters
     ----------
-    verdict_of : the verdict of a quantity of a claim. denied : verdicts that are not given all the same, as `asked` has them.
-    values : quantity -> number, or number with the ends of its interval, in place of the one number. table : the cells in place of made-up ones.
+    verdict_of : the verdict of a quantity of a claim.
+    denied : verdicts that are not given all the same, as `asked` has them.
+    values : quantity -> number, or number with the ends of its interval, in place of the one number.
+    table : the cells in place of stub ones.
 
     Attributes
     ----------
@@ -122,7 +124,7 @@ class MadeUp(Rehearsal):
         table: pd.DataFrame | None = None,
     ):
         assert set(values or ()) <= {name for study in study_names() for name in listed(study)}
-        tables, verdicts = vars(rehearsal(number)), verdicts_by(verdict_of)
+        tables, verdicts = vars(stub_run(number)), verdicts_by(verdict_of)
         rows = zip(tables["claims"]["id"], tables["claims"]["quantity"], strict=True)
         claims = tables["claims"].assign(verdict=[verdicts.get(row, Verdict.NOT_TESTED) for row in rows])
         provenance = dict(tables["provenance"])
@@ -138,7 +140,7 @@ class MadeUp(Rehearsal):
     def measures(self, study: str) -> Measures:
         self._check_has(study)
         if study not in self.read:
-            rows = {row["quantity"]: row | {"note": "as made up"} for row in made_up_rows(study, self.number)}
+            rows = {row["quantity"]: row | {"note": "as made up"} for row in stub_rows(study, self.number)}
             for quantity in set(self.values) & set(rows):
                 value = self.values[quantity]
                 ends = value if isinstance(value, tuple) else (value,) * 3
