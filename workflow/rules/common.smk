@@ -118,12 +118,19 @@ def shards_of(study):
 def tables_of(study):
     """Tables of a study: what the page says of it, and where it has cells these and their run times."""
     of_cells = ("cells", "timings") if study in SIMULATED else ()
-    return [*page_tables(study), *(f"{RESULTS}/{study}/{name}.csv" for name in of_cells)]
+    return [
+        *page_tables(study),
+        *(f"{RESULTS}/{study}/{name}.csv" for name in of_cells),
+    ]
 
 
 def page_tables(study):
     """Its quantities and facts, and where it has cells their sizes."""
-    names = ("measures.csv", "facts.json", *(["sizes.csv"] if study in SIMULATED else []))
+    names = (
+        "measures.csv",
+        "facts.json",
+        *(["sizes.csv"] if study in SIMULATED else []),
+    )
     return [f"{RESULTS}/{study}/{name}" for name in names]
 
 
@@ -313,10 +320,7 @@ PAGE_FILES = sorted(
 )
 PAGE_CODE = code_of(
     "render_report",
-    *sorted(
-        str(path)
-        for path in Path("src/privrep").glob("studies/*/analysis.py")
-    ),
+    *sorted(str(path) for path in Path("src/privrep").glob("studies/*/analysis.py")),
 )
 
 
