@@ -41,10 +41,11 @@ def test_facts_come_back_as_they_were():
 
 
 def test_sizes_are_the_settings_of_each_series():
-    """Each number once, ascending; texts, results and what a series does not have are left out."""
+    """Each number once, ascending; texts, switches, results and what a series does not have are left out."""
     cells = pd.DataFrame({"series": ["b", "a", "a"], "users": [7, 20, 3], "law": "gauss", "mse": 0.5})
     cells["epsilon"] = [math.nan, 1.0, 1.0]
-    found = sizes_of(cells, ["users", "epsilon", "law", "seed"]).to_numpy().tolist()
+    cells["fetch"] = pd.Series([True, False, False], dtype=object)
+    found = sizes_of(cells, ["users", "epsilon", "law", "fetch", "seed"]).to_numpy().tolist()
     assert found == [["b", "users", 7], ["a", "users", 3], ["a", "users", 20], ["a", "epsilon", 1]]
 
 

@@ -42,7 +42,8 @@ def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
     the latter ascending."""
     rows = []
     for series, part in cells.groupby("series", sort=False):
-        numbers = part[[name for name in cells if name in columns]].apply(pd.to_numeric, errors="coerce")
+        settings = part[[name for name in cells if name in columns]]
+        numbers = settings.apply(pd.to_numeric, errors="coerce").select_dtypes(exclude=bool)
         rows += [(series, name, value) for name in numbers for value in sorted(numbers[name].dropna().unique())]
     return pd.DataFrame(rows, columns=["series", "column", "value"])
 
