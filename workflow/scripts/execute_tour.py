@@ -12,7 +12,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from privrep.report.page import write
+from privrep.data.whole_files import write_whole
 from privrep.run.cli_errors import one_line_errors
 
 SECONDS = 600
@@ -36,7 +36,7 @@ def main() -> None:
         except CellExecutionError as error:
             traceback = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
             sys.exit(f"execute_tour.py: a cell of {args.source} failed\n{traceback}")
-    write(args.output, nbformat.writes(notebook))
+    write_whole(args.output, nbformat.writes(notebook))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from privrep.report.page import page, write
+from privrep.data.whole_files import write_whole
+from privrep.report.page import page
 from privrep.report.run_tables import Run
 from privrep.run.cli_errors import one_line_errors
 
@@ -22,7 +23,7 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path)
     args = vars(parser.parse_args())
     assets, output = args.pop("assets"), args.pop("output")
-    write(output, page(Run.read(**args), assets))
+    write_whole(output, page(Run.read(**args), assets))
 
 
 if __name__ == "__main__":

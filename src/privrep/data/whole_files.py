@@ -19,3 +19,9 @@ def in_one_move(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text in one move."""
+    with in_one_move(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -16,7 +16,8 @@ from privrep.data.rng import stream
 from privrep.data.splits import SampleDraws
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace
 from privrep.errata.finding import Finding, decides, demonstrates, spell
-from privrep.errata.tools import head_moments, slope, sphere
+from privrep.errata.tools import head_moments, sphere
+from privrep.evidence.intervals import log_slope
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -129,7 +130,7 @@ def at_cap(cap, rank: int) -> float:
 def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
     ranks = [1, 2, 4]
     printed, corrected = ([at_cap(cap, rank) for rank in ranks] for cap in (printed_cap, corrected_cap))
-    growth, kept = slope(ranks, printed), slope(ranks, corrected)
+    growth, kept = log_slope(ranks, printed), log_slope(ranks, corrected)
     return Finding(
         f"steady distance at a hundredth of the cap for k = {spell(ranks)}, kappa = 1: {spell(printed)} as printed, "
         f"exponent {growth:.2f}; {spell(corrected)} corrected, exponent {kept:.2f}",
@@ -188,7 +189,7 @@ def printed_normal_matrix_shrinks_with_the_users() -> Finding:
         users = Users(sphere(users=n, samples=400, dim=8, rank=2))
         basis = planted_subspace(users.truth.basis, START, stream(0, "erratum", {"erratum": 45}))
         least.append(float(np.linalg.eigvalsh(printed_normal_matrix(users, basis))[0]))
-    power = slope(sizes, least)
+    power = log_slope(sizes, least)
     return Finding(
         f"least singular value of the printed H {spell(least)} for n = {spell(sizes)}, exponent {power:.2f}; times n "
         f"{spell(np.array(sizes) * least)}, where Lemma D.2 has 1 - delta_1",
@@ -216,7 +217,7 @@ def least_batch(n: float, d: float, k: float, kappa: float) -> float:
 def batch_grows_with_the_fourth_power_of_the_condition() -> Finding:
     n, d, k, kappas = 1000, 20, 2, [1, 2, 4, 8]
     batches = [least_batch(n, d, k, kappa) for kappa in kappas]
-    power = slope(kappas, batches)
+    power = log_slope(kappas, batches)
     few = 2 * k + 8
     reached = distances(sphere(500, 2 * few, d, k), 25, sine=START, batch=few)[-1]
     return Finding(
@@ -253,7 +254,7 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
         steady(Problem(150, 24, 20, 2, **heads_of(condition)), round(40 * condition**2), sine=0.01, noise=noise) / noise
         for condition in conditions
     ]
-    power = slope(conditions, found)
+    power = log_slope(conditions, found)
     problem = sphere(2000, 32, 20, 2)
     users = Users(problem)
     basis = planted_subspace(users.truth.basis, START, rng)

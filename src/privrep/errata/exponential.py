@@ -18,7 +18,8 @@ from privrep.data.passes import total
 from privrep.data.problem import Block, Users
 from privrep.data.subspace import orthonormalise
 from privrep.errata.finding import Finding, decides, demonstrates, spell
-from privrep.errata.tools import slope, sphere
+from privrep.errata.tools import sphere
+from privrep.evidence.intervals import log_slope
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.probes.exponential_neighbours import delta_at, exact_law, neighbouring_scores
 
@@ -62,7 +63,7 @@ def printed_exponent_breaks_the_guarantee() -> Finding:
     return Finding(
         f"log-ratio over epsilon {spell(printed)} as printed, {spell(proved)} with (34); as printed, delta at "
         f"epsilon = {epsilon:g} is at least {delta:.2f} for {n} users",
-        min(printed) > 1 >= max(proved) and slope(sizes, printed) > 0.9 and delta > 0.01,
+        min(printed) > 1 >= max(proved) and log_slope(sizes, printed) > 0.9 and delta > 0.01,
     )
 
 
@@ -97,7 +98,7 @@ def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding
             UserScore(SMOOTH, clip, k**0.5, slice(0, m // 2)).totals(users, bases) for clip in (small, math.inf)
         )
         moved.append(float(np.abs(clipped - whole).max() / np.ptp(whole)))
-    power = slope(dims, projections)
+    power = log_slope(dims, projections)
     return Finding(
         f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 "
         f"sqrt(k ln(nm)), which is {printed / small:.0f} times less at d = {d}, moves no score by more than "
@@ -139,7 +140,7 @@ def true_heads_fit_one_basis_alone() -> Finding:
     return Finding(
         f"for {', '.join(map(str, sizes))} users the left side of (45) is {spell(left)}, the right side with constant "
         f"1 {spell(right)}, and the risk in the subspace {max(risks):.0e} or less",
-        min(left) > 1 and slope(sizes, right) < -0.4 and max(risks) < 0.001,
+        min(left) > 1 and log_slope(sizes, right) < -0.4 and max(risks) < 0.001,
     )
 
 
@@ -164,7 +165,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
 
         measured = np.mean([correlation() for _ in range(draws)])
         ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))
-    power = slope(ranks, ratios)
+    power = log_slope(ranks, ratios)
     return Finding(
         f"complexity over C sqrt(d/(mn)) {spell(ratios)}; exponent of k {power:.2f}",
         decides(power, printed=0, correct=0.5, within=0.1),
@@ -230,7 +231,7 @@ def alternation_needs_at_most_rank_times_as_much() -> Finding:
     def power(alternating, exponential, risks) -> float:
         """Exponent of k in how much more Theorem 4.2 needs, both risks being given for each k."""
         needs = [alternating(k, a) / exponential(k, b) for k, (a, b) in zip(ranks, risks, strict=True)]
-        return slope(ranks, needs)
+        return log_slope(ranks, needs)
 
     same = [(1.0, 1.0) for _ in ranks]
     # Predicting 0 has risk k in the squared loss, and of the order of sqrt(k) in a Lipschitz one.

@@ -10,7 +10,8 @@ from privrep.data.given_users import GivenUsers
 from privrep.data.problem import UserData, Users
 from privrep.data.subspace import dist2, dist_frobenius
 from privrep.errata.finding import Finding, decides, demonstrates, spell
-from privrep.errata.tools import head_moments, slope, sphere
+from privrep.errata.tools import head_moments, sphere
+from privrep.evidence.intervals import log_slope
 from privrep.laws.jain2021 import signal_scale
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.noise import symmetric_noise
@@ -82,7 +83,7 @@ def frobenius_distance_exceeds_the_spectral_bound(rng: np.random.Generator) -> F
         noise = 0.2 / users.problem.dim / (2 * users.problem.dim**0.5)
         noisy = [leading(clean + symmetric_noise(len(clean), noise, rng), k) for _ in range(5)]
         ratios.append(np.mean([dist_frobenius(each, truth) / dist2(each, truth) for each in noisy]))
-    power = slope(ranks, ratios)
+    power = log_slope(ranks, ratios)
     return Finding(
         f"ratio {spell(ratios)}, exponent {power:.2f}; sqrt(k) is {spell(np.sqrt(ranks))}",
         decides(power, printed=0, correct=0.5, within=0.2),
@@ -100,8 +101,8 @@ def subspace_error_is_quadratic_in_the_clip(rng: np.random.Generator) -> Finding
         pairs = [(leading(clean + symmetric_noise(len(clean), noise, rng), k), leading(clean, k)) for _ in range(10)]
         return tuple(np.mean([[dist2(*pair), dist_frobenius(*pair)] for pair in pairs], axis=0))
 
-    by_clip = slope(clips, [moved(2, clip)[1] for clip in clips])
-    spectral, frobenius = (slope(ranks, values) for values in zip(*(moved(k, 16.0) for k in ranks), strict=True))
+    by_clip = log_slope(clips, [moved(2, clip)[1] for clip in clips])
+    spectral, frobenius = (log_slope(ranks, values) for values in zip(*(moved(k, 16.0) for k in ranks), strict=True))
     return Finding(
         f"exponent of zeta {by_clip:.2f} in Frobenius norm; exponent of k {frobenius:.2f} in Frobenius, "
         f"{spectral:.2f} in spectral norm",
@@ -143,7 +144,7 @@ def root_has_the_degree_of_the_squared_eigenvalue() -> Finding:
         rescaled = GivenUsers(known, block.features, factor * block.labels, factor * block.heads)
         lam, values = np.linalg.eigvalsh(head_moments(rescaled)), np.linalg.eigvalsh(spectral_matrix(rescaled))
         losses.append(abs(values[-known.rank] - signal_scale(known.dim) ** 2 * lam[0]))
-    power = slope(factors, losses)
+    power = log_slope(factors, losses)
     # lam_k is of second degree in the labels, so the root of lam_k is of first and that of lam_k^2 of second degree.
     return Finding(
         f"|lam_k of M - lam_k/d| has degree {power:.2f} in the units; the root has degree 1 with lam_k, 2 with lam_k^2",

@@ -14,7 +14,8 @@ from privrep.data.problem import Users
 from privrep.data.rng import stream
 from privrep.data.subspace import dist_frobenius, orthonormalise, planted_subspace
 from privrep.errata.finding import Finding, decides, demonstrates, spell
-from privrep.errata.tools import head_moments, noisy_steps, slope, sphere, thresholds
+from privrep.errata.tools import head_moments, noisy_steps, sphere, thresholds
+from privrep.evidence.intervals import log_slope
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release, clipped_sums
@@ -72,7 +73,7 @@ def printed_rounds_are_negative_and_forget_the_users(rng: np.random.Generator) -
 
     passes = [1, 2, 4, 8]
     distances = [np.mean([distance(rounds) for _ in range(4)]) for rounds in passes]
-    power = slope(passes, distances)
+    power = log_slope(passes, distances)
     return Finding(
         f"the logarithm is {spell(printed)} at epsilon = {spell(epsilons)}; rounds needed {spell(needed)}; "
         f"Frobenius distance {spell(distances)}, exponent of T {power:.2f}",
@@ -91,7 +92,7 @@ def heads_do_not_shrink_with_the_users() -> Finding:
         norms.append(np.linalg.norm(heads, axis=1).max())
         # mu^2 k lam_k is the largest ||v_j*||^2, which is k here.
         bounds.append(users.problem.rank / n)
-    power, ratios = slope(sizes, norms), np.array(norms) ** 2 / users.problem.rank
+    power, ratios = log_slope(sizes, norms), np.array(norms) ** 2 / users.problem.rank
     return Finding(
         f"largest norm {spell(norms)}, mu^2 k lam_k / n {spell(bounds)}; largest square over mu^2 k lam_k "
         f"{spell(ratios)}",
@@ -118,7 +119,7 @@ def whitened_noise_falls_as_one_over_users(rng: np.random.Generator) -> Finding:
     measured = [norms(n, 1.0)[0] for n in sizes]
     # 4 eta^2 sqrt(dk) / (n lam_k) with eta^2 = 2 dk lam_k.
     right = [4 * 2 * (d * k) ** 1.5 / n for n in sizes]
-    power = slope(sizes, measured)
+    power = log_slope(sizes, measured)
     small, printed, lam = norms(sizes[0], 1e-3)
     return Finding(
         f"exponent of n {power:.2f}; {spell(np.array(measured) / right)} times the corrected value; "
@@ -140,7 +141,7 @@ def frobenius_deviation_is_linear_in_dim() -> Finding:
         deviation = root @ np.linalg.solve(gram / problem.samples, root) - np.eye(d * k)
         spectral.append(np.linalg.norm(deviation, ord=2))
         frobenius.append(np.linalg.norm(deviation))
-    powers = slope(dims, spectral), slope(dims, frobenius)
+    powers = log_slope(dims, spectral), log_slope(dims, frobenius)
     return Finding(
         f"exponent of d {powers[1]:.2f} in Frobenius norm, {powers[0]:.2f} in spectral norm; norms "
         f"{spell(frobenius)} and {spell(spectral)}",

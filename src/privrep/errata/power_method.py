@@ -15,7 +15,8 @@ from privrep.data.passes import parts
 from privrep.data.problem import Block, Users
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
 from privrep.errata.finding import Finding, decides, demonstrates, spell
-from privrep.errata.tools import slope, sphere
+from privrep.errata.tools import sphere
+from privrep.evidence.intervals import log_slope
 from privrep.laws.prescribed_powers import (
     Size,
     assumed_samples,
@@ -67,7 +68,7 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
         )
         label, length, projected = np.max(factors, axis=1)
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))
-    found, correct = slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
+    found, correct = log_slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
     return Finding(
         f"largest |y|^2 times largest ||x|| times largest ||x^T X|| over the printed zeta_0 is {spell(ratios)}, "
         f"exponent of k {found:.2f}",

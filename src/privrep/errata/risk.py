@@ -9,7 +9,8 @@ from privrep.data.problem import Problem, Users
 from privrep.data.risk import personalised_risk
 from privrep.data.subspace import dist2, dist_frobenius, planted_subspace
 from privrep.errata.finding import Finding, decides, demonstrates, spell
-from privrep.errata.tools import noisy_steps, slope, sphere, subspace_risk
+from privrep.errata.tools import noisy_steps, sphere, subspace_risk
+from privrep.evidence.intervals import log_slope
 from privrep.laws.jain2021 import personal_risk
 
 
@@ -27,7 +28,7 @@ def privacy_risk_is_quadratic_in_the_noise(rng: np.random.Generator) -> Finding:
     multipliers = [0.125, 0.25, 0.5, 1.0, 2.0]
     users = Users(sphere(users=20_000, samples=2, dim=20, rank=2))
     risks = [noisy_risk(users, multiplier, 20, 4.0, rng) for multiplier in multipliers]
-    power = slope(multipliers, risks)
+    power = log_slope(multipliers, risks)
     growth = risks[-1] / risks[0] / (multipliers[-1] / multipliers[0])
     return Finding(
         f"exponent {power:.2f}; risk over Delta grows {growth:.0f} times over the grid",
@@ -64,8 +65,8 @@ def privacy_risk_has_rank_to_the_fourth(rng: np.random.Generator) -> Finding:
         # Heads of norm sqrt(k) have mu^2 k lam_k = k.
         for distance, ratios in ((dist2, spectral), (dist_frobenius, frobenius)):
             ratios.append(distance(basis, truth) ** 2 * k / subspace_risk(users, basis))
-    power = slope(ranks, risks)
-    lost = slope(ranks, frobenius) - slope(ranks, spectral)
+    power = log_slope(ranks, risks)
+    lost = log_slope(ranks, frobenius) - log_slope(ranks, spectral)
     return Finding(
         f"exponent {power:.2f}; (24) over the risk is {spell(spectral)} with its own spectral norm, {spell(frobenius)} "
         "with the Frobenius norm of Lemma 4.4",

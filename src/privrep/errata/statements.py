@@ -12,7 +12,8 @@ from privrep.data.rng import stream
 from privrep.data.subspace import dist_frobenius, orthonormalise
 from privrep.errata.finding import Finding, decides, demonstrates, spell
 from privrep.errata.risk import noisy_risk
-from privrep.errata.tools import slope, sphere
+from privrep.errata.tools import sphere
+from privrep.evidence.intervals import log_slope
 from privrep.fitting.method import Task
 from privrep.fitting.runner import fit
 from privrep.privacy.ledger import Ledger
@@ -29,7 +30,7 @@ def bound_says_nothing_at_its_premise(rng: np.random.Generator) -> Finding:
     # Predicting zero has risk k.
     trivial = [bound_of_theorem_1_1((k * d) ** 1.5, d, k, 1.0) / k for k in ranks]
     sizes = [math.sqrt(bound_of_theorem_1_1(1.0, d, k, 1.0) / k) for k in ranks]
-    power = slope(ranks, sizes)
+    power = log_slope(ranks, sizes)
 
     def risk_over_rank(constant: float, dim: int, rank: int) -> float:
         """At n = constant (kd)^1.5 Delta, Delta = 1: the premise with Delta for 1/eps, which asks for more users."""
@@ -54,7 +55,7 @@ def users_of_assumption(d: int, k: int, mu: float) -> float:
 def assumed_users_grow_with_the_rank() -> Finding:
     ranks, d = [2, 4, 8, 16], 40
     over_dim = [users_of_assumption(d, k, 1.0) / d for k in ranks]
-    power = slope(ranks, over_dim)
+    power = log_slope(ranks, over_dim)
     distances = []
     for k in (4, 6):
         users = Users(sphere(users=2 * d, samples=k**2, dim=d, rank=k))

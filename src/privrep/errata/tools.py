@@ -19,11 +19,6 @@ sphere = partial(Problem, head_law="sphere")
 """The problem of most demonstrations: heads of norm sqrt(k), uniform in direction."""
 
 
-def slope(sizes, values) -> float:
-    """Exponent of a power law, by least squares of logarithm on logarithm."""
-    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
-
-
 def head_moments(users: UserData) -> np.ndarray:
     """Sigma = (1/n) sum_j v_j v_j^T, (k, k); its eigenvalues are lam_1, ..., lam_k."""
     return total(users, lambda block: block.heads.T.astype(float) @ block.heads) / users.known.users

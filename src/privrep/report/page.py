@@ -7,7 +7,6 @@ What its scripts add is search, and numbers at a pointer.
 from __future__ import annotations
 
 import html
-import os
 import re
 from pathlib import Path
 
@@ -113,11 +112,3 @@ def page(run: Run, assets: Path) -> str:
     return laid_out(
         "page.html.jinja", title=TITLE, contents=contents(content), content=Markup(content), style=style, script=script
     )
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file in one move."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
