@@ -80,8 +80,8 @@ CHAPTER = """## A stub study
 {% endcall %}
 
 {% call finding() %}
-**A stub finding.** The mean is {{ q("mean length") }} long{% if judged("A-TOY", "HOLDS", "length") %},
-as claimed{% endif %}.
+**A stub finding.** The mean is {{ q("mean length") }}
+long{% if judged("A-TOY", "HOLDS", "length") %}, as claimed{% endif %}.
 {% endcall %}
 """
 

@@ -55,9 +55,9 @@ def test_points_lie_where_the_file_has_their_marks(tmp_path):
 def test_points_reach_the_page(tmp_path):
     """With letters for the names of the configuration; a file that says nothing gives nothing."""
     save(drawn_figure(), pd.DataFrame({"a": [1]}), tmp_path / "figure")
-    told = json.loads(pictures.points((tmp_path / "figure.svg").read_text()))
+    told = pictures.points((tmp_path / "figure.svg").read_text())
     assert told["panels"][0]["x"] == "ε" and told["panels"][0]["series"][0]["name"] == "private σ_F"
-    assert pictures.points("<svg></svg>") == ""
+    assert pictures.points("<svg></svg>") == {}
     assert "<metadata" not in pictures.inline_svg((tmp_path / "figure.svg").read_text(), "one", "one-caption")
 
 
