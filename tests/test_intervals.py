@@ -3,6 +3,8 @@ on."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from privrep.evidence.intervals import (
     FEWEST,
     bootstrap_interval,
     bootstrap_measures,
+    log_slope,
     series_measures,
     student_ends,
 )
@@ -119,3 +122,9 @@ def test_width_zero_is_for_exact_numbers():
         assert (one.measured, one.seeds) == (hits / 100, 100)
         assert one.ci_high - one.ci_low == pytest.approx(1 - 0.025 ** (1 / 100))
     assert np.isnan([bare("q", 3, 5).ci_low, bare("q", 3, 5).ci_high]).all()
+
+
+def test_a_slope_needs_two_values():
+    """A power law gives its exponent, one point none."""
+    assert log_slope(np.array([2.0, 8.0]), np.array([12.0, 3.0])) == pytest.approx(-1, rel=1e-12)
+    assert math.isnan(log_slope(np.array([2.0]), np.array([12.0])))

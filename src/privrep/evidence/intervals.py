@@ -112,7 +112,9 @@ def bootstrap_measures(
 
 
 def log_slope(values: np.ndarray, errors: np.ndarray) -> float:
-    """Least-squares slope on logarithmic axes."""
+    """Least-squares slope on logarithmic axes; NaN for fewer than two values."""
+    if len(values) < 2:
+        return np.nan
     return float(np.polyfit(np.log(np.asarray(values, dtype=float)), np.log(errors), 1)[0])
 
 
