@@ -30,8 +30,8 @@ from privrep.neural.networks import apply, lenet, mlp, patches  # noqa: E402
 from privrep.neural.pmtl import Pmtl  # noqa: E402
 from privrep.neural.ppsgd import Ppsgd  # noqa: E402
 from privrep.neural.rounds import (  # noqa: E402
+    Displacements,
     RoundPlan,
-    Trained,
     client_chunk,
     clipped_sum,
     displacements,
@@ -286,7 +286,7 @@ def test_what_clients_add_is_clipped_at_the_clip_of_the_handle(name):
     shared, own = method.shared(KEY), jax.vmap(method.own)(jax.random.split(KEY, CLIENTS))
 
     def sent(block, times=1.0):
-        return Trained(method, PIXELS, block.clients, shared, own, KEY, times=times)
+        return Displacements(method, PIXELS, block.clients, shared, own, KEY, times=times)
 
     clips = 1e-3, 2e-3
     (one, *kept), (two, *same) = (handle(0.0).sum("displacement", users, sent, clip=clip) for clip in clips)

@@ -39,7 +39,7 @@ class Round(NamedTuple):
     shared: Parameters
     own: Parameters
     norms: np.ndarray
-    sent: Callable[[Everybody], Trained]
+    sent: Callable[[Everybody], Displacements]
 
 
 def client_chunk(clients: int, backend: str | None = None) -> int:
@@ -106,7 +106,7 @@ def clipped_sum(
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class Displacements:
     """What the clients of a block add in a round: their displacements, clipped whole.
     A kind of contribution, taken by one scan.
 
@@ -193,8 +193,8 @@ def run(
     for t in range(plan.rounds):
         turn = jax.random.fold_in(orders, t)
 
-        def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Trained:
-            return Trained(method, pixels, block.clients, shared, own, turn, chunk, many / n)
+        def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Displacements:
+            return Displacements(method, pixels, block.clients, shared, own, turn, chunk, many / n)
 
         total, *kept, norms = release.sum("displacement", users, sent, clip=plan.clip)
         own = jax.tree.unflatten(jax.tree.structure(own), [leaf.rows for leaf in kept])
