@@ -193,3 +193,13 @@ class Semidefinite:
 
     def law(self, clip: float) -> Law:
         return Law.of_one(math.sqrt(2) * clip, clip, "averaged")
+
+
+class SemidefiniteByNorm(Semidefinite):
+    """The same, clipped by Frobenius norm, which is that of the smaller of the two Gram matrices. rows : (q, B, d)."""
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        rows = float64(self.rows).transpose(1, 0, 2)
+        smaller = rows @ rows.transpose(0, 2, 1) if rows.shape[1] < rows.shape[2] else rows.transpose(0, 2, 1) @ rows
+        return lengths(smaller.reshape(len(smaller), -1))

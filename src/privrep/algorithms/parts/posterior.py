@@ -1,0 +1,65 @@
+"""Posterior means of heads under a Gaussian prior, and what they leave of a sample that was left out.
+
+    theta ~ N(beta, s sigma^2 R R^T),   y = <x, theta> + noise of variance sigma^2
+
+Only the ratio s of the two variances matters. With the singular values of X R one user's heads, fits and leverages are
+sums for every s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.data.problem import Block
+
+LEAST_LEFT = 1e-6
+"""A leverage is taken to leave at least this of a sample."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """mean : beta, (d,). root : R, (d, p). strength : s; 0 for the mean alone."""
+
+    mean: np.ndarray
+    root: np.ndarray
+    strength: float
+
+    def heads(self, block: Block) -> np.ndarray:
+        """Posterior means of the users of a block, (B, d)."""
+        return Spectra(block, self.mean, self.root).heads(self.strength)
+
+
+class Spectra:
+    """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices."""
+
+    def __init__(self, block: Block, mean: np.ndarray, root: np.ndarray):
+        self.mean, self.root = mean, root
+        features = block.features.transpose(1, 0, 2).astype(np.float64)
+        self.residuals = block.labels.T - features @ mean
+        rows = features @ root
+        by_kernel = rows.shape[1] < rows.shape[2]
+        gram = rows @ rows.transpose(0, 2, 1) if by_kernel else rows.transpose(0, 2, 1) @ rows
+        squares, vectors = np.linalg.eigh(gram)
+        # What rounding leaves of an eigenvalue that is zero would blow up the other side's vectors.
+        sound = squares > 1e-12 * squares[:, -1:]
+        self.squares = np.where(sound, squares, 0.0)
+        inverse = np.where(sound, 1 / np.sqrt(np.where(sound, squares, 1.0)), 0.0)[:, None, :]
+        if by_kernel:
+            self.left, self.right = vectors, rows.transpose(0, 2, 1) @ vectors * inverse
+        else:
+            self.left, self.right = rows @ vectors * inverse, vectors
+        self.projected = np.einsum("bmp,bm->bp", self.left, self.residuals)
+
+    def heads(self, strength: float) -> np.ndarray:
+        """(B, d)."""
+        shrunk = strength * np.sqrt(self.squares) / (1 + strength * self.squares) * self.projected
+        return self.mean + np.einsum("bqp,bp->bq", self.right, shrunk) @ self.root.T
+
+    def left_out(self, strength: float) -> np.ndarray:
+        """What the head of the other samples leaves of each, (B, m): the residual over one less the leverage."""
+        kept = strength * self.squares / (1 + strength * self.squares)
+        fits = np.einsum("bmp,bp->bm", self.left, kept * self.projected)
+        leverages = np.einsum("bmp,bp->bm", self.left**2, kept)
+        return (self.residuals - fits) / np.maximum(1 - leverages, LEAST_LEFT)
