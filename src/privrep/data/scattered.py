@@ -1,0 +1,191 @@
+"""Users of a table on disk whose rows stand in any order: its rows are scattered to buckets by user, once, and each
+bucket is sorted in memory; passes then read a file of scaled rows, block by block.
+
+What comes out depends on what rows a user has and on no order of them in the table: users stand in the order of a hash
+of their ids, and a user's rows in that of a hash of the row, of which of several equal ones it is, of the id and of a
+public seed. As far as values go, this is a random order: the first rows are kept where there are more than the cap,
+and any fixed positions, such as every second one, are a random choice.
+
+Blocks are padded to the cap and have a fixed number of users: what rows a user has moves no other user and no shape,
+by which a statistic might divide or draw.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from privrep.data.given_users import laid_out
+from privrep.data.known import Known
+from privrep.data.problem import FLOATS_PER_STREAM, STREAMS_PER_BLOCK, Block
+from privrep.data.schema import Schema
+from privrep.data.table_files import TableFile
+
+BUCKET_BITS = 6
+"""Of 64 buckets. Memory holds some copies of one: at 10^8 rows of 12 columns each has 150 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScatteredUsers:
+    """The users of a table, with features and labels as `privrep.data.schema.Schema` scales them.
+
+    Attributes
+    ----------
+    known : what is public. `users` counts the ids in the table; `samples` is the cap.
+    ids : of the users in the order of the blocks, (n,), integers or text as in the table; text from CSV.
+    counts : rows kept of each, (n,); 0 for a user without labels.
+    file : labels and features of the rows, (N, 1 + d) float32, user by user. It has no name, and is gone with this
+        object or its process.
+    """
+
+    known: Known
+    ids: pa.Array
+    counts: np.ndarray
+    file: IO[bytes]
+
+    truth = held_out = None
+
+    def __post_init__(self):
+        weakref.finalize(self, self.file.close)
+
+    @classmethod
+    def of(
+        cls,
+        path: str | Path,
+        *,
+        user: str,
+        label: str,
+        schema: Schema,
+        max_samples: int = 64,
+        seed: int = 0,
+        rank: int | None = None,
+        **known,
+    ) -> ScatteredUsers:
+        """The users of a file that ends in .parquet or .csv, or of a folder of Parquet files.
+
+        Rows without a label are dropped; their user counts. While this runs, the folder for temporary files (TMPDIR)
+        holds the rows twice.
+
+        Parameters
+        ----------
+        user, label : names of columns.
+        max_samples : the most rows that a user keeps, at least 1. A pass takes the longer the further it is above what
+            users have.
+        seed : public, chooses and orders a user's rows. rank : of the subspace that is sought, by default d.
+        known : further fields of `Known`.
+
+        Raises
+        ------
+        ValueError
+            As `TableFile`, and if max_samples is less than 1, a row has no user, or none has a label.
+        """
+        if max_samples < 1:
+            raise ValueError(f"max_samples is {max_samples!r}; it must be at least 1")
+        table = TableFile(Path(path), user, label, schema)
+        ids, counts = [], []
+        with tempfile.TemporaryDirectory(prefix="privrep-") as folder, ExitStack() as unless_done:
+            file = unless_done.enter_context(tempfile.TemporaryFile(buffering=0))
+            for bucket in scattered(table, Path(folder)):
+                of_bucket, number, rows = sorted_rows(table, bucket, seed)
+                there = np.bincount(number, minlength=len(of_bucket))
+                position = np.arange(len(number)) - np.repeat(np.cumsum(there) - there, there)
+                rows[position < max_samples].tofile(file)
+                ids.append(of_bucket)
+                counts.append(np.minimum(there, max_samples))
+            if not sum(map(np.sum, counts)):
+                raise ValueError(f"{path} has no row with a number in column {label!r}")
+            unless_done.pop_all()
+        counts = np.concatenate(counts)
+        public = Known(len(counts), max_samples, schema.dim, schema.dim if rank is None else rank, **known)
+        return cls(public, pa.concat_arrays(ids).cast(table.id_type), counts, file)
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """Rows of the users before each one, and of all, (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """The users numbered start, ..., stop - 1, by default all.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 <= start <= stop <= users.
+        """
+        users = self.known.users
+        stop = users if stop is None else stop
+        if not 0 <= start <= stop <= users:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {users}")
+        of_stream = max(1, FLOATS_PER_STREAM // (self.known.samples * self.known.dim))
+        size = STREAMS_PER_BLOCK * of_stream
+        for first in range(start // size * size, stop, size):
+            yield self._block(first, min(first + size, users), of_stream).take(start, stop)
+
+    def _block(self, first: int, last: int, of_stream: int) -> Block:
+        begin, end, width = int(self._ends[first]), int(self._ends[last]), 1 + self.known.dim
+        self.file.seek(4 * width * begin)
+        rows = np.fromfile(self.file, np.float32, width * (end - begin)).reshape(-1, width)
+        number = np.repeat(np.arange(last - first), self.counts[first:last])
+        arrays = laid_out(rows[:, 1:], rows[:, 0], number, self.known.samples, last - first)
+        return Block(first, *arrays, stream_users=of_stream)
+
+
+def scattered(table: TableFile, folder: Path) -> list[Path]:
+    """Files of the rows, written to a folder; each has the users of a range of hashes, in ascending order."""
+    writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
+    with ExitStack() as files:
+        for batch in table.batches():
+            buckets = hashes(batch[table.user]) >> np.uint64(64 - BUCKET_BITS)
+            order = np.argsort(buckets, kind="stable")
+            found, first = np.unique(buckets[order], return_index=True)
+            batch = batch.take(pa.array(order))
+            for bucket, begin, end in zip(found, first, [*first[1:], len(order)], strict=True):
+                if bucket not in writers:
+                    path = folder / f"{bucket:04d}"
+                    writers[bucket] = files.enter_context(pa.ipc.new_stream(path, batch.schema))
+                writers[bucket].write_batch(batch.slice(begin, end - begin))
+    return sorted(folder.iterdir())
+
+
+def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np.ndarray, np.ndarray]:
+    """Ids of the users of a bucket, (B,); whose the rows with a label are, (N,) ascending; and these rows, label and
+    features, (N, 1 + d) float32."""
+    with pa.OSFile(str(bucket)) as file:
+        read = pa.ipc.open_stream(file).read_all()
+    users = read[table.user].combine_chunks().dictionary_encode()
+    of_ids = hashes(users.dictionary)
+    order = np.argsort(of_ids)
+    number = np.argsort(order)[users.indices.to_numpy()]
+    frame = read.drop_columns(table.user).to_pandas()
+    rows = np.column_stack([table.schema.scaled_labels(frame[table.label]), table.schema.scaled(frame)])
+    there = ~np.isnan(rows[:, 0])
+    rows, number = rows[there].astype(np.float32), number[there]
+    turn = np.lexsort((_keys(rows, of_ids[order][number], seed), number))
+    return users.dictionary.take(pa.array(order)), number[turn], rows[turn]
+
+
+def hashes(ids: pa.Array) -> np.ndarray:
+    """(N,) uint64 of text, the same everywhere."""
+    return pd.util.hash_array(ids.to_numpy(zero_copy_only=False), categorize=False)
+
+
+def _keys(rows: np.ndarray, users: np.ndarray, seed: int) -> np.ndarray:
+    """By which a user's rows are sorted, (N,) uint64. users : hashes of their ids, (N,).
+
+    Equal rows of a user are numbered: a hash of the row alone would keep or drop them together, and one without the id
+    would favour the same rows of all users.
+    """
+    content = pd.util.hash_pandas_object(pd.DataFrame(rows), index=False).to_numpy()
+    again = pd.Series(content).groupby([users, content], sort=False).cumcount()
+    keyed = pd.DataFrame({"seed": seed, "user": users, "content": content, "again": again})
+    return pd.util.hash_pandas_object(keyed, index=False).to_numpy()
