@@ -114,11 +114,12 @@ def test_no_order_and_no_kind_of_file_matters(tmp_path, small_pieces, cap):
 
 
 def test_what_a_user_has_moves_nobody_else(tmp_path, small_pieces):
-    """Neighbours are other rows of one user: shapes, places and rows of all others stay as they are."""
+    """Neighbours have other rows of one user, here more than any other user has: shapes, places and rows of all others
+    stay as they are."""
     frame = people()
-    more = pd.concat([frame[frame["who"] != 7], people(1, 9, seed=3).assign(who=7), people(1, 9, seed=4).assign(who=7)])
+    more = pd.concat([frame[frame["who"] != 7], frame.sample(15, random_state=3).assign(who=7)])
     one, other = (
-        ScatteredUsers.of(written(rows, tmp_path / "people.parquet"), max_samples=6, **COLUMNS)
+        ScatteredUsers.of(written(rows, tmp_path / "people.parquet"), max_samples=12, **COLUMNS)
         for rows in (frame, more)
     )
     assert one.ids.equals(other.ids) and one.known == other.known
@@ -128,6 +129,11 @@ def test_what_a_user_has_moves_nobody_else(tmp_path, small_pieces):
     for before, after in zip(gathered(one), gathered(other), strict=True):
         changed |= (before != after).reshape(50, -1).any(axis=1)
     np.testing.assert_array_equal(np.flatnonzero(changed), np.flatnonzero(one.ids.to_numpy() == 7))
+
+
+def test_users_stand_where_they_stood():
+    """The hash of an id is the same everywhere, and in every version of what computes it."""
+    assert scattered.hashes(pa.array(["p1", "7"])).tolist() == [11407646959027041377, 639464881952108352]
 
 
 def test_the_choice_of_rows_is_random(tmp_path):

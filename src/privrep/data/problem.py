@@ -237,8 +237,9 @@ class UserData(Protocol):
     """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a
     method.
 
-    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), read from a table (`privrep.data.tables`),
-    or have images (`privrep.neural.image_users`, whose blocks hold them in place of features). Who scores a fit asks
+    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), read from a table
+    (`privrep.data.tables`; `privrep.data.scattered`, where rows stand in any order), or have images
+    (`privrep.neural.image_users`, whose blocks hold them in place of features). Who scores a fit asks
     for two things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
     """
 

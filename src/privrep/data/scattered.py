@@ -32,7 +32,8 @@ from privrep.data.schema import Schema
 from privrep.data.table_files import TableFile
 
 BUCKET_BITS = 6
-"""Of 64 buckets. Memory holds some copies of one: at 10^8 rows of 12 columns each has 150 MB."""
+"""Of 64 buckets. Memory holds about five copies of one: at 10^8 rows of 12 columns each has 150 MB, and more where one
+user has much of all rows."""
 
 
 @dataclass(frozen=True, eq=False)
