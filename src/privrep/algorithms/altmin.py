@@ -61,7 +61,13 @@ THEOREM_4_2 = Theorem("A-T4.2", 16)
 
 
 def disjoint_batches(users: int, count: int) -> list[range]:
-    """Contiguous ranges of users that differ by one user at most."""
+    """Contiguous ranges of users that differ by one user at most.
+
+    Parameters
+    ----------
+    users : n.
+    count : number of batches, from 1 to n.
+    """
     return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
 
 
@@ -71,9 +77,13 @@ class PrivAltMin:
 
     Attributes
     ----------
-    start : U_init. head_step : U -> the rule for the v_j of a batch. subspace_step : Algorithm 2.
+    start : U_init.
+    head_step : U -> the rule for the v_j of a batch.
+    subspace_step : Algorithm 2.
     final : samples of the last head step.
-    epochs : passes over all users, E. batches : disjoint batches of users per epoch, T. penalty : of the last heads.
+    epochs : passes over all users, E.
+    batches : disjoint batches of users per epoch, T.
+    penalty : of the last heads.
     """
 
     start: Start
@@ -96,8 +106,12 @@ class PrivAltMin:
 
     @property
     def theorem(self) -> Theorem:
-        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3);
-        Lemma 4.3, composed, for the rest."""
+        """Of the algorithm as stated (one epoch of disjoint batches from Algorithm 3), or of one step, composed.
+
+        References
+        ----------
+        jain2021, Theorem 4.2 as stated; Lemma 4.3 for the rest.
+        """
         as_stated = isinstance(self.start, SpectralInit) and self.start.share is None
         if as_stated and self.epochs == 1 and self.batches > 1:
             return THEOREM_4_2
@@ -117,7 +131,18 @@ class PrivAltMin:
 
 
 def check_split(preset: str, known: Known) -> Split:
-    """The split, after checking that each step has enough samples for the rank."""
+    """The split, after checking that each step has enough samples for the rank.
+
+    Parameters
+    ----------
+    preset : name in `privrep.data.splits.PRESETS`.
+    known : of which samples and rank are read.
+
+    Raises
+    ------
+    ValueError
+        If the preset is unknown, or leaves a step fewer samples than the rank.
+    """
     split = split_samples(preset, known.samples)
     for step in ("heads", "final"):
         samples = count(getattr(split, step))
@@ -132,7 +157,26 @@ def check_split(preset: str, known: Known) -> Split:
 def start_of(
     init: str, known: Known, split: Split, label_clip: float, share: float | None = None, pairs: str = "disjoint"
 ) -> Start:
-    """U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3."""
+    """U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3.
+
+    Parameters
+    ----------
+    init : "random" or "spectral".
+    known : of which the rank is read.
+    split : whose samples for the initialisation a spectral start takes.
+    label_clip : zeta of Algorithm 3, > 0.
+    share : of mu^2 for Algorithm 3, in (0, 1); None for the noise multiplier of the steps.
+    pairs : name in `privrep.algorithms.spectral_init.PAIRS`.
+
+    Raises
+    ------
+    ValueError
+        If the label clip of a spectral start is not positive.
+
+    References
+    ----------
+    jain2021, Algorithm 3.
+    """
     if init == "random":
         return RandomStart(known.rank)
     return SpectralInit(known.rank, split.init, label_clip, share, pairs)
@@ -183,7 +227,17 @@ class AltminOptions(Declared):
             )
 
     def clip(self, known: Known) -> MomentClip:
-        """The thresholds in absolute terms."""
+        """The thresholds in absolute terms.
+
+        Parameters
+        ----------
+        known : what the units of the thresholds follow from.
+
+        Raises
+        ------
+        ValueError
+            If users are clipped whole, and the split does not suit their number of samples.
+        """
         if self.clip_unit == "user":
             units = user_units(self.clip_scale, known, count(split_samples(self.split, known.samples).subspace))
             return UserClip(self.clip_feature * units[0], self.clip_label * units[1])
@@ -193,7 +247,18 @@ class AltminOptions(Declared):
         )
 
     def start(self, known: Known, split: Split) -> Start:
-        """U_init."""
+        """U_init.
+
+        Parameters
+        ----------
+        known : what the unit of the label clip follows from.
+        split : whose samples for the initialisation a spectral start takes.
+
+        Raises
+        ------
+        ValueError
+            If the start is planted, and the dimension is below twice the rank.
+        """
         if self.init == "planted":
             return planted_start(self.start_sine, known)
         label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)

@@ -49,11 +49,22 @@ STARTS = ("planted", "power_method", "random")
 def representation_gradients(
     block: Block, first: np.ndarray, second: np.ndarray, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CLIENT of Algorithm 4 for all users of a block: l (B, d) and w (B, k) with G_i = l_i w_i^T.
+    """CLIENT for all users of a block: their gradients G_i = l_i w_i^T.
 
     Parameters
     ----------
-    first, second : positions of the samples for the head and for the gradient.
+    block : B users.
+    first, second : positions of the samples for the head and for the gradient, (q,).
+    basis : B of the round, (d, k).
+
+    Returns
+    -------
+    l : (B, d).
+    w : (B, k), the heads.
+
+    References
+    ----------
+    shen2023, Algorithm 4.
     """
     heads = fit_heads(block.features[first], block.labels[first], basis)
     features = block.features[second]
@@ -82,9 +93,12 @@ class Centaur:
 
     Attributes
     ----------
-    start : B_0. server : the rounds, with zeta_g. batch_samples : q, for each of head and gradient in a round.
+    start : B_0.
+    server : the rounds, with zeta_g.
+    batch_samples : q, for each of head and gradient in a round.
     step : eta.
-    sample_use : see `privrep.data.splits.SAMPLE_USES`. penalty : of the last heads.
+    sample_use : see `privrep.data.splits.SAMPLE_USES`.
+    penalty : of the last heads.
     """
 
     start: Start
@@ -102,8 +116,12 @@ class Centaur:
 
     @property
     def theorem(self) -> Theorem:
-        """Theorem 5.2: eps = 2 sqrt(T ln(1/delta)) / sigma_g, in which its proof charges the start as much as the
-        rounds."""
+        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds.
+
+        References
+        ----------
+        shen2023, Theorem 5.2.
+        """
         return Theorem("B-T5.2", self.server.rounds)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
@@ -148,11 +166,26 @@ class CentaurOptions(Declared):
     scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
 
     def server(self, clip: float) -> Server:
-        """The rounds, with a clipping bound in absolute terms."""
+        """The rounds.
+
+        Parameters
+        ----------
+        clip : zeta_g in absolute terms, > 0.
+        """
         return Server(self.rounds, clip, self.participation, self.divide_by)
 
     def start(self, known: Known) -> Start:
-        """B_0."""
+        """B_0.
+
+        Parameters
+        ----------
+        known : what the unit of the power method's clip follows from.
+
+        Raises
+        ------
+        ValueError
+            If the start is planted, and the dimension is below twice the rank.
+        """
         if self.init == "planted":
             return planted_start(self.start_sine, known)
         if self.init == "random":

@@ -35,7 +35,14 @@ from privrep.privacy.mechanisms import Release
 
 
 def start_model(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
-    """A random orthonormal B over a shared head of zeros, (d + 1, k)."""
+    """A random orthonormal B over a shared head of zeros, (d + 1, k).
+
+    Parameters
+    ----------
+    dim : d.
+    rank : k, at most d.
+    rng : draws B.
+    """
     return np.concatenate([random_subspace(dim, rank, rng), np.zeros((1, rank))])
 
 
@@ -53,11 +60,17 @@ def model_steps(
 
     Parameters
     ----------
-    model : B over w, (d + 1, k). personal : (B, k), v of each user. step : for B and w. personal_step : for v.
+    block : B users.
+    batches : positions of a mini-batch, (q,), for each step.
+    model : B over w, (d + 1, k).
+    personal : (B, k), v of each user.
+    step : step size for B and w.
+    personal_step : step size for v.
 
     Returns
     -------
-    displacements of the model, (B, d + 1, k), and the new v, (B, k).
+    moved : (B, d + 1, k), displacements of the model.
+    personal : (B, k), the new v.
     """
     # Columns of B first: each is then one contiguous vector per user.
     basis = np.repeat(model[:-1].T[:, None], block.users, axis=1)

@@ -50,7 +50,13 @@ class Subspaces(Protocol):
     def cost(self) -> Cost: ...
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        """(c, d, k), orthonormal."""
+        """The subspaces, (c, d, k), orthonormal columns in each.
+
+        Parameters
+        ----------
+        users : whose data a first stage reads.
+        release : handle of the whole fit.
+        """
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,18 @@ class RandomSubspaces:
 
 
 def personalised(basis: np.ndarray, score: UserScore, final: slice) -> LowRank:
-    """The users' own models in a subspace: the last line of Algorithm 4."""
+    """The users' own models in a subspace.
+
+    Parameters
+    ----------
+    basis : (d, k) orthonormal.
+    score : whose loss and bound the fit has.
+    final : samples that it takes.
+
+    References
+    ----------
+    jain2021, Algorithm 4, last line.
+    """
     return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, final))
 
 
@@ -135,7 +152,17 @@ class ScoreOptions(Declared):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; {what} must be positive")
 
     def score(self, known: Known) -> UserScore:
-        """The score for a problem, on the first half of the samples."""
+        """The score for a problem, on the first half of the samples.
+
+        Parameters
+        ----------
+        known : sizes, and what the units of the bounds follow from.
+
+        Raises
+        ------
+        ValueError
+            If the number of samples is odd, or the loss has no finite Lipschitz constant.
+        """
         if known.samples % 2:
             raise ValueError(f"samples is {known.samples}; Algorithm 4 needs an even number")
         clip = projection_threshold(self.clip_scale, self.clip_feature, known)
@@ -143,13 +170,31 @@ class ScoreOptions(Declared):
         return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, known.samples // 2))
 
     def theorem(self, known: Known) -> PureTheorem:
-        """Theorem 5.1 with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta = 2
-        beta L_f C xi."""
+        """The theorem with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta = 2
+        beta L_f C xi.
+
+        Parameters
+        ----------
+        known : of which the number of users is read.
+
+        References
+        ----------
+        jain2021, Theorem 5.1.
+        """
         return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / known.users)
 
 
 def final_samples(known: Known) -> slice:
-    """The second half of the samples, for the last line of Algorithm 4."""
+    """The second half of the samples, for the last line of the algorithm.
+
+    Parameters
+    ----------
+    known : of which the number of samples is read.
+
+    References
+    ----------
+    jain2021, Algorithm 4.
+    """
     return slice(known.samples // 2, known.samples)
 
 

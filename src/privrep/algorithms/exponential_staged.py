@@ -50,7 +50,9 @@ class StagedCandidates:
 
     Attributes
     ----------
-    first : a method. runs : how many of it. around : perturbed subspaces, of each run.
+    first : a method.
+    runs : how many of it.
+    around : perturbed subspaces, of each run.
     noise : noise multiplier of all releases of the first stage together over that of the choice.
     """
 
@@ -106,7 +108,12 @@ class ExponentialStagedOptions(ScoreOptions):
     }
 
     def first_stage(self, known: Known) -> SpectralInit | Centaur:
-        """One run of the first stage, on all samples."""
+        """One run of the first stage, on all samples.
+
+        Parameters
+        ----------
+        known : what the units of the clips follow from.
+        """
         if self.first == "spectral":
             label_clip = label_threshold("data", self.init_label_clip, known)
             return SpectralInit(known.rank, slice(0, known.samples), label_clip)

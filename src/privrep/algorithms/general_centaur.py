@@ -42,10 +42,26 @@ FEASIBLE = ("free", "orthonormal")
 def representation_steps(
     block: Block, batches: list[np.ndarray], basis: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CLIENT of Algorithm 2 for all users of a block: l (B, d) and w (B, k) with displacement l_i w_i^T.
+    """CLIENT for all users of a block: displacements l_i w_i^T.
 
     The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w
     is B w + ||w||^2 l.
+
+    Parameters
+    ----------
+    block : B users.
+    batches : positions of a mini-batch, (q,), for each local step.
+    basis : B of the round, (d, k).
+    step : eta_l.
+
+    Returns
+    -------
+    l : (B, d).
+    w : (B, k), the heads.
+
+    References
+    ----------
+    shen2023, Algorithm 2.
     """
     moved = np.zeros((block.users, len(basis)))
     with np.errstate(over="ignore", invalid="ignore"):

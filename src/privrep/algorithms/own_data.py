@@ -25,7 +25,14 @@ from privrep.privacy.mechanisms import Release
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """The ridge or minimum-norm model of each user of a block, (B, d). A sample that is zero counts as none."""
+    """The ridge or minimum-norm model of each user of a block, (B, d). A sample that is zero counts as none.
+
+    Parameters
+    ----------
+    features : (m, B, d).
+    labels : (m, B).
+    penalty : lambda of the ridge, >= 0; 0 for minimum norm, or least squares where m > d.
+    """
     features, labels = features.transpose(1, 0, 2).astype(np.float64), labels.astype(np.float64)
     _, samples, dim = features.shape
     if samples <= dim:
@@ -63,7 +70,12 @@ class OwnData:
         yield Iterate(None, FullRank(self.models))
 
     def models(self, block: Block) -> np.ndarray:
-        """Of the users of a block, (B, d)."""
+        """Of the users of a block, (B, d).
+
+        Parameters
+        ----------
+        block : B users.
+        """
         return own_data_models(block.features, block.labels, self.penalty)
 
 

@@ -41,7 +41,9 @@ def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarra
 
     Parameters
     ----------
-    centre : theta_bar, (d,). penalty : lambda.
+    block : B users.
+    centre : theta_bar, (d,).
+    penalty : lambda, > 0.
     """
     features = block.features.astype(np.float64)
     samples, _, dim = features.shape
@@ -66,7 +68,12 @@ class OwnModels:
         return self.centre + displacements(block, self.centre, self.penalty)
 
     def moved(self, block: Block) -> Rows:
-        """What users add."""
+        """What users add.
+
+        Parameters
+        ----------
+        block : B users.
+        """
         return Rows(displacements(block, self.centre, self.penalty))
 
 

@@ -53,7 +53,9 @@ class Products:
 
     Attributes
     ----------
-    samples : distinct positions, ascending. bases : (c, d, k), orthonormal columns in each. bound : zeta_0.
+    samples : distinct positions, ascending.
+    bases : (c, d, k), orthonormal columns in each.
+    bound : zeta_0.
     """
 
     samples: np.ndarray
@@ -90,11 +92,20 @@ def power_method(
     """The released subspaces of all runs, (c, d, k), each orthonormal.
 
     Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing it moves the sum by at most 2 zeta_0.
-    Each of the c L sums is a release of its own; the runs share users and samples and do compose (Corollary F.1).
+    Each of the c L sums is a release of its own; the runs share users and samples and do compose.
 
     Parameters
     ----------
-    starts : (c, d, k). draw_samples : positions of the samples of one iteration.
+    users : n users.
+    starts : X_0 of all runs, (c, d, k).
+    release : handle of each of the sums.
+    iterations : L.
+    draw_samples : positions of the samples of one iteration, (q,), ascending.
+    clip : zeta_0, > 0.
+
+    References
+    ----------
+    shen2023, Algorithm 5 and Corollary F.1.
     """
     bases = starts
     for _ in range(iterations):
@@ -112,7 +123,13 @@ class RandomStarts:
     rank: int
 
     def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """(count, d, k)."""
+        """(count, d, k).
+
+        Parameters
+        ----------
+        dim : d.
+        rng : draws them.
+        """
         return np.array([random_subspace(dim, self.rank, rng) for _ in range(self.count)])
 
 
@@ -127,7 +144,13 @@ class GivenStarts:
         return len(self.bases)
 
     def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """(count, d, k)."""
+        """(count, d, k).
+
+        Parameters
+        ----------
+        dim : d of the given ones.
+        rng : not used.
+        """
         return self.bases
 
 
@@ -140,7 +163,13 @@ class PlantedStarts:
     sine: float
 
     def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStarts:
-        """The starts, in random directions from the truth (d, k)."""
+        """The starts, in random directions from the truth.
+
+        Parameters
+        ----------
+        truth : (d, k) orthonormal.
+        rng : draws the directions.
+        """
         return GivenStarts(np.array([planted_subspace(truth, self.sine, rng) for _ in range(self.count)]))
 
 
@@ -150,7 +179,10 @@ class PowerMethod:
 
     Attributes
     ----------
-    start : X_0 of each run, each charged. iterations : L. samples : q, per user and iteration. clip : zeta_0.
+    start : X_0 of each run, each charged.
+    iterations : L.
+    samples : q, per user and iteration.
+    clip : zeta_0.
     sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice.
     accuracy : eps_i of the selection.
     """
@@ -169,12 +201,28 @@ class PowerMethod:
 
     @property
     def theorem(self) -> Theorem:
-        """Eq. (67) by way of eps = 2 sqrt(rho ln(1/delta)), as Theorem 5.2 converts: L / sigma_0^2 for each run,
-        half of what the releases cost (E13)."""
+        """L / sigma_0^2 for each run, half of what the releases cost (E13), by way of eps = 2 sqrt(rho ln(1/delta)), as
+        Theorem 5.2 converts.
+
+        References
+        ----------
+        shen2023, eq. (67).
+        """
         return Theorem("B-LF.2", self.start.count * self.iterations)
 
     def choose(self, users: UserData, release: Release) -> Iterate:
-        """The chosen subspace, with all candidates."""
+        """The chosen subspace, with all candidates.
+
+        Parameters
+        ----------
+        users : n users.
+        release : handle of each of the T_0 L sums.
+
+        Raises
+        ------
+        ValueError
+            If there are too few samples.
+        """
         draws = SampleDraws(self.sample_use, users.known.samples, release.streams["samples"])
         bases = power_method(
             users,

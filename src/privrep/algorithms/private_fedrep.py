@@ -87,7 +87,11 @@ class PrivateFedRep:
 
     Attributes
     ----------
-    start : U_init. server : the rounds, with c. batch_samples : |S| = |S'|. step : eta. sample_use : one of `USES`.
+    start : U_init.
+    server : the rounds, with c.
+    batch_samples : |S| = |S'|.
+    step : eta.
+    sample_use : one of `USES`.
     final_samples : the last ones, which serve the last heads alone; with 0 these take all samples.
     penalty : of these heads.
     """
@@ -108,7 +112,13 @@ class PrivateFedRep:
         return self.start.cost_with(self.server.cost)
 
     def draws(self, samples: int, release: Release) -> SampleDraws | SameSamples:
-        """What picks the samples of a round."""
+        """What picks the samples of a round.
+
+        Parameters
+        ----------
+        samples : per user that the rounds may take.
+        release : of which the stream "samples" is read.
+        """
         if self.sample_use == "same":
             return SameSamples()
         return SampleDraws(self.sample_use, samples, release.streams["samples"])
@@ -161,7 +171,18 @@ class PrivateFedrepOptions(Declared):
     }
 
     def start(self, known: Known, samples: int) -> Start:
-        """U_init, where it is spectral from the pairs of the first `samples` samples."""
+        """U_init, where it is spectral from the pairs of the first samples.
+
+        Parameters
+        ----------
+        known : what the unit of the label clip follows from.
+        samples : how many the pairs are of; of an odd number the last is left out.
+
+        Raises
+        ------
+        ValueError
+            If the start is planted, and the dimension is below twice the rank.
+        """
         if self.init == "planted":
             return planted_start(self.start_sine, known)
         if self.init == "random":
@@ -171,7 +192,18 @@ class PrivateFedrepOptions(Declared):
         return SpectralInit(known.rank, slice(0, samples - samples % 2), label_clip, self.init_share)
 
     def batch(self, known: Known, samples: int) -> int:
-        """|S|, after checking that `samples` samples are enough for the heads and all rounds."""
+        """|S|, after checking that there are enough samples for the heads and all rounds.
+
+        Parameters
+        ----------
+        known : of which the rank is read.
+        samples : per user that the rounds may take.
+
+        Raises
+        ------
+        ValueError
+            If there are not.
+        """
         subsets = {"same": 1, "reuse": 2, "fresh": 2 * self.rounds}[self.sample_use]
         q = samples // subsets if self.batch_samples is None else self.batch_samples
         # Least squares on k samples leaves no residual, and no gradient on the same ones.

@@ -33,7 +33,12 @@ from privrep.privacy.regression_moments import SampleClip
 
 
 def ones(block: Block) -> np.ndarray:
-    """The head v = 1 for every user, (B, 1)."""
+    """The head v = 1 for every user, (B, 1).
+
+    Parameters
+    ----------
+    block : B users.
+    """
     return np.ones((block.users, 1))
 
 

@@ -72,7 +72,9 @@ class SpectralInit:
 
     Attributes
     ----------
-    rank : k. samples : whose pairs are used. label_clip : zeta.
+    rank : k.
+    samples : whose pairs are used.
+    label_clip : zeta.
     share : of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps,
         as printed.
     pairs : one of `PAIRS`.
@@ -92,7 +94,13 @@ class SpectralInit:
     theorem = LEMMA_4_5
 
     def subspace(self, users: UserData, release: Release) -> np.ndarray:
-        """U, (d, k) orthonormal."""
+        """U, (d, k) orthonormal.
+
+        Parameters
+        ----------
+        users : n users.
+        release : handle of the one sum.
+        """
         noisy = release.sum("spectral_init", users, SamplePairs(self.samples, PAIRS[self.pairs]), clip=self.label_clip)
         vectors = np.linalg.eigh(noisy)[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, : self.rank])

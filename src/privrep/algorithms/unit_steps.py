@@ -75,7 +75,12 @@ FLOOR = 1.5
 
 def unit(rows: np.ndarray) -> np.ndarray:
     """Rows over their lengths, in float64: of norm at most 1, and 0 where a length is no number, or too small for its
-    square to be exact."""
+    square to be exact.
+
+    Parameters
+    ----------
+    rows : (B, d).
+    """
     rows = float64(rows)
     norms = lengths(rows) * (1 + 1e-12)
     sound = np.isfinite(norms) & (norms > 1e-100)
@@ -83,7 +88,12 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def log_chi(freedom: np.ndarray) -> np.ndarray:
-    """E log(chi^2 / f) for f degrees of freedom, positive integers."""
+    """E log(chi^2 / f) for f degrees of freedom.
+
+    Parameters
+    ----------
+    freedom : f, positive integers of any shape.
+    """
     values = np.arange(1, freedom.max() + 1)
     return (digamma(values / 2) + np.log(2 / values))[freedom - 1]
 
@@ -108,7 +118,14 @@ class HyperparameterOptions(Declared):
 
 def learned_scale(public: Hyperparameters, users: UserData, release: Release) -> float:
     """h, from the released mean log power of the labels.
-    Heads are taken midway between those of one length and Gaussian ones."""
+    Heads are taken midway between those of one length and Gaussian ones.
+
+    Parameters
+    ----------
+    public : the guesses, in units of the labels.
+    users : n users.
+    release : handle of this release.
+    """
     guess = public.rank * public.head_scale**2 + public.noise**2
     logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
@@ -132,8 +149,14 @@ class LogScales:
 
 
 def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """Ridge models of the users of a block, (B, d), by whichever system is smaller. features : (q, B, d).
-    labels : (q, B)."""
+    """Ridge models of the users of a block, (B, d), by whichever system is smaller.
+
+    Parameters
+    ----------
+    features : (q, B, d).
+    labels : (q, B).
+    penalty : of the ridge, >= 0.
+    """
     features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
     _, samples, dim = features.shape
     by_kernel = samples <= dim
@@ -199,7 +222,10 @@ class Round:
     def log_residuals(self, power: np.ndarray, freedom: np.ndarray) -> np.ndarray:
         """The log residual variance less its expectation, (B,); a user without degrees of freedom adds 0.
 
+        Parameters
+        ----------
         power : (B,), the square of what least squares leave of a user's labels.
+        freedom : (B,), degrees of freedom of each.
         """
         sound = (freedom > 0) & (power > 0) & np.isfinite(power)
         freedom = np.where(sound, freedom, 1)
@@ -223,13 +249,25 @@ class HeadMoments:
         self._sum, self._precision = np.zeros((self.dim, self.dim)), 0.0
 
     def add(self, frame: np.ndarray, moments: np.ndarray, mu2: float) -> None:
-        """A released sum (k, k) in the coordinates of `frame` (d, k), at this mu^2."""
+        """Take in a released sum.
+
+        Parameters
+        ----------
+        frame : (d, k), in whose coordinates it is.
+        moments : the sum, (k, k).
+        mu2 : mu^2 of the release, > 0.
+        """
         self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
         self._precision += mu2
 
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """H^1/2 and H^-1/2 in the coordinates of a basis (d, k), shrunk so that heads of one scale are left alone;
-        eigenvalues that noise could have made are raised."""
+        """H^1/2 and H^-1/2 in the coordinates of a basis, shrunk so that heads of one scale are left alone; eigenvalues
+        that noise could have made are raised.
+
+        Parameters
+        ----------
+        basis : (d, k) orthonormal.
+        """
         noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
@@ -310,7 +348,15 @@ class UnitSteps:
             yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
-        """The first subspace, (d, k): leading eigenvectors of the released moments."""
+        """The first subspace, (d, k): leading eigenvectors of the released moments.
+
+        Parameters
+        ----------
+        users : n users.
+        whitening : W.
+        noise2 : variance of the label noise over that of a head's coordinate, > 0.
+        release : handle of the start.
+        """
         d, k = users.known.dim, self.rank
         if self.without == "start":
             return random_subspace(d, k, release.streams["init"])
@@ -320,13 +366,28 @@ class UnitSteps:
     def learned_whitening(
         self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release
     ) -> tuple[Whitening, int]:
-        """W, of the coordinates' scales and of the covariance where noise would not hide one, and the number of
-        releases of the covariance.
+        """W, of the coordinates' scales and of the covariance where noise would not hide one.
 
-        Another follows while the last one saw a covariance other than I. How many there are depends on released numbers
-        alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Smith and Thakurta 2022:
-        Gaussian releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum
-        is).
+        Another release follows while the last one saw a covariance other than I. How many there are depends on released
+        numbers alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Gaussian
+        releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is).
+
+        Parameters
+        ----------
+        sizes : n, m, d, k.
+        mu : of all releases of the fit together; inf without noise.
+        level : f, the released size of a coordinate.
+        users : n users.
+        release : handle of the whole fit.
+
+        Returns
+        -------
+        whitening : W.
+        releases : of the covariance, 0 to `WHITENINGS`.
+
+        References
+        ----------
+        Smith and Thakurta 2022.
         """
         whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
         floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)

@@ -111,7 +111,13 @@ or seen without a game. Who takes part is seen by the game alone; that one is pl
 
 
 def mechanism(name: str, problem: Problem) -> Method:
-    """The method that is audited."""
+    """The method that is audited.
+
+    Parameters
+    ----------
+    name : in `AUDITED`, or `NETWORKS`.
+    problem : whose sizes it is built for.
+    """
     if name == NETWORKS:
         return NetworkRounds()
     return AUDITED[name].build(problem.known)
@@ -147,7 +153,13 @@ class Stage:
             return recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
     def run(self, world: int, run: int) -> Played:
-        """One run in a world, and its answers in both."""
+        """One run in a world, and its answers in both.
+
+        Parameters
+        ----------
+        world : played, 0 or 1.
+        run : number of its noise, >= 0.
+        """
         transcript, ledger = self._recorded(world, run)
         ledger = self.mutant.ledger(ledger)
         if all(one.rate == 1 for one in transcript.records):
@@ -158,12 +170,22 @@ class Stage:
 
 
 def attained(played: Played) -> float:
-    """How far the worlds are apart, over what the ledger says."""
+    """How far the worlds are apart, over what the ledger says.
+
+    Parameters
+    ----------
+    played : a run.
+    """
     return PrivacyClaim(played.ledger).attained(attained_mu(*played.both), loss(*played.both))
 
 
 def beyond(played: Played) -> float:
-    """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault."""
+    """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault.
+
+    Parameters
+    ----------
+    played : a run.
+    """
     parts = []
     if len(played.ledger.entries) == len(played.transcript.records):
         parts = [
@@ -180,7 +202,23 @@ def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
     """The worst pair of users of a mechanism, and its distance over the ledger's;
-    of a mutant, over that of its worst release."""
+    of a mutant, over that of its worst release.
+
+    Parameters
+    ----------
+    name : of the mechanism.
+    problem : whose sizes the users have.
+    multiplier : noise sd over sensitivity, > 0.
+    draws : pairs that are drawn, at least 1.
+    changes : of a sample that are tried, >= 0.
+    seed : of all that is made up.
+    mutant : name in `MUTANTS`.
+
+    Returns
+    -------
+    pair : the two users.
+    distance : over the ledger's, mean over `HISTORIES` runs.
+    """
     reached = attained if mutant == "none" else beyond
     method, background = mechanism(name, problem), Background.drawn(problem, np.random.default_rng([seed, 0]))
 
@@ -196,7 +234,15 @@ def staged(
 ) -> Stage | None:
     """The mechanism with its worst pair of users, as a mutant; nothing where the mutant makes no sense.
 
-    honest : the noise multiplier of the mechanism as it is.
+    Parameters
+    ----------
+    name : of the mechanism.
+    mutant : name in `MUTANTS`.
+    problem : whose sizes the users have.
+    honest : the noise multiplier of the mechanism as it is, > 0.
+    draws : pairs that are drawn, at least 1.
+    changes : of a sample that are tried, >= 0.
+    seed : of all that is made up.
     """
     method, wrong = mechanism(name, problem), MUTANTS[mutant]
     background = Background.drawn(problem, np.random.default_rng([seed, 0]))
@@ -231,7 +277,12 @@ class OfAMethod:
         return self.audited.cost
 
     def begun(self, task: Task) -> tuple[float, int]:
-        """The method's noise multiplier, and a seed for what is made up."""
+        """The method's noise multiplier, and a seed for what is made up.
+
+        Parameters
+        ----------
+        task : of which the budget and the stream "init" are read.
+        """
         return task.budget.noise_multiplier(self.cost, self.theorem), int(task.stream("init").integers(2**31))
 
 
@@ -297,7 +348,13 @@ class Audit(OfAMethod):
         return Outcome(log=log | {f"caught_{name}": float(found) for name, found in caught.items()})
 
     def expected(self, stage: Stage, delta: float) -> float:
-        """The epsilon of a mechanism or a mutant for users that attain all of it."""
+        """The epsilon of a mechanism or a mutant for users that attain all of it.
+
+        Parameters
+        ----------
+        stage : the mechanism or mutant.
+        delta : in (0, 1).
+        """
         if stage.mutant.unbounded:
             return inf
         all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)

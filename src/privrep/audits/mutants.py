@@ -71,7 +71,16 @@ def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
 
 @contextmanager
 def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
-    """The algorithms with another clip in their code, until the end of the block."""
+    """The algorithms with another clip in their code, until the end of the block.
+
+    Parameters
+    ----------
+    wrong : the other clip; None for the right one.
+
+    Yields
+    ------
+    Nothing; the clip is another for the whole process.
+    """
     places = _clips(len(sys.modules)) if wrong else []
     for module, key, value in places:
         setattr(module, key, wrong.factor if value is clip_factor else wrong.scalar)
@@ -92,10 +101,15 @@ class Mutant:
 
     Attributes
     ----------
-    fault : of the release handle. clip : of the algorithm. unaccounted : which release the ledger lacks.
-    one_seed : all runs have the same noise. too_few : the noise is for so many releases too few.
-    everyone : all take part, though participation is charged. variance : the noise multiplier is taken for a variance.
-    unbounded : what it tells has no limit. searched : its worst users are others, and sought anew.
+    fault : of the release handle.
+    clip : of the algorithm.
+    unaccounted : which release the ledger lacks.
+    one_seed : all runs have the same noise.
+    too_few : the noise is for so many releases too few.
+    everyone : all take part, though participation is charged.
+    variance : the noise multiplier is taken for a variance.
+    unbounded : what it tells has no limit.
+    searched : its worst users are others, and sought anew.
     needs : what a mechanism must have for the fault to be applicable.
     """
 
@@ -113,7 +127,11 @@ class Mutant:
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
         """Whether a mechanism with this honest transcript and noise multiplier can have the fault.
 
-        clips : whether it clips by the functions of the library.
+        Parameters
+        ----------
+        transcript : of an honest run.
+        multiplier : honest noise multiplier, > 0.
+        clips : whether the mechanism clips by the functions of the library.
         """
         releases = transcript.records
         streams = Counter(one.role for one in releases for _ in range(one.parts))
@@ -132,20 +150,42 @@ class Mutant:
         return has[self.needs]
 
     def multiplier(self, honest: float, releases: int) -> float:
-        """The noise multiplier that is claimed."""
+        """The noise multiplier that is claimed.
+
+        Parameters
+        ----------
+        honest : noise multiplier of the mechanism as it is, > 0.
+        releases : of a run; more than are too few.
+        """
         return honest * math.sqrt(1 - self.too_few / releases)
 
     def fault_at(self, multiplier: float) -> Fault:
-        """The fault of the release handle at a noise multiplier."""
+        """The fault of the release handle at a noise multiplier.
+
+        Parameters
+        ----------
+        multiplier : that is claimed, > 0.
+        """
         return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
 
     def noise_reduction(self, multiplier: float, users: int) -> float:
-        """How many times less noise than is claimed there is for what one user can add."""
+        """How many times less noise than is claimed there is for what one user can add.
+
+        Parameters
+        ----------
+        multiplier : that is claimed, > 0.
+        users : n.
+        """
         fault = self.fault_at(multiplier)
         return (users if fault.mean_clip else 1) / (fault.noise_scale * fault.charged)
 
     def ledger(self, honest: Ledger) -> Ledger:
-        """What is written down."""
+        """What is written down.
+
+        Parameters
+        ----------
+        honest : what the mechanism as it is writes down.
+        """
         kept = {"": slice(None), "first": slice(1, None), "last": slice(None, -1)}[self.unaccounted]
         return Ledger(honest.entries[kept])
 

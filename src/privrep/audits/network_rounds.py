@@ -21,7 +21,12 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 
 def pixels_and_classes(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Users' images (B, m, d, 1, 1) and classes (B, m), uint8."""
+    """Users' images (B, m, d, 1, 1) and classes (B, m), uint8.
+
+    Parameters
+    ----------
+    block : B users.
+    """
     images = np.clip(128 + 40 * block.features.transpose(1, 0, 2), 0, 255).astype(np.uint8)
     return images[..., None, None], (block.labels.T > 0).astype(np.uint8)
 

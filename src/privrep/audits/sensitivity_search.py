@@ -50,7 +50,13 @@ RELEASES = {
 
 
 def mechanism(name: str, problem: Problem) -> Method:
-    """The method whose one release is searched."""
+    """The method whose one release is searched.
+
+    Parameters
+    ----------
+    name : in `RELEASES`.
+    problem : whose sizes it is built for.
+    """
     return RELEASES[name].build(problem.known)
 
 

@@ -36,7 +36,14 @@ RIDGE = 1e-3
 
 
 def projector(stage: Stage, world: int, run: int) -> np.ndarray:
-    """The last released subspace of a run, as the upper triangle of its projector."""
+    """The last released subspace of a run, as the upper triangle of its projector.
+
+    Parameters
+    ----------
+    stage : the mechanism.
+    world : played, 0 or 1.
+    run : number of its noise, >= 0.
+    """
     users = stage.worlds[world]
     allowed = stage.method.cost.at(stage.multiplier)
     release = Release(stage.multiplier, Ledger(), range(users.known.users), streams(run, stage.seed), allowed)
@@ -47,7 +54,14 @@ def projector(stage: Stage, world: int, run: int) -> np.ndarray:
 
 
 def subspace_game(stage: Stage, runs: int, seed: int) -> Game:
-    """The adversary learns from as many runs of its own as are played."""
+    """The adversary learns from as many runs of its own as are played.
+
+    Parameters
+    ----------
+    stage : the mechanism.
+    runs : that are played, at least 4.
+    seed : of the coins.
+    """
     learnt = [np.array([projector(stage, world, 2 * run + world) for run in range(runs // 2)]) for world in (0, 1)]
     middles = [part.mean(axis=0) for part in learnt]
     spread = sum(np.cov(part.T) for part in learnt) / 2
@@ -62,20 +76,39 @@ def subspace_game(stage: Stage, runs: int, seed: int) -> Game:
 
 
 def turned(canary: Canary, turn: np.ndarray) -> Canary:
-    """All samples of a user, turned by an orthogonal matrix."""
+    """All samples of a user, turned.
+
+    Parameters
+    ----------
+    canary : the user.
+    turn : (d, d) orthogonal.
+    """
     return Canary(canary.features @ turn, canary.labels)
 
 
 def exact(transcript: Transcript) -> np.ndarray:
-    """All statistics of a run, in units of the claimed noise."""
+    """All statistics of a run, in units of the claimed noise.
+
+    Parameters
+    ----------
+    transcript : of a run.
+    """
     return np.concatenate([one.exact for one in transcript.records if isinstance(one, GaussianRecord)])
 
 
 def one_run_game(
     method: Method, pair: tuple[Canary, Canary], problem: Problem, multiplier: float, seed: int
 ) -> tuple[Game, Ledger]:
-    """Coins of all users from one run. pair : two users that the mechanism tells apart, of whom every canary is a
-    turned copy."""
+    """Coins of all users from one run.
+
+    Parameters
+    ----------
+    method : that is run once.
+    pair : two users that it tells apart, of whom every canary is a turned copy.
+    problem : whose sizes the users have.
+    multiplier : noise sd over sensitivity, > 0.
+    seed : of turns, coins and noise.
+    """
     rng = np.random.default_rng([seed, 4])
     turns = [np.linalg.qr(unit_vectors(problem.dim, problem.dim, rng))[0] for _ in range(problem.users)]
     canaries = [[turned(one, turn) for turn in turns] for one in pair]
@@ -104,7 +137,18 @@ def one_run_game(
 
 
 def epsilon_of_one_run(right: int, guesses: int, delta: float) -> float:
-    """Empirical epsilon from the right guesses of one run; 0 where chance does as well."""
+    """Empirical epsilon from the right guesses of one run; 0 where chance does as well.
+
+    Parameters
+    ----------
+    right : guesses out of `guesses`, >= 0.
+    guesses : of coins, at least 1.
+    delta : in (0, 1).
+
+    References
+    ----------
+    Steinke, Nasr and Jagielski 2023, Theorem 5.2.
+    """
     allowed = 1 - LEVEL - 2 * guesses * delta
 
     def excess(epsilon: float) -> float:

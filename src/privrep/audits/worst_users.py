@@ -27,7 +27,15 @@ of_one_user = functools.cache(functools.partial(Known, 1))
 
 
 def synthetic_user(vector: np.ndarray, samples: int, dim: int, rank: int) -> GivenUsers:
-    """A user from samples * (dim + 1) + rank free numbers: features, labels, head; in float32, as all users are."""
+    """A user from free numbers: features, labels, head; in float32, as all users are.
+
+    Parameters
+    ----------
+    vector : (samples (dim + 1) + rank,).
+    samples : m.
+    dim : d.
+    rank : k.
+    """
     features, labels, head = np.split(vector.astype(np.float32), [samples * dim, samples * (dim + 1)])
     shaped = features.reshape(samples, 1, dim), labels.reshape(samples, 1), head.reshape(1, rank)
     return GivenUsers(of_one_user(samples, dim, rank), *shaped)
@@ -42,7 +50,17 @@ def largest(
     rng: np.random.Generator,
     starts: int = 4,
 ) -> float:
-    """The largest value of `change(user, other)` found by local search from random pairs of users."""
+    """The largest change found by local search from random pairs of users.
+
+    Parameters
+    ----------
+    change : (user, other) -> what is to be large.
+    samples : m of each.
+    dim : d.
+    rank : k of the heads.
+    rng : draws the starts.
+    starts : of the search.
+    """
     size = samples * (dim + 1) + rank
 
     def loss(pair: np.ndarray) -> float:
@@ -69,7 +87,15 @@ class MomentChange:
 
 
 def moment_change(user: GivenUsers, other: GivenUsers, samples: slice, clip: MomentClip) -> MomentChange:
-    """The change of the released upper triangle of A and of b when `user` is replaced by `other`."""
+    """The change of the released upper triangle of A and of b when a user is replaced.
+
+    Parameters
+    ----------
+    user : before.
+    other : after.
+    samples : that are used.
+    clip : of Algorithm 2.
+    """
     statistics = [clipped_sums(each, UserMoments(true_heads, samples), clip) for each in (user, other)]
     (second, first), (other_second, other_first) = statistics
     second_bound, first_bound = clip.bounds(samples.stop - samples.start)
@@ -80,7 +106,19 @@ def moment_change(user: GivenUsers, other: GivenUsers, samples: slice, clip: Mom
 
 
 def spectral_change(user: GivenUsers, other: GivenUsers, samples: slice, label_clip: float) -> float:
-    """The change of the released upper triangle of M in Algorithm 3, in units of zeta^2 per pair."""
+    """The change of the released upper triangle of M when a user is replaced, in units of zeta^2 per pair.
+
+    Parameters
+    ----------
+    user : before.
+    other : after.
+    samples : whose pairs are used.
+    label_clip : zeta, > 0.
+
+    References
+    ----------
+    jain2021, Algorithm 3.
+    """
     pairs_of = SamplePairs(samples, DisjointPairs)
     difference = np.subtract(*(clipped_sums(each, pairs_of, label_clip)[0] for each in (user, other)))
     pairs = (samples.stop - samples.start) // 2

@@ -38,7 +38,12 @@ class LowRank:
     heads: Callable[[Block], np.ndarray]
 
     def models(self, block: Block) -> np.ndarray:
-        """(B, d)."""
+        """theta_j of the users of a block, (B, d).
+
+        Parameters
+        ----------
+        block : B users.
+        """
         return self.heads(block) @ self.basis.T
 
 
@@ -85,7 +90,25 @@ class Method(Protocol):
     has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`.
     """
 
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]: ...
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """Run the method.
+
+        Parameters
+        ----------
+        users : whose data are read on their own side, and by the release handle.
+        release : handle through which alone anything leaves them.
+
+        Yields
+        ------
+        An iterate after each step, the start included where it is a released subspace.
+
+        Raises
+        ------
+        LinAlgError, ArithmeticError
+            If the method breaks down.
+        OverBudget
+            If a release takes more than is left.
+        """
 
 
 class MethodOptions(Protocol):
@@ -99,13 +122,30 @@ class MethodOptions(Protocol):
     scores: tuple[str, ...]
     columns: Mapping[str, str]
 
-    def build(self, known: Known) -> Method: ...
+    def build(self, known: Known) -> Method:
+        """The method for users of whom this is known.
+
+        Parameters
+        ----------
+        known : sizes of the data, and laws that are public.
+
+        Raises
+        ------
+        ValueError
+            If the options do not suit the sizes; the message names the option.
+        """
 
 
 class Experiment(Protocol):
     """What runs on a whole task, truth included: an audit, a lemma taken apart, a search."""
 
-    def run(self, task: Task) -> Outcome: ...
+    def run(self, task: Task) -> Outcome:
+        """Run the experiment.
+
+        Parameters
+        ----------
+        task : the cell, whose ledger takes the entries of what is released.
+        """
 
 
 class ExperimentOptions(Protocol):
@@ -114,7 +154,18 @@ class ExperimentOptions(Protocol):
 
     columns: Mapping[str, str]
 
-    def experiment(self, problem: Problem) -> Experiment: ...
+    def experiment(self, problem: Problem) -> Experiment:
+        """The experiment on a problem.
+
+        Parameters
+        ----------
+        problem : of the task that it will be run on.
+
+        Raises
+        ------
+        ValueError
+            If the problem cannot be had with the options.
+        """
 
 
 @dataclass(frozen=True)

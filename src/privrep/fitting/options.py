@@ -22,7 +22,14 @@ Check = Callable[[str, Any], None]
 
 
 def option(meaning: str, check: Check | None = None, default: object = MISSING) -> Any:
-    """A field of a class of options. check : by default a value of its type may be anything."""
+    """A field of a class of options.
+
+    Parameters
+    ----------
+    meaning : of the option, for the columns of a table.
+    check : by default a value of its type may be anything.
+    default : by default the option must be given.
+    """
     return field(default=default, metadata={"meaning": meaning, "check": check})
 
 
@@ -53,7 +60,13 @@ class Declared:
 
 
 def requires(holds: Callable[[Any], bool], what: str) -> Check:
-    """A check; `what` ends the sentence that begins with "it must"."""
+    """A check of a value.
+
+    Parameters
+    ----------
+    holds : value -> whether it may be.
+    what : end of the message's sentence that begins with "it must".
+    """
 
     def check(name: str, value: Any) -> None:
         if not holds(value):
@@ -63,12 +76,23 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
 
 
 def among(choices: Collection[str]) -> Check:
-    """One of some texts."""
+    """One of some texts.
+
+    Parameters
+    ----------
+    choices : the texts.
+    """
     return requires(lambda value: value in choices, f"be one of {', '.join(choices)}")
 
 
 def unless(excepted: object, check: Check) -> Check:
-    """What a check asks, of any value but the excepted one, which switches something off."""
+    """What a check asks, of any value but the excepted one, which switches something off.
+
+    Parameters
+    ----------
+    excepted : the value that is not checked.
+    check : of all others.
+    """
     return lambda name, value: None if value is excepted or value == excepted else check(name, value)
 
 

@@ -21,6 +21,11 @@ from privrep.privacy.mechanisms import Release
 def fit(options: MethodOptions, task: Task) -> Outcome:
     """Run a method, or an experiment, on a task.
 
+    Parameters
+    ----------
+    options : of the method or the experiment.
+    task : the cell: data, budget, streams and ledger.
+
     Raises
     ------
     ValueError
@@ -38,6 +43,11 @@ def fit(options: MethodOptions, task: Task) -> Outcome:
 def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Method | Experiment:
     """What a cell runs: an experiment on a problem, or a method, which is told of it what is known.
 
+    Parameters
+    ----------
+    options : as a study's file gives them.
+    problem : of the cell.
+
     Raises
     ------
     ValueError
@@ -48,6 +58,12 @@ def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Me
 
 def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
     """The method, with a start at the planted distance from the truth where it has a planted one.
+
+    Parameters
+    ----------
+    method : with or without a planted start.
+    truth : of simulated users, or None.
+    streams : of which "init" gives the directions of the start.
 
     Raises
     ------
@@ -63,24 +79,51 @@ def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
 
 
 def multiplier(method: Method, task: Task) -> float:
-    """Delta for a private method; 0 for one without a budget."""
+    """The noise multiplier Delta of a private method; 0 for one without a budget.
+
+    Parameters
+    ----------
+    method : private where it has a `cost`.
+    task : of which the budget is read.
+
+    Raises
+    ------
+    ValueError
+        If the budget is calibrated as in the paper, and the method stands in none.
+    """
     return task.budget.noise_multiplier(method.cost, method.theorem) if is_private(method) else 0.0
 
 
 def is_private(method: Method) -> bool:
-    """Whether a method needs noise."""
+    """Whether a method needs noise.
+
+    Parameters
+    ----------
+    method : private where it has a `cost`.
+    """
     return hasattr(method, "cost")
 
 
 def declared(method: Method) -> Cost:
     """What the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment that
-    `spends` something else, and no limit without a cost."""
+    `spends` something else, and no limit without a cost.
+
+    Parameters
+    ----------
+    method : of which `cost` and `spends` are read.
+    """
     return getattr(method, "spends", method.cost) if is_private(method) else UNLIMITED
 
 
 def opened(method: Method, task: Task) -> Release:
     """The release handle of a task for a method: the noise is calibrated, and what the method declares may be spent at
-    it, whatever epsilon that comes to."""
+    it, whatever epsilon that comes to.
+
+    Parameters
+    ----------
+    method : private where it has a `cost`.
+    task : of which budget, ledger and streams are read.
+    """
     noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
     allowed = declared(method).at(noise_multiplier)
     return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
@@ -88,6 +131,12 @@ def opened(method: Method, task: Task) -> Release:
 
 def held_to_its_budget(method: Method, task: Task, outcome: Outcome) -> Outcome:
     """The outcome; its log has what share of the declared mu^2 is left over, where some is.
+
+    Parameters
+    ----------
+    method : that has run.
+    task : its cell, of which budget and ledger are read.
+    outcome : of the run.
 
     Raises
     ------
@@ -107,7 +156,23 @@ def held_to_its_budget(method: Method, task: Task, outcome: Outcome) -> Outcome:
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
     """The outcome of a method, with the named scores where a truth is known, and errors on held-out samples where there
-    are such."""
+    are such.
+
+    Parameters
+    ----------
+    method : not an experiment.
+    names : of the scores, in `privrep.fitting.scoring.SCORES`.
+    task : the cell; its ledger takes the entries.
+
+    Raises
+    ------
+    RuntimeError
+        If the method yields no iterate.
+    ValueError
+        If the start is planted, and no truth is known.
+    OverBudget
+        If the method releases more than it declares.
+    """
     users, truth = task.users, task.users.truth
     watch = NormWatch() if WATCHED.intersection(names) else None
     release = replace(opened(method, task), watch=watch)
@@ -133,7 +198,18 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
 
 
 def statement(method: Method, noise_multiplier: float, task: Task) -> dict:
-    """The printed privacy statement and the epsilon that it promises."""
+    """The printed privacy statement and the epsilon that it promises.
+
+    Parameters
+    ----------
+    method : private or not.
+    noise_multiplier : noise sd over sensitivity, >= 0.
+    task : of which delta and the ledger are read.
+
+    Returns
+    -------
+    fields : `theorem` and `epsilon_paper` of an `Outcome`; inf for releases without privacy, None without a promise.
+    """
     if is_private(method) and method.theorem:
         epsilon = method.theorem.epsilon(noise_multiplier, task.budget.delta)
         return {"theorem": method.theorem.id, "epsilon_paper": epsilon}

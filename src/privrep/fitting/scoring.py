@@ -26,7 +26,13 @@ class NormWatch:
     seen: int = 0
 
     def lengths(self, norms: np.ndarray, bound: float) -> None:
-        """Take in norms (any shape), and the bound that they are clipped to."""
+        """Take in norms of a release.
+
+        Parameters
+        ----------
+        norms : of any shape.
+        bound : that they are clipped to.
+        """
         self.longest = max(self.longest, float(norms.max()))
         self.clipped += int((norms > bound).sum())
         self.seen += norms.size
@@ -54,15 +60,30 @@ class Path:
         return self.iterates[0].candidates
 
     def runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> np.ndarray:
-        """Distance of each candidate from the truth, (c,)."""
+        """Distance of each candidate from the truth, (c,).
+
+        Parameters
+        ----------
+        distance : of two bases (d, k).
+        """
         return np.array([distance(basis, self.truth) for basis in self.candidates.bases])
 
     def steady(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:
-        """Root mean square distance of the late rounds."""
+        """Root mean square distance of the late rounds.
+
+        Parameters
+        ----------
+        distance : of two bases (d, k).
+        """
         return float(np.sqrt(np.mean([distance(basis, self.truth) ** 2 for basis in self.late])))
 
     def over_runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:
-        """Root mean square distance of the candidates."""
+        """Root mean square distance of the candidates.
+
+        Parameters
+        ----------
+        distance : of two bases (d, k).
+        """
         return float(np.sqrt((self.runs(distance) ** 2).mean()))
 
 
@@ -112,18 +133,46 @@ OF_CANDIDATES = tuple(name for name in SCORES if name.startswith(("start_", "run
 
 
 def scores(names: tuple[str, ...], path: Path) -> dict[str, float]:
-    """The named scores that the fit has."""
+    """The named scores that the fit has.
+
+    Parameters
+    ----------
+    names : in `SCORES`; those of candidates are left out where there are none.
+    path : the fit.
+    """
     known = [name for name in names if path.candidates is not None or name not in OF_CANDIDATES]
     return {name: SCORES[name](path) for name in known}
 
 
 def excess_risk(users: Users, personal: LowRank | FullRank | None) -> float | None:
-    """Mean excess risk of personalised models, exact; None where nothing was personalised."""
+    """Mean excess risk of personalised models, exact; None where nothing was personalised.
+
+    Parameters
+    ----------
+    users : with a truth.
+    personal : what they made of the released model.
+    """
     if isinstance(personal, LowRank):
         return personal_risk(users, personal.basis, personal.heads)
     return None if personal is None else model_risk(users, personal.models)
 
 
 def excess_loss(users: Users, personal: LowRank, loss: Loss) -> float:
-    """Mean excess loss of personalised models over the true ones, exact."""
+    """Mean excess loss of personalised models over the true ones, exact.
+
+    Parameters
+    ----------
+    users : with a truth.
+    personal : what they made of the released model.
+    loss : of a residual.
+
+    Raises
+    ------
+    ValueError
+        If residuals are not Gaussian with a known variance, or users have no true model.
+
+    References
+    ----------
+    jain2021, Theorem 5.2.
+    """
     return personal_loss(users, personal.basis, personal.heads, loss)

@@ -23,7 +23,12 @@ class Selection:
 
 
 def agreements(candidates: np.ndarray) -> np.ndarray:
-    """s_min(B_a^T B_b), the cosine of the largest angle between each two of the candidates (c, d, k); (c, c)."""
+    """s_min(B_a^T B_b), the cosine of the largest angle between each two of the candidates; (c, c).
+
+    Parameters
+    ----------
+    candidates : (c, d, k), orthonormal columns in each.
+    """
     first, second = np.triu_indices(len(candidates))
     overlaps = candidates[first].transpose(0, 2, 1) @ candidates[second]
     cosines = np.empty((len(candidates), len(candidates)))
@@ -36,7 +41,12 @@ def select(candidates: np.ndarray, accuracy: float) -> Selection:
 
     Parameters
     ----------
-    candidates : (c, d, k), orthonormal columns in each. accuracy : eps_i of a good candidate, in (0, 1).
+    candidates : (c, d, k), orthonormal columns in each.
+    accuracy : eps_i of a good candidate, in (0, 1).
+
+    References
+    ----------
+    shen2023, Algorithm 3, line 5.
     """
     cosines = agreements(candidates)
     near = (cosines >= 1 - 2 * accuracy**2).sum(axis=0) >= len(candidates) / 2

@@ -48,12 +48,34 @@ thresholds, with zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (L
 
 
 def feature_threshold(scale: str, factor: float, known: Known) -> float:
-    """eta: `factor` in units of the scale."""
+    """eta: `factor` in units of the scale.
+
+    Parameters
+    ----------
+    scale : name in `SCALES`.
+    factor : > 0.
+    known : what the unit follows from.
+
+    References
+    ----------
+    jain2021, Lemma 4.4, and Lemma B.1 for `printed`.
+    """
     return factor * SCALES[scale](known)[0]
 
 
 def label_threshold(scale: str, factor: float, known: Known) -> float:
-    """zeta: `factor` in units of the scale."""
+    """zeta: `factor` in units of the scale.
+
+    Parameters
+    ----------
+    scale : name in `SCALES`.
+    factor : > 0.
+    known : what the unit follows from.
+
+    References
+    ----------
+    jain2021, Lemmas 4.4 and 4.6, and Lemma B.1 for `printed`.
+    """
     return factor * SCALES[scale](known)[1]
 
 
@@ -75,7 +97,14 @@ features."""
 
 
 def user_units(scale: str, known: Known, samples: int) -> tuple[float, float]:
-    """Units of the bounds on ||A_j||_F and ||b_j|| from `samples` samples per user."""
+    """Units of the bounds on ||A_j||_F and ||b_j|| of a user, in this order.
+
+    Parameters
+    ----------
+    scale : name in `USER_SCALES`.
+    known : what the units follow from.
+    samples : q, of each user.
+    """
     return USER_SCALES[scale](known, samples)
 
 
@@ -104,12 +133,34 @@ UPDATE_SCALES: dict[str, tuple[Callable[[Known], float], Callable[[Known], float
 
 
 def gradient_threshold(scale: str, factor: float, known: Known) -> float:
-    """zeta_g, the bound on a user's gradient: `factor` in units of the scale."""
+    """zeta_g, the bound on a user's gradient: `factor` in units of the scale.
+
+    Parameters
+    ----------
+    scale : name in `UPDATE_SCALES`.
+    factor : > 0.
+    known : what the unit follows from.
+
+    References
+    ----------
+    shen2023, Theorem 5.1.
+    """
     return factor * UPDATE_SCALES[scale][0](known)
 
 
 def moment_threshold(scale: str, factor: float, known: Known) -> float:
-    """zeta_0, the bound on a user's Y_i in the power method: `factor` in units of the scale."""
+    """zeta_0, the bound on a user's Y_i in the power method: `factor` in units of the scale.
+
+    Parameters
+    ----------
+    scale : name in `UPDATE_SCALES`.
+    factor : > 0.
+    known : what the unit follows from.
+
+    References
+    ----------
+    shen2023, Lemma F.1.
+    """
     return factor * UPDATE_SCALES[scale][1](known)
 
 
@@ -123,5 +174,16 @@ sqrt(k ln(n m)), the size of a projection on k directions with the logarithm of 
 
 
 def projection_threshold(scale: str, factor: float, known: Known) -> float:
-    """L_f: `factor` in units of the scale."""
+    """L_f, the bound on ||U^T x||: `factor` in units of the scale.
+
+    Parameters
+    ----------
+    scale : name in `PROJECTION_SCALES`.
+    factor : > 0.
+    known : what the unit follows from.
+
+    References
+    ----------
+    jain2021, Theorem 5.2.
+    """
     return factor * PROJECTION_SCALES[scale](known)

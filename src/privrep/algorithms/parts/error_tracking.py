@@ -36,7 +36,13 @@ class FilterState:
 
     @classmethod
     def guessed(cls, error2: float, noise2: float) -> FilterState:
-        """Before anything is measured."""
+        """Before anything is measured.
+
+        Parameters
+        ----------
+        error2 : guess of e^2, > 0.
+        noise2 : guess of s^2, > 0.
+        """
         return cls(np.log([error2, noise2]), np.diag(np.square(GUESS_SD)))
 
     @property
@@ -50,13 +56,27 @@ class FilterState:
         return math.exp(self.mean[1])
 
     def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """After a measurement of the log residual, `log_ratio` above what is expected, with noise of the given sd."""
+        """After a measurement of the log residual.
+
+        Parameters
+        ----------
+        sizes : n, m, d, k.
+        log_ratio : measured log residual less what the state expects.
+        sd : of the noise in it, >= 0.
+        """
         across, variance = self._expected(sizes, sd)
         weight = across / variance
         return FilterState(self.mean + weight * log_ratio, self.covariance - np.outer(weight, across))
 
     def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """The first guesses, which are less sure if they do not explain the first measurement: the start has failed."""
+        """The first guesses, which are less sure if they do not explain the first measurement: the start has failed.
+
+        Parameters
+        ----------
+        sizes : n, m, d, k.
+        log_ratio : first measured log residual less what the guesses expect.
+        sd : of the noise in it, >= 0.
+        """
         failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
         return FilterState(self.mean, np.diag(np.square(FAILED_SD))) if failed else self
 
@@ -68,7 +88,12 @@ class FilterState:
         return across, slope @ across + sd**2 + MODEL_SD**2
 
     def stepped(self, eta: float) -> FilterState:
-        """After a round of gain eta."""
+        """After a round.
+
+        Parameters
+        ----------
+        eta : gain of the round, in [0, 1].
+        """
         drift = math.log(1 - CONTRACTION * eta)
         variance = STEP_SD**2 + (DRIFT_SD * drift) ** 2
         return FilterState(self.mean + np.array([drift, 0.0]), self.covariance + np.diag([variance, 0.0]))

@@ -38,9 +38,14 @@ class Federated:
 
     @property
     def theorem(self) -> Theorem:
-        """Remark 4.1: (alpha, alpha T / (2 sigma^2))-Renyi DP, turned into eps = 2 sqrt(rho ln(1/delta)) as the paper
-        does in Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user;
-        replacing one costs four times as much (E10)."""
+        """Renyi DP, (alpha, alpha T / (2 sigma^2)), turned into eps = 2 sqrt(rho ln(1/delta)) as the paper does in its
+        Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user; replacing one
+        costs four times as much (E10).
+
+        References
+        ----------
+        shen2023, Remark 4.1.
+        """
         return Theorem("B-R4.1", self.server.rounds / 2)
 
     @property
@@ -49,7 +54,14 @@ class Federated:
         return {"zeta": self.server.clip}
 
     def moved(self, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
-        """The noisy mean displacement of a round."""
+        """The noisy mean displacement of a round.
+
+        Parameters
+        ----------
+        users : whose copies of the model moved.
+        contribution : block -> what they add, see `Release.sum`.
+        release : handle of all rounds.
+        """
         return self.server.mean("displacement", users, contribution, release)
 
 
@@ -63,7 +75,17 @@ class LocalSteps:
 
     def draw(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
         """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in
-        each."""
+        each.
+
+        Parameters
+        ----------
+        users : of whom the number of samples is read.
+        release : of which the stream "samples" is read.
+
+        Returns
+        -------
+        A function without arguments: positions of each mini-batch of a round, (q,), ascending.
+        """
         draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
         return lambda: [draws.take(self.samples)[0] for _ in range(self.count)]
 
@@ -82,7 +104,12 @@ class FederatedOptions(Declared):
     }
 
     def server(self, known: Known) -> Server:
-        """The rounds, with the clipping bound in absolute terms."""
+        """The rounds, with the clipping bound in absolute terms.
+
+        Parameters
+        ----------
+        known : what the unit of the clip follows from.
+        """
         clip = gradient_threshold(self.clip_scale, self.clip, known)
         return Server(self.rounds, clip, self.participation, self.divide_by)
 
@@ -96,7 +123,17 @@ class LocalOptions(FederatedOptions):
     local_step: float = option("step size of a user's gradient steps, eta_l", check_bound, 0.25)
 
     def steps(self, known: Known) -> LocalSteps:
-        """The local steps, after checking that mini-batches and the final heads have samples."""
+        """The local steps, after checking that mini-batches and the final heads have samples.
+
+        Parameters
+        ----------
+        known : of which samples and rank are read.
+
+        Raises
+        ------
+        ValueError
+            If a user has fewer samples than a mini-batch, or than the rank.
+        """
         for name, needed in (("batch_samples", self.batch_samples), ("the rank", known.rank)):
             if known.samples < needed:
                 raise ValueError(f"samples is {known.samples}; it must be at least {name}, {needed}")
@@ -108,7 +145,9 @@ def gradient(features: np.ndarray, labels: np.ndarray, models: np.ndarray) -> np
 
     Parameters
     ----------
-    features : (q, B, d). labels : (q, B). models : (B, d).
+    features : (q, B, d).
+    labels : (q, B).
+    models : (B, d).
     """
     features = features.astype(np.float64)
     residual = np.einsum("qbd,bd->qb", features, models) - labels

@@ -38,7 +38,8 @@ class Walk:
 
     Attributes
     ----------
-    last : (c, d, k), where they ended. scores : (steps, c), after each step.
+    last : (c, d, k), where they ended.
+    scores : (steps, c), after each step.
     kept : (r, c, d, k), states at even distances.
     accepted : share of proposals accepted, (c,).
     """
@@ -62,7 +63,13 @@ def walk(
 
     Parameters
     ----------
-    score : (c, d, k) -> (c,). starts : (c, d, k) orthonormal. scale : 1/beta > 0. keep : states to keep, of each chain.
+    score : (c, d, k) -> (c,).
+    starts : (c, d, k), orthonormal columns in each.
+    scale : 1/beta > 0.
+    burn_in : steps before the first that counts, >= 0.
+    steps : that count, >= 0.
+    rng : draws proposals and acceptances.
+    keep : states to keep, of each chain, at most `steps`.
     """
     bases, scores = starts, score(starts)
     chains, dim, rank = starts.shape
@@ -87,5 +94,13 @@ def walk(
 
 
 def uniform_starts(chains: int, dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
-    """Independent uniform subspaces, (c, d, k)."""
+    """Independent uniform subspaces, (c, d, k).
+
+    Parameters
+    ----------
+    chains : c.
+    dim : d.
+    rank : k, at most d.
+    rng : draws them.
+    """
     return np.linalg.qr(rng.standard_normal((chains, dim, rank)))[0]

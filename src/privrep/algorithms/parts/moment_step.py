@@ -96,7 +96,9 @@ class MomentStep:
 
     Attributes
     ----------
-    samples : range of samples that are used. fallback : name in `FALLBACKS`. symmetry : one of `SYMMETRIES`.
+    samples : range of samples that are used.
+    fallback : name in `FALLBACKS`.
+    symmetry : one of `SYMMETRIES`.
     """
 
     samples: slice

@@ -57,11 +57,20 @@ class Server:
         return self.rounds * GAUSSIAN_COST
 
     def handle(self, release: Release) -> Release:
-        """The release handle of one round. |C_t| is told by what the sum is divided by."""
+        """The release handle of one round. |C_t| is told by what the sum is divided by.
+
+        Parameters
+        ----------
+        release : handle of all rounds.
+        """
         return release.sampled(self.participation, told=self.divide_by == "realised")
 
     def divisor(self, handle: Release) -> float:
         """What the sum of a round is divided by.
+
+        Parameters
+        ----------
+        handle : of the round.
 
         Raises
         ------
@@ -74,7 +83,24 @@ class Server:
         return many
 
     def mean(self, name: str, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
-        """GM: the noisy mean of one round. contribution : see `Release.sum`."""
+        """GM: the noisy mean of one round.
+
+        Parameters
+        ----------
+        name : of its entry in the ledger.
+        users : whose updates are averaged.
+        contribution : block -> what they add, see `Release.sum`.
+        release : handle of all rounds.
+
+        Raises
+        ------
+        ArithmeticError
+            When nobody takes part and the mean is divided by |C_t|.
+
+        References
+        ----------
+        shen2023, Algorithm 1.
+        """
         handle = self.handle(release)
         many = self.divisor(handle)
         return handle.sum(name, users, contribution, clip=self.clip) / many

@@ -31,10 +31,22 @@ class Start(Protocol):
     """Samples of each user that it takes in order, where none may be used twice."""
 
     def cost_with(self, steps: Cost) -> Cost:
-        """Of one user, start and steps together, at noise multiplier 1 of the steps."""
+        """Of one user, start and steps together, at noise multiplier 1 of the steps.
+
+        Parameters
+        ----------
+        steps : cost of the steps that follow.
+        """
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        """The iterate before the first step."""
+        """The iterate before the first step.
+
+        Parameters
+        ----------
+        users : whose data a private start reads.
+        release : handle of the whole fit.
+        steps : cost of the steps that follow, at noise multiplier 1.
+        """
 
 
 @dataclass(frozen=True)
@@ -78,11 +90,28 @@ class PlantedStart(Free):
     sine: float
 
     def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStart:
-        """The start at this distance from the truth (d, k), in random directions."""
+        """The start at this distance from the truth, in random directions.
+
+        Parameters
+        ----------
+        truth : (d, k) orthonormal.
+        rng : draws the directions.
+        """
         return GivenStart(planted_subspace(truth, self.sine, rng))
 
 
 def planted_start(sine: float, known: Known) -> PlantedStart:
-    """A planted start, after checking that there is room for it."""
+    """A planted start, after checking that there is room for it.
+
+    Parameters
+    ----------
+    sine : of every principal angle to the truth, in [0, 1].
+    known : of which dim and rank are read.
+
+    Raises
+    ------
+    ValueError
+        If the dimension is below twice the rank.
+    """
     check_planted(known.dim, known.rank)
     return PlantedStart(sine)

@@ -35,7 +35,10 @@ class UserScore:
 
     Attributes
     ----------
-    loss : xi-Lipschitz. clip : L_f, on ||U^T x||; inf for none. bound : C. samples : whose losses count.
+    loss : xi-Lipschitz.
+    clip : L_f, on ||U^T x||; inf for none.
+    bound : C.
+    samples : whose losses count.
 
     Raises
     ------
@@ -60,12 +63,22 @@ class UserScore:
         return self.loss.lipschitz * self.clip * self.bound
 
     def at_zero(self, block: Block) -> np.ndarray:
-        """The loss of the head 0 for the users of a block, (B,) float64."""
+        """The loss of the head 0 for the users of a block, (B,) float64.
+
+        Parameters
+        ----------
+        block : B users.
+        """
         return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
 
     def fits(self, block: Block, bases: np.ndarray) -> list[BoundedFit]:
-        """The heads of the users of a block in each subspace (c, d, k), a few subspaces at a time:
-        fits for c' B users each."""
+        """The heads of the users of a block in each subspace, a few subspaces at a time: fits for c' B users each.
+
+        Parameters
+        ----------
+        block : B users.
+        bases : (c, d, k), orthonormal columns in each.
+        """
         features, labels = block.features[self.samples], block.labels[self.samples]
         size = max(1, CHUNK // labels.size)
         return [self._fit(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
@@ -80,16 +93,34 @@ class UserScore:
         return fit_bounded(projected, np.tile(labels, count), self.loss, self.bound)
 
     def shares(self, block: Block, bases: np.ndarray) -> np.ndarray:
-        """a_j(U) of the users of a block in each subspace (c, d, k), before it is cut; (c, B) float64."""
+        """a_j(U) of the users of a block in each subspace, before it is cut; (c, B) float64.
+
+        Parameters
+        ----------
+        block : B users.
+        bases : (c, d, k), orthonormal columns in each.
+        """
         losses = np.concatenate([fit.values for fit in self.fits(block, bases)]).reshape(len(bases), -1)
         return losses - self.at_zero(block)
 
     def totals(self, users: UserData, bases: np.ndarray) -> np.ndarray:
-        """sum_j a_j(U) in each subspace (c, d, k); (c,), in [-n w, 0], exact."""
+        """sum_j a_j(U) in each subspace; (c,), in [-n w, 0], exact.
+
+        Parameters
+        ----------
+        users : n users.
+        bases : (c, d, k), orthonormal columns in each.
+        """
         return clipped_sums(users, Shares(self, bases), self.width)[0]
 
     def largest_gap(self, users: UserData, bases: np.ndarray) -> float:
-        """The largest certified distance of a user's loss from its minimum, over the subspaces (c, d, k)."""
+        """The largest certified distance of a user's loss from its minimum, over the subspaces.
+
+        Parameters
+        ----------
+        users : n users.
+        bases : (c, d, k), orthonormal columns in each.
+        """
         gaps = parts(users, lambda block: (np.array([fit.gaps.max() for fit in self.fits(block, bases)]),))[0]
         return float(np.concatenate(gaps).max())
 

@@ -40,7 +40,13 @@ LEAST_SQUARE = 1e-6
 
 def learned_level(users: UserData, release: Release) -> float:
     """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough; 1
-    where noise could have made it."""
+    where noise could have made it.
+
+    Parameters
+    ----------
+    users : n users.
+    release : handle of this release.
+    """
     n = users.known.users
     logs = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
     noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
@@ -49,13 +55,23 @@ def learned_level(users: UserData, release: Release) -> float:
 
 
 def mean_squares(block: Block) -> np.ndarray:
-    """Mean square of each coordinate over a user's samples, (B, d) float64; 0 for a user without samples."""
+    """Mean square of each coordinate over a user's samples, (B, d) float64; 0 for a user without samples.
+
+    Parameters
+    ----------
+    block : B users.
+    """
     squares = np.einsum("qbd,qbd->bd", block.features, block.features).astype(np.float64)
     return squares / np.maximum(block.counts, 1)[:, None]
 
 
 def log_levels(block: Block) -> Scalars:
-    """log(|X|^2 / m d) of each user; a user without samples adds 0."""
+    """log(|X|^2 / m d) of each user; a user without samples adds 0.
+
+    Parameters
+    ----------
+    block : B users.
+    """
     squares = mean_squares(block).mean(axis=1)
     return Scalars(np.log(np.where(squares > 0, squares, 1.0)))
 
@@ -64,7 +80,13 @@ log_levels.key = "log levels"
 
 
 def learned_scales(users: UserData, release: Release) -> np.ndarray:
-    """Scales of the coordinates, (d,), with mean square 1; all are 1 unless most of what differs is no noise."""
+    """Scales of the coordinates, (d,), with mean square 1; all are 1 unless most of what differs is no noise.
+
+    Parameters
+    ----------
+    users : n users.
+    release : handle of this release.
+    """
     n, d = users.known.users, users.known.dim
     bound = LOG_LENGTH * math.sqrt(d)
     logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
@@ -76,7 +98,12 @@ def learned_scales(users: UserData, release: Release) -> np.ndarray:
 
 
 def log_coordinates(block: Block) -> Rows:
-    """Logs of each user's mean squares of coordinates, less their mean, (B, d)."""
+    """Logs of each user's mean squares of coordinates, less their mean, (B, d).
+
+    Parameters
+    ----------
+    block : B users.
+    """
     squares = mean_squares(block)
     means = squares.mean(axis=1, keepdims=True)
     logs = np.log(np.maximum(squares, np.where(means > 0, LEAST_SQUARE * means, 1.0)))
@@ -97,19 +124,39 @@ class Whitening:
         return rows @ matrix.T if matrix.ndim == 2 else rows * matrix
 
     def features(self, block: Block) -> np.ndarray:
-        """W x of all samples, (m, B, d) float32."""
+        """W x of all samples, (m, B, d) float32.
+
+        Parameters
+        ----------
+        block : B users.
+        """
         return self._times(block.features)
 
     def rows(self, vectors: np.ndarray) -> np.ndarray:
-        """W v for each row v, (B, d): a gradient in these coordinates from one in the given ones."""
+        """W v for each row v: a gradient in these coordinates from one in the given ones.
+
+        Parameters
+        ----------
+        vectors : (B, d), rows v.
+        """
         return self._times(vectors)
 
     def frame(self, columns: np.ndarray) -> np.ndarray:
-        """W^T A, (d, k): <W^T A, x> is <A, W x>."""
+        """W^T A: <W^T A, x> is <A, W x>.
+
+        Parameters
+        ----------
+        columns : A, (d, k).
+        """
         return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
 
     def then(self, matrix: np.ndarray) -> Whitening:
-        """A further matrix (d, d) behind this one."""
+        """A further matrix behind this one.
+
+        Parameters
+        ----------
+        matrix : (d, d), applied to W x.
+        """
         return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
 
 
@@ -134,12 +181,22 @@ class WhitenedSamples:
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Eigenvalues and eigenvectors of a noisy matrix (k, k) over its mean eigenvalue, shrunk towards I;
-    and whether most of what differs is no noise.
+    """A noisy matrix over its mean eigenvalue, shrunk towards I.
 
     The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs
     from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that
     nothing is left where noise explains it.
+
+    Parameters
+    ----------
+    found : (k, k) symmetric.
+    noise_sd : of an entry on the diagonal, >= 0; beside it noise is less by sqrt(2).
+
+    Returns
+    -------
+    values : (k,), ascending.
+    vectors : (k, k), eigenvectors in columns.
+    differs : whether most of what differs from I is no noise.
     """
     size = len(found)
     level = max(np.trace(found) / size, 0.1)
@@ -150,8 +207,20 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, 
 
 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
-    """A better W from one release, of mu^2 = 1 / noise_multiplier^2, and whether it saw a covariance other than I;
-    eigenvalues of C are raised to `floor`."""
+    """A better W from one release, of mu^2 = 1 / noise_multiplier^2.
+
+    Parameters
+    ----------
+    users : n users.
+    whitening : W so far.
+    release : handle of this release.
+    floor : > 0, to which eigenvalues of C are raised.
+
+    Returns
+    -------
+    whitening : the better one.
+    differs : whether the release saw a covariance other than I.
+    """
     n, d = users.known.users, users.known.dim
     found = release.sum("unit_covariance", users, WhitenedSamples(whitening), clip=1.0)
     values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
