@@ -265,7 +265,6 @@ class AltminOptions(Declared):
         return start_of(self.init, known, split, label_clip, self.init_share, self.init_pairs)
 
     def build(self, known: Known) -> PrivAltMin:
-        """The method for a problem."""
         split = check_split(self.split, known)
         if self.batches > known.users:
             raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {known.users}")

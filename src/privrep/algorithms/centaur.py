@@ -196,7 +196,6 @@ class CentaurOptions(Declared):
         return PowerMethodStart(method, self.init_share)
 
     def build(self, known: Known) -> Centaur:
-        """The method for a problem."""
         if self.batch_samples < known.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {known.rank}")
         before = [self.init_samples] * self.iterations if self.init == "power_method" else []

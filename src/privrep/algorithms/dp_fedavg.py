@@ -120,5 +120,4 @@ class DpFedavgOptions(LocalOptions):
     """Options of `privrep.algorithms.parts.federated.LocalOptions`."""
 
     def build(self, known: Known) -> DPFedAvg:
-        """The method for a problem."""
         return DPFedAvg(server=self.server(known), rank=known.rank, steps=self.steps(known))

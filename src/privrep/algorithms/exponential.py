@@ -210,7 +210,6 @@ class ExponentialOptions(ScoreOptions):
     }
 
     def build(self, known: Known) -> Exponential:
-        """The method for a problem."""
         if self.candidates == "net":
             check_net(known.dim, known.rank, self.radius)
             subspaces = NetSubspaces(known.rank, self.radius)

@@ -70,7 +70,6 @@ class ExponentialChainOptions(ScoreOptions):
     steps: int = option("steps of a chain after that", check_count, 500)
 
     def build(self, known: Known) -> ExponentialChain:
-        """The method for a problem."""
         return ExponentialChain(
             rank=known.rank,
             score=self.score(known),

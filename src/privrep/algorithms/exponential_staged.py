@@ -122,6 +122,5 @@ class ExponentialStagedOptions(ScoreOptions):
         return Centaur(RandomStart(known.rank), server, known.samples // 2, step, "reuse")
 
     def build(self, known: Known) -> Exponential:
-        """The method for a problem."""
         candidates = StagedCandidates(self.first_stage(known), self.runs, self.around, self.init_noise)
         return Exponential(self.score(known), candidates, final_samples(known), None)

@@ -112,6 +112,7 @@ class FullPriorOptions(HyperparameterOptions):
     }
 
     def build(self, known: Known) -> FullPrior:
-        """The method for a problem. A model has d coordinates of mean square k/d that of a head."""
+        """The method: a model has d coordinates of mean square k/d that of a head.
+        Parameters as in `MethodOptions.build`."""
         scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / known.dim)
         return FullPrior(scale, self.noise_guess * known.label_noise_sd)

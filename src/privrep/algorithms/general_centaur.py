@@ -110,7 +110,6 @@ class GeneralCentaurOptions(LocalOptions):
     feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")
 
     def build(self, known: Known) -> GeneralCentaur:
-        """The method for a problem."""
         return GeneralCentaur(
             server=self.server(known),
             rank=known.rank,

@@ -105,7 +105,6 @@ class GradientDescentOptions(Declared):
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
 
     def build(self, known: Known) -> GradientAltMin:
-        """The method for a problem."""
         split = check_split(self.split, known)
         start = start_of(self.init, known, split, self.init_label_clip)
         return GradientAltMin(start, split, self.clip_feature, self.step, self.epochs)

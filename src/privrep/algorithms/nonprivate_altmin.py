@@ -71,6 +71,5 @@ class NonprivateAltminOptions(Declared):
     }
 
     def build(self, known: Known) -> AltMin:
-        """The method for a problem."""
         split = check_split(self.split, known)
         return AltMin(start_of(self.init, known, split, math.inf), split, self.tolerance, self.max_epochs)

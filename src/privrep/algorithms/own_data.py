@@ -87,5 +87,4 @@ class OwnDataOptions(Declared):
     penalty: float = option("ridge penalty; 0 is minimum norm", check_nonnegative, 0.0)
 
     def build(self, known: Known) -> OwnData:
-        """The method for any problem."""
         return OwnData(self.penalty)

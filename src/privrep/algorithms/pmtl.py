@@ -98,5 +98,4 @@ class PmtlOptions(FederatedOptions):
     penalty: float = option("pull of a user's model towards the centre, lambda", check_bound, 1.0)
 
     def build(self, known: Known) -> PMTL:
-        """The method for any problem."""
         return PMTL(server=self.server(known), penalty=self.penalty)

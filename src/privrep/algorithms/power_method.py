@@ -237,7 +237,8 @@ class PowerMethod:
         return Iterate(bases[chosen.index], log=log, candidates=Candidates(bases, chosen.index, self.accuracy))
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned."""
+        """INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned.
+        Parameters as in `Method.fit`."""
         chosen = self.choose(users, release)
         yield replace(chosen, subspace=chosen.candidates.bases[0], log={"zeta": self.clip, **chosen.log})
 
@@ -254,11 +255,11 @@ class PowerMethodStart:
         return self.method.samples * self.method.iterations
 
     def cost_with(self, steps: Cost) -> Cost:
-        """Of one user, start and steps together, at noise multiplier 1 of the steps."""
         return Cost(steps.mu_squared / (1 - self.share), steps.rho / (1 - self.share))
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        """B_0. The noise multiplier of its T_0 L releases is such that they take `share` of the cost."""
+        """B_0. The noise multiplier of its T_0 L releases is such that they take `share` of the cost.
+        Parameters as in `Start.first`."""
         releases = self.method.cost.mu_squared
         relative = (releases * (1 - self.share) / (self.share * steps.mu_squared)) ** 0.5
         return self.method.choose(users, release.start(relative))
@@ -300,7 +301,6 @@ class PowerMethodOptions(Declared):
     )
 
     def build(self, known: Known) -> PowerMethod:
-        """The method for a problem."""
         check_draws(self.sample_use, known.samples, [self.init_samples] * self.iterations)
         start = RandomStarts(self.starts, known.rank)
         if self.init == "planted":

@@ -96,7 +96,6 @@ class PpsgdOptions(LocalOptions):
     personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
 
     def build(self, known: Known) -> PPSGD:
-        """The method for a problem."""
         return PPSGD(
             server=self.server(known),
             rank=known.rank,

@@ -77,7 +77,12 @@ class SameSamples:
     """Stands in for `SampleDraws` where every subset is that of the first samples."""
 
     def take(self, *sizes: int) -> list[np.ndarray]:
-        """Positions of the subsets of one round."""
+        """Positions of the subsets of one round.
+
+        Parameters
+        ----------
+        *sizes : of the subsets.
+        """
         return [np.arange(size) for size in sizes]
 
 
@@ -214,7 +219,6 @@ class PrivateFedrepOptions(Declared):
         return q
 
     def build(self, known: Known) -> PrivateFedRep:
-        """The method for a problem."""
         if 0 < self.final_samples < known.rank:
             raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")
         samples = known.samples - self.final_samples

@@ -66,7 +66,6 @@ class ReferenceModelOptions(Declared):
     )
 
     def build(self, known: Known) -> FittedInStart | RandomModel:
-        """The model for a problem."""
         if self.kind == "planted-subspace":
             start = planted_start(self.start_sine, known)
             return FittedInStart(start, check_split("text", known).final)

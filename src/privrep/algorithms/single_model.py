@@ -112,7 +112,6 @@ class SingleModelOptions(Declared):
             raise ValueError(f"epochs is {self.epochs!r}; method moments releases once, so it must be 1")
 
     def build(self, known: Known) -> SingleByMoments | SingleByGradients:
-        """The method for any problem."""
         samples = slice(0, known.samples)
         if self.method == "moments":
             return SingleByMoments(MomentStep(samples, SampleClip(self.clip_feature, self.clip_label)))

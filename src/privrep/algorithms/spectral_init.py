@@ -106,17 +106,18 @@ class SpectralInit:
         return np.ascontiguousarray(vectors[:, ::-1][:, : self.rank])
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """Algorithm 3 alone: it releases a subspace and personalises nothing."""
+        """Algorithm 3 alone: it releases a subspace and personalises nothing.
+        Parameters as in `Method.fit`."""
         yield Iterate(self.subspace(users, release.start()), log={"zeta": self.label_clip})
 
     # As the start of another method
 
     def cost_with(self, steps: Cost) -> Cost:
-        """Of one user, start and steps together, at noise multiplier 1 of the steps."""
         return self.cost + steps if self.share is None else (1 / (1 - self.share)) * steps
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        """U_init. Its noise multiplier is such that the release takes `share` of the cost."""
+        """U_init. Its noise multiplier is such that the release takes `share` of the cost. Parameters as in
+        `Start.first`."""
         relative = 1.0
         if self.share is not None:
             relative = (self.cost.mu_squared / steps.mu_squared * (1 - self.share) / self.share) ** 0.5
@@ -135,7 +136,6 @@ class SpectralInitOptions(Declared):
     }
 
     def build(self, known: Known) -> SpectralInit:
-        """The method for a problem."""
         samples = split_samples(self.split, known.samples).init
         label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
         return SpectralInit(known.rank, samples, label_clip)

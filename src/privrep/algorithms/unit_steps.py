@@ -416,7 +416,7 @@ class UnitStepsOptions(HyperparameterOptions):
     }
 
     def build(self, known: Known) -> UnitSteps:
-        """The method for a problem.
+        """The method. Parameters as in `MethodOptions.build`.
 
         Raises
         ------

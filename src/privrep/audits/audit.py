@@ -295,7 +295,7 @@ class Audit(OfAMethod):
         return self.cost if self.options.mutant == "none" else UNLIMITED
 
     def run(self, task: Task) -> Outcome:
-        """All five checks, on canaries and their background."""
+        """All five checks, on canaries and their background. Parameters as in `Experiment.run`."""
         options, problem, budget = self.options, task.users.problem, task.budget
         multiplier, seed = self.begun(task)
         search = (options.draws, options.changes, seed)
@@ -403,5 +403,4 @@ class AuditOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> Audit:
-        """The audit for a problem."""
         return Audit(self, mechanism(self.mechanism, problem))

@@ -48,7 +48,7 @@ class AuditedGames:
     theorem = None
 
     def run(self, task: Task) -> Outcome:
-        """No users are read, and nothing is released."""
+        """No users are read, and nothing is released. Parameters as in `Experiment.run`."""
         options, budget = self.options, task.budget
         rng = task.stream("scores")
         mu = gdp_mu(budget.epsilon, budget.delta)
@@ -81,5 +81,5 @@ class AuditedGamesOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> AuditedGames:
-        """The games; the problem does not matter."""
+        """The games; the problem does not matter. Parameters as in `ExperimentOptions.experiment`."""
         return AuditedGames(self)

@@ -45,7 +45,7 @@ class NetworkRounds:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """The rounds. A user adds at most the clip to each, whatever its images, so that replacing it moves the sum by
-        at most twice that.
+        at most twice that. Parameters as in `Method.fit`.
 
         Raises
         ------

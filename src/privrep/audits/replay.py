@@ -226,7 +226,7 @@ class RecordingRelease(Release):
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
     ) -> np.ndarray:
         """The state as it is told: what one world lets a finite chain do, the other cannot be asked for its
-        probability."""
+        probability. Parameters as in `Release.approached`."""
         given = self.transcript.given
         answer = given.answer if given else Release.approached(self, name, chain, width=width)
         self.transcript.records.append(GaussianRecord(name, self.role, np.empty(0), np.empty(0), answer))

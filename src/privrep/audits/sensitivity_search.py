@@ -64,7 +64,7 @@ class SensitivitySearch(OfAMethod):
     """The search."""
 
     def run(self, task: Task) -> Outcome:
-        """The largest distance that it ends with."""
+        """The largest distance that it ends with. Parameters as in `Experiment.run`."""
         options, problem = self.options, task.users.problem
         multiplier, seed = self.begun(task)
         background = Background.drawn(problem, np.random.default_rng([seed, 0]))
@@ -91,5 +91,4 @@ class SensitivitySearchOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> SensitivitySearch:
-        """The search for a problem."""
         return SensitivitySearch(self, mechanism(self.release, problem))

@@ -161,7 +161,7 @@ class WeakerGame(OfAMethod):
     """A game on a mechanism."""
 
     def run(self, task: Task) -> Outcome:
-        """Guesses, and the limit of epsilon that they give."""
+        """Guesses, and the limit of epsilon that they give. Parameters as in `Experiment.run`."""
         options, problem, delta = self.options, task.users.problem, task.budget.delta
         multiplier, seed = self.begun(task)
         pair, _ = worst(options.mechanism, problem, multiplier, options.draws, options.changes, seed)
@@ -204,5 +204,4 @@ class WeakerGamesOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> WeakerGame:
-        """The game for a problem."""
         return WeakerGame(self, mechanism(self.mechanism, problem))
