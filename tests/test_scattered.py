@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from workflow_helpers import ROOT, environment
 
-from privrep.data import scattered, table_files
+from privrep.data import capped_users, scattered, table_files
 from privrep.data.given_users import GivenUsers
 from privrep.data.passes import rows as rows_of
 from privrep.data.passes import total
@@ -72,7 +72,7 @@ def moments(block) -> tuple[np.ndarray, ...]:
 def small_pieces(monkeypatch):
     """Several batches, and several blocks of several users."""
     monkeypatch.setattr(table_files, "ROWS", 40)
-    monkeypatch.setattr(scattered, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
+    monkeypatch.setattr(capped_users, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])

@@ -5,19 +5,14 @@ What comes out depends on what rows a user has and on no order of them in the ta
 of their ids, and a user's rows in that of a hash of the row, of which of several equal ones it is, of the id and of a
 public seed. As far as values go, this is a random order: the first rows are kept where there are more than the cap,
 and any fixed positions, such as every second one, are a random choice.
-
-Blocks are padded to the cap and have a fixed number of users: what rows a user has moves no other user and no shape,
-by which a statistic might divide or draw.
 """
 
 from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -25,9 +20,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from privrep.data.given_users import laid_out
+from privrep.data.capped_users import CappedUsers
 from privrep.data.known import Known
-from privrep.data.problem import FLOATS_PER_STREAM, STREAMS_PER_BLOCK, Block
 from privrep.data.schema import Schema
 from privrep.data.table_files import TableFile
 
@@ -37,24 +31,20 @@ user has much of all rows."""
 
 
 @dataclass(frozen=True, eq=False)
-class ScatteredUsers:
+class ScatteredUsers(CappedUsers):
     """The users of a table, with features and labels as `privrep.data.schema.Schema` scales them.
 
     Attributes
     ----------
     known : what is public. `users` counts the ids in the table; `samples` is the cap.
-    ids : of the users in the order of the blocks, (n,), integers or text as in the table; text from CSV.
     counts : rows kept of each, (n,); 0 for a user without labels.
+    ids : of the users in the order of the blocks, (n,), integers or text as in the table; text from CSV.
     file : labels and features of the rows, (N, 1 + d) float32, user by user. It has no name, and is gone with this
         object or its process.
     """
 
-    known: Known
     ids: pa.Array
-    counts: np.ndarray
     file: IO[bytes]
-
-    truth = held_out = None
 
     def __post_init__(self):
         weakref.finalize(self, self.file.close)
@@ -108,37 +98,12 @@ class ScatteredUsers:
             unless_done.pop_all()
         counts = np.concatenate(counts)
         public = Known(len(counts), max_samples, schema.dim, schema.dim if rank is None else rank, **known)
-        return cls(public, pa.concat_arrays(ids).cast(table.id_type), counts, file)
+        return cls(public, counts, pa.concat_arrays(ids).cast(table.id_type), file)
 
-    @cached_property
-    def _ends(self) -> np.ndarray:
-        """Rows of the users before each one, and of all, (n + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.counts)])
-
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1, by default all.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 <= start <= stop <= users.
-        """
-        users = self.known.users
-        stop = users if stop is None else stop
-        if not 0 <= start <= stop <= users:
-            raise ValueError(f"users {start} to {stop} are asked for; there are {users}")
-        of_stream = max(1, FLOATS_PER_STREAM // (self.known.samples * self.known.dim))
-        size = STREAMS_PER_BLOCK * of_stream
-        for first in range(start // size * size, stop, size):
-            yield self._block(first, min(first + size, users), of_stream).take(start, stop)
-
-    def _block(self, first: int, last: int, of_stream: int) -> Block:
-        begin, end, width = int(self._ends[first]), int(self._ends[last]), 1 + self.known.dim
+    def rows(self, begin: int, end: int) -> np.ndarray:
+        width = 1 + self.known.dim
         self.file.seek(4 * width * begin)
-        rows = np.fromfile(self.file, np.float32, width * (end - begin)).reshape(-1, width)
-        number = np.repeat(np.arange(last - first), self.counts[first:last])
-        arrays = laid_out(rows[:, 1:], rows[:, 0], number, self.known.samples, last - first)
-        return Block(first, *arrays, stream_users=of_stream)
+        return np.fromfile(self.file, np.float32, width * (end - begin)).reshape(-1, width)
 
 
 def scattered(table: TableFile, folder: Path) -> list[Path]:

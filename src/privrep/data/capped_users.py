@@ -1,0 +1,99 @@
+"""Users with rows of their own, laid out block by block, and padded to a cap that is public.
+
+What rows a user has moves no other user and no shape, by which a statistic might divide or draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from privrep.data.given_users import laid_out
+from privrep.data.known import Known
+from privrep.data.problem import FLOATS_PER_STREAM, STREAMS_PER_BLOCK, Block
+
+
+@dataclass(frozen=True, eq=False)
+class CappedUsers:
+    """Users whose rows somebody reads.
+
+    Attributes
+    ----------
+    known : what is public; `samples` is the cap.
+    counts : rows of each user, (n,), at most the cap.
+    """
+
+    known: Known
+    counts: np.ndarray
+
+    truth = held_out = None
+
+    def rows(self, begin: int, end: int) -> np.ndarray:
+        """Labels and features of the rows numbered begin, ..., end - 1, user by user, (end - begin, 1 + d) float32."""
+        raise NotImplementedError
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """Rows of the users before each one, and of all, (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """The users numbered start, ..., stop - 1, by default all.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 <= start <= stop <= users.
+        """
+        users = self.known.users
+        stop = users if stop is None else stop
+        if not 0 <= start <= stop <= users:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {users}")
+        of_stream = max(1, FLOATS_PER_STREAM // (self.known.samples * self.known.dim))
+        size = STREAMS_PER_BLOCK * of_stream
+        for first in range(start // size * size, stop, size):
+            yield self._block(first, min(first + size, users), of_stream).take(start, stop)
+
+    def _block(self, first: int, last: int, of_stream: int) -> Block:
+        rows = self.rows(int(self._ends[first]), int(self._ends[last]))
+        number = np.repeat(np.arange(last - first), self.counts[first:last])
+        arrays = laid_out(rows[:, 1:], rows[:, 0], number, self.known.samples, last - first)
+        return Block(first, *arrays, stream_users=of_stream)
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryUsers(CappedUsers):
+    """Users whose rows are in memory. table : (N, 1 + d) float32, user by user."""
+
+    table: np.ndarray
+
+    @classmethod
+    def of(
+        cls, labels: np.ndarray, features: np.ndarray, number: np.ndarray, users: int, cap: int, rank: int
+    ) -> MemoryUsers:
+        """From rows in any order, of which each user keeps a random choice; a row without a label is dropped.
+
+        Parameters
+        ----------
+        labels : (N,), NaN where one is missing.
+        features : (N, d).
+        number : (N,), whose a row is, below `users`.
+        users : how many there are, with those who have no row.
+        cap : rows that a user keeps at most; their choice and order are public and do not look at values.
+        rank : of the subspace that is sought.
+        """
+        there = np.flatnonzero(~np.isnan(labels))
+        turn = np.random.default_rng(0).random(len(labels))[there]
+        there = there[np.lexsort((turn, number[there]))]
+        of = number[there]
+        position = np.arange(len(of)) - np.searchsorted(of, of)
+        there, of = there[position < cap], of[position < cap]
+        table = np.concatenate([labels[there, None], features[there]], axis=1, dtype=np.float32)
+        known = Known(users, cap, features.shape[1], rank)
+        return cls(known, np.bincount(of, minlength=users), table)
+
+    def rows(self, begin: int, end: int) -> np.ndarray:
+        return self.table[begin:end]
