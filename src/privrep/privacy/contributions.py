@@ -82,7 +82,7 @@ class Rows:
         return ((factor @ only(sound, flat)).reshape(self.values.shape[1:]),)
 
     def law(self, clip: float) -> Law:
-        return Law.of_one(2 * clip, clip)
+        return Law.of_one(2 * clip, clip, terms=1)
 
 
 class Columns(Rows):
@@ -104,7 +104,7 @@ class Scalars:
         return (clip_scalar(np.where(sound, float64(self.values), 0.0), clip).sum(),)
 
     def law(self, clip: float) -> Law:
-        return Law.of_one(2 * clip, clip)
+        return Law.of_one(2 * clip, clip, terms=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ class Outer:
         return (only(sound, left).T @ (only(sound, right) * factor[:, None]),)
 
     def law(self, clip: float) -> Law:
-        return Law.of_one(2 * clip, clip)
+        return Law.of_one(2 * clip, clip, terms=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class SymmetricOuter(Outer):
         return ((product + product.T) / 2,)
 
     def law(self, clip: float) -> Law:
-        return Law.of_one(2 * clip, clip, "averaged")
+        return Law.of_one(2 * clip, clip, "averaged", terms=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,8 @@ class Semidefinite:
         return (flat.T @ flat,)
 
     def law(self, clip: float) -> Law:
-        return Law.of_one(math.sqrt(2) * clip, clip, "averaged")
+        terms = 1 if self.rows.ndim == 2 else len(self.rows)
+        return Law.of_one(math.sqrt(2) * clip, clip, "averaged", terms)
 
 
 class SemidefiniteByNorm(Semidefinite):

@@ -19,6 +19,7 @@ from privrep.data.passes import Own, total
 from privrep.data.problem import Block, UserData
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.contributions import Contribution, Scores
+from privrep.privacy.lattice import SystemNoise, on_lattice
 from privrep.privacy.ledger import ROUNDING, GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Law
 
@@ -102,7 +103,8 @@ class Release:
     whole : noise sd over sensitivity of a release that takes all that one release may.
     ledger : where each release is written.
     users : the users whose data the next release holds, and nobody else's.
-    streams : named random streams, each started once. Noise comes from `role`; the others are public.
+    streams : named random streams, each started once. Noise comes from `role`; the others are public. For real data
+        noise is `SystemNoise`, and sums lie on a lattice, see `privrep.privacy.lattice`.
     allowed : what all entries of the ledger may cost. `UNLIMITED` is for probes and audits.
     part : share of mu^2 that a release through this handle takes, over that at `whole`.
     taking_part : of `users`, (len(users),), in the next release; by default everybody.
@@ -113,7 +115,7 @@ class Release:
     whole: float
     ledger: Ledger
     users: range
-    streams: Mapping[str, np.random.Generator]
+    streams: Mapping[str, np.random.Generator | SystemNoise]
     allowed: Cost
     role: str = "noise"
     part: float = 1.0
@@ -168,9 +170,16 @@ class Release:
         who does is drawn without a look at data.
 
         told : how many took part will be known, so that the ledger takes no gain.
+
+        Raises
+        ------
+        ValueError
+            If the ledger takes a gain and noise is `SystemNoise`: who takes part is not drawn in secret.
         """
         if rate == 1:
             return self
+        if not told:
+            self._seeded("a gain from random participation")
         taking_part = self.streams["participants"].random(len(self.users)) < rate
         return replace(self, taking_part=taking_part, rate=1.0 if told else rate)
 
@@ -180,9 +189,17 @@ class Release:
         return len(self.users) if self.taking_part is None else int(self.taking_part.sum())
 
     @property
-    def noise(self) -> np.random.Generator:
-        """The generator of the noise."""
+    def noise(self) -> np.random.Generator | SystemNoise:
+        """The source of the noise."""
         return self.streams[self.role]
+
+    def _seeded(self, what: str) -> None:
+        """Raise ValueError where noise is not from a seeded generator."""
+        if isinstance(self.streams.get(self.role), SystemNoise):
+            raise ValueError(
+                f"{what} takes numbers from a seeded generator; a handle whose noise is from the system's randomness "
+                "releases sums of all users with Gaussian noise only"
+            )
 
     def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object):
         """A private sum over the users of this handle: each one's contribution is clipped, they are added up,
@@ -238,15 +255,14 @@ class Release:
         """Gaussian mechanism for sums that are clipped as the law says."""
         self._check(law.bounds)
         multiplier = self.noise_multiplier
+        if multiplier and isinstance(self.noise, SystemNoise):
+            law = on_lattice(name, law, exact, len(self.users), multiplier)
         sd = law.noise_sd * multiplier if multiplier else 0.0
         entry = GaussianRelease(name, law.sensitivity, sd, self.users.start, self.users.stop, self.rate)
         self.ledger.enter(entry, self.allowed)
         if not multiplier:
             return exact
-        return tuple(
-            array + noise.draw(array.shape, multiplier, self.noise)
-            for array, noise in zip(exact, law.noises, strict=True)
-        )
+        return tuple(noise.added(array, multiplier, self.noise) for array, noise in zip(exact, law.noises, strict=True))
 
     def temperature(self, name: str, *, width: float, limit: bool = False) -> float:
         """Exponential mechanism for a sum over users of values in an interval of length `width`:
@@ -261,7 +277,13 @@ class Release:
         Parameters
         ----------
         limit : the law is only approached, by a finite Markov chain.
+
+        Raises
+        ------
+        ValueError
+            If noise is `SystemNoise`, or the width is not positive and finite.
         """
+        self._seeded(f"release {name!r}: the exponential mechanism")
         if self.noise_multiplier > 0 and not 0 < width < math.inf:
             raise ValueError(f"width is {width!r}; a private release needs it positive and finite")
         epsilon = 1 / self.noise_multiplier if self.noise_multiplier else math.inf

@@ -36,6 +36,10 @@ class Noise:
             return rng.normal(0.0, sd, shape)
         return (symmetric_noise if self.form == "copied" else isotropic_noise)(shape[0], sd, rng)
 
+    def added(self, exact: np.ndarray, multiplier: float, rng: np.random.Generator) -> np.ndarray:
+        """A sum with its noise."""
+        return exact + self.draw(exact.shape, multiplier, rng)
+
 
 @dataclass(frozen=True)
 class Law:
@@ -45,14 +49,17 @@ class Law:
     ----------
     sensitivity, noise_sd : of the ledger's entry, in one unit. noises : of each array of the sum.
     bounds : what a user adds to each, at most.
+    terms : how many terms a user adds to an entry, at most, where all are clipped and added in float64; None where they
+        are not, or their absolute values may be longer than the bound. Noise on a lattice asks for it.
     """
 
     sensitivity: float
     noise_sd: float
     noises: tuple[Noise, ...]
     bounds: tuple[float, ...]
+    terms: int | None = None
 
     @classmethod
-    def of_one(cls, sensitivity: float, bound: float, form: str = "independent") -> Law:
+    def of_one(cls, sensitivity: float, bound: float, form: str = "independent", terms: int | None = None) -> Law:
         """Of a sum of one array."""
-        return cls(sensitivity, sensitivity, (Noise(sensitivity, form),), (bound,))
+        return cls(sensitivity, sensitivity, (Noise(sensitivity, form),), (bound,), terms)

@@ -1,0 +1,159 @@
+"""Noise of releases about real data: exact discrete Gaussians on a lattice, from the system's randomness.
+
+Noise from a seeded generator is for simulations: who knows the seed knows the noise, and the low bits of a sum in
+floating point tell which noise went into it (Mironov 2012). Here g is the largest power of two within 2^-20 of the sd
+of the noise. The sum is rounded to multiples of g, and its noise is g k with independent integers k,
+
+    P(k) ~ exp(-k^2 / (2 s^2)),    s = sd / g.
+
+OpenDP draws them by exact rational arithmetic (Algorithm 3 of Canonne, Kamath and Steinke 2020, "CKS") from OpenSSL's
+generator, which the system seeds. What is released is a function of the integers sum / g + k.
+
+**Free entries.** Of a matrix whose upper triangle is copied they are that triangle, and distance is that of triangles.
+Averaged noise, (N + N^T) / 2, has independent entries of this sd on the diagonal and of sd / sqrt(2) above it: they are
+drawn with these and copied, so that no halves leave the lattice. Of two symmetric sums that differ by D, the squared
+distance in units of the noise is
+
+    sum_i D_ii^2 / sd^2 + sum_{i<j} D_ij^2 / (sd^2 / 2) = |D|_F^2 / sd^2:
+
+sensitivity is in Frobenius norm, as for noise that is averaged. s is at least 2^20, and 2^19.5 above such a diagonal.
+
+**Sensitivity.** Let u = 2^-53, and gamma(h) = h u / (1 - h u), which bounds h roundings in float64 in any order (Higham
+2002, Lemma 3.1) without under- and overflow. Where a user is replaced, the rounded sum moves by at most
+
+    (Delta + 2 gamma(n t + 8) n c + g sqrt(e)) (1 + gamma(t e + 8)).
+
+- Delta is the sensitivity in exact arithmetic at clip c, n the number of users, e that of entries (of the triangle
+  where it is copied), t that of terms which a user adds to an entry (`Law.terms`).
+- The norm by which a user is clipped has at most t e squares: what is added is longer than c by the last factor at
+  most.
+- A sum is off by gamma(n t + 8) times the sum of absolute terms, whose norm is at most n c; there are two sums.
+- Each entry of the two is rounded by at most g / 2. With averaged noise all e = d^2 of a matrix count.
+
+Where a release has several arrays, the two last summands are the root of a sum of squares over the arrays, each in
+units of its noise. Noise grows with sensitivity: mu stays as it was asked for, and the ledger has what was done.
+
+**Privacy.** With mu = sensitivity / sd, the release is mu^2/2-concentrated DP (CKS, Theorem 14, in which each entry may
+have its own s). The ledger takes it for mu-GDP, which holds up to a small delta. Let b^2 = s^2 - 1/12, P the law of k,
+R that of N(0, b^2) rounded to integers. R added to an integer is N(0, b^2) added to it and rounded: a Gaussian
+mechanism whose answer is processed. P is the density of N(0, b^2) + N(0, 1/12) at the integers, normalised; R is that
+of N(0, b^2) + U, with U uniform on [-1/2, 1/2], whose first three moments are the same. With f the density of
+N(0, b^2),
+
+    sum_k |f^(4)(k - x)| <= int |f^(4)| + int |f^(5)| <= (sqrt(4!) + sqrt(5!) / b) / b^4    for every x,
+
+so that by Taylor's remainder the total variation of P and R is at most
+
+    (3/144 + 1/80) / 24 (sqrt(4!) + sqrt(5!) / b) / (2 b^4) + 4 exp(-2 pi^2 s^2) <= s^-4 / 250    for s >= 50,
+
+the last summand for the normaliser, by Poisson's formula. At s >= 2^19.5 that is less than 2^-85. A run that releases E
+free entries in all is within E 2^-85 in total variation of one that is mu-GDP: where the ledger says (epsilon, delta),
+it is (epsilon, delta + (1 + e^epsilon) E 2^-85)-DP. That b is less than s is in the sensitivity, by `NARROWER`.
+
+Not covered: the time that a draw takes depends on what is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privrep.privacy.noise import Law, Noise
+
+FINENESS = 20
+"""The lattice has at least 2 to this many steps in one sd of the noise."""
+NARROWER = 1 + 2.0**-43
+"""More than s / sqrt(s^2 - 1/12) at s >= 2^19.5, and than the rounding of the few numbers computed here."""
+SPARE = 8
+"""Roundings of a root, a factor and products, beside those of sums."""
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Of an sd, so that nothing under- or overflows."""
+
+
+class SystemNoise:
+    """The system's randomness as a source of noise: without a seed, without a state."""
+
+    def integers(self, scale: float, count: int) -> np.ndarray:
+        """Independent discrete Gaussians, P(k) ~ exp(-k^2 / (2 scale^2)), (count,) int64."""
+        import opendp.prelude as opendp  # a tenth of a second, for who uses it
+
+        opendp.enable_features("contrib")  # all of OpenDP whose proofs are not fully reviewed, and so this
+        space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="f64")
+        return np.array(opendp.m.make_gaussian(*space, scale=scale)([0] * count), np.int64)
+
+
+@dataclass(frozen=True)
+class LatticeNoise(Noise):
+    """Noise on the multiples of a spacing, which is a power of two in the unit of the sum."""
+
+    spacing: float = 1.0
+
+    def added(self, exact: np.ndarray, multiplier: float, source: SystemNoise) -> np.ndarray:
+        """A sum on the lattice with its noise. Of a symmetric matrix the upper triangle is read."""
+        scale = self.sd * multiplier / self.spacing
+        rounded = self.spacing * np.rint(exact / self.spacing)
+        if self.form == "independent":
+            return rounded + self.spacing * source.integers(scale, exact.size).reshape(exact.shape)
+        steps = np.diag(source.integers(scale, len(exact)))
+        above = np.triu_indices(len(exact), 1)
+        steps[above] = source.integers(scale * 0.5**0.5 if self.form == "averaged" else scale, len(above[0]))
+        upper = np.triu(rounded) + self.spacing * steps
+        return upper + np.triu(upper, 1).T
+
+
+def spacing(sd: float) -> float:
+    """The largest power of two within 2^-20 sd."""
+    return math.ldexp(0.5, math.frexp(sd)[1] - FINENESS)
+
+
+def entries(array: np.ndarray, noise: Noise) -> int:
+    """How many are rounded, by distance: of a copied matrix those of the triangle."""
+    return len(array) * (len(array) + 1) // 2 if noise.form == "copied" else array.size
+
+
+def gamma(roundings: int) -> float:
+    """By what share so many roundings of float64 move a number at most."""
+    return roundings / (2**53 - roundings)
+
+
+def on_lattice(name: str, law: Law, exact: Sequence[np.ndarray], users: int, multiplier: float) -> Law:
+    """The law of the same release on a lattice: sensitivity and noise are larger by one factor.
+
+    Parameters
+    ----------
+    exact : the sums, for their shapes.
+    users : how many are summed, at most.
+
+    Raises
+    ------
+    ValueError
+        If the rounding of the sum is not bounded, or its noise is too small or too large for float64.
+    """
+    if law.terms is None:
+        raise ValueError(
+            f"release {name!r}: no bound is known on the rounding of its sum, as of one in float32; noise from the "
+            "system's randomness is for sums of float64 whose law has `terms`"
+        )
+    for noise in law.noises:
+        if not SMALLEST <= noise.sd * multiplier <= LARGEST:
+            raise ValueError(
+                f"release {name!r}: sd of its noise is {noise.sd * multiplier!r}; it must lie between {SMALLEST:g} and "
+                f"{LARGEST:g}"
+            )
+    noises = [LatticeNoise(noise.sd, noise.form, spacing(noise.sd * multiplier)) for noise in law.noises]
+    summing = 2 * gamma(users * law.terms + SPARE) * users
+    moved = [
+        (summing * bound + noise.spacing * math.sqrt(entries(array, noise))) / noise.sd
+        for array, noise, bound in zip(exact, noises, law.bounds, strict=True)
+    ]
+    clipping = gamma(law.terms * max(array.size for array in exact) + SPARE)
+    factor = (1 + law.noise_sd * math.hypot(*moved) / law.sensitivity) * (1 + clipping) * NARROWER
+    return replace(
+        law,
+        sensitivity=law.sensitivity * factor,
+        noise_sd=law.noise_sd * factor,
+        noises=tuple(replace(noise, sd=noise.sd * factor) for noise in noises),
+    )
