@@ -35,6 +35,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from privrep.algorithms.parts.posterior import Prior
 from privrep.algorithms.parts.sharing import ANSWERS, candidates, released_answer
 from privrep.algorithms.unit_steps import ridge_models, unit
 from privrep.data.known import Known
@@ -192,6 +193,17 @@ def typical(name: str, users: UserData, lengths: type, guess: float, release: Re
     return guess * math.exp(min(max(found, -LENGTH_WIDTH), LENGTH_WIDTH))
 
 
+@dataclass(frozen=True, eq=False)
+class SharedHeads:
+    """Users' models, (B, d), under the prior of the answer. mean : beta, (d,), by which others are predicted."""
+
+    prior: Prior
+    mean: np.ndarray
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return self.prior.heads(block)
+
+
 @dataclass(frozen=True)
 class MixedModel:
     """The method.
@@ -229,7 +241,7 @@ class MixedModel:
             "gain_over_mean": answer.over_mean,
             "gain_sd": answer.noise_sd,
         }
-        yield Iterate(subspace, FullRank(answer.prior.heads), log)
+        yield Iterate(subspace, FullRank(SharedHeads(answer.prior, mean)), log)
 
     def mean(self, users: UserData, features: Features, constant: Release, steps: list[Release]) -> np.ndarray:
         """beta, (d,)."""

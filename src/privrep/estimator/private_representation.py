@@ -1,0 +1,343 @@
+"""The estimator: users' tables in, a prior that may be published out, and heads that stay where they are."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from privrep.algorithms.mixed_model import MixedModel
+from privrep.algorithms.parts.posterior import Prior
+from privrep.algorithms.parts.sharing import ANSWERS, HEADS, MEAN, OWN
+from privrep.algorithms.unit_steps import UnitSteps
+from privrep.data.capped_users import MemoryUsers
+from privrep.data.problem import UserData
+from privrep.data.rng import stream
+from privrep.data.schema import Schema
+from privrep.estimator.journal import entered
+from privrep.estimator.shared_prior import SharedPrior
+from privrep.estimator.stated import stated
+from privrep.estimator.statement import statement
+from privrep.fitting.method import Iterate, Method, Task
+from privrep.fitting.runner import opened
+from privrep.privacy.accounting import Budget, check_delta
+from privrep.privacy.lattice import SystemNoise
+from privrep.privacy.ledger import Ledger
+
+METHODS = ("prior", "unit_steps")
+LABEL_SD = 0.55
+"""Public guess of the root mean square label, and of the residual, in units of half the label's range."""
+UNIT_STEPS_NOISE = 0.5
+"""Public guess of the label noise over a label's root mean square, for unit steps."""
+DELTA_POWER = 1.1
+"""delta is n to this power, inverted, where none is given."""
+ADVICE = {
+    HEADS: "heads about the shared mean help",
+    MEAN: "the shared mean is enough",
+    OWN: "do not share: users' own data serve as well",
+}
+
+
+@dataclass(eq=False)
+class LocalHeads:
+    """Heads of users: local, not private. ids : (n,). vectors : (n, d), in the features of a schema."""
+
+    ids: np.ndarray
+    vectors: np.ndarray
+
+    def of(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows for users (N,), zeros where one has none, and who has one."""
+        found = pd.Index(self.ids).get_indexer(users)
+        return self.vectors[np.maximum(found, 0)], found >= 0
+
+    def updated(self, new: LocalHeads) -> LocalHeads:
+        """With the heads of other users, or newer ones."""
+        kept = ~pd.Index(self.ids).isin(new.ids)
+        return LocalHeads(np.concatenate([self.ids[kept], new.ids]), np.concatenate([self.vectors[kept], new.vectors]))
+
+
+class PrivateRepresentation(RegressorMixin, BaseEstimator):
+    """Regression with a head for each user, about a prior that is learned under user-level differential privacy.
+
+    Parameters
+    ----------
+    epsilon : of the whole fit; replacing all rows of one user is what it holds for.
+    delta : by default n^-1.1 for n users; above 1/n it warns.
+    method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
+    rank : of the released prior; None for all of it. Unit steps need one.
+    kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.
+    feature_bounds : (low, high) of all numbers, or one pair for each. Required, public; values beyond count as nearest.
+    label_bounds : (low, high) of the label. Required, public.
+    unit : "user", or "row" where each row is a person of its own, and fit takes no users.
+    users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
+    max_samples : rows of a user that are used at most, a random choice.
+    unseen : of whom there is no head: "shared", the shared mean predicts, or "raise".
+    heads : "local", they are left out of a pickle, or "pickle", they are not.
+    random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
+        and warns.
+
+    Attributes
+    ----------
+    shared_ : `SharedPrior`, which may be published. privacy_ : `PrivacyStatement`. ledger_ : all releases.
+    advice_ : the answer, and the gains that it is drawn from, with 95 % intervals. Released.
+    local_ : `LocalHeads`, or None after unpickling.
+
+    References
+    ----------
+    The method is `privrep.algorithms.mixed_model`; sums and noise are `privrep.privacy.mechanisms`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        method: str = "prior",
+        rank: int | None = None,
+        kinds: object = None,
+        feature_bounds: object = None,
+        label_bounds: object = None,
+        unit: str = "user",
+        users: str | None = None,
+        max_samples: int = 64,
+        unseen: str = "shared",
+        heads: str = "local",
+        random_state: int | None = None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.rank = rank
+        self.kinds = kinds
+        self.feature_bounds = feature_bounds
+        self.label_bounds = label_bounds
+        self.unit = unit
+        self.users = users
+        self.max_samples = max_samples
+        self.unseen = unseen
+        self.heads = heads
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # a guarantee for a user of few rows leaves little of few users
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return state if self.heads == "pickle" or "local_" not in state else state | {"local_": None}
+
+    def fit(self, X, y, users=None) -> PrivateRepresentation:
+        """Learn the shared prior, and the heads of the users.
+
+        Parameters
+        ----------
+        X : (N, d) numbers, or a DataFrame of whatever kinds.
+        y : (N,); of a DataFrame, rows without a label are dropped.
+        users : (N,) whose each row is. None where a column says so, or each row is a person.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a bound or `users` is missing or makes no sense.
+        """
+        self._check()
+        frame, ids = self._read(X, users, reset=True)
+        labels = self._labels(X, y)
+        names = list(frame.columns)
+        schema = stated(names, self.kinds, self.feature_bounds, self.label_bounds)
+        return self._fit(schema, *in_memory(schema, frame, labels, ids, self.max_samples, self._rank(schema)))
+
+    def _fit(self, schema: Schema, data: UserData, ids: np.ndarray) -> PrivateRepresentation:
+        """From users who are laid out."""
+        n = data.known.users
+        delta = min(n**-DELTA_POWER, 0.5) if self.delta is None else self.delta
+        check_delta(delta)
+        if self.delta is not None and delta > 1 / n:
+            warnings.warn(f"delta is {delta:g}, more than 1/n = {1 / n:.3g}: one user in {n} may be told", stacklevel=3)
+        seeded = self.random_state is not None
+        if seeded:
+            warnings.warn(
+                f"random_state is {self.random_state}: noise can be drawn again by whoever knows it; leave it None for "
+                "data that matter",
+                stacklevel=3,
+            )
+        ledger, method = Ledger(), self._method(schema)
+        task = Task(data, Budget(float(self.epsilon), delta, "exact"), noise_from(self.random_state), ledger)
+        last = list(method.fit(data, opened(method, task)))[-1]
+        self.shared_, self.advice_ = self._shared(schema, last), advice(last)
+        self.ledger_ = ledger
+        record = entered(ids, ledger.mu**2)
+        self.privacy_ = statement(ledger, delta, n, self.unit, seeded, record)
+        self.local_ = LocalHeads(ids, heads(self.shared_.prior, data))
+        return self
+
+    def predict(self, X, users=None) -> np.ndarray:
+        """(N,); by the heads of users who have one, else as `unseen` says. Local, and not private.
+
+        Raises
+        ------
+        ValueError
+            If a user has no head, and `unseen` is "raise".
+        """
+        check_is_fitted(self)
+        frame, ids = self._read(X, users, reset=False, needed=False)
+        shared = self.shared_
+        vectors = np.tile(shared.mean, (len(frame), 1))
+        if ids is not None and self.unit == "user":
+            found, has = self.local_.of(ids) if self.local_ is not None else (vectors, np.zeros(len(ids), bool))
+            if self.unseen == "raise" and not has.all():
+                raise ValueError(f"user {ids[~has][0]!r} has no head; call personalise with rows of theirs")
+            vectors = np.where(has[:, None], found, vectors)
+        return shared.schema.labels(np.einsum("nd,nd->n", shared.schema.scaled(frame), vectors))
+
+    def score(self, X, y, users=None) -> float:
+        """R^2 of the predictions. Local, and not private."""
+        return float(r2_score(y, self.predict(X, users)))
+
+    def personalise(self, X, y, users=None) -> PrivateRepresentation:
+        """Heads of anybody from rows of theirs, whether or not they took part. Nothing is released."""
+        check_is_fitted(self)
+        frame, ids = self._read(X, users, reset=False)
+        shared, labels = self.shared_, self._labels(X, y)
+        data, names = in_memory(shared.schema, frame, labels, ids, shared.max_samples, shared.schema.dim)
+        new = LocalHeads(names, heads(shared.prior, data))
+        self.local_ = new if self.local_ is None else self.local_.updated(new)
+        return self
+
+    def _check(self) -> None:
+        for name, may_be in (
+            ("method", METHODS),
+            ("unit", ("user", "row")),
+            ("unseen", ("shared", "raise")),
+            ("heads", ("local", "pickle")),
+        ):
+            if getattr(self, name) not in may_be:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(map(repr, may_be))}")
+        if not 0 < self.epsilon < math.inf:
+            raise ValueError(f"epsilon is {self.epsilon!r}; it must be positive and finite")
+        for name in ("max_samples", "rank"):
+            value = getattr(self, name)
+            if not (value is None and name == "rank") and not (isinstance(value, int | np.integer) and value >= 1):
+                raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
+        if self.method == "unit_steps" and self.rank is None:
+            raise ValueError("rank is None; unit steps need one")
+
+    def _read(self, X, users, *, reset: bool, needed: bool = True) -> tuple[pd.DataFrame, np.ndarray | None]:
+        """Features as a table, and whose the rows are."""
+        if isinstance(X, pd.DataFrame) and self.users is not None:
+            if self.users in X:
+                users = X[self.users] if users is None else users
+                X = X.drop(columns=self.users)
+            elif users is None and needed:
+                raise ValueError(f"users is {self.users!r}; the table has no such column")
+        if isinstance(X, pd.DataFrame):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if len(X) < 1:
+                raise ValueError(f"Found array with {len(X)} sample(s) while a minimum of 1 is required.")
+            frame = X
+        else:
+            X = validate_data(self, X, reset=reset, dtype=np.float64)
+            frame = pd.DataFrame(X, columns=[f"x{index}" for index in range(X.shape[1])])
+        if users is not None:
+            ids = column_or_1d(users)
+            check_consistent_length(frame, ids)
+            if pd.isna(ids).any():
+                raise ValueError("users has a missing value; each row needs a user")
+            return frame, ids
+        if self.unit == "row":
+            return frame, np.arange(len(frame))
+        if needed:
+            raise ValueError(
+                "users is None; say whose each row is, or set unit='row' where each row is a person of its own"
+            )
+        return frame, None
+
+    def _labels(self, X, y) -> np.ndarray:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        labels = labels.astype(np.float64)
+        if not isinstance(X, pd.DataFrame) and not np.isfinite(labels).all():
+            raise ValueError("Input y contains NaN or infinity.")
+        return labels
+
+    def _rank(self, schema: Schema) -> int:
+        if self.rank is not None and self.rank > schema.dim:
+            raise ValueError(f"rank is {self.rank}; the scaled features have {schema.dim} dimensions")
+        return self.rank or schema.dim
+
+    def _method(self, schema: Schema) -> Method:
+        if self.method == "prior":
+            return MixedModel(LABEL_SD, self.rank, constant=True)
+        signal = LABEL_SD**2 / (1 + UNIT_STEPS_NOISE**2)
+        return UnitSteps(self.rank, math.sqrt(signal / self.rank), UNIT_STEPS_NOISE * math.sqrt(signal))
+
+    def _shared(self, schema: Schema, last: Iterate) -> SharedPrior:
+        if self.method == "prior":
+            found = last.personal.models
+            return SharedPrior(schema, found.mean, found.prior, self.max_samples)
+        ridge, nothing = last.personal.heads, np.zeros(schema.dim)
+        return SharedPrior(schema, nothing, Prior(nothing, ridge.frame, 1 / ridge.penalty), self.max_samples)
+
+
+def in_memory(
+    schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int
+) -> tuple[MemoryUsers, np.ndarray]:
+    """Users of a table, and their ids (n,), in the order of the ids.
+
+    Raises
+    ------
+    ValueError
+        If no row has a label.
+    """
+    names, number = np.unique(ids, return_inverse=True)
+    scaled = schema.scaled_labels(labels)
+    if np.isnan(scaled).all():
+        raise ValueError("y has no label that is a number")
+    return MemoryUsers.of(scaled, schema.scaled(frame), number, len(names), cap, rank), names
+
+
+def heads(prior: Prior, data: UserData) -> np.ndarray:
+    """Posterior means of all users, (n, d)."""
+    return np.concatenate([prior.heads(block) for block in data.blocks()])
+
+
+def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:
+    """Streams of a fit by role. Noise is the system's where there is no seed; what else is drawn is public."""
+
+    def start(role: str) -> np.random.Generator | SystemNoise:
+        if seed is None and role in ("noise", "init_noise"):
+            return SystemNoise()
+        return stream(0 if seed is None else int(seed), role, {"estimator": "PrivateRepresentation"})
+
+    return start
+
+
+def advice(last: Iterate) -> dict:
+    """What the releases say of sharing; empty for a method that does not."""
+    log = last.log
+    if "answer" not in log:
+        return {}
+    answer, sd = ANSWERS[int(log["answer"])], log["gain_sd"]
+
+    def gain(value: float) -> dict:
+        """Of squared errors of left-out rows, as a typical user's share that is saved."""
+        low, high = value - 1.96 * sd, value + 1.96 * sd
+        return {name: 1 - math.exp(-one) for name, one in (("gain", value), ("low", low), ("high", high))}
+
+    return {
+        "answer": answer,
+        "text": ADVICE[answer],
+        "over_own_data": gain(log["gain_over_own"]),
+        "over_shared_mean": gain(log["gain_over_mean"]),
+    }

@@ -1,0 +1,43 @@
+"""Folds that split each user's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator
+
+
+class RowsWithinUsers(BaseCrossValidator):
+    """Each fold tests about one n-th of the rows of every user, so that heads are measured.
+    GroupKFold tests users who took no part, and so the shared mean.
+
+    Parameters
+    ----------
+    n_splits : folds, at least 2.
+    random_state : seed of the order of a user's rows; None for the order in which they stand.
+    """
+
+    def __init__(self, n_splits: int = 5, random_state: int | None = None):
+        if not (isinstance(n_splits, int) and n_splits >= 2):
+            raise ValueError(f"n_splits is {n_splits!r}; it must be an integer of at least 2")
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+        """The number of folds."""
+        return self.n_splits
+
+    def _iter_test_indices(self, X=None, y=None, groups=None) -> Iterator[np.ndarray]:
+        if groups is None:
+            raise ValueError("groups is None; it must say whose each row is, as `users` of fit does")
+        number = np.unique(np.asarray(groups), return_inverse=True)[1]
+        turn = np.arange(len(number))
+        if self.random_state is not None:
+            turn = np.random.default_rng(self.random_state).permutation(len(number))
+        order = np.lexsort((turn, number))
+        position = np.empty(len(number), int)
+        position[order] = np.arange(len(number)) - np.searchsorted(number[order], number[order])
+        # Users begin at different folds, so that those with few rows are not all tested in the first.
+        fold = (position + number) % self.n_splits
+        yield from (np.flatnonzero(fold == one) for one in range(self.n_splits))

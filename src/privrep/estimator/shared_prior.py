@@ -1,0 +1,99 @@
+"""What is published of a fit: the statements, the shared mean and the prior, from which anybody's head follows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from privrep.algorithms.parts.posterior import Prior
+from privrep.data.schema import Category, Flag, Number, Schema
+
+VERSION = 1
+"""Of the file's form."""
+KINDS = {"number": Number, "flag": Flag, "category": Category}
+
+
+@dataclass(frozen=True, eq=False)
+class SharedPrior:
+    """Publishable: a function of releases and public statements alone.
+
+    Attributes
+    ----------
+    schema : the statements.
+    mean : the shared mean, (d,), by which somebody without rows is predicted.
+    prior : of the heads, about the shared mean, or about 0 where the advice is not to share.
+    max_samples : the most rows by which a head is fitted.
+    """
+
+    schema: Schema
+    mean: np.ndarray
+    prior: Prior
+    max_samples: int
+
+    @property
+    def spectrum(self) -> np.ndarray:
+        """Eigenvalues of the prior's covariance over the variance of the label noise, largest first."""
+        return self.prior.strength * np.linalg.svd(self.prior.root, compute_uv=False) ** 2
+
+    def to_dict(self) -> dict:
+        """Numbers as decimal strings that are read back to the last bit."""
+        kinds = {kind: name for name, kind in KINDS.items()}
+        features = {name: {"kind": kinds[type(kind)], **asdict(kind)} for name, kind in self.schema.features.items()}
+        return {
+            "version": VERSION,
+            "features": features,
+            "label": asdict(self.schema.label),
+            "max_samples": self.max_samples,
+            "mean": texts(self.mean),
+            "prior": {
+                "mean": texts(self.prior.mean),
+                "root": [texts(row) for row in self.prior.root],
+                "strength": repr(float(self.prior.strength)),
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, read: dict) -> SharedPrior:
+        """The inverse of `to_dict`.
+
+        Raises
+        ------
+        ValueError
+            If it is of another version, or something is missing.
+        """
+        if read.get("version") != VERSION:
+            raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
+        try:
+            features = {
+                name: KINDS[one["kind"]](**{key: value for key, value in one.items() if key != "kind"})
+                for name, one in read["features"].items()
+            }
+            features = {
+                name: Category(tuple(kind.levels)) if isinstance(kind, Category) else kind
+                for name, kind in features.items()
+            }
+            prior = read["prior"]
+            return cls(
+                Schema(features, Number(**read["label"])),
+                numbers(read["mean"]),
+                Prior(numbers(prior["mean"]), np.array(list(map(numbers, prior["root"]))), float(prior["strength"])),
+                int(read["max_samples"]),
+            )
+        except KeyError as error:
+            raise ValueError(f"there is no {error.args[0]!r}") from error
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(self.to_dict(), indent=1)
+
+
+def texts(values: np.ndarray) -> list[str]:
+    """Shortest decimals that give the same numbers."""
+    return [repr(float(value)) for value in values]
+
+
+def numbers(read: list[str]) -> np.ndarray:
+    """The inverse of `texts`."""
+    return np.array([float(text) for text in read])

@@ -1,0 +1,118 @@
+"""What a person states of a table, made into a schema: kinds and ranges of its columns, never taken from the data."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from privrep.data.schema import Category, Flag, Kind, Number, Schema
+
+NUMBER, FLAG, CATEGORY = "number", "flag", "category"
+
+
+def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
+    """What is given for each column: by name, or one for each in their order.
+
+    Raises
+    ------
+    ValueError
+        If there are others than the table's columns, or fewer or more of them.
+    """
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ValueError(f"{argument} names {unknown[0]!r}; the table has {', '.join(map(repr, names))}")
+        return dict(given)
+    if len(given) != len(names):
+        raise ValueError(f"{argument} has {len(given)} entries; the table has {len(names)} features")
+    return dict(zip(names, given, strict=True))
+
+
+def is_pair(given: object) -> bool:
+    """Whether bounds are one pair for all numbers."""
+    return np.shape(given) == (2,) and not isinstance(given, Mapping)
+
+
+def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bounds: object) -> Schema:
+    """The schema of a table.
+
+    Parameters
+    ----------
+    names : of its features.
+    kinds : "number", "flag" or the levels of a category; by name or in order. A column without one is a number.
+    feature_bounds : (low, high) of all numbers, or one pair for each, by name or in order; others are not read.
+    label_bounds : (low, high).
+
+    Raises
+    ------
+    ValueError
+        If something is missing or of no sense.
+    """
+    if label_bounds is None:
+        raise ValueError("label_bounds is None; state the least and largest label (they are never taken from the data)")
+    kinds = {} if kinds is None else by_name("kinds", kinds, names)
+    if is_pair(feature_bounds):
+        bounds = dict.fromkeys(names, tuple(feature_bounds))
+    else:
+        bounds = {} if feature_bounds is None else by_name("feature_bounds", feature_bounds, names)
+    return Schema(
+        {name: kind_of(name, kinds.get(name, NUMBER), bounds.get(name)) for name in names}, pair(label_bounds)
+    )
+
+
+def kind_of(name: str, kind: object, bounds: object) -> Kind:
+    """The kind of one column."""
+    if isinstance(kind, str) and kind == FLAG:
+        return Flag()
+    if isinstance(kind, str) and kind != NUMBER:
+        raise ValueError(f"kind of {name!r} is {kind!r}; it must be 'number', 'flag', or a list of levels")
+    if not isinstance(kind, str):
+        return Category(tuple(kind))
+    if bounds is None:
+        raise ValueError(
+            f"feature_bounds has none for {name!r}; state its least and largest value (they are never taken from the data)"
+        )
+    return pair(bounds, f"bounds of {name!r}")
+
+
+def pair(bounds: object, what: str = "label_bounds") -> Number:
+    """A range. `what` names it where it is none."""
+    try:
+        low, high = map(float, bounds)
+        return Number(low, high)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} is {bounds!r}; it must be a finite low and a larger high") from error
+
+
+def from_toml(path: Path) -> Schema:
+    """The schema in a file that `privrep bounds` has begun.
+
+    Raises
+    ------
+    ValueError
+        If the file is none, or something in it is missing; the message names the file and the key.
+    """
+    try:
+        read = tomllib.loads(path.read_text())
+        label, features = read["label"], read["features"]
+        found = {name: kind_in(name, one) for name, one in features.items()}
+        return Schema(found, pair((label.get("low"), label.get("high")), "label"))
+    except KeyError as error:
+        raise ValueError(f"{path} has no table [{error.args[0]}]") from error
+    except (ValueError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def kind_in(name: str, table: Mapping) -> Kind:
+    """The kind of a column in such a file."""
+    kind = table.get("kind", NUMBER)
+    if kind == CATEGORY:
+        return Category(tuple(table.get("levels", ())))
+    if kind == FLAG:
+        return Flag(table.get("share", 0.5))
+    if kind != NUMBER:
+        raise ValueError(f"features.{name}.kind is {kind!r}; it must be number, flag or category")
+    return pair((table.get("low"), table.get("high")), f"features.{name}, low and high,")
