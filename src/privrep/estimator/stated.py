@@ -52,7 +52,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
         If something is missing or of no sense.
     """
     if label_bounds is None:
-        raise ValueError("label_bounds is None; state the least and largest label (they are never taken from the data)")
+        raise ValueError("label_bounds is None; state the least and largest label (the data are not asked)")
     kinds = {} if kinds is None else by_name("kinds", kinds, names)
     if is_pair(feature_bounds):
         bounds = dict.fromkeys(names, tuple(feature_bounds))
@@ -73,7 +73,7 @@ def kind_of(name: str, kind: object, bounds: object) -> Kind:
         return Category(tuple(kind))
     if bounds is None:
         raise ValueError(
-            f"feature_bounds has none for {name!r}; state its least and largest value (they are never taken from the data)"
+            f"feature_bounds has none for {name!r}; state its least and largest value (the data are not asked)"
         )
     return pair(bounds, f"bounds of {name!r}")
 

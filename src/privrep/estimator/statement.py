@@ -40,13 +40,13 @@ def statement(
     """
     mu, epsilon = ledger.mu, ledger.epsilon(delta)
     fits, all_mu = on_record[0], max(on_record[1], mu**2) ** 0.5
-    who = "all rows of one user" if unit == "user" else "one row"
+    who = "all rows of one user are" if unit == "user" else "one row is"
     advantage = 2 * float(ndtr(mu / 2)) - 1
     text = (
-        f"What is shared is ({epsilon:.4g}, {delta:.3g})-differentially private where {who} are replaced "
-        f"({mu:.4g}-GDP over {len(ledger.entries)} Gaussian releases about {users:,} {unit}s): no attack tells two such "
-        f"tables apart with an advantage over {advantage:.3f}."
-    ).replace("one row are", "one row is")
+        f"What is shared is ({epsilon:.4g}, {delta:.3g})-differentially private where {who} replaced "
+        f"({mu:.4g}-GDP over {len(ledger.entries)} Gaussian releases about {users:,} {unit}s): no attack tells two "
+        f"such tables apart with an advantage over {advantage:.3f}."
+    )
     if seeded:
         text += f" It has {SEEDED}."
     if fits > 1:
