@@ -15,7 +15,8 @@ Ours.
     chosen  <- the best prior by G, if it is surely better than the best without the server; else the latter
     g       <- ( sum_i gains of the chosen one over the best own and over beta, clipped + noise ) / n
     answer  <- "heads" if both gains are surely positive, "mean" if that of beta over own data is, else "own data"
-    each user:  theta_i <- posterior mean under the prior of the answer, on all samples
+    each user:  theta_i <- posterior mean under the prior of the answer, on all samples;  where that is own data, means
+               under it, under beta and under a weak isotropic prior about beta, weighed by the evidence of i's samples
 
 Lengths of features, gradients and residuals are released first, as means of logs, and clips are set by them.
 The gains of the second release are of priors that the first has chosen, so that no choice biases them.
@@ -35,7 +36,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.parts.posterior import Prior
+from privrep.algorithms.parts.posterior import Mixture
 from privrep.algorithms.parts.sharing import ANSWERS, candidates, released_answer
 from privrep.algorithms.unit_steps import ridge_models, unit
 from privrep.data.known import Known
@@ -195,13 +196,13 @@ def typical(name: str, users: UserData, lengths: type, guess: float, release: Re
 
 @dataclass(frozen=True, eq=False)
 class SharedHeads:
-    """Users' models, (B, d), under the prior of the answer. mean : beta, (d,), by which others are predicted."""
+    """Users' models, (B, d). mixture : of the answer. mean : beta, (d,), by which others are predicted."""
 
-    prior: Prior
+    mixture: Mixture
     mean: np.ndarray
 
     def __call__(self, block: Block) -> np.ndarray:
-        return self.prior.heads(block)
+        return self.mixture.heads(block)
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,7 @@ class MixedModel:
             "gain_over_mean": answer.over_mean,
             "gain_sd": answer.noise_sd,
         }
-        yield Iterate(subspace, FullRank(SharedHeads(answer.prior, mean)), log)
+        yield Iterate(subspace, FullRank(SharedHeads(answer.heads, mean)), log)
 
     def mean(self, users: UserData, features: Features, constant: Release, steps: list[Release]) -> np.ndarray:
         """beta, (d,)."""

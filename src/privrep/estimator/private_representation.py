@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from privrep.algorithms.mixed_model import MixedModel
-from privrep.algorithms.parts.posterior import Prior
+from privrep.algorithms.parts.posterior import Mixture, Prior
 from privrep.algorithms.parts.sharing import ANSWERS, HEADS, MEAN, OWN
 from privrep.algorithms.unit_steps import UnitSteps
 from privrep.data.capped_users import MemoryUsers
@@ -177,7 +177,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         self.ledger_ = ledger
         record = entered(ids, ledger.mu**2)
         self.privacy_ = statement(ledger, delta, n, self.unit, seeded, record)
-        self.local_ = LocalHeads(ids, heads(self.shared_.prior, data))
+        self.local_ = LocalHeads(ids, heads(self.shared_.heads, data))
         return self
 
     def predict(self, X, users=None) -> np.ndarray:
@@ -209,7 +209,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         frame, ids = self._read(X, users, reset=False)
         shared, labels = self.shared_, self._labels(X, y)
         data, names = in_memory(shared.schema, frame, labels, ids, shared.max_samples, shared.schema.dim)
-        new = LocalHeads(names, heads(shared.prior, data))
+        new = LocalHeads(names, heads(shared.heads, data))
         self.local_ = new if self.local_ is None else self.local_.updated(new)
         return self
 
@@ -285,9 +285,10 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     def _shared(self, schema: Schema, last: Iterate) -> SharedPrior:
         if self.method == "prior":
             found = last.personal.models
-            return SharedPrior(schema, found.mean, found.prior, self.max_samples)
+            return SharedPrior(schema, found.mean, found.mixture, self.max_samples)
         ridge, nothing = last.personal.heads, np.zeros(schema.dim)
-        return SharedPrior(schema, nothing, Prior(nothing, ridge.frame, 1 / ridge.penalty), self.max_samples)
+        alone = Mixture((Prior(nothing, ridge.frame, 1 / ridge.penalty),), LABEL_SD**2)
+        return SharedPrior(schema, nothing, alone, self.max_samples)
 
 
 def in_memory(
@@ -307,9 +308,9 @@ def in_memory(
     return MemoryUsers.of(scaled, schema.scaled(frame), number, len(names), cap, rank), names
 
 
-def heads(prior: Prior, data: UserData) -> np.ndarray:
+def heads(mixture: Mixture, data: UserData) -> np.ndarray:
     """Posterior means of all users, (n, d)."""
-    return np.concatenate([prior.heads(block) for block in data.blocks()])
+    return np.concatenate([mixture.heads(block) for block in data.blocks()])
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from privrep.algorithms.parts.posterior import Prior
+from privrep.algorithms.parts.posterior import Mixture, Prior
 from privrep.data.schema import Category, Flag, Number, Schema
 
 VERSION = 1
@@ -23,19 +23,20 @@ class SharedPrior:
     ----------
     schema : the statements.
     mean : the shared mean, (d,), by which somebody without rows is predicted.
-    prior : of the heads, about the shared mean, or about 0 where the advice is not to share.
+    heads : their prior; where the advice is not to share, several, which each user weighs by its own rows.
     max_samples : the most rows by which a head is fitted.
     """
 
     schema: Schema
     mean: np.ndarray
-    prior: Prior
+    heads: Mixture
     max_samples: int
 
     @property
     def spectrum(self) -> np.ndarray:
-        """Eigenvalues of the prior's covariance over the variance of the label noise, largest first."""
-        return self.prior.strength * np.linalg.svd(self.prior.root, compute_uv=False) ** 2
+        """Eigenvalues of the first prior's covariance over the variance of the label noise, largest first."""
+        first = self.heads.priors[0]
+        return first.strength * np.linalg.svd(first.root, compute_uv=False) ** 2
 
     def to_dict(self) -> dict:
         """Numbers as decimal strings that are read back to the last bit."""
@@ -47,11 +48,15 @@ class SharedPrior:
             "label": asdict(self.schema.label),
             "max_samples": self.max_samples,
             "mean": texts(self.mean),
-            "prior": {
-                "mean": texts(self.prior.mean),
-                "root": [texts(row) for row in self.prior.root],
-                "strength": repr(float(self.prior.strength)),
-            },
+            "variance": repr(float(self.heads.variance)),
+            "priors": [
+                {
+                    "mean": texts(prior.mean),
+                    "root": [texts(row) for row in prior.root],
+                    "strength": repr(float(prior.strength)),
+                }
+                for prior in self.heads.priors
+            ],
         }
 
     @classmethod
@@ -74,11 +79,14 @@ class SharedPrior:
                 name: Category(tuple(kind.levels)) if isinstance(kind, Category) else kind
                 for name, kind in features.items()
             }
-            prior = read["prior"]
+            priors = tuple(
+                Prior(numbers(one["mean"]), np.array(list(map(numbers, one["root"]))), float(one["strength"]))
+                for one in read["priors"]
+            )
             return cls(
                 Schema(features, Number(**read["label"])),
                 numbers(read["mean"]),
-                Prior(numbers(prior["mean"]), np.array(list(map(numbers, prior["root"]))), float(prior["strength"])),
+                Mixture(priors, float(read["variance"])),
                 int(read["max_samples"]),
             )
         except KeyError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from privrep.data.problem import Block
 
@@ -29,6 +30,29 @@ class Prior:
     def heads(self, block: Block) -> np.ndarray:
         """Posterior means of the users of a block, (B, d)."""
         return Spectra(block, self.mean, self.root).heads(self.strength)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Some priors, of which each user weighs its own heads by the evidence of its own samples.
+
+    priors : one or more. variance : guess of sigma^2, which has an inverse gamma law of shape 1 about it.
+    """
+
+    priors: tuple[Prior, ...]
+    variance: float
+
+    def heads(self, block: Block) -> np.ndarray:
+        """Of the users of a block, (B, d)."""
+        if len(self.priors) == 1:
+            return self.priors[0].heads(block)
+        spectra = [Spectra(block, one.mean, one.root) for one in self.priors]
+        pairs = list(zip(spectra, self.priors, strict=True))
+        logs = np.array([found.log_evidence(one.strength, self.variance, block.counts) for found, one in pairs])
+        weights = softmax(logs, axis=0)
+        return sum(
+            weight[:, None] * found.heads(one.strength) for weight, (found, one) in zip(weights, pairs, strict=True)
+        )
 
 
 class Spectra:
@@ -56,6 +80,13 @@ class Spectra:
         """(B, d)."""
         shrunk = strength * np.sqrt(self.squares) / (1 + strength * self.squares) * self.projected
         return self.mean + np.einsum("bqp,bp->bq", self.right, shrunk) @ self.root.T
+
+    def log_evidence(self, strength: float, variance: float, counts: np.ndarray) -> np.ndarray:
+        """Log density of the labels with sigma^2 integrated out, (B,), up to a term that all priors share."""
+        kept = strength * self.squares / (1 + strength * self.squares)
+        left = np.einsum("bm,bm->b", self.residuals, self.residuals) - np.einsum("bp,bp->b", kept, self.projected**2)
+        volume = np.log1p(strength * self.squares).sum(axis=1)
+        return -volume / 2 - (1 + counts / 2) * np.log(variance + np.maximum(left, 0.0) / 2)
 
     def left_out(self, strength: float) -> np.ndarray:
         """What the head of the other samples leaves of each, (B, m): the residual over one less the leverage."""

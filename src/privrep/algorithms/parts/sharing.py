@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.parts.posterior import Prior, Spectra
+from privrep.algorithms.parts.posterior import Mixture, Prior, Spectra
 from privrep.data.problem import Block, UserData
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
@@ -34,10 +34,11 @@ SURE = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A prior, and which of ANSWERS it stands for."""
+    """A prior, which of ANSWERS it stands for, and whether it is the weakest about the mean that nothing shapes."""
 
     answer: str
     prior: Prior
+    weakest: bool = False
 
 
 def isotropic(moments: np.ndarray, part: float, constant: bool) -> np.ndarray:
@@ -66,10 +67,15 @@ def candidates(moments: np.ndarray, mean: np.ndarray, shapes: Sequence[np.ndarra
     d = len(mean)
     alone = np.eye(d)[:, :1]
     shared = [(root / math.sqrt(np.einsum("dp,de,ep->", root, moments, root)), STRENGTHS) for root in shapes]
-    shared.append((isotropic(moments, ISOTROPIC_CONSTANT, constant), STRENGTHS))
+    even = isotropic(moments, ISOTROPIC_CONSTANT, constant)
+    shared.append((even, STRENGTHS))
     if constant:
         shared.append((alone / math.sqrt(moments[0, 0]), CONSTANT_STRENGTHS))
-    found = [Candidate(HEADS, Prior(mean, root, one)) for root, strengths in shared for one in strengths]
+    found = [
+        Candidate(HEADS, Prior(mean, root, one), root is even and one == STRENGTHS[0])
+        for root, strengths in shared
+        for one in strengths
+    ]
     found.append(Candidate(MEAN, Prior(mean, alone, 0.0)))
     nothing = np.zeros(d)
     for part, strengths in list(zip(OWN_CONSTANTS, OWN_STRENGTHS, strict=True))[: None if constant else 1]:
@@ -130,13 +136,14 @@ class Answer:
     Attributes
     ----------
     answer : one of ANSWERS.
-    prior : the one that it stands for.
+    heads : under the prior that it stands for. Users who are alone weigh their own prior against the shared mean and
+        the weakest prior about it: who has few samples is not worse off than the mean.
     over_own, over_mean : gains of the best heads over the best without the server, and over the shared mean.
     noise_sd : of a gain.
     """
 
     answer: str
-    prior: Prior
+    heads: Mixture
     over_own: float
     over_mean: float
     noise_sd: float
@@ -169,9 +176,10 @@ def released_answer(
     over_own, over_mean = of_answer.sum("mixed_answer", users, compared, clip=clip) / n
     noise_sd = 2 * clip * of_answer.noise_multiplier / n
     if worth and min(over_own, over_mean) > SURE * noise_sd:
-        chosen = heads
+        answer, priors = HEADS, [heads]
     elif worth and over_own - over_mean > SURE * math.sqrt(2) * noise_sd:
-        chosen = mean
+        answer, priors = MEAN, [mean]
     else:
-        chosen = own
-    return Answer(found[chosen].answer, found[chosen].prior, float(over_own), float(over_mean), noise_sd)
+        answer, priors = OWN, [own, mean, next(index for index, one in enumerate(found) if one.weakest)]
+    mixture = Mixture(tuple(found[index].prior for index in priors), level**2)
+    return Answer(answer, mixture, float(over_own), float(over_mean), noise_sd)
