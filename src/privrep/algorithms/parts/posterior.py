@@ -50,9 +50,8 @@ class Mixture:
         pairs = list(zip(spectra, self.priors, strict=True))
         logs = np.array([found.log_evidence(one.strength, self.variance, block.counts) for found, one in pairs])
         weights = softmax(logs, axis=0)
-        return sum(
-            weight[:, None] * found.heads(one.strength) for weight, (found, one) in zip(weights, pairs, strict=True)
-        )
+        heads = np.array([found.heads(one.strength) for found, one in pairs])
+        return np.einsum("cb,cbd->bd", weights, heads)
 
 
 class Spectra:
