@@ -2,10 +2,7 @@
 # Targets: all (default), the name of a study or a paper, or any file below figures/ and reports/.
 from snakemake.utils import min_version
 
-from privrep.run.unlock import mark_jobs
-
 min_version("9.20")
-mark_jobs()
 
 
 configfile: "config/config.yaml"

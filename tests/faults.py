@@ -257,13 +257,17 @@ KILLED = [
         "ends red, says which shard, its memory and how to go on; the next run goes on after its last cell, with the "
         "same bytes",
     ),
-    ("Snakemake is killed", "the next run unlocks the folder and goes on, with the same bytes"),
+    ("Snakemake is killed", "its jobs end, too; the next run goes on, with the same bytes"),
     ("Snakemake and its workers are killed", "the same"),
     (
         "a checkpoint is cut, or of other settings or code",
         "what is whole and of the same origin is kept; the same bytes",
     ),
-    ("a second run is started", "ends red, says which process is alive"),
+    ("a second run is started", "ends red, says which process on which host is alive"),
+    (
+        "a run on another host is alive or was killed, in the same folder",
+        "ends red, says which process on which host it is, which file holds the lock, and what to do",
+    ),
     ("the clock jumps back, or a day ahead", "the same bytes"),
     (
         "a file may grow no further, as on a full disk",
@@ -283,8 +287,8 @@ def document() -> str:
     lines = [
         "# Faults",
         "",
-        "Written by `python tests/faults.py` from the cases of `tests/test_faults.py`, which tries each of them. None "
-        "ends green and wrong.",
+        "Written by `python tests/faults.py` from the cases of `tests/test_faults.py`, which tries each of them "
+        "with `tests/test_lock.py`. None ends green and wrong.",
         "",
         "## In the configuration: stopped before any job",
         "",

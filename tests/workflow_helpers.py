@@ -55,10 +55,3 @@ def snakemake(folder: Path, *words: str, check: bool = True) -> subprocess.Compl
     if check and done.returncode:
         raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
     return done
-
-
-def unlock_folder(folder: Path, check: bool = False) -> subprocess.CompletedProcess:
-    """What `make all` does before it runs."""
-    code = "import pathlib, privrep.run.unlock as u; u.unlock(pathlib.Path.cwd())"
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=check)

@@ -20,11 +20,23 @@ from privrep.run.config import (
 from privrep.run import checksums
 from privrep.run.costs import estimated
 from privrep.run.csv_tables import write_rows
+from privrep.run.lock import RunAlive, check_alone, hold
 from privrep.run.resolved import as_json, write_if_changed, write_resolved
-from privrep.run.unlock import survey
 from privrep.run.registry import method_files
 
+# Calls of Snakemake that make nothing.
+IDLE = {
+    *("-n", "--dry-run", "--dryrun", "--unlock", "--lint", "--report"),
+    *("--dag", "--rulegraph", "--filegraph", "--d3dag", "--summary", "-S"),
+    *("--detailed-summary", "-D", "--list-rules", "-l", "--list-target-rules"),
+    *("--lt", "--archive", "--cleanup-metadata", "--cm", "--print-compilation"),
+    *("--delete-all-output", "--delete-temp-output"),
+}
+WORDS = {word.split("=")[0] for word in sys.argv[1:]}
+
 try:
+    if workflow.is_main_process:
+        (check_alone if WORDS & IDLE else hold)(Path.cwd())
     for path in workflow.configfiles:
         read_yaml(path)  # Snakemake lets a key stand twice
     CONFIG = check_config(config)
@@ -54,7 +66,7 @@ try:
             }
         ),
     )
-except ConfigError as error:
+except (ConfigError, RunAlive) as error:
     raise WorkflowError(str(error)) from None
 
 try:
@@ -176,39 +188,16 @@ def reports():
     return [f"{REPORTS}/{name}" for name in names]
 
 
-def check_alone():
-    """Stop where another run is alive in this folder; say which."""
-    if any(Path(".snakemake/locks").glob("*")):
-        runs, _ = survey(Path.cwd())
-        if runs:
-            raise WorkflowError(
-                f"a run is alive in {Path.cwd()} (process {runs[0]}); wait for it, or end it and try again"
-            )
-
-
-# Calls of Snakemake that make nothing.
-IDLE = {
-    *("-n", "--dry-run", "--dryrun", "--unlock", "--lint", "--report"),
-    *("--dag", "--rulegraph", "--filegraph", "--d3dag", "--summary", "-S"),
-    *("--detailed-summary", "-D", "--list-rules", "-l", "--list-target-rules"),
-    *("--lt", "--archive", "--cleanup-metadata", "--cm", "--print-compilation"),
-    *("--delete-all-output", "--delete-temp-output"),
-}
-
-
 def check_checksums():
     """Remove what is not as its job left it; say so. Nothing is removed where nothing would be made."""
-    words = {word.split("=")[0] for word in sys.argv[1:]}
-    if words & {"--touch", "-t"}:
+    if WORDS & {"--touch", "-t"}:
         checksums.renew(promised(), Path(CHECKSUMS))
-    elif not words & IDLE:
+    elif not WORDS & IDLE:
         for line in checksums.remove_broken(promised(), Path(CHECKSUMS)):
             print(line, file=sys.stderr)
 
 
 if workflow.is_main_process:
-    if "--unlock" not in sys.argv:
-        check_alone()
     check_checksums()
 
 

@@ -1,4 +1,4 @@
-"""What `make all` runs: unlock after a kill, run Snakemake, say where the report is.
+"""What `make all` runs: run Snakemake, say where the report is.
 
 One bar shows the share of the work that is done, the time left and the cell under way, elsewhere than on a terminal a
 line now and then. Work is measured by what jobs cost (privrep.run.costs). What Snakemake says is shown where it fails,
@@ -22,8 +22,8 @@ from privrep.run.cli_errors import at_least_one, one_line_errors
 from privrep.run.config import read_config, run_name
 from privrep.run.costs import Planned, outlook
 from privrep.run.csv_tables import read_rows
+from privrep.run.lock import check_alone
 from privrep.run.progress import reported
-from privrep.run.unlock import RunAlive, unlock
 
 LINE_EVERY_SECONDS, LINE_AT_LEAST_EVERY = 10.0, 60.0
 
@@ -110,17 +110,6 @@ def follow(command: list[str], watch: Watch, last: deque[str], failed: list[str]
         show.join()
 
 
-def explained(last: deque[str], failed: list[str]) -> str:
-    """What Snakemake said of jobs that failed, and its end; of a folder that another run has locked,
-    whose run that is."""
-    if any("LockException" in line for line in last):
-        try:
-            unlock(Path.cwd())
-        except RunAlive as error:
-            return f"run_all.py: {error}\n"
-    return "".join(failed or last)
-
-
 def not_run(results: Path) -> list[str]:
     """A line for each study and reason for which cells were not run: files or a package that are not on this
     machine."""
@@ -146,16 +135,12 @@ def main() -> None:
         command += ["--configfile", *map(str, args.configfile)]
     if args.master_seed is not None:
         command += ["--config", f"master_seed={args.master_seed}"]
-    try:
-        run = run_name(read_config(args.configfile, args.master_seed))
-        if unlock(Path.cwd()):
-            print("Unlocked the folder after a run that was killed; finished work is kept.")
-    except RunAlive as error:
-        sys.exit(f"run_all.py: {error}")
+    run = run_name(read_config(args.configfile, args.master_seed))
+    check_alone(Path.cwd())
     last, failed = deque(maxlen=60), []
     status = follow(command, Watch(Path("logs") / run / "plan.csv", args.jobs), last, failed)
     if status:
-        sys.stderr.write(explained(last, failed))
+        sys.stderr.write("".join(failed or last))
         sys.exit(status)
     reports = Path("reports") if run == "default" else Path("results") / run / "reports"
     for line in not_run(Path("results") / run):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
+from privrep.run.lock import RunAlive, end_with_run
 from privrep.run.settings import ConfigError
 
 REMEDIES = {
@@ -40,13 +41,15 @@ def error_line(error: Exception) -> str:
 
 
 def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
-    """A command whose expected failures end in one line and exit status 1. A fault of the code keeps its traceback."""
+    """A command whose expected failures end in one line and exit status 1. A fault of the code keeps its traceback.
+    As a job, it ends with its run."""
 
     @wraps(main)
     def command() -> None:
         try:
+            end_with_run()
             main()
-        except (ConfigError, Unreadable, OSError, MemoryError) as error:
+        except (ConfigError, RunAlive, Unreadable, OSError, MemoryError) as error:
             sys.exit(f"{Path(sys.argv[0]).name}: {error_line(error)}")
 
     return command
