@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -451,7 +452,11 @@ def workers(folder: Path) -> list[int]:
     found = subprocess.run(
         ["pgrep", "-f", "run_shard.py --study figure2"], capture_output=True, text=True
     ).stdout.split()
-    return [int(pid) for pid in found if os.path.realpath(f"/proc/{pid}/cwd") == str(folder.resolve())]
+    pids = []
+    for pid in map(int, found):
+        with suppress(FileNotFoundError):  # it is over since
+            pids += [pid] if os.readlink(f"/proc/{pid}/cwd") == str(folder.resolve()) else []
+    return pids
 
 
 @pytest.fixture(scope="module")

@@ -148,6 +148,7 @@ def test_jobs_of_snakemake_itself_end_with_it(tmp_path):
         os.kill(pid, signal.SIGSTOP)  # so that it cannot be over too early
     kill(run)
     assert left and workers(folder) == left
+    time.sleep(LOOK_EVERY_SECONDS)  # so that its next look is due when it is continued
     for pid in left:
         os.kill(pid, signal.SIGCONT)
     deadline = time.monotonic() + patience()
