@@ -64,8 +64,8 @@ confirmation: .venv/ready
 
 # Needs uv.
 lock:
-	uv pip compile pyproject.toml --extra neural --extra dev --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
+	uv pip compile pyproject.toml --extra neural --extra data --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 clean:
 	rm -rf results logs benchmarks .snakemake
