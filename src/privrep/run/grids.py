@@ -125,7 +125,7 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
             continue  # there is no noise to draw again
         problem = study.problem | spec.problem
         problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
-        budget = _budget(point, study.delta, spec.calibration)
+        budget = _budget(point, spec.delta or study.delta, spec.calibration)
         options = spec.options | point
         if spec.tuned:
             setting = vars(Problem(**problem)) | {"epsilon": budget.epsilon}

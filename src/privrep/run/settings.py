@@ -160,11 +160,12 @@ class Choice(Model):
 
 class Series(Model):
     """One reading or method: an algorithm with options on a grid.
-    tuned : whether the study's choices add options by setting."""
+    delta : in place of the study's. tuned : whether the study's choices add options by setting."""
 
     algorithm: str
     grid: str
     calibration: Literal["paper", "exact"] = "paper"
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
     problem: Annotated[PartOfProblem, *AS_WRITTEN] = {}
     options: dict[str, Scalar] = {}
     tuned: bool = False

@@ -1,0 +1,153 @@
+"""The mixed model on tables of people's rows (claim O-TABLES).
+
+A table whose package is not installed is not run, and says which one it is.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from privrep.algorithms.parts.sharing import ANSWERS
+from privrep.evidence.facts import Quantities
+from privrep.evidence.findings import Findings
+from privrep.evidence.intervals import bootstrap_measures, with_interval
+from privrep.evidence.measured import Measured, not_run, share
+from privrep.probes.real_table import MIXED, OWN, SINGLE
+from privrep.run.settings import MeasureSettings
+
+TABLES = ("bfi", "lahman", "chem97", "star", "flights", "insteval", "movielens", "verbagg")
+NEWCOMERS = ADVISED = ("bfi", "lahman", "movielens", "verbagg")
+PERMUTED = ("bfi", "chem97")
+
+
+def missing(cells: pd.DataFrame, table: str) -> str:
+    """Why a table was not run; nothing for one that was."""
+    reasons = cells.loc[(cells["table"] == table) & (cells["status"] == "not run"), "reason"]
+    return reasons.iloc[0] if len(reasons) else ""
+
+
+def by_split(cells: pd.DataFrame, series: str, column: str = "error", **where) -> np.ndarray:
+    """Numbers of a series in the order of its splits."""
+    rows = cells[cells["series"] == series]
+    for name, value in where.items():
+        rows = rows[rows[name] == value]
+    return rows.sort_values("seed")[column].to_numpy(float)
+
+
+def mean_of(values: np.ndarray, indices: np.ndarray) -> float:
+    """Of some splits."""
+    return float(values[indices].mean())
+
+
+def mean_measure(name: str, values: np.ndarray) -> Measured:
+    """The mean over splits, with its interval."""
+    return with_interval(name, partial(mean_of, values), len(values))
+
+
+def epsilons(cells: pd.DataFrame) -> list[float]:
+    """Those that were run."""
+    return sorted(cells.loc[cells["series"].isin(TABLES), "epsilon"].unique())
+
+
+def table_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
+    """Errors of one table, and how they compare without privacy."""
+    own, single = (by_split(cells, f"{table}-alone", method=one) for one in (OWN, SINGLE))
+    alone = {OWN: own, SINGLE: single, MIXED: by_split(cells, f"{table}-mixed")}
+    found = [mean_measure(f"{table}: {method}", values) for method, values in alone.items()]
+    for epsilon in epsilons(cells):
+        errors = by_split(cells, table, epsilon=epsilon)
+        ending = f"epsilon {epsilon:g}"
+        found += [
+            mean_measure(f"{table}: error, {ending}", errors),
+            mean_measure(f"{table}: above own data, {ending}", errors - own),
+            mean_measure(f"{table}: over the single model, {ending}", errors / single),
+        ]
+    return found
+
+
+def not_run_measures(study: MeasureSettings, table: str, why: str) -> list[Measured]:
+    """All that is listed of a table."""
+    return [not_run(name, why) for name in study.quantities if name.startswith(f"{table}: ")]
+
+
+def most_above(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """The largest mean error above own data, over tables that were run and epsilon."""
+    above = [
+        mean_of(by_split(cells, table, epsilon=epsilon) - by_split(cells, f"{table}-alone", method=OWN), indices)
+        for table in TABLES
+        if not missing(cells, table)
+        for epsilon in epsilons(cells)
+    ]
+    return {"most above own data": max(above)}
+
+
+def newcomer_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
+    """Errors of people who took no part."""
+    few, mean = (by_split(cells, f"{table}-new", f"error_newcomers{ending}") for ending in ("", "_mean"))
+    name = f"{table}: newcomers"
+    return [mean_measure(name, few), mean_measure(f"{name} above the shared mean", few - mean)]
+
+
+def answers(cells: pd.DataFrame, series: str) -> np.ndarray:
+    """Numbers of the answers of a series."""
+    return cells.loc[cells["series"] == series, "answer"].to_numpy(int)
+
+
+def advice_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
+    """Shares of answers over draws of the noise."""
+    found = answers(cells, f"{table}-advice")
+    return [
+        share(f"{table}: share of answers {answer}", (found == number).sum(), len(found))
+        for number, answer in enumerate(ANSWERS)
+    ]
+
+
+def table_points(cells: pd.DataFrame, measured: list[Measured]) -> pd.DataFrame:
+    """Errors by table and epsilon with their intervals, and what needs no privacy."""
+    found = {one.quantity: one for one in measured}
+    points = []
+    for table in TABLES:
+        for epsilon in epsilons(cells) if not missing(cells, table) else ():
+            one = found[f"{table}: error, epsilon {epsilon:g}"]
+            lines = {method: found[f"{table}: {method}"].measured for method in (OWN, SINGLE, MIXED)}
+            shown = {"table": table, "epsilon": epsilon, "error": one.measured, "low": one.ci_low, "high": one.ci_high}
+            points.append(shown | lines)
+    return pd.DataFrame(points or {"table": []})
+
+
+def tables_run(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
+    """The tables whose packages were there."""
+    return [table for table in TABLES if not missing(cells, table)]
+
+
+def reasons(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
+    """Why tables were not run."""
+    return sorted({missing(cells, table) for table in TABLES} - {""})
+
+
+FACTS = {"tables run": tables_run, "reasons": reasons}
+
+
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
+    """All quantities, and the errors."""
+    splits = int(cells.loc[cells["series"].isin(TABLES), "seed"].nunique())
+    there = tables_run(cells, {})
+    found = [one for table in there for one in table_measures(cells, table)]
+    points = table_points(cells, found)
+    for tables, measures in ((NEWCOMERS, newcomer_measures), (ADVISED, advice_measures)):
+        found += [one for table in tables if table in there for one in measures(cells, table)]
+    for table in PERMUTED:
+        if table in there:
+            said = answers(cells, f"{table}-permuted")
+            name = f"{table}: share of answers heads, labels permuted"
+            found.append(share(name, (said == ANSWERS.index("heads")).sum(), len(said)))
+    for table in TABLES:
+        found += not_run_measures(study, table, missing(cells, table)) if table not in there else []
+    if there:
+        found += bootstrap_measures(partial(most_above, cells), splits, "most above own data", note="over tables")
+    else:
+        found.append(not_run("most above own data", missing(cells, TABLES[0])))
+    return Findings(found, {"beyond/real_tables": points})
