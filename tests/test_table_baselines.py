@@ -8,7 +8,7 @@ import pytest
 
 from privrep.data.real_tables import RealTable
 from privrep.data.schema import Number, Schema
-from privrep.evidence.table_baselines import best_own_data, halves, mixed_model, own_data, single_model
+from privrep.probes.table_baselines import best_own_data, halves, mixed_model, own_data, single_model
 
 
 def made_up(users=400, rows=20, spread=0.3, noise=0.1, most_rows=40, seed=0) -> RealTable:

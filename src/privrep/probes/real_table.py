@@ -48,7 +48,7 @@ def split(table: str, number: int, permuted: bool) -> Halves:
     """
     try:
         found = TABLES[table]()
-    except ModuleNotFoundError as error:
+    except (ModuleNotFoundError, LookupError) as error:
         raise NotRun(str(error)) from None
     if permuted:
         rng = stream(0, "permuted_labels", {"table": table, "split": number})
