@@ -176,6 +176,16 @@ def full_prior_audit(options, sds) -> list[float]:
     return [(9.2 / scale) ** 2, (2 / products) ** 2]
 
 
+def mixed_model_audit(options, sds) -> list[float]:
+    """Log lengths of width 6; a shape of norm one, and gains of norm 1/2 and sqrt(1/2). Clips of moments and steps are
+    released lengths, so that their costs are those of their shares: 12 and 8 times that of a length."""
+    length, _, *steps, level, shape, choice, answer = sds["noise"]
+    lengths = [(6 / sd) ** 2 for sd in (length, *steps[::2], level)]
+    assert lengths == pytest.approx([lengths[0]] * 5) and len(steps) == 6
+    costs = [*lengths, 12 * lengths[0], *3 * [8 * lengths[0]], (2 / shape) ** 2, (1 / choice) ** 2, 2 / answer**2]
+    return costs
+
+
 def oracle_step_audit(options, sds) -> list[float]:
     (step,) = sds["noise"]
     return [(2 / step) ** 2]
@@ -228,6 +238,7 @@ ABOUT = {
     "private_fedrep": {"audit": private_fedrep_audit, "printed": False},
     "unit_steps": {"audit": unit_steps_audit, "printed": False},
     "full_prior": {"audit": full_prior_audit, "printed": False},
+    "mixed_model": {"audit": mixed_model_audit, "printed": False},
     "oracle_step": {"audit": oracle_step_audit, "reads_truth": True, "printed": False},
     **{
         key: {"audit": federated_audit, "paper_holds": False}
@@ -308,6 +319,7 @@ OPTIONS = {
         *({"without": part} for part in ABLATIONS[2:]),
     ],
     "full_prior": [{}, {"scale_guess": 0.5, "noise_guess": 2.0}],
+    "mixed_model": [{}, {"label_guess": 2.0, "released_rank": 2}],
     "oracle_step": [{}],
     "general_centaur": [
         FEDERATED | {"local_steps": 2},
@@ -375,6 +387,7 @@ WITHOUT_USERS = {
     "federated_images",
     "made_up_candidates",
     "noisy_power_method",
+    "real_table",
     "sensitivity_search",
     "weaker_games",
 }
@@ -654,6 +667,7 @@ WRONG = {
     "exponential_neighbours": {"chain_steps": [-1]},
     "unit_steps": GUESSES,
     "full_prior": GUESSES,
+    "mixed_model": {"label_guess": [0.0, INF], "released_rank": [0, 1.5]},
     "oracle_step": {"kind": ["ceiling"]},
 }
 """File -> option -> values out of range; a start orthogonal to the truth is one, too, where Q has no inverse."""

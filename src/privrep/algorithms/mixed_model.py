@@ -225,7 +225,7 @@ class MixedModel:
     theorem = None
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        shares = [LENGTH, FEATURES, CONSTANT, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
+        shares = [LENGTH, FEATURES, CONSTANT * self.constant, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
         of_length, of_features, of_constant, *of_steps, of_level, of_choice, of_answer, of_shape = release.split(
             *shares, 1 - sum(shares)
         )

@@ -28,6 +28,7 @@ from privrep.algorithms import (
     full_prior,
     general_centaur,
     gradient_descent,
+    mixed_model,
     pmtl,
     power_method,
     ppsgd,
@@ -87,6 +88,7 @@ AUDITED = {
     "single_model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
     "full_prior": full_prior.FullPriorOptions(),
     "unit_steps": unit_steps.UnitStepsOptions(),
+    "mixed_model": mixed_model.MixedModelOptions(),
     "exponential": exponential.ExponentialOptions(count=50, clip_scale="absolute"),
     "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
