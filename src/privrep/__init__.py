@@ -21,6 +21,7 @@ drawing     : the style of the figures, and sweeps.
 studies     : one folder each: measures, figures, chapter.
 report      : the page and the documents of the repository, made of tables and texts.
 errata      : a demonstration for each error in print.
+commands    : the command `privrep`, for people's own tables.
 """
 
 LAYERS = (
@@ -40,6 +41,7 @@ LAYERS = (
     "studies",
     "report",
     "errata",
+    "commands",
 )
 """The layers in order: nothing imports upwards."""
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from privrep.algorithms.unit_steps import UnitSteps
 from privrep.data.capped_users import MemoryUsers
 from privrep.data.problem import UserData
 from privrep.data.rng import stream
+from privrep.data.scattered import ScatteredUsers
 from privrep.data.schema import Schema
 from privrep.estimator.journal import entered
 from privrep.estimator.shared_prior import SharedPrior
@@ -155,6 +157,27 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         names = list(frame.columns)
         schema = stated(names, self.kinds, self.feature_bounds, self.label_bounds)
         return self._fit(schema, *in_memory(schema, frame, labels, ids, self.max_samples, self._rank(schema)))
+
+    def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> PrivateRepresentation:
+        """The same from a table on disk, of whatever size, with rows in any order.
+
+        Parameters
+        ----------
+        path : a file that ends in .parquet or .csv, or a folder of Parquet files.
+        user, label : names of columns.
+        schema : kinds and ranges, in place of those that the parameters state.
+
+        Raises
+        ------
+        ValueError
+            As `ScatteredUsers.of`, and if a parameter makes no sense.
+        """
+        self._check()
+        data = ScatteredUsers.of(
+            path, user=user, label=label, schema=schema, max_samples=self.max_samples, rank=self._rank(schema)
+        )
+        self.feature_names_in_, self.n_features_in_ = np.array(list(schema.features), object), len(schema.features)
+        return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False))
 
     def _fit(self, schema: Schema, data: UserData, ids: np.ndarray) -> PrivateRepresentation:
         """From users who are laid out."""

@@ -1,0 +1,171 @@
+"""privrep bounds, fit, personalise, show: from a table to a private prior, and from a prior to heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+from pyarrow import csv, parquet
+from rich.console import Console
+
+from privrep.commands.release import HEADS, LOCAL, RELEASE, read_release, write, write_heads
+from privrep.data.scattered import ScatteredUsers
+from privrep.data.whole_files import write_whole
+from privrep.estimator import PrivateRepresentation
+from privrep.estimator.private_representation import LocalHeads, heads
+from privrep.estimator.stated import from_toml
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+TABLE = Annotated[Path, typer.Argument(help="Parquet or CSV, or a folder of Parquet files; rows in any order.")]
+USER = Annotated[str, typer.Option(help="Column that says whose a row is.")]
+LABEL = Annotated[str, typer.Option(help="Column of the label.")]
+
+
+def in_one_line(command: Callable) -> Callable:
+    """What a user can mend ends in one line, with status 2; an interrupt says what became of the files."""
+
+    @wraps(command)
+    def wrapped(*arguments, **options):
+        try:
+            return command(*arguments, **options)
+        except (ValueError, OSError, pa.ArrowException) as error:
+            text = (
+                f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+            )
+            typer.echo(f"privrep: {' '.join(text.split())}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("privrep: interrupted; no file is half written, and nothing was released", err=True)
+            raise typer.Exit(130) from None
+
+    return wrapped
+
+
+def columns(path: Path) -> pa.Schema:
+    """Names and types of a table's columns; of CSV those that its first rows look like.
+
+    Parameters
+    ----------
+    path : of a table.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    first = min(path.glob("*.parquet"), default=None) if path.is_dir() else path
+    if first is not None and first.suffix == ".parquet":
+        return parquet.read_schema(first)
+    if first is not None and first.suffix == ".csv":
+        with csv.open_csv(first) as reader:
+            return reader.schema
+    raise ValueError(f"{path} is no .parquet or .csv file, and no folder of Parquet files")
+
+
+@app.command()
+@in_one_line
+def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml")) -> None:
+    """Begin a file of bounds: names and kinds of the columns, and no number of the data."""
+    found = columns(table)
+    for name in (user, label):
+        if name not in found.names:
+            raise ValueError(f"{table} has no column {name!r}; it has {', '.join(map(repr, found.names))}")
+    if out.exists():
+        raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
+    lines = [
+        "# Fill in what you know of each column without a look at the data: it is taken as public.",
+        "# Values beyond a range count as the nearest; a level that is not listed counts as none.",
+        "",
+        "[label]",
+        "# low =",
+        "# high =",
+    ]
+    for column in found:
+        if column.name in (user, label):
+            continue
+        kind, of_value = column.type, getattr(column.type, "value_type", column.type)
+        lines += ["", f"[features.{quoted(column.name)}]"]
+        if pa.types.is_boolean(kind):
+            lines += ['kind = "flag"', "# share = 0.5  # a guess of how often it is true"]
+        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            lines += ['kind = "number"  # or "flag", for 0 and 1', "# low =", "# high ="]
+        else:
+            lines += [
+                'kind = "category"',
+                f"levels = []  # all {'numbers' if of_value == pa.int64() else 'texts'} it may be",
+            ]
+    write_whole(out, "\n".join(lines) + "\n")
+    typer.echo(f"{out}: fill it in, and give it to privrep fit; columns that you remove are not used")
+
+
+def quoted(name: str) -> str:
+    """A key of TOML."""
+    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if plain else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@app.command()
+@in_one_line
+def fit(
+    table: TABLE,
+    user: USER,
+    label: LABEL,
+    bounds: Annotated[Path, typer.Option(help="File that privrep bounds has begun.")],
+    epsilon: Annotated[float, typer.Option(help="Of the whole fit, for replacing all rows of one user.")],
+    delta: Annotated[float | None, typer.Option(help="By default n^-1.1 for n users.")] = None,
+    method: Annotated[str, typer.Option(help="prior, or unit_steps, which needs a rank.")] = "prior",
+    rank: Annotated[int | None, typer.Option(help="Of the released prior; by default all of it.")] = None,
+    max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
+    seed: Annotated[int | None, typer.Option(help="For experiments: noise that can be drawn again.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("release"),
+) -> None:
+    """Release a prior of the users' heads, say whether sharing helps, and fit the heads."""
+    if (out / RELEASE).exists():
+        raise ValueError(f"{out / RELEASE} is there already; choose another folder with --out, or remove it")
+    model = PrivateRepresentation(epsilon, delta, method=method, rank=rank, max_samples=max_samples, random_state=seed)
+    with Console(stderr=True).status(f"reading {table}, then some ten passes over its users"):
+        model.fit_table(table, user=user, label=label, schema=from_toml(bounds))
+        write(model, out)
+    typer.echo(f"{model.privacy_}\n{told(model.advice_)}{out}: {RELEASE} may be published; {LOCAL} may not")
+
+
+@app.command()
+@in_one_line
+def personalise(
+    release: Annotated[Path, typer.Argument(help="release.json of a fit.")],
+    rows: TABLE,
+    user: USER,
+    label: LABEL,
+    out: Annotated[Path, typer.Option(help="Parquet file of the heads.")] = Path(LOCAL) / HEADS,
+) -> None:
+    """Fit heads of anybody from rows of theirs; nothing is released."""
+    shared, _ = read_release(release)
+    users = ScatteredUsers.of(rows, user=user, label=label, schema=shared.schema, max_samples=shared.max_samples)
+    ids = users.ids.to_numpy(zero_copy_only=False)
+    write_heads(LocalHeads(ids, heads(shared.heads, users)), shared, out)
+    typer.echo(f"{out}: heads of {len(ids):,} users; they are not private")
+
+
+@app.command()
+@in_one_line
+def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]) -> None:
+    """Say what a release holds."""
+    shared, read = read_release(release)
+    spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
+    typer.echo(f"{read['privacy']['statement']}\n{told(read['advice'])}Features: {', '.join(shared.schema.features)}")
+    typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
+
+
+def told(advice: dict) -> str:
+    """The advice in a line; nothing of a method that has none."""
+    if not advice:
+        return ""
+    own, mean = advice["over_own_data"], advice["over_shared_mean"]
+    return (
+        f"Advice: {advice['text']}. Squared error saved over own data {own['gain']:.1%} ({own['low']:.1%} to "
+        f"{own['high']:.1%}), over the shared mean {mean['gain']:.1%} ({mean['low']:.1%} to {mean['high']:.1%}).\n"
+    )

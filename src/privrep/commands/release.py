@@ -1,0 +1,106 @@
+"""What a fit leaves in a folder: what may be published, and, below `local`, what may not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import jinja2
+import pyarrow as pa
+from pyarrow import parquet
+
+import privrep
+from privrep.data.whole_files import in_one_move, write_whole
+from privrep.estimator import PrivateRepresentation
+from privrep.estimator.private_representation import LocalHeads
+from privrep.estimator.shared_prior import SharedPrior
+
+RELEASE, LEDGER, REPORT, LOCAL, HEADS = "release.json", "ledger.csv", "report.html", "local", "heads.parquet"
+DO_NOT_PUBLISH = (
+    "heads.parquet has a model of each user, fitted on that user's rows alone with the published prior.\n"
+    "It is not private: do not publish it. Give each user their own row, or keep the file as you keep the table.\n"
+)
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.PackageLoader("privrep.commands"), autoescape=True, undefined=jinja2.StrictUndefined
+)
+
+
+def published(fitted: PrivateRepresentation) -> dict:
+    """What release.json has."""
+    return {
+        "privrep": privrep.__version__,
+        "privacy": dict(fitted.privacy_),
+        "advice": fitted.advice_,
+        "shared": fitted.shared_.to_dict(),
+    }
+
+
+def read_release(path: Path) -> tuple[SharedPrior, dict]:
+    """The prior of a release, and all that the file has.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message names the file.
+    """
+    try:
+        read = json.loads(path.read_text())
+        return SharedPrior.from_dict(read["shared"]), read
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} is no release of privrep fit: {error}") from error
+
+
+def write(fitted: PrivateRepresentation, folder: Path) -> None:
+    """Write all files, each in one move; the heads first, so that a release has them beside it.
+
+    Parameters
+    ----------
+    fitted : with its heads.
+    folder : made where it is missing.
+    """
+    write_whole(folder / LOCAL / "README", DO_NOT_PUBLISH)
+    write_heads(fitted.local_, fitted.shared_, folder / LOCAL / HEADS)
+    write_whole(folder / LEDGER, ledger_table(fitted))
+    write_whole(folder / REPORT, page(fitted))
+    write_whole(folder / RELEASE, json.dumps(published(fitted), indent=1))
+
+
+def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
+    """Ids and vectors as Parquet, to be read by nobody else.
+
+    Parameters
+    ----------
+    heads : of some users.
+    shared : of whose scaled features they are.
+    path : of the file.
+    """
+    names = [f"head_{number}" for number in range(shared.schema.dim)]
+    table = pa.table([pa.array(heads.ids), *map(pa.array, heads.vectors.T)], ["user", *names])
+    with in_one_move(path) as temporary:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        parquet.write_table(table, temporary)
+
+
+def ledger_table(fitted: PrivateRepresentation) -> str:
+    """All releases, as CSV."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["release", "sensitivity", "noise_sd", "mu"])
+    table.writerows([one.name, one.sensitivity, one.noise_sd, one.mu] for one in fitted.ledger_.entries)
+    return text.getvalue()
+
+
+def page(fitted: PrivateRepresentation) -> str:
+    """report.html."""
+    spectrum = fitted.shared_.spectrum
+    return TEMPLATES.get_template("report.html.jinja").render(
+        privacy=fitted.privacy_,
+        advice=fitted.advice_,
+        spectrum=[(value, 100 * value / spectrum[0] if spectrum[0] else 0.0) for value in spectrum[:20]],
+        entries=fitted.ledger_.entries,
+        schema=fitted.shared_.schema,
+        version=privrep.__version__,
+    )
