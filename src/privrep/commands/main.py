@@ -19,7 +19,7 @@ from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads, heads
 from privrep.estimator.stated import from_toml
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 TABLE = Annotated[Path, typer.Argument(help="Parquet or CSV, or a folder of Parquet files; rows in any order.")]
 USER = Annotated[str, typer.Option(help="Column that says whose a row is.")]
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
@@ -33,9 +33,8 @@ def in_one_line(command: Callable) -> Callable:
         try:
             return command(*arguments, **options)
         except (ValueError, OSError, pa.ArrowException) as error:
-            text = (
-                f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-            )
+            named = isinstance(error, OSError) and error.filename
+            text = f"{error.filename}: {error.strerror}" if named else str(error)
             typer.echo(f"privrep: {' '.join(text.split())}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
@@ -87,17 +86,14 @@ def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml
     for column in found:
         if column.name in (user, label):
             continue
-        kind, of_value = column.type, getattr(column.type, "value_type", column.type)
+        kind = column.type
         lines += ["", f"[features.{quoted(column.name)}]"]
         if pa.types.is_boolean(kind):
             lines += ['kind = "flag"', "# share = 0.5  # a guess of how often it is true"]
         elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             lines += ['kind = "number"  # or "flag", for 0 and 1', "# low =", "# high ="]
         else:
-            lines += [
-                'kind = "category"',
-                f"levels = []  # all {'numbers' if of_value == pa.int64() else 'texts'} it may be",
-            ]
+            lines += ['kind = "category"', "levels = []  # all that it may be"]
     write_whole(out, "\n".join(lines) + "\n")
     typer.echo(f"{out}: fill it in, and give it to privrep fit; columns that you remove are not used")
 

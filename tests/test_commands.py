@@ -1,0 +1,159 @@
+"""The command `privrep`: what it writes, what it leaves out, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from privrep.commands import main, release
+from privrep.commands.main import app
+from privrep.estimator import journal
+from privrep.estimator.stated import from_toml
+
+RUN = CliRunner()
+BOUNDS = """
+[label]
+low = -4
+high = 4
+[features.x]
+low = -1
+high = 1
+[features.z]
+kind = "category"
+levels = ["a", "b"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(journal.PLACE, str(tmp_path / "journal.jsonl"))
+    Path("bounds.toml").write_text(BOUNDS)
+    rng = np.random.default_rng(0)
+    who = rng.permutation(np.repeat(np.arange(1000, 1300), 6))
+    x, slopes = rng.uniform(-1, 1, len(who)), rng.standard_normal(300)
+    table = pd.DataFrame({"who": who, "x": x, "z": rng.choice(["a", "b"], len(who))})
+    table["y"] = slopes[who - 1000] * x + 0.3 * rng.standard_normal(len(who))
+    table.to_parquet("table.parquet", index=False)
+    table.to_csv("table.csv", index=False)
+
+
+def run(*words: str, status: int = 0) -> str:
+    found = RUN.invoke(app, list(words))
+    assert found.exit_code == status, found.output
+    return found.output
+
+
+def fit(*words: str, table: str = "table.parquet", status: int = 0) -> str:
+    settings = ("--user", "who", "--label", "y", "--bounds", "bounds.toml", "--epsilon", "4", "--seed", "1", *words)
+    return run("fit", table, *settings, status=status)
+
+
+@pytest.mark.filterwarnings("ignore:random_state is")
+def test_from_a_table_to_heads():
+    """Files, their modes, and the same numbers from CSV; heads of those who took part are found again."""
+    said = fit()
+    assert re.match(r"What is shared is \(4, .*Advice: .*release.json may be published; local may not", said, re.S)
+    assert os.stat("release/local/heads.parquet").st_mode & 0o777 == 0o600
+    assert "do not publish" in Path("release/local/README").read_text()
+    ledger, published = pd.read_csv("release/ledger.csv"), json.loads(Path("release/release.json").read_text())
+    assert np.sqrt((ledger.mu**2).sum()) == pytest.approx(published["privacy"]["mu"])
+    fit("--out", "other", table="table.csv")
+    shared = [json.loads(Path(folder, "release.json").read_text())["shared"] for folder in ("release", "other")]
+    assert shared[0] == shared[1]
+    run(
+        "personalise",
+        "release/release.json",
+        "table.parquet",
+        "--user",
+        "who",
+        "--label",
+        "y",
+        "--out",
+        "again.parquet",
+    )
+    pd.testing.assert_frame_equal(pd.read_parquet("again.parquet"), pd.read_parquet("release/local/heads.parquet"))
+    shown = run("show", "release/release.json")
+    assert "Spectrum of the prior" in shown and "x, z" in shown
+
+
+@pytest.mark.filterwarnings("ignore:random_state is")
+def test_what_may_be_published_holds_no_row():
+    fit()
+    table = pd.read_parquet("table.parquet")
+    for name in (release.RELEASE, release.LEDGER, release.REPORT):
+        found = Path("release", name).read_bytes()
+        for value in [*table.x, *table.y]:
+            assert repr(float(value)).encode() not in found and struct.pack("<d", value) not in found
+    shared = json.dumps(json.loads(Path("release/release.json").read_text())["shared"])
+    assert not re.search(r"\b1\d\d\d\b", shared.replace(".", "_"))
+
+
+def test_a_template_has_no_number_of_the_data():
+    Path("bounds.toml").unlink()
+    run("bounds", "table.parquet", "--user", "who", "--label", "y")
+    template = Path("bounds.toml").read_text()
+    assert "[features.x]" in template and "[features.z]" in template and "who" not in template
+    assert not re.search(r"\d\.\d\d", template)
+    filled = template.replace("# low =", "low = -4").replace("# high =", "high = 4").replace("[]", '["a", "b"]')
+    Path("bounds.toml").write_text(filled)
+    assert list(from_toml(Path("bounds.toml")).features) == ["x", "z"]
+    assert "bounds.toml is there already" in run("bounds", "table.csv", "--user", "who", "--label", "y", status=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("fit", "none.parquet"), "none.parquet"),
+        (("fit", "table.txt"), "table.txt"),
+        (("fit", "table.parquet", "--user", "whom"), "table.parquet has no column 'whom'"),
+        (("fit", "table.parquet", "--label", "z"), "z"),
+        (("fit", "table.parquet", "--epsilon", "0"), "epsilon is 0.0; it must be positive and finite"),
+        (("fit", "table.parquet", "--delta", "2"), "delta"),
+        (("fit", "table.parquet", "--rank", "9"), "rank is 9"),
+        (("fit", "table.parquet", "--method", "best"), "method is 'best'"),
+        (("fit", "table.parquet", "--bounds", "none.toml"), "none.toml: No such file"),
+        (("fit", "table.parquet", "--bounds", "wrong.toml"), "wrong.toml has no table [features]"),
+        (("show", "table.csv"), "table.csv is no release of privrep fit"),
+        (("show", "bounds.toml"), "bounds.toml is no release of privrep fit"),
+        (("bounds", "table.csv", "--user", "whom"), "table.csv has no column 'whom'"),
+    ],
+)
+def test_wrong_input_ends_in_one_line(words, line):
+    """With status 2, and nothing written."""
+    Path("wrong.toml").write_text("[label]\nlow = 1\nhigh = 2\n")
+    usual = {"--user": "who", "--label": "y", "--bounds": "bounds.toml", "--epsilon": "1"}
+    given = set(words)
+    needed = {"fit": usual, "bounds": {"--user": "who", "--label": "y"}, "show": {}}[words[0]]
+    added = [word for name, value in needed.items() if name not in given for word in (name, value)]
+    said = run(*words, *added, status=2)
+    assert said.count("\n") == 1 and said.startswith("privrep: ") and line in said
+    assert not Path("release").exists()
+
+
+@pytest.mark.filterwarnings("ignore:random_state is")
+def test_a_release_is_not_overwritten_and_an_interrupt_leaves_nothing(monkeypatch):
+    fit()
+    assert "release.json is there already" in fit(status=2)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "write", interrupted)
+    assert "interrupted" in fit("--out", "third", status=130)
+    assert not Path("third").exists()
+
+
+def test_the_command_is_installed():
+    found = subprocess.run([sys.executable, "-m", "privrep.commands", "--help"], capture_output=True, text=True)
+    assert found.returncode == 0 and all(one in found.stdout for one in ("bounds", "fit", "personalise", "show"))
