@@ -20,7 +20,17 @@ CALIBRATIONS = ("paper", "exact")
 
 
 def gdp_delta(epsilon: float, mu: float) -> float:
-    """delta(epsilon) of a mu-GDP mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle and Wang 2018)."""
+    """delta(epsilon) of a mu-GDP mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
+
+    Parameters
+    ----------
+    epsilon : at least 0.
+    mu : Gaussian-DP parameter, from 0 to inf.
+
+    References
+    ----------
+    Balle and Wang 2018.
+    """
     if mu == 0:
         return 0.0
     if math.isinf(mu):
@@ -35,7 +45,18 @@ def gdp_delta(epsilon: float, mu: float) -> float:
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP; inf for mu = inf."""
+    """The smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP; inf for mu = inf.
+
+    Parameters
+    ----------
+    mu : Gaussian-DP parameter, from 0 to inf.
+    delta : strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If delta is out of its range.
+    """
     check_delta(delta)
     if math.isinf(mu):
         return math.inf
@@ -48,7 +69,18 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
-    """The largest mu at which a mu-GDP mechanism is (epsilon, delta)-DP."""
+    """The largest mu at which a mu-GDP mechanism is (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : positive and finite.
+    delta : strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If either is out of its range.
+    """
     check_epsilon(epsilon)
     check_delta(delta)
     upper = 1.0
@@ -58,13 +90,39 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """eps = rho + 2 sqrt(rho L): the conversion both papers use (jain2021 Lemma 2.5; shen2023 Theorem A.1)."""
+    """eps = rho + 2 sqrt(rho L) with L = ln(1/delta): the conversion both papers use.
+
+    Parameters
+    ----------
+    rho : of zCDP, at least 0.
+    delta : strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If delta is out of its range.
+
+    References
+    ----------
+    jain2021 Lemma 2.5; shen2023 Theorem A.1.
+    """
     check_delta(delta)
     return rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The inverse of `zcdp_epsilon`: sqrt(rho) = sqrt(L + eps) - sqrt(L)."""
+    """The inverse of `zcdp_epsilon`: sqrt(rho) = sqrt(L + eps) - sqrt(L).
+
+    Parameters
+    ----------
+    epsilon : positive and finite.
+    delta : strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If either is out of its range.
+    """
     check_epsilon(epsilon)
     check_delta(delta)
     log_term = math.log(1 / delta)
@@ -99,16 +157,22 @@ def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]
 def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pure: tuple[float, ...] = ()) -> float:
     """Epsilon of releases that touch one user, by composing privacy loss distributions.
 
+    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3.
+    It takes about a second.
+
     Parameters
     ----------
     gaussian : (mu, rate) of each Gaussian release, mu for a user who takes part, which happens with probability `rate`.
         Neighbours replace a user: the mean then moves from one side to the other, by mu in all. Without noise
         (mu = inf) the answer is inf.
+    delta : strictly between 0 and 1.
     pure : epsilon of each epsilon-DP release.
         Its worst case is randomised response that keeps the truth with odds e^eps.
 
-    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3.
-    It takes about a second.
+    Raises
+    ------
+    ValueError
+        If delta is out of its range.
     """
     check_delta(delta)
     if any(math.isinf(mu) for mu, _ in gaussian) or any(map(math.isinf, pure)):
@@ -118,25 +182,40 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
 
 @cache
 def composed_advantage(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...] = ()) -> float:
-    """The best attack's advantage, twice its accuracy less one, for releases as in `composed_epsilon`:
-    delta at epsilon 0."""
+    """The best attack's advantage, twice its accuracy less one: delta at epsilon 0.
+    Parameters as in `composed_epsilon`."""
     return float(_composed(gaussian, pure).get_delta(0.0))
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raise ValueError unless epsilon is positive and finite."""
+    """Raise ValueError unless epsilon is positive and finite.
+
+    Parameters
+    ----------
+    epsilon : of a guarantee.
+    """
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise ValueError(f"epsilon is {epsilon!r}; it must be a positive number")
 
 
 def check_delta(delta: float) -> None:
-    """Raise ValueError unless 0 < delta < 1."""
+    """Raise ValueError unless 0 < delta < 1.
+
+    Parameters
+    ----------
+    delta : of a guarantee.
+    """
     if not 0 < delta < 1:
         raise ValueError(f"delta is {delta!r}; it must lie strictly between 0 and 1")
 
 
 def check_redraw(redraw: int) -> None:
-    """Raise ValueError unless a repetition has a number."""
+    """Raise ValueError unless a repetition has a number.
+
+    Parameters
+    ----------
+    redraw : an integer of at least 0.
+    """
     if not isinstance(redraw, Integral) or redraw < 0:
         raise ValueError(f"redraw is {redraw!r}; it must be an integer of at least 0")
 
@@ -163,7 +242,12 @@ class Cost:
         return Cost(times * self.mu_squared, times * self.rho, times * self.pure)
 
     def at(self, noise_multiplier: float) -> Cost:
-        """What the same releases cost at this Delta; without noise they have no limit."""
+        """What the same releases cost at this Delta; without noise they have no limit.
+
+        Parameters
+        ----------
+        noise_multiplier : Delta, at least 0.
+        """
         if not noise_multiplier:
             return UNLIMITED
         square = noise_multiplier**2
@@ -175,6 +259,16 @@ class Cost:
 
         Exact for releases of one kind; for both together it adds their epsilons, which is safe and a few percent too
         much.
+
+        Parameters
+        ----------
+        epsilon : positive and finite.
+        delta : strictly between 0 and 1; without Gaussian releases it is not looked at.
+
+        Raises
+        ------
+        ValueError
+            If there are Gaussian releases and either is out of its range.
         """
         if not self.mu_squared:
             return self.pure / epsilon
@@ -208,13 +302,35 @@ class Theorem:
     constant: float
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """Delta that the statement prescribes."""
+        """Delta that the statement prescribes.
+
+        Parameters
+        ----------
+        epsilon : positive and finite.
+        delta : strictly between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If either is out of its range.
+        """
         check_epsilon(epsilon)
         check_delta(delta)
         return math.sqrt(self.constant * math.log(1 / delta)) / epsilon
 
     def epsilon(self, noise_multiplier: float, delta: float) -> float:
-        """The epsilon that the statement promises at this Delta; inf without noise."""
+        """The epsilon that the statement promises at this Delta; inf without noise.
+
+        Parameters
+        ----------
+        noise_multiplier : Delta, at least 0.
+        delta : strictly between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If delta is out of its range.
+        """
         check_delta(delta)
         if noise_multiplier == 0:
             return math.inf
@@ -229,18 +345,43 @@ class PureTheorem:
     constant: float
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """Delta that the statement prescribes."""
+        """Delta that the statement prescribes.
+
+        Parameters
+        ----------
+        epsilon : positive and finite.
+        delta : plays no part.
+
+        Raises
+        ------
+        ValueError
+            If epsilon is out of its range.
+        """
         check_epsilon(epsilon)
         return self.constant / epsilon
 
     def epsilon(self, noise_multiplier: float, delta: float) -> float:
-        """The epsilon that the statement promises at this Delta; inf without noise."""
+        """The epsilon that the statement promises at this Delta; inf without noise.
+
+        Parameters
+        ----------
+        noise_multiplier : Delta, at least 0.
+        delta : plays no part.
+        """
         return self.constant / noise_multiplier if noise_multiplier else math.inf
 
 
 def sequential_theorem(cost: Cost) -> Theorem:
-    """Lemma 4.3 of jain2021 for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L)
-    (claim A-L4.3, erratum E9)."""
+    """The printed condition for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L).
+
+    Parameters
+    ----------
+    cost : of the releases at Delta = 1, of which `rho` counts.
+
+    References
+    ----------
+    jain2021 Lemma 4.3 (claim A-L4.3, erratum E9).
+    """
     return Theorem("A-L4.3", 8 * cost.rho)
 
 
@@ -271,6 +412,11 @@ class Budget:
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
         """Delta for releases of the given total cost.
+
+        Parameters
+        ----------
+        cost : of all releases at Delta = 1.
+        theorem : that prints a Delta for them; none where no paper has the method.
 
         Raises
         ------
@@ -310,7 +456,7 @@ class FixedNoise:
         check_redraw(self.redraw)
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
-        """Delta, whatever the releases cost."""
+        """Delta, whatever the releases cost. Parameters as in `Budget.noise_multiplier`."""
         return self.multiplier
 
     @property

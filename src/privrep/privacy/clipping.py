@@ -9,6 +9,11 @@ def clip_factor(norm: np.ndarray, bound: float) -> np.ndarray:
     """min(1, bound / norm), elementwise, 1 where the norm is 0; dtype of `norm`.
 
     A norm that overflowed gives 0: such a value is clipped to nothing, never let through.
+
+    Parameters
+    ----------
+    norm : any shape, at least 0.
+    bound : positive; inf clips nothing that is finite.
     """
     factor = np.divide(bound, norm, out=np.ones_like(norm), where=norm > bound)
     return np.where(np.isfinite(norm), np.minimum(factor, 1), 0).astype(factor.dtype)
@@ -24,17 +29,30 @@ def within_float32(bound: float, additions: int) -> float:
 
     Parameters
     ----------
+    bound : what must hold, in the unit of what is clipped.
     additions : terms under the root, and those that a user's sum has, as often as the statistic needs.
     """
     return bound * (1 - (additions + 16) * 2.0**-25)
 
 
 def clip_scalar(value: np.ndarray, bound: float) -> np.ndarray:
-    """Clip each entry to [-bound, bound]."""
+    """Clip each entry to [-bound, bound].
+
+    Parameters
+    ----------
+    value : any shape.
+    bound : at least 0.
+    """
     return np.clip(value, -bound, bound)
 
 
 def check_bound(name: str, bound: float) -> None:
-    """Raise ValueError unless a clipping bound is positive (inf switches clipping off)."""
+    """Raise ValueError unless a clipping bound is positive (inf switches clipping off).
+
+    Parameters
+    ----------
+    name : of the parameter, for the message.
+    bound : the value to check.
+    """
     if not bound > 0:
         raise ValueError(f"{name} is {bound!r}; it must be positive")

@@ -27,16 +27,40 @@ class Contribution(Protocol):
     """What the users of a block add, one of the kinds below."""
 
     def clipped(self, clip: object, there: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """Sums over the users of the block, each within the clip, float64; after them, as `Own`, what the users keep
-        where the same work gives it.
-        there : (B,) who takes part, by default everybody."""
+        """Sums over the users of the block, each within the clip.
+
+        Parameters
+        ----------
+        clip : as the kind takes it: a number, or a clip of its own.
+        there : (B,) who takes part, by default everybody.
+
+        Returns
+        -------
+        The sums in float64; after them, as `Own`, what the users keep where the same work gives it.
+        """
 
     def law(self, clip: object) -> Law:
-        """How such a sum is released. It depends on shapes alone."""
+        """How such a sum is released. It depends on shapes alone.
+
+        Parameters
+        ----------
+        clip : as in `clipped`.
+        """
 
 
 def shortened(norms: np.ndarray, clip: float, there: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """What each user's part is multiplied by, (B,), and who has finite numbers and takes part."""
+    """How much of each user's part a sum takes.
+
+    Parameters
+    ----------
+    norms : (B,), of the parts; no number or inf for a user who then counts as nothing.
+    clip : bound on the norms.
+    there : (B,) who takes part; everybody where there is none.
+
+    Returns
+    -------
+    What each part is multiplied by, (B,), and who has finite numbers and takes part, (B,).
+    """
     if there is None and norms.max(initial=0.0) <= clip < math.inf:  # false where one is no number
         return np.ones_like(norms), np.ones(len(norms), bool)
     sound = np.isfinite(norms) if there is None else np.isfinite(norms) & there
@@ -45,24 +69,46 @@ def shortened(norms: np.ndarray, clip: float, there: np.ndarray | None) -> tuple
 
 def float64(array: np.ndarray) -> np.ndarray:
     """The array itself where it is of double precision: in single, rounding would let users past a clip,
-    and a sum would round otherwise with another in it."""
+    and a sum would round otherwise with another in it.
+
+    Parameters
+    ----------
+    array : of floats, any shape.
+    """
     return array.astype(np.float64, copy=False)
 
 
 def lengths(rows: np.ndarray) -> np.ndarray:
-    """Of rows (B, p); no number where they overflow."""
+    """L2 norms of rows, (B,); no number or inf where they overflow.
+
+    Parameters
+    ----------
+    rows : (B, p).
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         return np.sqrt(np.einsum("bp,bp->b", rows, rows))
 
 
 def only(sound: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Rows (B, ...) of some users; zeros for the others, whatever theirs are."""
+    """Rows of some users; zeros for the others, whatever theirs are.
+
+    Parameters
+    ----------
+    sound : (B,) whose rows stay.
+    rows : (B, ...).
+    """
     return rows if sound.all() else np.where(sound.reshape(-1, *(1,) * (rows.ndim - 1)), rows, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """An array each, (B, ...), clipped as a whole in L2 norm. margin : part of the clip that is left to rounding."""
+    """An array each, clipped as a whole in L2 norm.
+
+    Attributes
+    ----------
+    values : (B, ...).
+    margin : part of the clip that is left to rounding.
+    """
 
     values: np.ndarray
     margin: float = 0.0
@@ -115,7 +161,12 @@ class Scores:
     values: np.ndarray
 
     def shares(self, width: float) -> np.ndarray:
-        """What each user adds, (c, B)."""
+        """What each user adds, (c, B).
+
+        Parameters
+        ----------
+        width : at least 0, of the interval to which a score is cut.
+        """
         return np.nan_to_num(np.clip(self.values, -width, 0), nan=0.0)
 
     def clipped(self, width: float, there: np.ndarray | None = None) -> tuple[np.ndarray]:
@@ -123,13 +174,19 @@ class Scores:
         return ((shares if there is None else np.where(there, shares, 0.0)).sum(axis=1),)
 
     def law(self, width: float) -> None:
-        """The exponential mechanism has no noise of its own: see `Release.choice`."""
+        """The exponential mechanism has no noise of its own: see `Release.choice`.
+        Parameters as in `Contribution.law`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outer:
-    """Outer products l r^T, clipped in Frobenius norm, which is |l| |r|: nothing is blown up. left : (B, d).
-    right : (B, k)."""
+    """Outer products l r^T, clipped in Frobenius norm, which is |l| |r|: nothing is blown up.
+
+    Attributes
+    ----------
+    left : (B, d).
+    right : (B, k).
+    """
 
     left: np.ndarray
     right: np.ndarray
@@ -174,7 +231,11 @@ class SymmetricOuter(Outer):
 @dataclass(frozen=True, eq=False)
 class Semidefinite:
     """Sums of r r^T, positive semidefinite, clipped by trace, which is the largest that the Frobenius norm can be.
-    rows : (B, d), or (q, B, d) with q of them for each user."""
+
+    Attributes
+    ----------
+    rows : (B, d), or (q, B, d) with q of them for each user.
+    """
 
     rows: np.ndarray
 

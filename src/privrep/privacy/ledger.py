@@ -73,6 +73,9 @@ class PureRelease:
 
     Attributes
     ----------
+    name : what was released.
+    epsilon : of the release; inf without privacy.
+    start, stop : the users whose data were touched, [start, stop).
     limit : the mechanism was approached by a finite Markov chain.
         `epsilon` is that of the law which the chain tends to; what the chain itself spends is not known.
     """
@@ -123,7 +126,12 @@ class Ledger:
     _summed: int = field(default=0, init=False, repr=False, compare=False)
 
     def record(self, entry: Entry) -> None:
-        """Append a release."""
+        """Append a release, whatever was spent before; `enter` asks first.
+
+        Parameters
+        ----------
+        entry : of the release.
+        """
         self.entries.append(entry)
 
     def spent(self, part: str, users: range = EVERYBODY) -> float:
@@ -131,6 +139,11 @@ class Ledger:
 
         Releases about disjoint users do not add.
         Random participation brings no gain, as in `Cost`: what is summed is mu^2 of a user who takes part.
+
+        Parameters
+        ----------
+        part : `mu_squared` or `pure`.
+        users : numbers of users, by default of all.
         """
         charged = [(range(start, stop), taken) for (of, start, stop), taken in self._charges().items() if of == part]
         starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
@@ -147,6 +160,11 @@ class Ledger:
     def enter(self, entry: Entry, allowed: Cost) -> None:
         """Append a release, if with what its users have spent it stays within what is allowed.
 
+        Parameters
+        ----------
+        entry : of the release.
+        allowed : what all entries of a user may cost.
+
         Raises
         ------
         OverBudget
@@ -161,7 +179,12 @@ class Ledger:
         self.record(entry)
 
     def check(self, allowed: Cost) -> None:
-        """Raise OverBudget if all releases together cost more than is allowed."""
+        """Raise OverBudget if all releases together cost more than is allowed.
+
+        Parameters
+        ----------
+        allowed : what all entries of a user may cost.
+        """
         for part in ("mu_squared", "pure"):
             spent, most = self.spent(part), getattr(allowed, part)
             if not spent <= most * (1 + ROUNDING):
@@ -179,8 +202,18 @@ class Ledger:
         return math.sqrt(max((sum(entry.mu**2 for entry in part) for part in self._touching()), default=0.0))
 
     def epsilon(self, delta: float) -> float:
-        """Epsilon at `delta` of everything released: exact for Gaussian releases in which every user takes part,
-        by privacy loss distributions otherwise, which round up."""
+        """Epsilon of everything released: exact for Gaussian releases in which every user takes part,
+        by privacy loss distributions otherwise, which round up.
+
+        Parameters
+        ----------
+        delta : strictly between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If delta is out of its range.
+        """
         if all(isinstance(entry, GaussianRelease) and entry.rate == 1 for entry in self.entries):
             return gdp_epsilon(self.mu, delta)
         return max(_composed(part, delta) for part in self._touching())

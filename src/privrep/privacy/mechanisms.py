@@ -36,8 +36,14 @@ class Watch(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """One of the sums of a pass. name : of its entry in the ledger. clip : as its kind of contribution takes it.
-    share : of the handle's mu^2."""
+    """One of the sums of a pass.
+
+    Attributes
+    ----------
+    name : of its entry in the ledger.
+    clip : as its kind of contribution takes it.
+    share : of the handle's mu^2.
+    """
 
     name: str
     clip: object
@@ -49,8 +55,14 @@ class Clipped:
     """Of a block of users: the laws and clipped sums of what they add, then what they keep, then norms before the clip
     where these are watched.
 
+    Attributes
+    ----------
     contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips,
-    and one `Own` more if users keep something. taking_part : of the users from number `start` on.
+        and one `Own` more if users keep something.
+    clips : one for each sum.
+    start : number of the first user.
+    taking_part : (n,), of the users from number `start` on; by default everybody.
+    watched : whether norms are wanted.
     """
 
     contribution: Callable[[Block], Contribution | tuple]
@@ -75,7 +87,17 @@ class Clipped:
 
 def key_of(contribution: object, clips: tuple) -> Hashable:
     """Name of a sum that may be kept: a contribution says in `key` all that it depends on besides the data,
-    or that there is none."""
+    or that there is none.
+
+    Parameters
+    ----------
+    contribution : block -> what its users add.
+    clips : one for each sum.
+
+    Returns
+    -------
+    The name, or None for a sum that is not kept.
+    """
     key = getattr(contribution, "key", None)
     return None if key is None else (type(contribution), key, clips)
 
@@ -83,8 +105,16 @@ def key_of(contribution: object, clips: tuple) -> Hashable:
 def clipped_sums(
     users: UserData, contribution: Callable, *clips: object, over: range | None = None
 ) -> tuple[np.ndarray, ...]:
-    """The sums over some users, by default all, as they are before noise, exact.
-    For analysis: nothing of it may be released."""
+    """The sums over some users as they are before noise, exact.
+    For analysis: nothing of it may be released.
+
+    Parameters
+    ----------
+    users : whose data are read.
+    contribution : as in `Release.sum`.
+    *clips : one for each sum.
+    over : numbers of the users who are summed, by default of all.
+    """
     over = range(users.known.users) if over is None else over
     statistic, narrow = Clipped(contribution, clips, over.start), getattr(contribution, "narrow", False)
     return total(users, statistic, over, key_of(contribution, clips), narrow)[1:]
@@ -134,25 +164,51 @@ class Release:
 
     @classmethod
     def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
-        """A release handle for probes: of all of `users` users, with noise from one generator, wherever it is released,
-        and no limit."""
+        """A release handle for probes: of all users, with no limit and noise from one generator, wherever it is
+        released.
+
+        Parameters
+        ----------
+        noise_multiplier : noise sd over sensitivity, at least 0.
+        rng : of all noise.
+        users : how many there are.
+        ledger : where each release is written.
+        """
         return cls(noise_multiplier, ledger, range(users), {"noise": rng, "init_noise": rng}, UNLIMITED)
 
     def of(self, users: range) -> Release:
-        """The same handle for a part of the users."""
+        """The same handle for a part of the users.
+
+        Parameters
+        ----------
+        users : their numbers.
+        """
         return replace(self, users=users)
 
     def start(self, relative: float = 1.0) -> Release:
-        """The release handle of an initialisation: a stream of its own, and `relative` times the noise multiplier."""
+        """The release handle of an initialisation, with a stream of its own.
+
+        Parameters
+        ----------
+        relative : its noise multiplier over that of this handle.
+        """
         return replace(self, role="init_noise", whole=self.whole * relative)
 
     def share(self, share: float) -> Release:
-        """The same handle for a release that takes this share of mu^2; with shares that add up to more than one,
-        the last is refused."""
+        """The same handle for a release that takes a share of mu^2.
+
+        Parameters
+        ----------
+        share : in (0, 1]; with shares that add up to more than one, the last release is refused.
+        """
         return replace(self, part=self.part * share)
 
     def split(self, *shares: float) -> tuple[Release, ...]:
-        """Release handles for shares of mu^2 that add up to one.
+        """Release handles for shares of mu^2.
+
+        Parameters
+        ----------
+        *shares : of each handle; they add up to one.
 
         Raises
         ------
@@ -166,9 +222,12 @@ class Release:
         return tuple(map(self.share, shares))
 
     def sampled(self, rate: float, told: bool = False) -> Release:
-        """The release handle of one release in which each user takes part with this probability, on its own:
+        """The release handle of one release in which each user takes part with the same probability, on its own:
         who does is drawn without a look at data.
 
+        Parameters
+        ----------
+        rate : the probability, in (0, 1].
         told : how many took part will be known, so that the ledger takes no gain.
 
         Raises
@@ -207,6 +266,8 @@ class Release:
 
         Parameters
         ----------
+        name : of the entry in the ledger.
+        users : whose data are read; those of the handle are summed.
         contribution : block -> one of the kinds of `privrep.privacy.contributions` and its neighbours. With a `key`,
             see `key_of`, the sum is kept; with `narrow` it is taken of few users at a time, see
             `privrep.data.passes.total`.
@@ -228,7 +289,24 @@ class Release:
 
     def sums(self, users: UserData, contribution: Callable, *parts: Part) -> tuple:
         """Several sums from one pass, each with an entry of its own, in this order.
-        contribution : block -> a tuple with a contribution for each."""
+
+        Parameters
+        ----------
+        users : whose data are read; those of the handle are summed.
+        contribution : block -> a tuple with a contribution for each.
+        *parts : name, clip and share of each.
+
+        Returns
+        -------
+        The noisy sums; what users keep comes last.
+
+        Raises
+        ------
+        ValueError
+            If a clip is not positive and finite.
+        OverBudget
+            If a release takes more than is left.
+        """
         clips = tuple(part.clip for part in parts)
         self._check([clip for clip in clips if isinstance(clip, Real)])  # before anything is read, or written down
         laws, *found = self._total(users, contribution, clips, self.watch is not None)
@@ -276,12 +354,20 @@ class Release:
 
         Parameters
         ----------
+        name : of the entry in the ledger.
+        width : of the interval, in the unit of the score.
         limit : the law is only approached, by a finite Markov chain.
+
+        Returns
+        -------
+        The scale, in the unit of the score; 0 without privacy.
 
         Raises
         ------
         ValueError
             If noise is `SystemNoise`, or the width is not positive and finite.
+        OverBudget
+            If the release takes more than is left.
         """
         self._seeded(f"release {name!r}: the exponential mechanism")
         if self.noise_multiplier > 0 and not 0 < width < math.inf:
@@ -293,19 +379,25 @@ class Release:
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
     ) -> np.ndarray:
-        """What a finite Markov chain ends in whose limit is the exponential mechanism; see `temperature`.
+        """What a finite Markov chain ends in whose limit is the exponential mechanism; errors as in `temperature`.
 
         Parameters
         ----------
+        name : of the entry in the ledger.
         chain : (scale, generator) -> its last state. It may look at the users; nothing but the state leaves it.
+        width : of the interval of a user's values, in the unit of the score.
         """
         return chain(self.temperature(name, width=width, limit=True), self.noise)
 
     def choice(self, name: str, users: UserData, contribution: Callable[[Block], Scores], *, width: float) -> int:
-        """The number of a candidate, drawn with probability proportional to exp(-beta score); see `temperature`.
+        """The number of a candidate, drawn with probability proportional to exp(-beta score).
+        Errors as in `temperature`.
 
         Parameters
         ----------
+        name : of the entry in the ledger.
+        users : whose data are read; the scores of those of the handle are summed.
+        contribution : block -> scores of the candidates.
         width : of the interval to which a user's share of a score is cut, whatever the candidate.
         """
         return self._chosen(name, self._total(users, contribution, (width,))[1], width)

@@ -19,7 +19,11 @@ from privrep.privacy.noise import Law
 class LabelledDirections:
     """Samples as directions, x / |x|, times labels that are clipped to zeta, in pairs (jain2021, Algorithm 3).
 
-    features : (q, B, d). labels : (q, B). feature_norms : (q, B), inf for a sample that counts as nothing.
+    Attributes
+    ----------
+    features : (q, B, d).
+    labels : (q, B).
+    feature_norms : (q, B), inf for a sample that counts as nothing.
     """
 
     features: np.ndarray
@@ -54,7 +58,13 @@ class DisjointPairs(LabelledDirections):
 
 
 def pairs_bound(samples: int, zeta: float) -> float:
-    """zeta^2 sqrt(P), to which the sum over all pairs of a user is clipped."""
+    """zeta^2 sqrt(P), to which the sum over all P pairs of a user is clipped.
+
+    Parameters
+    ----------
+    samples : q of the user, in P = q (q - 1) / 2 pairs.
+    zeta : clip of a label.
+    """
     return zeta**2 * math.sqrt(samples * (samples - 1) / 2)
 
 

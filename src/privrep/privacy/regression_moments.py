@@ -35,11 +35,24 @@ class MomentClip(Protocol):
     log: dict[str, float]
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-        """Row factors s and labels c, both (q, B): A = sum s^2 w w^T and b = sum s c w over
-        unclipped w = vec(x v^T)."""
+        """Row factors s and labels c: A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T).
+
+        Parameters
+        ----------
+        moments : of the users of a block.
+
+        Returns
+        -------
+        s and c, both (q, B).
+        """
 
     def bounds(self, samples: int) -> tuple[float, float]:
-        """Bounds on ||A_j||_F and ||b_j|| for q samples per user."""
+        """Bounds on ||A_j||_F and ||b_j||.
+
+        Parameters
+        ----------
+        samples : q per user.
+        """
 
 
 @dataclass(frozen=True)
@@ -142,7 +155,9 @@ class Moments:
 
     Attributes
     ----------
-    features : (q, B, d). labels, feature_norms : (q, B). heads : (B, k).
+    features : (q, B, d).
+    labels, feature_norms : (q, B).
+    heads : (B, k).
     averaged : noise of A isotropic in Frobenius norm in place of N_sym. The bounds are on whole matrices in that norm,
         so that noise of the same sd in all directions of the symmetric matrices serves as well, with entries beside the
         diagonal smaller by sqrt(2).
@@ -177,7 +192,12 @@ _memory = threading.local()
 
 def scratch(shape: tuple[int, ...]) -> np.ndarray:
     """Memory of this thread for the rows of one block, float32, not initialised:
-    fresh memory for each block costs as much as the arithmetic."""
+    fresh memory for each block costs as much as the arithmetic.
+
+    Parameters
+    ----------
+    shape : of the array.
+    """
     size = math.prod(shape)
     if not hasattr(_memory, "rows") or _memory.rows.size < size:
         _memory.rows = np.empty(size, np.float32)
