@@ -5,6 +5,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 JOBS ?= 8
 # make quick SEED=7 draws everything anew and writes to results/quick-seed7
 SEED ?=
+# Packages whose docstrings numpydoc checks
+DOCUMENTED = $(addprefix src/privrep/,privacy laws algorithms)
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
 .PHONY: all quick paper tiny test bench report figures-pdf api docs record rivals confirmation lint lock clean
@@ -29,6 +31,7 @@ figures-pdf: all
 
 lint: .venv/ready
 	ruff check . && ruff format --check . && codespell
+	numpydoc lint $(shell find $(DOCUMENTED) -name '*.py')
 	snakefmt --check Snakefile workflow/rules
 	snakemake --lint
 	python workflow/scripts/check_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/privrep/studies/*/chapter.md)))

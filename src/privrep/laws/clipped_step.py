@@ -27,7 +27,15 @@ FARTHEST = 8.0
 @lru_cache
 def kept(dim: int, rank: int, feature: float, label: float) -> tuple[float, float]:
     """alpha = E[s^2 ||w||^2] / (d k) and beta = E[s c(y) y] / k of samples clipped one by one: s = min(1, eta / ||w||)
-    with ||w|| = sqrt(k) ||x||, and c(y) the label clipped to zeta."""
+    with ||w|| = sqrt(k) ||x||, and c(y) the label clipped to zeta.
+
+    Parameters
+    ----------
+    dim : d.
+    rank : k.
+    feature : eta, clip of ||w||.
+    label : zeta, clip of labels.
+    """
     along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST  # |x| along the user's model: |y| is sqrt(k) times it
     weights = np.exp(-(along**2) / 2)
     weights /= weights.sum()
@@ -53,21 +61,49 @@ class CutStep:
     first: float
 
     def ratio(self, dim: int, rank: int) -> float:
-        """x: operator norm of the noise on A over its signal."""
+        """x: operator norm of the noise on A over its signal.
+
+        Parameters
+        ----------
+        dim : d.
+        rank : k.
+        """
         return 2 * math.sqrt(dim * rank) * self.second
 
     def frobenius(self, dim: int, rank: int) -> float:
-        """distF by privacy noise over the whole range of x < 1."""
+        """distF by privacy noise over the whole range of x < 1.
+
+        Parameters
+        ----------
+        dim : d.
+        rank : k.
+        """
         labels = math.sqrt(1 + self.first**2 / (rank * self.second**2))
         return float(step_privacy_resolved(self.ratio(dim, rank), dim, rank)) * labels
 
     def spectral(self, dim: int, rank: int) -> float:
-        """dist2 of the same: its directions are alike, so the largest is that of a matrix of unit normals."""
+        """dist2 of the same: its directions are alike, so the largest is that of a matrix of unit normals.
+
+        Parameters
+        ----------
+        dim : d.
+        rank : k.
+        """
         return self.frobenius(dim, rank) * float(edge(dim, rank)) / math.sqrt((dim - rank) * rank)
 
 
 def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, feature: float, label: float) -> CutStep:
-    """Samples clipped one by one, as printed."""
+    """Samples clipped one by one, as printed.
+
+    Parameters
+    ----------
+    users : n.
+    dim : d.
+    rank : k.
+    noise_multiplier : Delta.
+    feature : eta, clip of ||w||.
+    label : zeta, clip of labels.
+    """
     alpha, beta = kept(dim, rank, feature, label)
     return CutStep(
         2 * noise_multiplier * feature**2 / (users * alpha), 2 * noise_multiplier * feature * label / (users * beta)
@@ -77,8 +113,16 @@ def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, featur
 def user_step(
     users: int, samples: int, noise_multiplier: float, factors: tuple[float, float], units: tuple[float, float]
 ) -> CutStep:
-    """User-level clipping to `factors` times `units`, the typical norms of A_j and b_j from `samples` samples;
-    norms of users are taken as equal."""
+    """User-level clipping to `factors` times `units`; norms of users are taken as equal.
+
+    Parameters
+    ----------
+    users : n.
+    samples : q per user in the step.
+    noise_multiplier : Delta.
+    factors : clips of A_j and b_j over their typical norms.
+    units : those norms.
+    """
     second, first = (
         2 * noise_multiplier * unit * max(1.0, one) / (users * samples)
         for one, unit in zip(factors, units, strict=True)

@@ -31,12 +31,22 @@ class StepSizes:
     lams: list[np.ndarray]
 
     def inverse_lams(self, power: float) -> np.ndarray:
-        """sum_i lam_i^-power."""
+        """sum_i lam_i^-power.
+
+        Parameters
+        ----------
+        power : of the sum.
+        """
         return np.array([(lam**-power).sum() for lam in self.lams])
 
 
 def step_sizes(cells: pd.DataFrame) -> StepSizes:
-    """Read the sizes; rows of other algorithms must have a split, too."""
+    """Read the sizes; rows of other algorithms must have a split, too.
+
+    Parameters
+    ----------
+    cells : rows of a results table.
+    """
     splits = [split_samples(preset, samples) for preset, samples in zip(cells["split"], cells["samples"], strict=True)]
     heads, used, final = (
         np.array([count(getattr(split, step)) for split in splits], dtype=float)
@@ -55,8 +65,14 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
 
 
 def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
-    """distF of the last step by privacy noise (F3); with power 1 the square is weighted by lam_i, as the risk weighs
-    it."""
+    """distF of the last step by privacy noise (F3).
+
+    Parameters
+    ----------
+    cells : rows of a results table.
+    sizes : of the same rows.
+    power : of 1 / lam_i in the square: 2, or 1 for the square weighted by lam_i, as the risk weighs it.
+    """
     return jain2021.step_privacy(
         sizes.batch,
         *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
@@ -70,6 +86,10 @@ def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
 
     A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their
     logarithms.
+
+    Parameters
+    ----------
+    cells : rows of a results table.
     """
     heads, rank = _head_unit(cells), cells["rank"]
     eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
@@ -78,7 +98,12 @@ def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
 
 
 def init_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """The same of Algorithm 3, whose privacy error grows with zeta^2 (F1)."""
+    """The same of Algorithm 3, whose privacy error grows with zeta^2 (F1).
+
+    Parameters
+    ----------
+    cells : rows of a results table.
+    """
     return _where_printed(cells, (cells["zeta"] / (cells["init_label_clip"] * _label_unit(cells))) ** 2)
 
 
@@ -95,7 +120,13 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
 
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
-    """distF that label noise leaves (F5)."""
+    """distF that label noise leaves (F5).
+
+    Parameters
+    ----------
+    cells : rows of a results table.
+    sizes : of the same rows.
+    """
     return jain2021.step_floor(
         sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
     )
@@ -105,6 +136,10 @@ def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """distF and dist2 of CENTAUR's steady state (F9), the latter for heads of condition number 1 alone (NaN otherwise).
 
     Of rows of other algorithms, without `step`, both are NaN.
+
+    Parameters
+    ----------
+    cells : rows of a results table.
     """
     condition, d, k = (cells[name] for name in ("head_condition", "dim", "rank"))
     noise = shen2023.centaur_noise(

@@ -41,7 +41,12 @@ SMALLEST = 1e-30
 
 
 def descent_share(whitenings: int) -> float:
-    """Share of the whole mu^2 that is left for the start and the rounds after so many releases of the covariance."""
+    """Share of the whole mu^2 that is left for the start and the rounds after so many releases of the covariance.
+
+    Parameters
+    ----------
+    whitenings : releases of the covariance, from 0 to `WHITENINGS`.
+    """
     return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
 
 
@@ -65,11 +70,22 @@ class Sizes:
         return max(self.dim - self.rank, 1)
 
     def dist2(self, error2: float) -> float:
-        """distF^2 = (d - k) k e^2."""
+        """distF^2 = (d - k) k e^2.
+
+        Parameters
+        ----------
+        error2 : e^2.
+        """
         return self.outside * self.rank * error2
 
     def residual(self, error2: float, noise2: float) -> float:
-        """(d - k) k e^2 + s^2."""
+        """(d - k) k e^2 + s^2.
+
+        Parameters
+        ----------
+        error2 : e^2.
+        noise2 : s^2, variance of the label noise.
+        """
         return self.dist2(error2) + noise2
 
     def length2(self, error2: float, noise2: float) -> float:
@@ -78,6 +94,11 @@ class Sizes:
         g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k)
         ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2), that of a Wishart matrix times a vector. A head w strays from v
         by the residual over m - k - 1 in each coordinate; |v|^2 is k.
+
+        Parameters
+        ----------
+        error2 : e^2.
+        noise2 : s^2, variance of the label noise.
         """
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
@@ -85,50 +106,109 @@ class Sizes:
         return gradient2 * self.rank * (1 + strayed)
 
     def length(self, error2: float, noise2: float) -> float:
-        """Root mean square of |g| |w|."""
+        """Root mean square of |g| |w|.
+
+        Parameters
+        ----------
+        error2 : e^2.
+        noise2 : s^2, variance of the label noise.
+        """
         return math.sqrt(self.length2(error2, noise2))
 
     def gain(self, error2: float, noise2: float) -> float:
         """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m - k)
-        times the error at v."""
+        times the error at v.
+
+        Parameters
+        ----------
+        error2 : e^2.
+        noise2 : s^2, variance of the label noise.
+        """
         return self.freedom / self.length(error2, noise2)
 
     def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
-        """Variance of an entry of the released mean over kappa: a sum of sensitivity 2."""
+        """Variance of an entry of the released mean over kappa: a sum of sensitivity 2.
+
+        Parameters
+        ----------
+        mu : of the step.
+        error2 : e^2.
+        noise2 : s^2, variance of the label noise.
+        """
         return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
 
     def covariance_noise(self, mu: float) -> float:
         """Norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of mu^2: 2
-        d^1.5 / (n mu sqrt(share))."""
+        d^1.5 / (n mu sqrt(share)).
+
+        Parameters
+        ----------
+        mu : of all releases of the method together.
+        """
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
     def isotropic_share(self, mu: float) -> float:
         """`descent_share` where features are isotropic: one release of their covariance finds that,
-        if its noise would not hide another."""
+        if its noise would not hide another.
+
+        Parameters
+        ----------
+        mu : of all releases of the method together.
+        """
         return descent_share(self.covariance_noise(mu) <= 1)
 
     def kept(self, noise2: float) -> float:
-        """q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""
+        """q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace.
+
+        Parameters
+        ----------
+        noise2 : s^2, variance of the label noise.
+        """
         return min(self.samples, self.dim) / self.dim * self.rank / (self.rank + noise2)
 
     def start_signal(self, mu: float, noise2: float) -> float:
-        """n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu."""
+        """n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu.
+
+        Parameters
+        ----------
+        mu : of the start.
+        noise2 : s^2, variance of the label noise.
+        """
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_share(self, mu: float, noise2: float) -> float:
         """Share of mu^2 for the start: what brings its signal to `START_SIGNAL` times the noise, within
-        `START_SHARES`."""
+        `START_SHARES`.
+
+        Parameters
+        ----------
+        mu : of the start and the rounds together.
+        noise2 : s^2, variance of the label noise.
+        """
         least, most = START_SHARES
         return min(max((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, least), most)
 
     def start_error2(self, mu: float, noise2: float) -> float:
         """e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few;
-        at most that of a subspace at random."""
+        at most that of a subspace at random.
+
+        Parameters
+        ----------
+        mu : of the start.
+        noise2 : s^2, variance of the label noise.
+        """
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
         return min(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
-        """e^2 before and after rounds whose steps have the given mu."""
+        """e^2 before and after rounds.
+
+        Parameters
+        ----------
+        error2 : e^2 before the first round.
+        noise2 : s^2, variance of the label noise.
+        mus : of the steps, one a round.
+        """
         path = [error2]
         for mu in mus:
             eta = path[-1] / (path[-1] + self.step_noise2(mu, path[-1], noise2))
@@ -136,7 +216,13 @@ class Sizes:
         return path
 
     def risk(self, error2: float, noise2: float) -> float:
-        """Mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k - 1)."""
+        """Mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k - 1).
+
+        Parameters
+        ----------
+        error2 : e^2.
+        noise2 : s^2, variance of the label noise.
+        """
         return (self.dist2(error2) * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
 
 
@@ -155,7 +241,14 @@ class Schedule:
 
 @lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
-    """The division of mu^2 that is expected to leave the least error; the fewest rounds that come near it (`WORTH`)."""
+    """The division of mu^2 that is expected to leave the least error; the fewest rounds that come near it (`WORTH`).
+
+    Parameters
+    ----------
+    sizes : n, m, d and k.
+    mu : of the start and the rounds together.
+    noise2 : s^2, variance of the label noise.
+    """
     start = sizes.start_share(mu, noise2)
     error2 = sizes.start_error2(math.sqrt(start) * mu, noise2)
 

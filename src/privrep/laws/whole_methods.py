@@ -49,8 +49,13 @@ class Regime:
 
 @dataclass(frozen=True)
 class Prediction:
-    """risk : mean excess risk over k, that of predicting zero; infinite where it has no mean.
-    known : whether the law's own assumptions hold there."""
+    """What a law expects of a method.
+
+    Attributes
+    ----------
+    risk : mean excess risk over k, that of predicting zero; infinite where it has no mean.
+    known : whether the law's own assumptions hold there.
+    """
 
     risk: np.ndarray
     known: np.ndarray
@@ -58,7 +63,14 @@ class Prediction:
 
 @dataclass(frozen=True)
 class SpectralStart:
-    """Algorithm 3 of jain2021 on all pairs of so many samples. label_clip : zeta. share : of mu^2."""
+    """Algorithm 3 of jain2021 on all pairs of a user's samples.
+
+    Attributes
+    ----------
+    samples : of a user.
+    label_clip : zeta.
+    share : of mu^2.
+    """
 
     samples: int
     label_clip: float
@@ -67,7 +79,15 @@ class SpectralStart:
 
 @dataclass(frozen=True)
 class PowerStart:
-    """One run of the private power method. samples : per user and iteration. clip : zeta_0. share : of mu^2."""
+    """One run of the private power method.
+
+    Attributes
+    ----------
+    iterations : with equal parts of the share.
+    samples : per user and iteration.
+    clip : zeta_0.
+    share : of mu^2.
+    """
 
     iterations: int
     samples: int
@@ -77,8 +97,15 @@ class PowerStart:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Rounds of clipped gradient steps. batch : samples for each of head and gradient; 0 where both take all m.
-    step : eta, clip : zeta_g."""
+    """Rounds of clipped gradient steps.
+
+    Attributes
+    ----------
+    rounds : with equal parts of mu^2.
+    batch : samples for each of head and gradient; 0 where both take all m.
+    step : eta.
+    clip : zeta_g.
+    """
 
     rounds: int
     batch: int
@@ -88,9 +115,14 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Moments:
-    """One step of Algorithm 2 with user-level clipping. heads, samples : of a user, for the head and for the step.
-    factors, units : of the clips, as in `privrep.laws.clipped_step.user_step`. cost : mu^2 of the release at
-    multiplier 1."""
+    """One step of Algorithm 2 with user-level clipping.
+
+    Attributes
+    ----------
+    heads, samples : of a user, for the head and for the step.
+    factors, units : of the clips, as in `privrep.laws.clipped_step.user_step`.
+    cost : mu^2 of the release at multiplier 1.
+    """
 
     heads: int
     samples: int
@@ -109,6 +141,12 @@ def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Val
     The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is
     exact for l = 0 and q > p + 1. The second is its derivative. With more coordinates than samples, p - q of the
     eigenvalues are l.
+
+    Parameters
+    ----------
+    coordinates : p.
+    samples : q.
+    penalty : l, at least 0; positive where p > q.
     """
     p, q, penalty = coordinates, samples, np.asarray(penalty, dtype=float)
     if p > q:
@@ -121,15 +159,29 @@ def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Val
 
 
 def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, noise2: Values) -> Values:
-    """Mean square error of a coordinate in a ridge regression: coordinates of mean square `power`, labels with noise of
-    variance `noise2`."""
+    """Mean square error of a coordinate in a ridge regression.
+
+    Parameters
+    ----------
+    coordinates : of the regression.
+    samples : of the regression.
+    penalty : of the ridge, at least 0.
+    power : mean square of a coordinate.
+    noise2 : variance of what is added to a label.
+    """
     first, second = inverse_traces(coordinates, samples, penalty)
     return power * penalty**2 * second + noise2 * (first - penalty * second)
 
 
 def own_data(sizes: Regime, penalty: float) -> Prediction:
     """Each user alone: ridge regression on m samples in d dimensions.
-    Left out: at m = d, or beside it, what few samples add to the limit law."""
+    Left out: at m = d, or beside it, what few samples add to the limit law.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    penalty : of the ridge, at least 0.
+    """
     m, d, k = sizes.samples, sizes.dim, sizes.rank
     risk = d / k * ridge_error(d, m, penalty, k / d, sizes.noise**2)
     return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
@@ -142,7 +194,13 @@ def predicting_zero() -> Prediction:
 
 def personal(sizes: Regime, outside: Values) -> Values:
     """Ridge heads on all samples, with the label noise as penalty (`privrep.data.heads.final_penalty`), over k:
-    F6 but for the penalty. The part of a head that lies outside is noise to it."""
+    F6 but for the penalty. The part of a head that lies outside is noise to it.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    outside : S, in [0, 1].
+    """
     k, noise2 = sizes.rank, sizes.noise**2
     return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
 
@@ -152,7 +210,13 @@ def personal(sizes: Regime, outside: Values) -> Values:
 
 def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
     """S after the start and at the end of the recursion of unit steps: `privrep.laws.unit_steps.schedule`,
-    for many n and mu at once."""
+    for many n and mu at once.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    """
     n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
@@ -182,7 +246,13 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
 
 def unit_steps(sizes: Regime, mu: Values) -> Prediction:
     """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty.
-    Left out: what the moments of the heads cost, and that the server knows the error by a noisy measurement."""
+    Left out: what the moments of the heads cost, and that the server knows the error by a noisy measurement.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    """
     k = sizes.rank
     start, outside = unit_recursion(sizes, mu)
     residual = k * outside + sizes.noise**2
@@ -196,7 +266,14 @@ def unit_steps(sizes: Regime, mu: Values) -> Prediction:
 @lru_cache
 def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, float]:
     """Of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1: E z_1, E z_1^2 and E z_r^2 for r > 1 (F1, F2 where the clip
-    cuts; label noise neglected)."""
+    cuts; label noise neglected).
+
+    Parameters
+    ----------
+    dim : d.
+    rank : k.
+    label_clip : zeta.
+    """
     along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST
     weights = np.exp(-(along**2) / 2)
     weights /= weights.sum()
@@ -211,7 +288,14 @@ def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, 
 def spectral_outside(sizes: Regime, mu: Values, start: SpectralStart) -> Values:
     """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace
     at random. Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are
-    not clipped)."""
+    not clipped).
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    start : its settings.
+    """
     n, d, k = sizes.users, sizes.dim, sizes.rank
     signal, first, other = pair_moments(d, k, start.label_clip)
     private = (2 * start.label_clip**2 / (n * mu * np.sqrt(start.share))) ** 2
@@ -220,15 +304,29 @@ def spectral_outside(sizes: Regime, mu: Values, start: SpectralStart) -> Values:
 
 
 def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
-    """S of directions with these squares in and out of the subspace after noise of this variance on every coordinate:
-    that of a subspace at random where noise is all."""
+    """S of directions after noise on every coordinate: that of a subspace at random where noise is all.
+
+    Parameters
+    ----------
+    inside2 : squared length of a direction within the subspace.
+    outside2 : the same outside.
+    noise2 : variance of the noise on a coordinate.
+    sizes : n, m, d, k and sigma.
+    """
     d, k = sizes.dim, sizes.rank
     return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
 
 
 def power_outside(sizes: Regime, mu: Values, start: PowerStart) -> Values:
     """S after the power method from a subspace at random: F11 iterated.
-    Left out: that the clip cuts less far from the truth."""
+    Left out: that the clip cuts less far from the truth.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    start : its settings.
+    """
     product = shen2023.clipped_product(sizes.dim, sizes.rank, start.samples, start.clip)
     multiplier = np.sqrt(start.iterations / np.asarray(start.share)) / mu
     noise2 = ((2 * multiplier * start.clip) / sizes.users) ** 2 + product.spread**2 / sizes.users
@@ -247,6 +345,12 @@ def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
 
     On the same samples the residual of a head has m - k degrees of freedom, see `privrep.laws.unit_steps.Sizes.length`.
     Heads have at least one to spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    outside : S, in [0, 1].
+    batch : q, or 0 for all samples.
     """
     m, d, k, sigma = sizes.samples, sizes.dim, sizes.rank, sizes.noise
     if batch:
@@ -265,7 +369,10 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
     Parameters
     ----------
+    sizes : n, m, d, k and sigma.
     mu2 : mu^2 of all rounds together.
+    rounds : their settings.
+    outside : S at the start.
     """
     n, m, d, k = sizes.users, sizes.samples, sizes.dim, sizes.rank
     step = rounds.step if rounds.batch else rounds.step * (m - k) / m
@@ -281,8 +388,17 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
 
 def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
-    """Rounds from a start with this S, which took the share of mu^2; then ridge heads on all samples.
-    They cannot be run where a head has more coordinates than samples."""
+    """Rounds from a start; then ridge heads on all samples.
+    They cannot be run where a head has more coordinates than samples.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    start : S of the start.
+    share : of mu^2, taken by the start.
+    rounds : their settings.
+    """
     left = (1 - share) * np.square(mu)
     outside = rounds_outside(sizes, left, rounds, start)
     heads = rounds.batch or sizes.samples
@@ -291,12 +407,28 @@ def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Ro
 
 
 def centaur(sizes: Regime, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
-    """CENTAUR: the power method, then rounds with fresh samples for head and gradient."""
+    """CENTAUR: the power method, then rounds with fresh samples for head and gradient.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    start : settings of the power method.
+    rounds : settings of the rounds.
+    """
     return by_rounds(sizes, mu, power_outside(sizes, mu, start), start.share, rounds)
 
 
 def private_fedrep(sizes: Regime, mu: Values, start: SpectralStart, rounds: Rounds) -> Prediction:
-    """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient."""
+    """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    start : settings of Algorithm 3.
+    rounds : settings of the rounds.
+    """
     return by_rounds(sizes, mu, spectral_outside(sizes, mu, start), start.share, rounds)
 
 
@@ -310,6 +442,13 @@ def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) ->
     in a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
     sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5) add in squares, the
     former from the start's error. Left out: what the clip does to sampling.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu2 : mu^2 of the step.
+    step : its settings.
+    start : S at the start.
     """
     d, k, sigma = sizes.dim, sizes.rank, sizes.noise
     spare = max(step.heads - k - 1, 1)
@@ -326,7 +465,15 @@ def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) ->
 
 def altmin(sizes: Regime, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
     """Alternating minimisation: Algorithm 3, one step of Algorithm 2 with user-level clipping, ridge heads on all
-    samples. It cannot be run where a head has more coordinates than samples."""
+    samples. It cannot be run where a head has more coordinates than samples.
+
+    Parameters
+    ----------
+    sizes : n, m, d, k and sigma.
+    mu : of all releases of the method together.
+    start : settings of Algorithm 3.
+    step : settings of the step.
+    """
     first = spectral_outside(sizes, mu, start)
     outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
     within = (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)
