@@ -20,8 +20,13 @@ Change = Literal["the guarantee", "a rate", "a constant", "a sign", "nothing"]
 
 
 class Erratum(Model):
-    """An error in print. claims : those that it touches, none where it touches none.
-    same_as : the erratum with which it counts as one."""
+    """An error in print.
+
+    Attributes
+    ----------
+    claims : those that it touches, none where it touches none.
+    same_as : the erratum with which it counts as one.
+    """
 
     id: Annotated[str, Field(pattern=r"^E[0-9]+$")]
     paper: str
@@ -45,7 +50,11 @@ class Erratum(Model):
 
 class Candidate(Model):
     """What was suspected to be an error in print, and is none or cannot be decided.
-    mended : the published version does not have it."""
+
+    Attributes
+    ----------
+    mended : the published version does not have it.
+    """
 
     id: Annotated[str, Field(pattern=r"^[EC][0-9]+$")]
     paper: str
@@ -103,7 +112,17 @@ class DeviationsFile(Model):
 
 
 def read_errata(path: Path) -> list[dict]:
-    """The errata, as they are written in config/errata.yaml."""
+    """The errata, as they are written in config/errata.yaml.
+
+    Parameters
+    ----------
+    path : of the file.
+
+    Raises
+    ------
+    ConfigError
+        If the file does not fit its model.
+    """
     return _read_checked(ErrataFile, path)["errata"]
 
 
@@ -113,6 +132,7 @@ def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
     Parameters
     ----------
     claims : ids of all claims.
+    root : folder of the project.
     """
     source = "config/errata.yaml"
     for erratum in checked(ErrataFile, read_yaml(root / source), source).errata:
@@ -122,12 +142,32 @@ def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
 
 
 def read_candidates(path: Path) -> list[dict]:
-    """What was set aside, as it is written in config/errata.yaml."""
+    """What was set aside, as it is written in config/errata.yaml.
+
+    Parameters
+    ----------
+    path : of the file.
+
+    Raises
+    ------
+    ConfigError
+        If the file does not fit its model.
+    """
     return _read_checked(ErrataFile, path)["candidates"]
 
 
 def read_deviations(path: Path) -> list[dict]:
-    """The deviations, as they are written in config/deviations.yaml."""
+    """The deviations, as they are written in config/deviations.yaml.
+
+    Parameters
+    ----------
+    path : of the file.
+
+    Raises
+    ------
+    ConfigError
+        If the file does not fit its model.
+    """
     return _read_checked(DeviationsFile, path)["deviations"]
 
 

@@ -20,6 +20,10 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
     """The results table of a study; nothing for a study of arithmetic.
     The copy lays its many columns side by side, so that a study can add its own without a warning.
 
+    Parameters
+    ----------
+    path : of the table, none for a study of arithmetic.
+
     Raises
     ------
     Unreadable
@@ -38,8 +42,17 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
 
 
 def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
-    """The different numbers that the cells of each series have in columns: series, column and value,
-    the latter ascending."""
+    """The different numbers that the cells of each series have in columns.
+
+    Parameters
+    ----------
+    cells : rows of a results table.
+    columns : names; those that the table lacks are passed over.
+
+    Returns
+    -------
+    A table with series, column and value, the latter ascending.
+    """
     rows = []
     for series, part in cells.groupby("series", sort=False):
         settings = part[[name for name in cells if name in columns]]
@@ -49,7 +62,13 @@ def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
 
 
 def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
-    """The rows of the resampled repetitions, as often as they are picked; all by default."""
+    """The rows of the resampled repetitions, as often as they are picked.
+
+    Parameters
+    ----------
+    rows : of a results table, with `seed`.
+    indices : numbers of repetitions in the order of their seeds, with repeats; none for all rows.
+    """
     if indices is None:
         return rows
     return pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[indices]])

@@ -54,7 +54,12 @@ class Interval:
 
     @classmethod
     def read(cls, row: Mapping[str, str]) -> Interval:
-        """From a row of measures.csv."""
+        """From a row of measures.csv.
+
+        Parameters
+        ----------
+        row : with numbers as text.
+        """
         return cls(*(float(row[name]) for name in ("measured", "ci_low", "ci_high")))
 
     @property
@@ -94,11 +99,22 @@ class Exponent:
 
     def far_from_asymptotic(self, tolerance: float) -> bool:
         """Whether the grid's share is more than `GRID_SHARE` of the tolerance, so that the formula and not the data
-        would decide."""
+        would
+        decide.
+
+        Parameters
+        ----------
+        tolerance : of the claim, at least 0.
+        """
         return abs(self.share) > GRID_SHARE * tolerance + 1e-9
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Student interval of the corrected exponent; NaN where there are too few repetitions for one."""
+        """Student interval of the corrected exponent; NaN where there are too few repetitions for one.
+
+        Parameters
+        ----------
+        level : probability that the interval covers, in (0, 1).
+        """
         half = student(self.seeds, level) * self.standard_error
         return self.corrected - half, self.corrected + half
 
@@ -141,7 +157,9 @@ class Quantity(About):
 
         Parameters
         ----------
-        kind : of the claim. rows : what the study measured. exponents : how many are judged in the run.
+        kind : of the claim.
+        rows : what the study measured.
+        exponents : how many are judged in the run.
         """
         raise NotImplementedError
 
@@ -149,8 +167,11 @@ class Quantity(About):
 class Rate(Quantity):
     """The exponent of an upper bound.
 
+    Attributes
+    ----------
     expected : exponent of the law that the finite grid is held against, where it is not `value`.
-    refuted : where VIOLATED begins, if not at the tolerance. toward : the bound speaks of a parameter that falls to 0.
+    refuted : where VIOLATED begins, if not at the tolerance.
+    toward : the bound speaks of a parameter that falls to 0.
     """
 
     rule: Literal["rate"]
@@ -169,6 +190,11 @@ class Rate(Quantity):
 
         A bound in which the parameter falls to 0 (`toward: zero`) is broken by too small an exponent,
         not by too large a one.
+
+        Parameters
+        ----------
+        found : the measured exponent.
+        exponents : how many are judged in the run, at least 1.
         """
         low, high = found.interval()
         if math.isnan(low) or found.far_from_asymptotic(self.tolerance):
@@ -185,7 +211,7 @@ class Rate(Quantity):
         return Verdict.VIOLATED if simultaneous > refuted else Verdict.INCONCLUSIVE
 
     def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
-        """With and without what is taken off for the finite grid."""
+        """With and without what is taken off for the finite grid. Parameters as in `Quantity.judged`."""
         row = rows[self.measured]
         local = float(row["formula"])
         expected = math.nan if self.expected is None else self.expected
@@ -200,7 +226,13 @@ class Rate(Quantity):
         }
 
     def reason(self, found: Exponent, verdict: Verdict) -> str:
-        """The corrected exponent with its interval, and by how much it misses."""
+        """The corrected exponent with its interval, and by how much it misses.
+
+        Parameters
+        ----------
+        found : the measured exponent.
+        verdict : in the words of the claim's kind.
+        """
         if math.isnan(found.slope):
             return "no exponent"
         low, high = found.interval()
@@ -217,21 +249,37 @@ class Rate(Quantity):
 
 
 def in_words_of(kind: str, verdict: Verdict) -> Verdict:
-    """The verdict on an exponent, in the words of the claim's kind."""
+    """The verdict on an exponent, in the words of the claim's kind.
+
+    Parameters
+    ----------
+    kind : of the claim.
+    verdict : of `Rate.verdict`.
+    """
     if kind == "surrogate":
         return Verdict.SURROGATE
     return OUTCOMES[kind][1] if verdict is Verdict.VIOLATED and kind in ("proof", "limit") else verdict
 
 
 class Comparison(Quantity):
-    """A number and a limit. or_measured : another reading, with its limit where that is another;
-    where it alone passes the verdict is PARTIAL."""
+    """A number and a limit.
+
+    Attributes
+    ----------
+    or_measured : another reading; where it alone passes the verdict is PARTIAL.
+    or_value : its limit, where that is another.
+    """
 
     or_measured: str = ""
     or_value: float | None = None
 
     def holds(self, found: Interval) -> bool | None:
-        """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
+        """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None).
+
+        Parameters
+        ----------
+        found : the measured number.
+        """
         return None if not found.known else self._holds(found)
 
     def _holds(self, found: Interval) -> bool | None:
@@ -258,7 +306,13 @@ class Comparison(Quantity):
         return {"verdict": verdict, "reason": reason}
 
     def reason(self, found: Interval, outcome: bool | None) -> str:
-        """How the interval lies to the limit."""
+        """How the interval lies to the limit.
+
+        Parameters
+        ----------
+        found : the measured number.
+        outcome : of `holds`.
+        """
         if not found.known:
             return f"{found.measured:.4g} without an interval cannot be judged against {self.limit}"
         says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
@@ -271,7 +325,12 @@ class Comparison(Quantity):
 
     def far(self, found: Interval) -> bool:
         """Whether the limit is more than `FAR` times the measured number, or less than one `FAR`th of it where it is a
-        lower one."""
+        lower one.
+
+        Parameters
+        ----------
+        found : the measured number.
+        """
         return False
 
 

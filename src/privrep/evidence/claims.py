@@ -57,7 +57,12 @@ CORRECTION = ("printed", "severity", "advice")
 
 
 class Whole(Model):
-    """The row of a claim as a whole. other_readings : quantity that counts the other readings that pass."""
+    """The row of a claim as a whole.
+
+    Attributes
+    ----------
+    other_readings : quantity that counts the other readings that pass.
+    """
 
     quantity: str
     other_readings: str
@@ -91,14 +96,26 @@ class Claim(About):
         return self
 
     def about(self, quantity: Quantity | None = None) -> dict[str, str]:
-        """What a row says about its statement."""
+        """What a row says about its statement.
+
+        Parameters
+        ----------
+        quantity : whose own words go first, if there is one.
+        """
         return {
             name: getattr(quantity, name, None) or getattr(self, name) or default for name, default in ABOUT.items()
         }
 
 
 def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: str) -> int:
-    """How many exponents a run judges: the family over which VIOLATED is simultaneous, at least 1."""
+    """How many exponents a run judges: the family over which VIOLATED is simultaneous, at least 1.
+
+    Parameters
+    ----------
+    claims : of all papers.
+    measures : study -> quantity -> row of its measures.csv.
+    scale : of the run.
+    """
     found = [
         measures.get(claim.study, {}).get(quantity.measured)
         for claim in claims
@@ -110,7 +127,13 @@ def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: 
 
 def without_false_ends(measure: Mapping[str, str], basis: str) -> Mapping[str, str]:
     """A measure whose interval has a width, or none at all if it comes from runs:
-    one number without its error is no evidence."""
+    one number without its error is no evidence.
+
+    Parameters
+    ----------
+    measure : row of measures.csv.
+    basis : of the claim's number; `measured` for one from runs.
+    """
     found = Interval.read(measure)
     return (
         {**measure, "ci_low": "nan", "ci_high": "nan"} if basis == "measured" and found.low == found.high else measure
@@ -122,7 +145,10 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
 
     Parameters
     ----------
+    claim : that has the quantity.
+    quantity : with its rule.
     measures : rows of the study's measures.csv by quantity, numbers as text.
+    scale : of the run.
     judged : number of exponents judged in the run.
     """
     row = claim.about(quantity) | {
@@ -150,7 +176,12 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
 
 
 def not_tested(claim: Claim) -> dict:
-    """The row of a claim of the catalogue that is not run at all."""
+    """The row of a claim of the catalogue that is not run at all.
+
+    Parameters
+    ----------
+    claim : with its reason.
+    """
     return {
         "quantity": "the statement as a whole",
         "whose": claim.about()["whose"],
@@ -161,7 +192,14 @@ def not_tested(claim: Claim) -> dict:
 
 def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
     """The row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another listed
-    reading passes."""
+    reading passes.
+
+    Parameters
+    ----------
+    claim : that has a row for the whole.
+    rows : of its quantities, judged.
+    measures : rows of the study's measures.csv by quantity, numbers as text.
+    """
     yes, no = OUTCOMES[claim.kind]
     own = [row for row in rows if row["whose"] == "paper"]
     verdicts = {row["verdict"] for row in own}
@@ -201,7 +239,10 @@ def judge(
 
     Parameters
     ----------
+    claims : of the paper, in order.
+    paper : its name.
     measures : study -> quantity -> row of its measures.csv.
+    scale : of the run.
     figures : folder of the figures, for the command that draws one again.
     options : what Snakemake needs for this run beyond the default, for the same command.
     judged : number of exponents judged in the run, over all papers.

@@ -55,6 +55,8 @@ def check_seed(seed: int, default: int, document: str = "") -> None:
 
     Parameters
     ----------
+    seed : a master seed.
+    default : the master seed of the configuration.
     document : text of docs/confirmation.md.
     """
     listed = [int(found) for found in re.findall(r"[Mm]aster seed `(\d+)`", document)]
@@ -65,7 +67,13 @@ def check_seed(seed: int, default: int, document: str = "") -> None:
 
 
 def check_record(record: dict, name: str) -> None:
-    """Raise ConfirmationError unless a run is one of the default scale, from a clean tree."""
+    """Raise ConfirmationError unless a run is one of the default scale, from a clean tree.
+
+    Parameters
+    ----------
+    record : provenance of the run.
+    name : of the run, for the message.
+    """
     if record["config"]["scale"] != "default":
         raise ConfirmationError(
             f"{name} has scale {record['config']['scale']}; a confirmation compares runs at the default scale"
@@ -79,7 +87,9 @@ def check_same(first: dict, second: dict, same_code: bool) -> None:
 
     Parameters
     ----------
-    first, second : provenance of the runs. same_code : whether their commits agree in `CODE`.
+    first : provenance of one run.
+    second : provenance of the other.
+    same_code : whether their commits agree in `CODE`.
     """
     check_record(first, "the first run")
     check_record(second, "the second run")
@@ -96,7 +106,12 @@ def check_same(first: dict, second: dict, same_code: bool) -> None:
 
 
 def by_name(rows: list[dict]) -> dict[tuple[str, str], dict]:
-    """Rows by claim id and quantity."""
+    """Rows by claim id and quantity.
+
+    Parameters
+    ----------
+    rows : of claims.csv or of the comparison.
+    """
     return {(row["id"], row["quantity"]): row for row in rows}
 
 
@@ -105,7 +120,13 @@ def _number(text: str) -> float:
 
 
 def shifted(row: dict, prefix: str = "") -> tuple[float, float, float]:
-    """Number and ends of the interval of a row; of an exponent without what its finite grid adds."""
+    """Number and ends of the interval of a row; of an exponent without what its finite grid adds.
+
+    Parameters
+    ----------
+    row : of the comparison.
+    prefix : `confirmed_` for the second run.
+    """
     measured, low, high, corrected = (_number(row[f"{prefix}{name}"]) for name in NUMBERS[1:])
     shift = 0.0 if math.isnan(corrected) else corrected - measured
     return measured + shift, low + shift, high + shift
@@ -120,7 +141,13 @@ def _why_left_out(first: dict, second: dict) -> str:
 
 
 def compared(first: list[dict], second: list[dict], facts: dict[str, object]) -> list[dict]:
-    """The comparison of two claims.csv, with the facts on the runs in every row.
+    """The comparison of two claims.csv.
+
+    Parameters
+    ----------
+    first : rows of the first run.
+    second : rows of the second run.
+    facts : on the runs, column -> value in every row.
 
     Raises
     ------
@@ -151,7 +178,8 @@ def confirmed(row: dict, comparison: list[dict]) -> str:
 
     Parameters
     ----------
-    row : of claims.csv. comparison : rows of docs/confirmation.csv, none before the first confirmation.
+    row : of claims.csv.
+    comparison : rows of docs/confirmation.csv, none before the first confirmation.
     """
     same = ("id", "quantity", "verdict")
     for known in comparison:
@@ -167,17 +195,31 @@ def expected_inside(repetitions: int) -> float:
 
     >>> round(expected_inside(10_000), 3), round(expected_inside(8), 3)
     (0.834, 0.862)
+
+    Parameters
+    ----------
+    repetitions : of each; the probability is NaN below `privrep.evidence.intervals.FEWEST`.
     """
     return float(1 - 2 * stdtr(repetitions - 1, -student(repetitions, LEVEL) / math.sqrt(2)))
 
 
 def counted(rows: list[dict]) -> list[dict]:
-    """The rows that could have come out otherwise."""
+    """The rows that could have come out otherwise.
+
+    Parameters
+    ----------
+    rows : of the comparison.
+    """
     return [row for row in rows if row["counted"] == "yes"]
 
 
 def changed(rows: list[dict]) -> list[dict]:
-    """The rows whose verdict differs."""
+    """The rows whose verdict differs.
+
+    Parameters
+    ----------
+    rows : of the comparison.
+    """
     return [row for row in rows if row["verdict"] != row["confirmed_verdict"]]
 
 
@@ -186,7 +228,8 @@ def revised_since(rows: list[dict], claims: list[dict]) -> str:
 
     Parameters
     ----------
-    rows : the comparison. claims : rows of the present default claims.csv.
+    rows : of the comparison.
+    claims : rows of the present default claims.csv.
     """
     verdicts = {name: row["verdict"] for name, row in by_name(claims).items()}
     moved = Counter(row["id"] for name, row in by_name(rows).items() if verdicts.get(name) != row["verdict"])
@@ -198,14 +241,24 @@ def revised_since(rows: list[dict], claims: list[dict]) -> str:
 
 def exponents(rows: list[dict]) -> tuple[int, int, float]:
     """How many exponents both runs have, how many of the second lie in the first one's interval, and the share
-    expected."""
+    expected.
+
+    Parameters
+    ----------
+    rows : of the comparison.
+    """
     judged = [row for row in rows if row["inside"]]
     shares = [expected_inside(int(row["seeds"])) for row in judged]
     return len(judged), sum(row["inside"] == "yes" for row in judged), sum(shares) / len(shares) if shares else math.nan
 
 
 def agreement(rows: list[dict]) -> str:
-    """One paragraph: how many verdicts agree, and how many exponents."""
+    """One paragraph: how many verdicts agree, and how many exponents.
+
+    Parameters
+    ----------
+    rows : of the comparison.
+    """
     could, differ = counted(rows), changed(rows)
     judged, inside, expected = exponents(rows)
     share = 100 * (1 - len(differ) / len(could)) if could else math.nan
@@ -224,13 +277,24 @@ def agreement(rows: list[dict]) -> str:
 
 
 def verdict_counts(rows: list[dict]) -> list[tuple[str, int, int]]:
-    """Verdict, how often in the first run, how often in the second."""
+    """Verdict, how often in the first run, how often in the second.
+
+    Parameters
+    ----------
+    rows : of the comparison.
+    """
     first, second = (Counter(row[name] for row in rows) for name in ("verdict", "confirmed_verdict"))
     return [(word, first[word], second[word]) for word in sorted(first.keys() | second.keys())]
 
 
 def with_interval(row: dict, prefix: str = "") -> str:
-    """Number and interval of a row as text."""
+    """Number and interval of a row as text.
+
+    Parameters
+    ----------
+    row : of the comparison.
+    prefix : `confirmed_` for the second run.
+    """
     number, low, high = shifted(row, prefix)
     if math.isnan(number):
         return "none"
@@ -243,7 +307,12 @@ def _markdown(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def document(rows: list[dict]) -> str:
-    """docs/confirmation.md, from the comparison alone."""
+    """docs/confirmation.md, from the comparison alone.
+
+    Parameters
+    ----------
+    rows : of the comparison, at least one.
+    """
     fact = rows[0]
     differ = [
         (

@@ -18,13 +18,23 @@ class NotMeasured(LookupError):
 
 
 class Quantities(dict[str, Measured]):
-    """The quantities of a run that have a number, by name."""
+    """The quantities of a run that have a number, by name. One that is missing raises NotMeasured.
+
+    Parameters
+    ----------
+    measured : all quantities of the run.
+    """
 
     def __init__(self, measured: Iterable[Measured]):
         super().__init__({one.quantity: one for one in measured if math.isfinite(one.measured)})
 
     def numbered(self, prefix: str) -> dict[float, Measured]:
-        """Those whose name is the prefix and a number, by that number, ascending."""
+        """Those whose name is a prefix and a number, by that number, ascending.
+
+        Parameters
+        ----------
+        prefix : what stands before a space and the number.
+        """
         ends = {name: re.fullmatch(rf"{re.escape(prefix)} ([\d.]+)", name) for name in self}
         return dict(sorted((float(end[1]), self[name]) for name, end in ends.items() if end))
 
@@ -38,17 +48,49 @@ Raises NotMeasured where a run lacks what it needs. The facts of a study stand b
 
 
 def ratio(cells: pd.DataFrame, quantities: Quantities, above: str, below: str) -> float:
-    """One quantity over another."""
+    """One quantity over another.
+
+    Parameters
+    ----------
+    cells : play no part.
+    quantities : of the run.
+    above : name of the numerator.
+    below : name of the denominator.
+
+    Raises
+    ------
+    NotMeasured
+        If the run lacks one.
+    """
     return quantities[above].measured / quantities[below].measured
 
 
 def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> float:
-    """The sum of quantities."""
+    """The sum of quantities.
+
+    Parameters
+    ----------
+    cells : play no part.
+    quantities : of the run.
+    names : of what is summed.
+
+    Raises
+    ------
+    NotMeasured
+        If the run lacks one.
+    """
     return sum(quantities[name].measured for name in names)
 
 
 def spelled(fact: Fact, cells: pd.DataFrame, quantities: Quantities) -> str:
-    """A fact as JSON: tables as lists of rows, null where it cannot be had; numbers come back with the same bits."""
+    """A fact as JSON: tables as lists of rows, null where it cannot be had; numbers come back with the same bits.
+
+    Parameters
+    ----------
+    fact : takes cells and quantities.
+    cells : of the study.
+    quantities : of the study.
+    """
     try:
         return json.dumps(fact(cells, quantities), default=_plain)
     except NotMeasured:
@@ -60,6 +102,13 @@ def _plain(value: object) -> object:
 
 
 def facts_json(facts: Mapping[str, Fact], cells: pd.DataFrame | None, quantities: Quantities) -> str:
-    """All facts of a study by name."""
+    """All facts of a study by name, as JSON.
+
+    Parameters
+    ----------
+    facts : by name.
+    cells : of the study, none for one of arithmetic.
+    quantities : of the study.
+    """
     lines = [f"{json.dumps(name)}: {spelled(fact, cells, quantities)}" for name, fact in facts.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"

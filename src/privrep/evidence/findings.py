@@ -36,6 +36,10 @@ class Findings:
     def numbers(self, study: AnalysisSettings) -> dict[str, pd.DataFrame]:
         """Id of a figure -> the numbers from which alone it is drawn.
 
+        Parameters
+        ----------
+        study : its settings, which list the figures.
+
         Raises
         ------
         ConfigError
@@ -51,11 +55,22 @@ class Findings:
 
 
 def write_numbers(path: Path, numbers: pd.DataFrame) -> None:
-    """Write the numbers of a figure as CSV, in one move; what is read back has the same bits."""
+    """Write the numbers of a figure as CSV, in one move; what is read back has the same bits.
+
+    Parameters
+    ----------
+    path : of the file.
+    numbers : one row a point.
+    """
     with in_one_move(path) as temporary:
         temporary.write_text(numbers.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
-    """The numbers of a figure, as they were written but for texts that are empty, which come back as NaN."""
+    """The numbers of a figure, as they were written but for texts that are empty, which come back as NaN.
+
+    Parameters
+    ----------
+    path : of the file.
+    """
     return pd.read_csv(path)

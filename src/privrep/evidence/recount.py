@@ -34,7 +34,11 @@ class MiscountError(Exception):
 
 
 def terms(ledger: str) -> list[dict[str, float]]:
-    """The releases of a ledger's one line.
+    """The releases of a ledger, as numbers by name.
+
+    Parameters
+    ----------
+    ledger : its one line, `privrep.privacy.ledger.Ledger.summary`.
 
     Raises
     ------
@@ -48,13 +52,26 @@ def terms(ledger: str) -> list[dict[str, float]]:
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Of N(mu, 1) against N(0, 1): the first exceeds e^epsilon times the second beyond epsilon / mu + mu / 2."""
+    """delta of N(mu, 1) against N(0, 1): the first exceeds e^epsilon times the second beyond epsilon / mu + mu / 2.
+
+    Parameters
+    ----------
+    mu : positive.
+    epsilon : at least 0.
+    """
     beyond = epsilon / mu + mu / 2
     return float(ndtr(mu - beyond)) - math.exp(epsilon + log_ndtr(-beyond))
 
 
 def halved(delta_at, delta: float, high: float) -> float:
-    """The least epsilon in [0, high] at which a falling delta_at(epsilon) is at most delta."""
+    """The least epsilon in [0, high] with at most this delta, by halving.
+
+    Parameters
+    ----------
+    delta_at : epsilon -> delta, falling.
+    delta : allowed.
+    high : an epsilon that is large enough.
+    """
     if delta_at(0.0) <= delta:
         return 0.0
     low = 0.0
@@ -65,8 +82,14 @@ def halved(delta_at, delta: float, high: float) -> float:
 
 
 def losses(mu: float, rate: float) -> np.ndarray:
-    """Probabilities of the privacy loss of a release with participation, on a grid around 0, rounded to the next
-    point."""
+    """Probabilities of the privacy loss of a release with participation, on a grid around 0, rounded to the nearest
+    point.
+
+    Parameters
+    ----------
+    mu : Gaussian-DP parameter for a user who takes part.
+    rate : probability of taking part.
+    """
     x = np.linspace(-mu / 2 - 12, mu / 2 + 12, 400_001)
     out = normal(x)
     plus, minus = ((1 - rate) * out + rate * normal(x - side * mu / 2) for side in (1, -1))
@@ -74,25 +97,49 @@ def losses(mu: float, rate: float) -> np.ndarray:
 
 
 def normal(x: np.ndarray) -> np.ndarray:
-    """The standard normal density."""
+    """The standard normal density.
+
+    Parameters
+    ----------
+    x : any shape.
+    """
     return np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
 def on_grid(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weights of losses on the points -r, ..., r times the width."""
+    """Weights of losses on the points -r, ..., r times the width.
+
+    Parameters
+    ----------
+    values : (N,) losses.
+    weights : (N,) their probabilities.
+    """
     places = np.rint(values / WIDTH).astype(int)
     reach = int(np.abs(places).max())
     return np.bincount(places + reach, weights, 2 * reach + 1)
 
 
 def choice_delta(choice: float, epsilon: float) -> float:
-    """Of randomised response that tells the truth with odds e^choice."""
+    """delta of randomised response.
+
+    Parameters
+    ----------
+    choice : log of the odds with which it tells the truth.
+    epsilon : at least 0.
+    """
     return max(0.0, -math.expm1(epsilon - choice)) / (1 + math.exp(-choice))
 
 
 @cache
 def composed(parts: tuple[tuple[int, float, float], ...], pure: tuple[tuple[int, float], ...], delta: float) -> float:
-    """Epsilon of releases (count, mu, rate) and of pure ones (count, epsilon) that touch one user."""
+    """Epsilon of releases that touch one user.
+
+    Parameters
+    ----------
+    parts : (count, mu, rate) of the Gaussian ones.
+    pure : (count, epsilon) of the pure ones.
+    delta : strictly between 0 and 1.
+    """
     laws = [(count, losses(mu, rate)) for count, mu, rate in parts]
     for count, epsilon in pure:
         kept = 1 / (1 + math.exp(-epsilon))
@@ -120,7 +167,18 @@ def composed(parts: tuple[tuple[int, float, float], ...], pure: tuple[tuple[int,
 
 @cache
 def epsilon_of(ledger: str, delta: float) -> tuple[float, float]:
-    """Epsilon of the user who is touched most, and how far another count may be away from it, as a share."""
+    """Epsilon of the user who is touched most, and how far another count may be away from it, as a share.
+
+    Parameters
+    ----------
+    ledger : its one line.
+    delta : strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the ledger cannot be read.
+    """
     releases = terms(ledger)
     if any(one.get("sd") == 0 or one.get("epsilon") == math.inf for one in releases):
         return math.inf, 0.0
@@ -144,7 +202,15 @@ def epsilon_of(ledger: str, delta: float) -> tuple[float, float]:
 
 
 def check_epsilons(cells: pd.DataFrame) -> int:
-    """Compare every `epsilon_exact` with its ledger; how many rows there were.
+    """Compare every `epsilon_exact` with its ledger.
+
+    Parameters
+    ----------
+    cells : rows of a results table.
+
+    Returns
+    -------
+    How many rows have an epsilon.
 
     Raises
     ------

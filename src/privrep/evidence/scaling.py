@@ -102,13 +102,23 @@ class Fit:
 
 
 def slope_weights(logs: np.ndarray) -> np.ndarray:
-    """w with slope = w @ log(error): least squares."""
+    """w with slope = w @ log(error), (p,): least squares.
+
+    Parameters
+    ----------
+    logs : (p,) logarithms of the parameter.
+    """
     centred = logs - logs.mean()
     return centred / (centred @ centred)
 
 
 def fit(sweep: Sweep) -> Fit:
-    """Fit the exponent of a sweep; NaN throughout where `Sweep.too_few` gives a reason."""
+    """Fit the exponent of a sweep; NaN throughout where `Sweep.too_few` gives a reason.
+
+    Parameters
+    ----------
+    sweep : its points.
+    """
     if sweep.too_few:
         return Fit(sweep, *[float("nan")] * 3, ratio=(float("nan"),) * 3)
     used, repetitions = sweep.used, sweep.repetitions
@@ -145,7 +155,19 @@ def _reason(point: pd.DataFrame, error: float, floor: float, spec: Spec, window:
 
 
 def sweep(cells: pd.DataFrame, spec: Spec, window: Window) -> Sweep:
-    """Collect the points of a fit from the results table, which must hold the prediction's column."""
+    """Collect the points of a fit.
+
+    Parameters
+    ----------
+    cells : the results table, with the prediction's column.
+    spec : of the fit.
+    window : which points are used.
+
+    Raises
+    ------
+    ValueError
+        If the series has no rows.
+    """
     rows = cells[cells["series"] == spec.series]
     if not len(rows):
         raise ValueError(f"fit {spec.name!r}: series {spec.series!r} has no rows")
@@ -169,12 +191,28 @@ def sweep(cells: pd.DataFrame, spec: Spec, window: Window) -> Sweep:
 
 
 def fit_all(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
-    """Every fit of a study by name."""
+    """Every fit of a study by name.
+
+    Parameters
+    ----------
+    study : its settings.
+    cells : its results table, with the predictions' columns.
+
+    Raises
+    ------
+    ValueError
+        If the series of a fit has no rows.
+    """
     return {name: fit(sweep(cells, spec, study.window_of(name))) for name, spec in study.fits.items()}
 
 
 def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """For each fit the exponent and, where there is a formula, the constant in units of the formula's."""
+    """For each fit the exponent and, where there is a formula, the constant in units of the formula's.
+
+    Parameters
+    ----------
+    fits : by name.
+    """
     found = []
     for name, one in fits.items():
         seeds, note = one.sweep.repetitions, one.sweep.too_few or _left_out(one.sweep)
@@ -190,7 +228,13 @@ def _left_out(sweep: Sweep) -> str:
 
 
 def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
-    """The plotted numbers of the named fits, one row per point."""
+    """The plotted numbers of fits, one row per point.
+
+    Parameters
+    ----------
+    fits : by name.
+    names : of those that are plotted.
+    """
     parts = []
     for name in names:
         sweep = fits[name].sweep

@@ -11,7 +11,8 @@ class Verdict(StrEnum):
 
     Attributes
     ----------
-    level : good (agrees), fair (in part), open, bad (contradicts) or none, for colour. sign : what needs no colour.
+    level : good (agrees), fair (in part), open, bad (contradicts) or none, for colour.
+    sign : what needs no colour.
     meaning : one sentence.
     """
 
