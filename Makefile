@@ -6,7 +6,7 @@ JOBS ?= 8
 # make quick SEED=7 draws everything anew and writes to results/quick-seed7
 SEED ?=
 # Packages whose docstrings numpydoc checks
-DOCUMENTED = $(addprefix src/privrep/,privacy laws evidence algorithms)
+DOCUMENTED = $(addprefix src/privrep/,privacy laws evidence data algorithms)
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
 .PHONY: all quick paper tiny test bench report figures-pdf api docs record rivals confirmation lint lock clean

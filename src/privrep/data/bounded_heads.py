@@ -45,8 +45,14 @@ SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 @dataclass(frozen=True)
 class BoundedFit:
-    """heads : (k, N). values : (N,), the loss at them.
-    gaps : (N,), certified bounds on how far that is above the minimum."""
+    """Heads of bounded length, with how good they are.
+
+    Attributes
+    ----------
+    heads : (k, N).
+    values : (N,), the loss at them.
+    gaps : (N,), certified bounds on how far that is above the minimum.
+    """
 
     heads: np.ndarray
     values: np.ndarray
@@ -60,12 +66,16 @@ def fit_bounded(
 
     Parameters
     ----------
-    projected : z, (k, q, N) floats. labels : (q, N). bound : C > 0.
+    projected : z, (k, q, N) floats.
+    labels : (q, N).
+    loss : absolute, or one with a width.
+    bound : C > 0.
+    tolerance : on a user's gap, in units of the labels; the absolute loss with k >= 2 has its own.
 
     Returns
     -------
     Fits with gaps of at most the tolerance, or of at most twice the last width of `SMOOTHINGS` for the absolute loss
-    with k >= 2, where `MOST_STEPS` steps were enough.
+        with k >= 2, where `MOST_STEPS` steps were enough.
     """
     if loss.name == "absolute" and len(projected) == 1:
         return _weighted_median(projected[0], labels, bound)
@@ -149,11 +159,16 @@ def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray
 
 
 def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray:
-    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N), for H (k, k, N) positive definite, by a little,
-    and b (k, N).
+    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N).
 
     Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on
     1/||v|| - 1/C comes from below and does not overshoot; what its steps leave is cut to the length C.
+
+    Parameters
+    ----------
+    gram : H, (k, k, N), positive definite, by a little.
+    right : b, (k, N).
+    bound : C > 0.
     """
     trace = sum(gram[a, a] for a in range(len(right)))
     unit = np.where(trace > 0, trace, 1)

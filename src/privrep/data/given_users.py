@@ -16,11 +16,19 @@ from privrep.data.problem import Block, Truth
 def laid_out(
     features: np.ndarray, labels: np.ndarray, user: np.ndarray, samples: int, users: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Features (m, B, d) and labels (m, B), float32, of rows (N, d) and (N,); zero past a user's last sample.
+    """Rows by user, zero past a user's last sample.
 
     Parameters
     ----------
-    user : (N,) numbers below B, ascending. samples : m, the most that a user has.
+    features : (N, d).
+    labels : (N,).
+    user : (N,) numbers below B, ascending.
+    samples : m, the most that a user has.
+    users : B.
+
+    Returns
+    -------
+    Features (m, B, d) and labels (m, B), float32.
     """
     position = np.arange(len(user)) - np.searchsorted(user, user)
     by_user = np.zeros((samples, users, features.shape[1]), np.float32), np.zeros((samples, users), np.float32)
@@ -30,7 +38,13 @@ def laid_out(
 
 
 def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
-    """Which rows (N,) are held out: the last of each user, this share of them rounded down. user : (N,) ascending."""
+    """Which rows (N,) are held out: the last of each user.
+
+    Parameters
+    ----------
+    user : (N,) ascending.
+    share : of each user's rows, in [0, 1), rounded down to whole ones.
+    """
     first, last = np.searchsorted(user, user), np.searchsorted(user, user, side="right")
     return np.arange(len(user)) >= last - np.floor(share * (last - first))
 
@@ -41,9 +55,14 @@ class GivenUsers:
 
     Attributes
     ----------
-    known : what is public; sizes are those of the arrays. features : (m, n, d). labels : (m, n).
-    heads : (n, k), and truth, where they are known. held_out : the same users with samples that no fit sees.
-    block_size : users of a block; by default all in one. sums : see `privrep.data.passes.total`.
+    known : what is public; sizes are those of the arrays.
+    features : (m, n, d).
+    labels : (m, n).
+    heads : (n, k), where they are known.
+    truth : the subspace behind the labels, where it is known.
+    held_out : the same users with samples that no fit sees.
+    block_size : users of a block; by default all in one.
+    sums : see `privrep.data.passes.total`.
     """
 
     known: Known
@@ -59,14 +78,18 @@ class GivenUsers:
     def from_rows(
         cls, features: np.ndarray, labels: np.ndarray, user: np.ndarray, *, rank: int, held_out: float = 0.0, **known
     ) -> GivenUsers:
-        """Users from one row a sample: features (N, d), labels (N,), and whose they are (N,), in any order.
+        """Users from one row a sample, in any order.
 
         Features are divided by `feature_scale` and labels by `label_scale`, as `Known` says.
 
         Parameters
         ----------
-        rank : of the subspace that is sought. held_out : share of each user's samples that no fit sees.
-        known : further fields of `Known`.
+        features : (N, d).
+        labels : (N,).
+        user : (N,), whose the rows are.
+        rank : of the subspace that is sought.
+        held_out : share of each user's samples that no fit sees, in [0, 1).
+        **known : further fields of `Known`.
 
         Raises
         ------
@@ -108,7 +131,8 @@ class GivenUsers:
         ]
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1, by default all."""
+        """The users numbered start, ..., stop - 1, block by block. Parameters as in
+        `privrep.data.problem.Users.blocks`."""
         stop = self.known.users if stop is None else stop
         for block in self._blocks:
             if block.start < stop and start < block.start + block.users:

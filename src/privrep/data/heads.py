@@ -19,8 +19,13 @@ HeadRule = Callable[[Block], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RidgeHeads:
-    """Ridge regression in the columns of `frame` (d, k), any matrix, on all samples.
-    penalty : on the squared length of a head."""
+    """Ridge regression in the columns of a frame, on all samples.
+
+    Attributes
+    ----------
+    frame : (d, k), any matrix.
+    penalty : on the squared length of a head.
+    """
 
     frame: np.ndarray
     penalty: float
@@ -31,8 +36,14 @@ class RidgeHeads:
 
 @dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of Algorithm 1 of jain2021: least squares in the current subspace (d, k), on a range of samples.
-    penalty : of a ridge."""
+    """The head step of Algorithm 1 of jain2021: least squares in the current subspace, on a range of samples.
+
+    Attributes
+    ----------
+    basis : (d, k).
+    samples : the range.
+    penalty : of a ridge.
+    """
 
     basis: np.ndarray
     samples: slice
@@ -58,18 +69,31 @@ def final_penalty(final_heads: str, known: Known) -> float:
     coordinate of a head.
 
     The last heads are the users' own and in no ledger: which rule they follow is no part of a method.
+
+    Parameters
+    ----------
+    final_heads : one of `FINAL_HEADS`.
+    known : with s and h.
     """
     return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
 
 
 def true_heads(block: Block) -> np.ndarray:
     """The heads behind the labels, in the coordinates of the true subspace; of simulated users alone,
-    for theory that is given them."""
+    for theory that is given them.
+
+    Parameters
+    ----------
+    block : of simulated users.
+    """
     return block.heads
 
 
 def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve many small positive definite systems by Cholesky, vectorised over the last axis.
+
+    A system that is singular to working precision gets the solution of its leading part, with zeros in the dependent
+    coordinates, so that no entry is NaN.
 
     Parameters
     ----------
@@ -78,8 +102,7 @@ def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    (k, B) float64. A system that is singular to working precision gets the solution of its leading part, with zeros in
-    the dependent coordinates, so that no entry is NaN.
+    (k, B) float64
     """
     k = len(right)
     factor = np.zeros_like(gram)
@@ -99,14 +122,20 @@ def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """U^T x for all samples, (k, q, B) float64. features : (q, B, d) float32. basis : (d, k)."""
+    """U^T x for all samples, (k, q, B) float64.
+
+    Parameters
+    ----------
+    features : (q, B, d) float32.
+    basis : U, (d, k).
+    """
     samples, users, dim = features.shape
     flat = features.reshape(-1, dim) @ basis.astype(np.float32)
     return np.ascontiguousarray(flat.T, dtype=np.float64).reshape(basis.shape[1], samples, users)
 
 
 def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
-    """Least squares of the labels on U^T x, one regression per user (jain2021 Algorithm 1, line 5).
+    """Least squares of the labels on U^T x, one regression per user.
 
     The constraint printed in line 5 is garbled ("||v||_2 <= R^k"); this is the unconstrained fit over R^k.
 
@@ -125,6 +154,10 @@ def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penal
     ------
     ValueError
         If q < k without a penalty, in which case the regression has no unique solution.
+
+    References
+    ----------
+    jain2021 Algorithm 1, line 5.
     """
     samples, rank = len(features), basis.shape[1]
     if samples < rank and not penalty:

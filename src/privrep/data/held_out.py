@@ -17,6 +17,7 @@ def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> t
 
     Parameters
     ----------
+    users : with `held_out`.
     models : block -> (B, d), of the users' other samples.
     """
     sums, counted = np.zeros(2), 0

@@ -101,13 +101,23 @@ class Loss:
         return 1.0 if self.name == "absolute" else SHAPES[self.name].lipschitz
 
     def value(self, residual: np.ndarray) -> np.ndarray:
-        """l(r), elementwise."""
+        """l(r), elementwise.
+
+        Parameters
+        ----------
+        residual : r, any shape.
+        """
         if self.name == "absolute":
             return np.abs(residual)
         return self.width * SHAPES[self.name].value(residual / self.width)
 
     def weights(self, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """l'(r) / r and l''(r), of a loss with a width: l(s) <= l(r) + (l'(r) / r) (s^2 - r^2) / 2 for all s."""
+        """l'(r) / r and l''(r), of a loss with a width: l(s) <= l(r) + (l'(r) / r) (s^2 - r^2) / 2 for all s.
+
+        Parameters
+        ----------
+        residual : r, any shape.
+        """
         if self.width == 1:
             return SHAPES[self.name].weights(residual)
         weight, curvature = SHAPES[self.name].weights(residual / self.width)
@@ -115,7 +125,12 @@ class Loss:
 
     def gaussian_mean(self, sd: np.ndarray) -> np.ndarray:
         """E l(Z) for Z ~ N(0, sd^2), elementwise; relative error below 1e-5 for sd up to 1e3 widths,
-        far below without a kink."""
+        far below without a kink.
+
+        Parameters
+        ----------
+        sd : any shape, at least 0.
+        """
         sd = np.asarray(sd, dtype=float)
         if self.name == "absolute":
             return sd * math.sqrt(2 / math.pi)
@@ -125,6 +140,10 @@ class Loss:
 
 def finite_lipschitz(loss: Loss) -> Loss:
     """The loss, if the exponential mechanism can be run with it.
+
+    Parameters
+    ----------
+    loss : with any Lipschitz constant.
 
     Raises
     ------

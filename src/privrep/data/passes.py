@@ -27,12 +27,23 @@ class Own:
     start: int = 0
 
     def of(self, block: Block) -> np.ndarray:
-        """The rows of the users of a block."""
+        """The rows of the users of a block.
+
+        Parameters
+        ----------
+        block : of users who have rows here.
+        """
         first = block.start - self.start
         return self.rows[first : first + block.users]
 
     def updated(self, new: Own, who: np.ndarray | None) -> Own:
-        """New rows of some users (n,), by default of all."""
+        """New rows of some users.
+
+        Parameters
+        ----------
+        new : rows of all these users, of which some count.
+        who : (n,) whose rows are replaced, by default of all.
+        """
         return new if who is None else Own(np.where(who[:, None], new.rows, self.rows), self.start)
 
 
@@ -51,6 +62,7 @@ def total(
 
     Parameters
     ----------
+    users : whose data are read.
     statistic : block -> an array or a number, or a tuple of them, which are summed each.
         Rows that are the users' `Own` are laid one below the other; what is no number must be the same in all blocks.
     over : the users numbered start, ..., stop - 1; all by default.
@@ -58,6 +70,11 @@ def total(
         A sum with a name is taken once: cells that differ in their noise alone begin with the same ones.
     narrow : the statistic is taken of the users of one stream at a time.
         One that sums in float32 rounds the less, the fewer they are.
+
+    Raises
+    ------
+    ValueError
+        If what is no number differs between blocks.
     """
     kept = getattr(users, "sums", None)
     if name is None or kept is None:
@@ -109,10 +126,22 @@ def _added(sum_: object, term: object) -> object:
 
 
 def parts(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> list[tuple[np.ndarray, ...]]:
-    """For each array of a statistic, its values in all blocks, in order."""
+    """For each array of a statistic, its values in all blocks, in order.
+
+    Parameters
+    ----------
+    users : whose data are read.
+    statistic : block -> a tuple of arrays.
+    """
     return list(zip(*(statistic(block) for block in users.blocks()), strict=True))
 
 
 def rows(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """Rows of all users, from statistics with one row per user of a block."""
+    """Rows of all users.
+
+    Parameters
+    ----------
+    users : whose data are read.
+    statistic : block -> a tuple of arrays with one row per user.
+    """
     return tuple(np.concatenate(part) for part in parts(users, statistic))

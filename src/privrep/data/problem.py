@@ -59,7 +59,7 @@ NEWER = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
 class Problem:
     """The parameters of one data set. They, and nothing else, name its random stream.
 
-    Parameters
+    Attributes
     ----------
     users, samples, dim, rank : n, m, d and k of the papers; 1 <= rank <= dim.
     label_noise_sd : sigma_F of jain2021, >= 0.
@@ -224,7 +224,13 @@ class Truth:
 
 
 def draw_truth(problem: Problem, master_seed: int) -> Truth:
-    """Draw U* from the problem's own stream."""
+    """Draw U* from the problem's own stream.
+
+    Parameters
+    ----------
+    problem : whose truth it is.
+    master_seed : of the run.
+    """
     columns = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
     basis = orthonormalise(columns)
     if problem.truth_law == "orthonormal":
@@ -250,7 +256,12 @@ class UserData(Protocol):
 
 
 def norms_in_domain(features: np.ndarray) -> np.ndarray:
-    """||x_ij||, (m, B) in the dtype of the features; inf outside `NORMS` and where an entry is no number."""
+    """||x_ij||, (m, B) in the dtype of the features; inf outside `NORMS` and where an entry is no number.
+
+    Parameters
+    ----------
+    features : (m, B, d).
+    """
     with np.errstate(over="ignore"):
         squared = np.einsum("mbd,mbd->mb", features, features)
     low, high = NORMS
@@ -307,7 +318,13 @@ class Block:
         return np.isfinite(self.feature_norms).sum(axis=0)
 
     def take(self, start: int, stop: int) -> Block:
-        """The users of this block whose number lies in [start, stop)."""
+        """The users of this block whose number lies between two.
+
+        Parameters
+        ----------
+        start : the first number.
+        stop : the number after the last.
+        """
         first, last = max(start - self.start, 0), min(stop - self.start, self.users)
         if (first, last) == (0, self.users):
             return self
@@ -326,7 +343,15 @@ class Block:
 
 
 def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
-    """Draw the users of stream `index`: heads, features, label noise, in that order."""
+    """Draw the users of one stream: heads, features, label noise, in that order.
+
+    Parameters
+    ----------
+    problem : whose users they are.
+    truth : the subspace behind their labels.
+    streams : of the data.
+    index : number of the stream.
+    """
     rng = streams[index]
     start = index * problem.stream_users
     users = min(problem.stream_users, problem.users - start)
@@ -370,7 +395,15 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
 
 
 def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
-    """Draw block `index`: the users of some streams, one behind the other."""
+    """Draw one block: the users of some streams, one behind the other.
+
+    Parameters
+    ----------
+    problem : whose users they are.
+    truth : the subspace behind their labels.
+    streams : of the data.
+    index : number of the block.
+    """
     count = -(-problem.users // problem.stream_users)
     among = range(count)[index * STREAMS_PER_BLOCK : (index + 1) * STREAMS_PER_BLOCK]
     drawn = [draw_stream(problem, truth, streams, one) for one in among]
@@ -425,7 +458,12 @@ class Users:
         return block
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1 (default: all), block by block.
+        """The users numbered start, ..., stop - 1, block by block.
+
+        Parameters
+        ----------
+        start : number of the first user.
+        stop : number after the last user; by default that of all users.
 
         Raises
         ------
@@ -468,7 +506,7 @@ class FirstUsers:
         return self.users.truth
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """As `Users.blocks`."""
+        """The users numbered start, ..., stop - 1, block by block. Parameters and errors as in `Users.blocks`."""
         stop = self.count if stop is None else stop
         if not 0 <= start <= stop <= self.count:
             raise ValueError(f"users {start} to {stop} are asked for; there are {self.count}")

@@ -26,7 +26,10 @@ def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarra
 
     Parameters
     ----------
-    basis : (d, k'), any matrix. heads : (B, k').
+    block : with the true heads.
+    truth : the subspace behind the labels.
+    basis : (d, k'), any matrix.
+    heads : (B, k').
     """
     inside = truth.basis.T @ basis
     outside = basis - truth.basis @ inside
@@ -35,18 +38,38 @@ def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarra
 
 
 def scored(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
-    """The values (B,) of the users of a block that are not corrupted."""
+    """The values of the users of a block that are not corrupted.
+
+    Parameters
+    ----------
+    users : all of the problem.
+    block : of some of them.
+    excess : (B, ...), a row for each.
+    """
     return excess[~np.isnan(block.heads[:, 0])] if users.problem.adversaries else excess
 
 
 def mean(users: Users, sum_: float) -> float:
-    """A sum over the users that are not corrupted, over their number."""
+    """A sum over the users that are not corrupted, over their number.
+
+    Parameters
+    ----------
+    users : all of the problem.
+    sum_ : over those that are not corrupted.
+    """
     return float(sum_ / (users.problem.users - users.problem.adversaries))
 
 
 def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
     """Truth, basis and block in coordinates in which features have covariance I: R U* is orthonormalised,
-    and heads follow."""
+    and heads follow.
+
+    Parameters
+    ----------
+    users : all of the problem.
+    basis : (d, k').
+    block : of some users.
+    """
     if not are_scaled(users.problem):
         return users.truth, basis, block
     root = feature_root(users.problem)
@@ -56,7 +79,14 @@ def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarr
 
 
 def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
-    """Mean excess risk of the models basis @ v_j. basis : (d, k'). heads : the rule for v_j."""
+    """Mean excess risk of the models basis @ v_j.
+
+    Parameters
+    ----------
+    users : all of the problem.
+    basis : (d, k').
+    heads : the rule for v_j.
+    """
 
     def excess(block: Block) -> float:
         truth, frame, moved = seen(users, basis, block)
@@ -66,17 +96,39 @@ def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
 
 
 def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
-    """Mean excess risk after each user fits a head in `basis` to the given samples (jain2021 Theorem 4.2)."""
+    """Mean excess risk after each user fits a head.
+
+    Parameters
+    ----------
+    users : all of the problem.
+    basis : (d, k) orthonormal, in which heads are fitted.
+    samples : the range to which they are fitted.
+
+    References
+    ----------
+    jain2021 Theorem 4.2.
+    """
     return personal_risk(users, basis, FittedHeads(basis, samples))
 
 
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
-    """Mean excess loss of the models basis @ v_j over that of the true ones, as in Theorem 5.2 of jain2021.
+    """Mean excess loss of the models basis @ v_j over that of the true ones.
+
+    Parameters
+    ----------
+    users : all of the problem.
+    basis : (d, k').
+    heads : the rule for v_j.
+    loss : of a residual.
 
     Raises
     ------
     ValueError
         If residuals are not Gaussian with a known variance, or users have no true model.
+
+    References
+    ----------
+    jain2021 Theorem 5.2.
     """
     for name in (
         "feature_law",
@@ -101,7 +153,13 @@ def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) 
 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
-    """Mean excess risk of models theta_j, (B, d) for the users of a block."""
+    """Mean excess risk of models of the users' own.
+
+    Parameters
+    ----------
+    users : all of the problem.
+    models_of : block -> theta_j, (B, d).
+    """
     root = feature_root(users.problem)
 
     def excess(block: Block) -> float:

@@ -24,6 +24,10 @@ def canonical(axes: Mapping[str, Axis]) -> str:
 
     >>> canonical({"rank": 2, "epsilon": 1}) == canonical({"epsilon": 1.0, "rank": np.int64(2)})
     True
+
+    Parameters
+    ----------
+    axes : by name, in any order.
     """
 
     def spell(value: Axis) -> Axis:
@@ -39,23 +43,49 @@ def canonical(axes: Mapping[str, Axis]) -> str:
 
 
 def digest(axes: Mapping[str, Axis]) -> str:
-    """Hexadecimal sha256 of the canonical name."""
+    """Hexadecimal sha256 of the canonical name.
+
+    Parameters
+    ----------
+    axes : by name, in any order.
+    """
     return hashlib.sha256(canonical(axes).encode()).hexdigest()
 
 
 def seed_sequence(master_seed: int, role: str, axes: Mapping[str, Axis]) -> SeedSequence:
-    """The seed sequence of one named stream."""
+    """The seed sequence of one named stream.
+
+    Parameters
+    ----------
+    master_seed : of the run.
+    role : what the stream is for.
+    axes : of the cell.
+    """
     words = np.frombuffer(hashlib.sha256(f"{role}|{canonical(axes)}".encode()).digest(), dtype=np.uint32)
     return SeedSequence(master_seed, spawn_key=tuple(int(word) for word in words))
 
 
 def stream(master_seed: int, role: str, axes: Mapping[str, Axis]) -> Generator:
-    """The generator of one named stream."""
+    """The generator of one named stream.
+
+    Parameters
+    ----------
+    master_seed : of the run.
+    role : what the stream is for.
+    axes : of the cell.
+    """
     return Generator(Philox(seed_sequence(master_seed, role, axes)))
 
 
 class BlockStreams:
-    """A stream cut into blocks, each with its own counter range, so that any block can be drawn again alone."""
+    """A stream cut into blocks, each with its own counter range, so that any block can be drawn again alone.
+
+    Parameters
+    ----------
+    master_seed : of the run.
+    role : what the stream is for.
+    axes : of the cell.
+    """
 
     def __init__(self, master_seed: int, role: str, axes: Mapping[str, Axis]):
         self._key = seed_sequence(master_seed, role, axes).generate_state(2, np.uint64)
@@ -67,7 +97,12 @@ class BlockStreams:
 
 class Streams(dict[str, Generator]):
     """Named streams of one fit, each started when it is first asked for, and once:
-    starting again would repeat its numbers."""
+    starting again would repeat its numbers.
+
+    Parameters
+    ----------
+    start : role -> a generator at its beginning.
+    """
 
     def __init__(self, start: Callable[[str], Generator]):
         super().__init__()

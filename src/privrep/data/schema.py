@@ -32,7 +32,17 @@ class Number:
         return (self.low + self.high) / 2
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """(N, 1), within sqrt(3) of 0."""
+        """(N, 1), within sqrt(3) of 0.
+
+        Parameters
+        ----------
+        values : (N,) numbers; a missing one counts as the middle.
+
+        Raises
+        ------
+        ValueError
+            If a value is no number.
+        """
         numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), self.low, self.high)
         scaled = (numbers - self.middle) / ((self.high - self.low) / 12**0.5)
         return np.nan_to_num(scaled, nan=0.0)[:, None]
@@ -40,7 +50,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Flag:
-    """0 or 1; share : guess of how often it is 1, between 0 and 1."""
+    """0 or 1.
+
+    Attributes
+    ----------
+    share : guess of how often it is 1, between 0 and 1.
+    """
 
     share: float = 0.5
 
@@ -51,7 +66,17 @@ class Flag:
             raise ValueError(f"share is {self.share!r}; it must lie between 0 and 1")
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """(N, 1), of variance 1 for the guess."""
+        """(N, 1), of variance 1 for the guess.
+
+        Parameters
+        ----------
+        values : (N,) of 0 and 1; a missing one counts as the guess.
+
+        Raises
+        ------
+        ValueError
+            If a value is no number.
+        """
         numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), 0, 1)
         return np.nan_to_num((numbers - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
 
@@ -71,7 +96,12 @@ class Category:
         return len(self.levels)
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """sqrt(c) (e - 1/c), (N, c); zeros for another value."""
+        """sqrt(c) (e - 1/c), (N, c); zeros for another value.
+
+        Parameters
+        ----------
+        values : (N,) levels.
+        """
         codes = pd.Index(self.levels).get_indexer(values.to_numpy())
         known = codes >= 0
         columns = np.zeros((len(codes), self.width))
@@ -85,9 +115,14 @@ Kind = Number | Flag | Category
 
 @dataclass(frozen=True)
 class Schema:
-    """The statements. features : kinds of columns by name. label : its range.
+    """The statements.
 
     Inside, labels lie in [-1, 1] and the first feature is the constant 1.
+
+    Attributes
+    ----------
+    features : kinds of columns by name.
+    label : its range.
     """
 
     features: Mapping[str, Kind]
@@ -100,6 +135,10 @@ class Schema:
 
     def scaled(self, frame: pd.DataFrame) -> np.ndarray:
         """Features of the rows of a table, (N, d) float32.
+
+        Parameters
+        ----------
+        frame : with the columns that are stated; others are passed over.
 
         Raises
         ------
@@ -117,10 +156,20 @@ class Schema:
         return np.concatenate(columns, axis=1, dtype=np.float32)
 
     def scaled_labels(self, labels: np.ndarray) -> np.ndarray:
-        """(N,) in [-1, 1]; NaN where one is missing."""
+        """(N,) in [-1, 1]; NaN where one is missing.
+
+        Parameters
+        ----------
+        labels : (N,) in their own unit.
+        """
         half = (self.label.high - self.label.low) / 2
         return (np.clip(np.asarray(labels, np.float64), self.label.low, self.label.high) - self.label.middle) / half
 
     def labels(self, scaled: np.ndarray) -> np.ndarray:
-        """(N,) in the label's own unit."""
+        """(N,) in the label's own unit.
+
+        Parameters
+        ----------
+        scaled : (N,) of `scaled_labels`.
+        """
         return self.label.middle + scaled * (self.label.high - self.label.low) / 2

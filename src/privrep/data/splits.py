@@ -76,7 +76,12 @@ PRESETS: dict[str, tuple[Callable[[int], Split], int, str]] = {
 
 
 def split_samples(preset: str, samples: int) -> Split:
-    """The ranges of a preset for m = `samples`.
+    """The ranges of a preset.
+
+    Parameters
+    ----------
+    preset : a name in `PRESETS`.
+    samples : m.
 
     Raises
     ------
@@ -93,7 +98,12 @@ def split_samples(preset: str, samples: int) -> Split:
 
 
 def count(samples: slice) -> int:
-    """Length of a range of samples."""
+    """Length of a range of samples.
+
+    Parameters
+    ----------
+    samples : the range, with both ends.
+    """
     return samples.stop - samples.start
 
 
@@ -110,7 +120,9 @@ class SampleDraws:
 
     Parameters
     ----------
-    use : one of `SAMPLE_USES`. rng : draws the subsets; used by `reuse` alone.
+    use : one of `SAMPLE_USES`.
+    samples : m.
+    rng : draws the subsets; used by `reuse` alone.
     used : samples that served before, for `fresh`.
     """
 
@@ -119,6 +131,10 @@ class SampleDraws:
 
     def take(self, *sizes: int) -> list[np.ndarray]:
         """Positions of the subsets of one round, in ascending order within each.
+
+        Parameters
+        ----------
+        *sizes : of the subsets.
 
         Raises
         ------
@@ -138,7 +154,14 @@ class SampleDraws:
 
 
 def check_draws(use: str, samples: int, rounds: list[int]) -> None:
-    """Raise ValueError unless there are samples for all rounds, which take so many each."""
+    """Raise ValueError unless there are samples for all rounds.
+
+    Parameters
+    ----------
+    use : one of `SAMPLE_USES`.
+    samples : m.
+    rounds : how many samples each round takes.
+    """
     needed = sum(rounds) if use == "fresh" else max(rounds)
     if needed > samples:
         raise ValueError(f"samples is {samples}; sample_use {use!r} needs at least {needed}")

@@ -24,7 +24,8 @@ class Table:
 
     Attributes
     ----------
-    path : a file that ends in .parquet or .csv. user, label, features : names of its columns.
+    path : a file that ends in .parquet or .csv.
+    user, label, features : names of its columns.
     """
 
     path: Path
@@ -34,6 +35,10 @@ class Table:
 
     def pieces(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Some columns, `ROWS` rows at a time.
+
+        Parameters
+        ----------
+        columns : their names.
 
         Raises
         ------
@@ -122,7 +127,8 @@ class TableUsers:
         return replace(self, known=replace(self.known, samples=most), shown=True) if most else None
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1, by default all, from one reading of the table."""
+        """The users numbered start, ..., stop - 1, from one reading of the table.
+        Parameters as in `privrep.data.problem.Users.blocks`."""
         stop = self.known.users if stop is None else stop
         first = 0
         for rows, number in self._whole_users():

@@ -11,7 +11,16 @@ from pathlib import Path
 @contextmanager
 def in_one_move(path: Path) -> Iterator[Path]:
     """A file beside `path` to write to, which takes its place at the end; nothing of it is left where writing fails.
-    Folders are made."""
+    Folders are made.
+
+    Parameters
+    ----------
+    path : of the file.
+
+    Yields
+    ------
+    The file to write to.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -22,6 +31,12 @@ def in_one_move(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text in one move."""
+    """Write a text in one move.
+
+    Parameters
+    ----------
+    path : of the file.
+    text : its content.
+    """
     with in_one_move(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -122,12 +122,16 @@ class Exponent:
 class About(Model):
     """What a claim and its quantities both may say about the statement; a quantity's own words go first.
 
+    Attributes
+    ----------
     whose : whose statement it is: the paper's, this project's correction of it, or a law or a limit of this project's
-    own. Each claim says so.
-    basis : runs (default), arithmetic of printed formulas, or a definition:
-    algebra or an identity, which is no evidence.
-    printed, severity, advice : what is printed, how severe it would be if wrong, and what a user of the result should
-    do then.
+        own.
+        Each claim says so.
+    basis : runs (default), arithmetic of printed formulas, or a definition: algebra or an identity, which is no
+        evidence.
+    printed : what is printed.
+    severity : how severe it would be if wrong.
+    advice : what a user of the result should do then.
     """
 
     whose: Whose | None = None
