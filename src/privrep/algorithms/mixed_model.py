@@ -68,17 +68,35 @@ EVEN = 0.1
 
 
 def mean_squares(rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Of rows (B, m) with zeros where there is no sample, (B,)."""
+    """Of rows (B, m) with zeros where there is no sample, (B,).
+
+    Parameters
+    ----------
+    rows : (B, m).
+    counts : of samples, (B,).
+    """
     return np.einsum("bm,bm->b", rows, rows) / np.maximum(counts, 1)
 
 
 def residuals(block: Block, mean: np.ndarray) -> np.ndarray:
-    """Of the shared mean, (B, m)."""
+    """Of the shared mean, (B, m).
+
+    Parameters
+    ----------
+    block : of users.
+    mean : beta, (d,).
+    """
     return (block.labels - block.features @ mean.astype(np.float32)).T.astype(np.float64)
 
 
 def log_lengths(squares: np.ndarray, guess: float) -> Scalars:
-    """Log of lengths given by their squares, (B,), over a guess; a user without any adds 0."""
+    """Log of lengths given by their squares, (B,), over a guess; a user without any adds 0.
+
+    Parameters
+    ----------
+    squares : of lengths, (B,).
+    guess : a length, above 0.
+    """
     return Scalars(np.log(np.where(squares > 0, squares, guess**2) / guess**2) / 2)
 
 
@@ -102,7 +120,12 @@ class MomentLengths:
 
 
 def mean_labels(block: Block) -> Scalars:
-    """What users add: their mean label."""
+    """What users add: their mean label.
+
+    Parameters
+    ----------
+    block : of users.
+    """
     return Scalars(block.labels.sum(axis=0, dtype=np.float64) / np.maximum(block.counts, 1))
 
 
@@ -114,7 +137,12 @@ class Gradients:
     root: np.ndarray
 
     def rows(self, block: Block) -> np.ndarray:
-        """(B, d)."""
+        """(B, d).
+
+        Parameters
+        ----------
+        block : of users.
+        """
         left = residuals(block, self.mean) / np.maximum(block.counts, 1)[:, None]
         return np.einsum("mbd,bm->bd", block.features, left) @ self.root
 
@@ -168,7 +196,14 @@ class Features:
 
     @classmethod
     def released(cls, users: UserData, lengths: Release, release: Release) -> Features:
-        """From two releases."""
+        """From two releases.
+
+        Parameters
+        ----------
+        users : the data.
+        lengths : release handle of the typical length.
+        release : release handle of the moments.
+        """
         n, d = users.known.users, users.known.dim
         clip = FEATURE_CLIP * typical("mixed_feature_length", users, MomentLengths, float(d), lengths)
         found = release.sum("mixed_features", users, Moments(), clip=clip) / n
@@ -183,13 +218,28 @@ class Features:
         return cls((vectors * values) @ vectors.T, edge)
 
     def inverse_root(self, least: float = 0.0) -> np.ndarray:
-        """C^-1/2, eigenvalues raised to `least`."""
+        """C^-1/2, eigenvalues raised to `least`.
+
+        Parameters
+        ----------
+        least : eigenvalue.
+        """
         values, vectors = np.linalg.eigh(self.moments)
         return (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
 
 
 def typical(name: str, users: UserData, lengths: type, guess: float, release: Release, *about) -> float:
-    """exp of the released mean over users of log lengths over a guess."""
+    """exp of the released mean over users of log lengths over a guess.
+
+    Parameters
+    ----------
+    name : of the entry in the ledger.
+    users : the data.
+    lengths : class of what users add, made of `about` and the guess.
+    guess : a length, above 0.
+    release : release handle.
+    *about : first arguments of `lengths`.
+    """
     found = release.sum(name, users, lengths(*about, guess), clip=LENGTH_WIDTH) / users.known.users
     return guess * math.exp(min(max(found, -LENGTH_WIDTH), LENGTH_WIDTH))
 
@@ -245,7 +295,15 @@ class MixedModel:
         yield Iterate(subspace, FullRank(SharedHeads(answer.heads, mean)), log)
 
     def mean(self, users: UserData, features: Features, constant: Release, steps: list[Release]) -> np.ndarray:
-        """beta, (d,)."""
+        """beta, (d,).
+
+        Parameters
+        ----------
+        users : the data.
+        features : as released.
+        constant : release handle of the mean label.
+        steps : release handles of lengths and steps in turn.
+        """
         n, d = users.known.users, users.known.dim
         mean = np.zeros(d)
         if self.constant:
@@ -263,7 +321,15 @@ class MixedModel:
         return mean
 
     def shapes(self, users: UserData, mean: np.ndarray, root: np.ndarray, release: Release) -> list[np.ndarray]:
-        """Roots of P, (d, p), eigenvalues of S raised and shrunk."""
+        """Roots of P, (d, p), eigenvalues of S raised and shrunk.
+
+        Parameters
+        ----------
+        users : the data.
+        mean : beta, (d,).
+        root : W, (d, d).
+        release : release handle.
+        """
         n, d = users.known.users, users.known.dim
         values, vectors = np.linalg.eigh(release.sum("mixed_shape", users, ResidualHalves(mean, root), clip=1.0) / n)
         edge = 2 * release.noise_multiplier / n * math.sqrt(2 * d)
@@ -291,6 +357,10 @@ class MixedModelOptions(Declared):
 
     def build(self, known: Known) -> MixedModel:
         """The method for a problem.
+
+        Parameters
+        ----------
+        known : what is public.
 
         Raises
         ------

@@ -32,7 +32,12 @@ class CappedUsers:
     truth = held_out = None
 
     def rows(self, begin: int, end: int) -> np.ndarray:
-        """Labels and features of the rows numbered begin, ..., end - 1, user by user, (end - begin, 1 + d) float32."""
+        """Labels and features of the rows numbered begin, ..., end - 1, user by user, (end - begin, 1 + d) float32.
+
+        Parameters
+        ----------
+        begin, end : numbers of the first row and of that behind the last.
+        """
         raise NotImplementedError
 
     @cached_property
@@ -42,6 +47,10 @@ class CappedUsers:
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
         """The users numbered start, ..., stop - 1, by default all.
+
+        Parameters
+        ----------
+        start, stop : numbers of the first user and of that behind the last.
 
         Raises
         ------

@@ -69,11 +69,15 @@ class ScatteredUsers(CappedUsers):
 
         Parameters
         ----------
-        user, label : names of columns.
+        path : of the file or folder.
+        user : name of the column that says whose a row is.
+        label : name of the column of labels.
+        schema : kinds and ranges of the features.
         max_samples : the most rows that a user keeps, at least 1. A pass takes the longer the further it is above what
             users have.
-        seed : public, chooses and orders a user's rows. rank : of the subspace that is sought, by default d.
-        known : further fields of `Known`.
+        seed : public, chooses and orders a user's rows.
+        rank : of the subspace that is sought, by default d.
+        **known : further fields of `Known`.
 
         Raises
         ------
@@ -107,7 +111,13 @@ class ScatteredUsers(CappedUsers):
 
 
 def scattered(table: TableFile, folder: Path) -> list[Path]:
-    """Files of the rows, written to a folder; each has the users of a range of hashes, in ascending order."""
+    """Files of the rows, written to a folder; each has the users of a range of hashes, in ascending order.
+
+    Parameters
+    ----------
+    table : whose rows.
+    folder : for the files.
+    """
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
     with ExitStack() as files:
         for batch in table.batches():
@@ -125,7 +135,14 @@ def scattered(table: TableFile, folder: Path) -> list[Path]:
 
 def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np.ndarray, np.ndarray]:
     """Ids of the users of a bucket, (B,); whose the rows with a label are, (N,) ascending; and these rows, label and
-    features, (N, 1 + d) float32."""
+    features, (N, 1 + d) float32.
+
+    Parameters
+    ----------
+    table : of which the bucket is a part.
+    bucket : its file.
+    seed : public, orders a user's rows.
+    """
     with pa.OSFile(str(bucket)) as file:
         read = pa.ipc.open_stream(file).read_all()
     users = read[table.user].combine_chunks().dictionary_encode()
@@ -141,7 +158,12 @@ def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np
 
 
 def hashes(ids: pa.Array) -> np.ndarray:
-    """(N,) uint64 of text, the same everywhere."""
+    """(N,) uint64 of text, the same everywhere.
+
+    Parameters
+    ----------
+    ids : of users, text.
+    """
     return pd.util.hash_array(ids.to_numpy(zero_copy_only=False), categorize=False)
 
 

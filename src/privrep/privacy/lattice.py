@@ -77,7 +77,13 @@ class SystemNoise:
     """The system's randomness as a source of noise: without a seed, without a state."""
 
     def integers(self, scale: float, count: int) -> np.ndarray:
-        """Independent discrete Gaussians, P(k) ~ exp(-k^2 / (2 scale^2)), (count,) int64."""
+        """Independent discrete Gaussians, P(k) ~ exp(-k^2 / (2 scale^2)), (count,) int64.
+
+        Parameters
+        ----------
+        scale : s, above 0.
+        count : how many.
+        """
         import opendp.prelude as opendp  # a tenth of a second, for who uses it
 
         opendp.enable_features("contrib")  # all of OpenDP whose proofs are not fully reviewed, and so this
@@ -92,7 +98,14 @@ class LatticeNoise(Noise):
     spacing: float = 1.0
 
     def added(self, exact: np.ndarray, multiplier: float, source: SystemNoise) -> np.ndarray:
-        """A sum on the lattice with its noise. Of a symmetric matrix the upper triangle is read."""
+        """A sum on the lattice with its noise. Of a symmetric matrix the upper triangle is read.
+
+        Parameters
+        ----------
+        exact : the sum.
+        multiplier : noise multiplier.
+        source : of randomness.
+        """
         scale = self.sd * multiplier / self.spacing
         rounded = self.spacing * np.rint(exact / self.spacing)
         if self.form == "independent":
@@ -105,17 +118,33 @@ class LatticeNoise(Noise):
 
 
 def spacing(sd: float) -> float:
-    """The largest power of two within 2^-20 sd."""
+    """The largest power of two within 2^-20 sd.
+
+    Parameters
+    ----------
+    sd : of the noise.
+    """
     return math.ldexp(0.5, math.frexp(sd)[1] - FINENESS)
 
 
 def entries(array: np.ndarray, noise: Noise) -> int:
-    """How many are rounded, by distance: of a copied matrix those of the triangle."""
+    """How many are rounded, by distance: of a copied matrix those of the triangle.
+
+    Parameters
+    ----------
+    array : a sum.
+    noise : its noise.
+    """
     return len(array) * (len(array) + 1) // 2 if noise.form == "copied" else array.size
 
 
 def gamma(roundings: int) -> float:
-    """By what share so many roundings of float64 move a number at most."""
+    """By what share so many roundings of float64 move a number at most.
+
+    Parameters
+    ----------
+    roundings : h.
+    """
     return roundings / (2**53 - roundings)
 
 
@@ -124,8 +153,11 @@ def on_lattice(name: str, law: Law, exact: Sequence[np.ndarray], users: int, mul
 
     Parameters
     ----------
+    name : of the release, for messages.
+    law : of the release in exact arithmetic.
     exact : the sums, for their shapes.
     users : how many are summed, at most.
+    multiplier : noise multiplier.
 
     Raises
     ------

@@ -64,7 +64,14 @@ class Noise:
         return (symmetric_noise if self.form == "copied" else isotropic_noise)(shape[0], sd, rng)
 
     def added(self, exact: np.ndarray, multiplier: float, rng: np.random.Generator) -> np.ndarray:
-        """A sum with its noise."""
+        """A sum with its noise.
+
+        Parameters
+        ----------
+        exact : the sum.
+        multiplier : noise multiplier.
+        rng : source of the noise.
+        """
         return exact + self.draw(exact.shape, multiplier, rng)
 
 

@@ -28,7 +28,12 @@ class Prior:
     strength: float
 
     def heads(self, block: Block) -> np.ndarray:
-        """Posterior means of the users of a block, (B, d)."""
+        """Posterior means of the users of a block, (B, d).
+
+        Parameters
+        ----------
+        block : of users.
+        """
         return Spectra(block, self.mean, self.root).heads(self.strength)
 
 
@@ -43,7 +48,12 @@ class Mixture:
     variance: float
 
     def heads(self, block: Block) -> np.ndarray:
-        """Of the users of a block, (B, d)."""
+        """Of the users of a block, (B, d).
+
+        Parameters
+        ----------
+        block : of users.
+        """
         if len(self.priors) == 1:
             return self.priors[0].heads(block)
         spectra = [Spectra(block, one.mean, one.root) for one in self.priors]
@@ -55,7 +65,14 @@ class Mixture:
 
 
 class Spectra:
-    """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices."""
+    """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices.
+
+    Parameters
+    ----------
+    block : of users.
+    mean : beta, (d,).
+    root : R, (d, p).
+    """
 
     def __init__(self, block: Block, mean: np.ndarray, root: np.ndarray):
         self.mean, self.root = mean, root
@@ -76,19 +93,36 @@ class Spectra:
         self.projected = np.einsum("bmp,bm->bp", self.left, self.residuals)
 
     def heads(self, strength: float) -> np.ndarray:
-        """(B, d)."""
+        """(B, d).
+
+        Parameters
+        ----------
+        strength : s.
+        """
         shrunk = strength * np.sqrt(self.squares) / (1 + strength * self.squares) * self.projected
         return self.mean + np.einsum("bqp,bp->bq", self.right, shrunk) @ self.root.T
 
     def log_evidence(self, strength: float, variance: float, counts: np.ndarray) -> np.ndarray:
-        """Log density of the labels with sigma^2 integrated out, (B,), up to a term that all priors share."""
+        """Log density of the labels with sigma^2 integrated out, (B,), up to a term that all priors share.
+
+        Parameters
+        ----------
+        strength : s.
+        variance : guess of sigma^2, above 0.
+        counts : of samples, (B,).
+        """
         kept = strength * self.squares / (1 + strength * self.squares)
         left = np.einsum("bm,bm->b", self.residuals, self.residuals) - np.einsum("bp,bp->b", kept, self.projected**2)
         volume = np.log1p(strength * self.squares).sum(axis=1)
         return -volume / 2 - (1 + counts / 2) * np.log(variance + np.maximum(left, 0.0) / 2)
 
     def left_out(self, strength: float) -> np.ndarray:
-        """What the head of the other samples leaves of each, (B, m): the residual over one less the leverage."""
+        """What the head of the other samples leaves of each, (B, m): the residual over one less the leverage.
+
+        Parameters
+        ----------
+        strength : s.
+        """
         kept = strength * self.squares / (1 + strength * self.squares)
         fits = np.einsum("bmp,bp->bm", self.left, kept * self.projected)
         leverages = np.einsum("bmp,bp->bm", self.left**2, kept)

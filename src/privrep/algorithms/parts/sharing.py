@@ -48,6 +48,7 @@ def isotropic(moments: np.ndarray, part: float, constant: bool) -> np.ndarray:
     ----------
     moments : (d, d), of the features.
     part : of the variance, which the first coordinate has if it is a constant.
+    constant : whether it is.
     """
     spread = np.trace(moments) - constant * moments[0, 0]
     root = np.full(len(moments), math.sqrt((1 - constant * part) / spread)) if spread > 0 else np.zeros(len(moments))
@@ -61,7 +62,9 @@ def candidates(moments: np.ndarray, mean: np.ndarray, shapes: Sequence[np.ndarra
 
     Parameters
     ----------
-    moments : (d, d), of the features, as released. mean : (d,). shapes : roots (d, p).
+    moments : (d, d), of the features, as released.
+    mean : beta, (d,).
+    shapes : roots, (d, p).
     constant : the first feature is a constant.
     """
     d = len(mean)
@@ -158,7 +161,10 @@ def released_answer(
 
     Parameters
     ----------
+    users : the data.
+    found : all priors of the choice.
     level : root mean square residual of the shared mean, as released.
+    of_choice, of_answer : release handles of the two.
     """
     n, floor = users.known.users, GAIN_FLOOR * level**2
     gains = of_choice.sum("mixed_choice", users, Gains(LogErrors([one.prior for one in found], floor)), clip=GAIN_WIDTH)
