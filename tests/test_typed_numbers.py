@@ -91,6 +91,7 @@ TYPED = re.compile(rf"{SIZE}|({NUMBER})(?=\s?\\?%)|{COUNT}|(\d[\d,]*\.\d+)")
 SIZES = re.compile(rf"{SIZE}|{COUNT}")
 
 ALLOWED = {
+    ("real_tables/chapter", "97"): "in the name of a table",
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/figures", "5"): "the epsilon that the paper states",
     ("figure2/chapter", "4"): "the error that the paper states",

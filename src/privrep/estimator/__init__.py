@@ -11,7 +11,5 @@
 'heads'
 """
 
-from privrep.estimator.private_representation import PrivateRepresentation
-from privrep.estimator.row_splits import RowsWithinUsers
-
-__all__ = ["PrivateRepresentation", "RowsWithinUsers"]
+from privrep.estimator.private_representation import PrivateRepresentation as PrivateRepresentation
+from privrep.estimator.row_splits import RowsWithinUsers as RowsWithinUsers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -16,14 +16,16 @@ from privrep.algorithms.mixed_model import MixedModel, MixedModelOptions
 from privrep.data.given_users import GivenUsers
 from privrep.data.known import Known
 from privrep.data.problem import Block, Problem
-from privrep.data.real_tables import TABLES
 from privrep.data.rng import stream
 from privrep.fitting.method import EXACT, NotRun, Outcome, Task
 from privrep.fitting.options import Declared, among, check_positive, option, requires
 from privrep.fitting.runner import opened
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.probes.table_baselines import Halves, best_own_data, halves, mixed_model, single_model
 
+if TYPE_CHECKING:  # a configuration is checked without pandas
+    from privrep.probes.table_baselines import Halves
+
+TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
 PRIVATE, OWN, SINGLE, MIXED = "prior", "own data", "single model", "mixed model"
 LABEL_SD = 0.55
 """Public guess of the root mean square label, in units of half the label's range."""
@@ -46,9 +48,12 @@ def split(table: str, number: int, permuted: bool) -> Halves:
     NotRun
         If the package that has the table is not installed.
     """
+    from privrep.data import real_tables
+    from privrep.probes.table_baselines import halves
+
     try:
-        found = TABLES[table]()
-    except (ModuleNotFoundError, LookupError) as error:
+        found = real_tables.TABLES[table]()
+    except ModuleNotFoundError as error:
         raise NotRun(str(error)) from None
     if permuted:
         rng = stream(0, "permuted_labels", {"table": table, "split": number})
@@ -63,13 +68,14 @@ def split(table: str, number: int, permuted: bool) -> Halves:
 def of_users(data: Halves, who: np.ndarray) -> Halves:
     """Of some users (n,)."""
     number, test = np.cumsum(who) - 1, who[data.test_user]
-    return Halves(
-        data.features[who],
-        data.labels[who],
-        data.rows[who],
-        data.test_features[test],
-        data.test_labels[test],
-        number[data.test_user[test]],
+    return replace(
+        data,
+        features=data.features[who],
+        labels=data.labels[who],
+        rows=data.rows[who],
+        test_features=data.test_features[test],
+        test_labels=data.test_labels[test],
+        test_user=number[data.test_user[test]],
     )
 
 
@@ -81,6 +87,8 @@ class WithoutPrivacy:
 
     def run(self, task: Task) -> Outcome:
         """Its error."""
+        from privrep.probes.table_baselines import best_own_data, mixed_model, single_model
+
         data = split(self.options.table, task.users.problem.seed, False)
         if self.options.method == OWN:
             return Outcome(log={"error": best_own_data(data)})
@@ -128,7 +136,7 @@ class Private:
 class RealTableOptions(Declared):
     """Options of a fit of a real table. The problem of its study states sizes; the table's own are used."""
 
-    table: str = option("of real rows, see privrep.data.real_tables", among(tuple(TABLES)))
+    table: str = option("of real rows, see privrep.data.real_tables", among(TABLES))
     method: str = option(
         "the released prior, or what needs no privacy: own data at its best penalty, a single model, a mixed model",
         among((PRIVATE, OWN, SINGLE, MIXED)),
