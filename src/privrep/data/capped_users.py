@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from privrep.data.given_users import laid_out
 from privrep.data.known import Known
@@ -95,9 +96,13 @@ class MemoryUsers(CappedUsers):
         rank : of the subspace that is sought.
         """
         there = np.flatnonzero(~np.isnan(labels))
-        turn = np.random.default_rng(0).random(len(labels))[there]
-        there = there[np.lexsort((turn, number[there]))]
-        of = number[there]
+        there = there[np.argsort(number[there], kind="stable")]
+        of = number[there].astype(np.uint64)
+        position = np.arange(len(of), dtype=np.uint64) - np.searchsorted(of, of).astype(np.uint64)
+        # Hashes of user and position: by its place in the table, rows of others would move a user's choice.
+        turn = pd.util.hash_array(of << np.uint64(32) | position)
+        order = np.lexsort((turn, of))
+        there, of = there[order], number[there[order]]
         position = np.arange(len(of)) - np.searchsorted(of, of)
         there, of = there[position < cap], of[position < cap]
         table = np.concatenate([labels[there, None], features[there]], axis=1, dtype=np.float32)

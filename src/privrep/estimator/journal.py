@@ -1,12 +1,13 @@
 """A local journal of what was spent on whom, so that repeated fits add up.
 
-A line for each fit: when, mu^2, and the smallest of keyed hashes of the users' ids. Two fits share users where such
+A line for each fit: when, mu^2, and the smallest of hashes of the users' ids. Two fits share users where such
 hashes meet; with half the users in common this fails with probability below 1e-9, with one in a hundred about every
 second time. The file is as private as the list of ids, and stays where it is.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import warnings
@@ -36,21 +37,36 @@ def sketch(ids: np.ndarray) -> list[str]:
     return [f"{one:016x}" for one in np.sort(hashed)[:HASHES]]
 
 
+def read(line: str) -> dict | None:
+    """The fit of a line; a broken one warns, since what it says is lost."""
+    try:
+        fit = json.loads(line)
+        return {"mu_squared": float(fit["mu_squared"]), "users": list(fit["users"])}
+    except (ValueError, KeyError, TypeError):
+        if line.strip():
+            warnings.warn(f"the journal of fits {place()} has a broken line, which does not count", stacklevel=2)
+        return None
+
+
 def entered(ids: np.ndarray, mu_squared: float) -> tuple[int, float]:
     """Write a fit down; returns how many fits on record share users with it, and their mu^2, with its own."""
     fit = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "mu_squared": mu_squared, "users": sketch(ids)}
-    mine = set(fit["users"])
+    mine, earlier = set(fit["users"]), []
     try:
         place().parent.mkdir(parents=True, exist_ok=True)
         with open(place(), "a+", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # of two fits at once, the later one sees the earlier
             file.seek(0)
-            earlier = [json.loads(line) for line in file if line.strip()]
-            file.write(json.dumps(fit) + "\n")
+            text = file.read()
+            earlier = [one for one in map(read, text.splitlines()) if one]
+            file.write("\n" * (text[-1:] not in ("", "\n")) + json.dumps(fit) + "\n")
     except OSError as error:
         warnings.warn(
             f"the journal of fits {place()} cannot be written ({error}); it ends with this process", stacklevel=2
         )
-        earlier = list(_unwritten)
+        earlier += _unwritten
         _unwritten.append(fit)
+    else:
+        earlier += _unwritten
     shared = [one["mu_squared"] for one in [*earlier, fit] if mine & set(one["users"])]
     return len(shared), float(sum(shared))

@@ -269,8 +269,11 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             frame = X
         else:
             X = validate_data(self, X, reset=reset, dtype=np.float64)
-            frame = pd.DataFrame(X, columns=[f"x{index}" for index in range(X.shape[1])])
+            names = [f"x{index}" for index in range(X.shape[1])] if reset else list(self.shared_.schema.features)
+            frame = pd.DataFrame(X, columns=names)
         if users is not None:
+            if self.unit == "row":
+                raise ValueError("users is given; with unit='row' each row is a person of its own, and it must be None")
             ids = column_or_1d(users)
             check_consistent_length(frame, ids)
             if pd.isna(ids).any():
@@ -324,7 +327,7 @@ def in_memory(
     ValueError
         If no row has a label.
     """
-    names, number = np.unique(ids, return_inverse=True)
+    number, names = pd.factorize(ids, sort=True)  # unlike np.unique it sorts numbers and text together
     scaled = schema.scaled_labels(labels)
     if np.isnan(scaled).all():
         raise ValueError("y has no label that is a number")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 
 
@@ -31,7 +32,7 @@ class RowsWithinUsers(BaseCrossValidator):
     def _iter_test_indices(self, X=None, y=None, groups=None) -> Iterator[np.ndarray]:
         if groups is None:
             raise ValueError("groups is None; it must say whose each row is, as `users` of fit does")
-        number = np.unique(np.asarray(groups), return_inverse=True)[1]
+        number = pd.factorize(np.asarray(groups), sort=True)[0]
         turn = np.arange(len(number))
         if self.random_state is not None:
             turn = np.random.default_rng(self.random_state).permutation(len(number))
