@@ -142,6 +142,13 @@ def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:
     return FixedNoise(multiplier, delta)
 
 
+@pytest.fixture(autouse=True)
+def journal(tmp_path, monkeypatch) -> Path:
+    """The journal of fits, which no test writes elsewhere."""
+    monkeypatch.setenv("PRIVREP_JOURNAL", str(tmp_path / "journal.jsonl"))
+    return tmp_path / "journal.jsonl"
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20211020)

@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import struct
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -25,11 +27,6 @@ from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.mechanisms import Release
 
 SEEDED = "ignore:random_state is:UserWarning"
-
-
-@pytest.fixture(autouse=True)
-def own_journal(tmp_path, monkeypatch):
-    monkeypatch.setenv(journal.PLACE, str(tmp_path / "journal.jsonl"))
 
 
 def table(users: int = 400, rows: int = 6, dim: int = 3, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -265,3 +262,81 @@ def test_bounds_are_read_from_a_file(tmp_path):
         path.write_text(text)
         with pytest.raises(ValueError, match=words):
             from_toml(path)
+
+
+def test_a_broken_line_of_the_journal_is_skipped():
+    """It warns, and what is written after it stands on a line of its own."""
+    journal.entered(np.arange(9), 0.5)
+    with open(journal.place(), "a") as file:
+        file.write('{"when": "2026-')
+    with pytest.warns(UserWarning, match="has a broken line, which does not count"):
+        assert journal.entered(np.arange(9), 0.5) == (2, 1.0)
+    with pytest.warns(UserWarning, match="broken line"):
+        assert journal.entered(np.arange(9), 0.5) == (3, 1.5)
+
+
+def test_of_fits_at_once_each_sees_those_before_it():
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: journal.entered(np.arange(200), 0.5), range(40)))
+    assert sorted(found) == [(count, count / 2) for count in range(1, 41)]
+    assert len(journal.place().read_text().splitlines()) == 40
+
+
+@pytest.mark.filterwarnings(SEEDED)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda number: number,
+        lambda number: np.array([f"{one:03d}" for one in number]),
+        lambda number: np.array([one if one < 30 else f"{one:03d}" for one in number], object),
+        lambda number: pd.Categorical(number, categories=range(59, -1, -1)),
+    ],
+    ids=["integers", "text", "both", "categorical"],
+)
+def test_ids_of_all_kinds_give_the_same_fit(kind):
+    """Users stand in the order of their ids, whatever the order of the rows."""
+    frame, labels = table(users=60)
+    features, number = frame.drop(columns="person"), np.repeat(np.arange(60), 6)
+    plain = model(users=None, random_state=0).fit(features, labels, number)
+    fitted = model(users=None, random_state=0).fit(features, labels, kind(number))
+    assert fitted.shared_.to_json() == plain.shared_.to_json()
+    np.testing.assert_array_equal(fitted.predict(features, kind(number)), plain.predict(features, number))
+    turn = np.argsort(np.tile(np.arange(6), 60), kind="stable")
+    turned = model(users=None, random_state=0).fit(features.iloc[turn], labels[turn], kind(number[turn]))
+    assert turned.shared_.to_json() == plain.shared_.to_json()
+    splits = RowsWithinUsers(3).split(features, groups=kind(number))
+    assert [len(test) for _, test in splits] == [120, 120, 120]
+
+
+@pytest.mark.filterwarnings(SEEDED)
+def test_an_array_is_predicted_by_a_model_of_a_table():
+    frame, labels = table(users=60)
+    features = frame.drop(columns="person")
+    fitted = model(random_state=0).fit(frame, labels)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        found = fitted.predict(features.to_numpy(), users=frame.person)
+    np.testing.assert_array_equal(found, fitted.predict(frame))
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        fitted.predict(frame[frame.columns[::-1]])
+
+
+def test_rows_that_are_people_take_no_users():
+    frame, labels = table(users=20)
+    with pytest.raises(ValueError, match="users is given; with unit='row'"):
+        model(unit="row").fit(frame, labels)
+
+
+@pytest.mark.filterwarnings(SEEDED)
+def test_advice_has_intervals():
+    advice = model(random_state=0, epsilon=8.0).fit(*table()).advice_
+    assert set(advice) == {"answer", "text", "over_own_data", "over_shared_mean"}
+    for gain in (advice["over_own_data"], advice["over_shared_mean"]):
+        assert gain["low"] < gain["gain"] < gain["high"] < 1
+
+
+def test_noise_of_the_system_is_drawn_fast():
+    """As much as the second moments of 100 features take."""
+    began = time.process_time()
+    found = SystemNoise().integers(2.0**20, 100 * 101 // 2)
+    assert time.process_time() - began < 1
+    assert 0.9 < found.std() / 2.0**20 < 1.1
