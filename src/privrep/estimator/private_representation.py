@@ -29,7 +29,7 @@ from privrep.estimator.stated import stated
 from privrep.estimator.statement import statement
 from privrep.fitting.method import Iterate, Method, Task
 from privrep.fitting.runner import opened
-from privrep.privacy.accounting import Budget, check_delta
+from privrep.privacy.accounting import Budget, check_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
 
@@ -173,6 +173,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             As `ScatteredUsers.of`, and if a parameter makes no sense.
         """
         self._check()
+        if self.unit != "user":
+            raise ValueError(f"unit is {self.unit!r}; a table on disk has a column of users, and unit must be 'user'")
         data = ScatteredUsers.of(
             path, user=user, label=label, schema=schema, max_samples=self.max_samples, rank=self._rank(schema)
         )
@@ -193,12 +195,14 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
                 "data that matter",
                 stacklevel=3,
             )
+        # Written down before anything is released: a crash in between may count too much, never too little.
+        people = ids if self.unit == "user" else np.char.add(f"{n} rows, ", np.arange(n).astype(str))
+        record = entered(people, gdp_mu(float(self.epsilon), delta) ** 2)
         ledger, method = Ledger(), self._method(schema)
         task = Task(data, Budget(float(self.epsilon), delta, "exact"), noise_from(self.random_state), ledger)
         last = list(method.fit(data, opened(method, task)))[-1]
         self.shared_, self.advice_ = self._shared(schema, last), advice(last)
         self.ledger_ = ledger
-        record = entered(ids, ledger.mu**2)
         self.privacy_ = statement(ledger, delta, n, self.unit, seeded, record)
         self.local_ = LocalHeads(ids, heads(self.shared_.heads, data))
         return self
