@@ -97,7 +97,7 @@ def log_lengths(squares: np.ndarray, guess: float) -> Scalars:
     squares : of lengths, (B,).
     guess : a length, above 0.
     """
-    return Scalars(np.log(np.where(squares > 0, squares, guess**2) / guess**2) / 2)
+    return Scalars(np.log(np.where(squares > 0, squares, guess**2)) / 2 - math.log(guess))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ sums for every s.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +65,24 @@ class Mixture:
         return np.einsum("cb,cbd->bd", weights, heads)
 
 
+def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (B, p) and vectors (B, p, p) of each user's matrix; zeros where they are not found: one user's matrix
+    would stop them all.
+
+    Parameters
+    ----------
+    grams : (B, p, p), symmetric.
+    """
+    try:
+        return np.linalg.eigh(grams)
+    except np.linalg.LinAlgError:
+        values, vectors = np.zeros(grams.shape[:2]), np.zeros_like(grams)
+        for user, gram in enumerate(grams):
+            with suppress(np.linalg.LinAlgError):
+                values[user], vectors[user] = np.linalg.eigh(gram)
+        return values, vectors
+
+
 class Spectra:
     """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices.
 
@@ -81,7 +100,7 @@ class Spectra:
         rows = features @ root
         by_kernel = rows.shape[1] < rows.shape[2]
         gram = rows @ rows.transpose(0, 2, 1) if by_kernel else rows.transpose(0, 2, 1) @ rows
-        squares, vectors = np.linalg.eigh(gram)
+        squares, vectors = eigh_of_each(gram)
         # What rounding leaves of an eigenvalue that is zero would blow up the other side's vectors.
         sound = squares > 1e-12 * squares[:, -1:]
         self.squares = np.where(sound, squares, 0.0)
