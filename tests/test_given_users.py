@@ -113,6 +113,7 @@ def test_a_table_is_read_piece_by_piece(tmp_path, monkeypatch):
         ("centaur", {"init": "random", "rounds": 3, "clip": 0.5, "batch_samples": 3}, 8.0),
         ("ppsgd", {"rounds": 3, "clip": 0.5, "batch_samples": 3}, 8.0),
         ("full_prior", {}, 8.0),
+        ("mixed_model", {}, 8.0),
         ("own_data", {"penalty": 0.1}, None),
     ],
 )

@@ -192,7 +192,7 @@ def test_parts_of_the_users(tmp_path, small_pieces):
         list(users.blocks(0, 51))
 
 
-@pytest.mark.parametrize("algorithm", ["full_prior", "unit_steps", "centaur"])
+@pytest.mark.parametrize("algorithm", ["full_prior", "unit_steps", "mixed_model", "centaur"])
 def test_a_fit_is_that_of_the_same_users_in_memory(tmp_path, small_pieces, algorithm):
     """But for the order of sums."""
     path = written(people(300, 8).sample(frac=1, random_state=0), tmp_path / "people.parquet")
