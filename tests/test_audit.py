@@ -164,6 +164,13 @@ def test_the_power_method_is_moved_by_two_clips():
     assert 0.9 < best <= 1 + 1e-6
 
 
+def test_the_mixed_model_is_moved_by_nearly_all_that_is_charged():
+    """By one pair of users in twelve releases at once, though features that are worst at right angles and halves that
+    are worst on one line exclude each other."""
+    (_, best) = audit.worst("mixed_model", PROBLEM, 0.65, 150, 200, 5)
+    assert 0.9 < best <= 1 + 1e-6
+
+
 # The game
 
 
