@@ -9,6 +9,7 @@ ledger, so that a clip that is left out, or wider than what is charged, is seen 
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
@@ -17,12 +18,13 @@ import pytest
 from conftest import gather
 from test_algorithms_conformance import CASES, PROBLEM
 
+from privrep.algorithms.mixed_model import MixedModel
 from privrep.audits.distinguishing import PrivacyClaim
 from privrep.audits.mutants import NO_CLIP, clipped_by
 from privrep.audits.replay import RecordingRelease, Transcript, attained_mu, loss, streams
 from privrep.data.given_users import GivenUsers
 from privrep.data.passes import Own, total
-from privrep.data.problem import Block, Users
+from privrep.data.problem import Block, Problem, Users
 from privrep.data.subspace import orthonormalise
 from privrep.fitting.method import Iterate, LowRank
 from privrep.fitting.runner import is_private, prepared
@@ -116,6 +118,20 @@ REPLAYED = [
 @pytest.mark.parametrize("case", REPLAYED, ids=str)
 def test_nothing_passes_a_release(case, multiplier):
     assert leaks(prepared(load_options(case.name, case.options), PROBLEM), multiplier) == set()
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize(("samples", "dim"), [(1, 1), (1, 5), (4, 16), (16, 5)])
+def test_nothing_passes_a_release_of_the_mixed_model_in_other_shapes(monkeypatch, samples, dim, constant):
+    """One sample, one dimension, fewer samples than dimensions and more, the first feature a constant; also for users
+    with no sample, or at the ends of what a number may be."""
+    here = sys.modules[__name__]
+    monkeypatch.setattr(here, "PROBLEM", Problem(60, samples, dim, 1, label_noise_sd=0.1))
+    monkeypatch.setattr(here, "ONE", world())
+    ends = ((np.nan, 1.0), (0.0, 0.0), (1e11, 1e11), (1e-11, 1e11))
+    monkeypatch.setattr(here, "OTHERS", [world(*factors) for factors in (*OTHER_USERS, *ends)])
+    for multiplier in MULTIPLIERS:
+        assert leaks(MixedModel(1.0, constant=constant), multiplier) == set()
 
 
 def test_every_private_method_is_replayed():
