@@ -10,7 +10,7 @@ import inspect
 import re
 
 SECTION = re.compile(r"(\w[\w ]*)\n-{3,}\n(.*)", re.DOTALL)
-NAMED = re.compile(r"(?:^|(?<=[.;] ))([A-Za-z]\w*(?:, \w+)*) : ", re.MULTILINE)
+NAMED = re.compile(r"(?:^|(?<=[.;] ))(\*{0,2}[A-Za-z]\w*(?:, \w+)*) : ", re.MULTILINE)
 KEPT = re.compile(r"(`[^`]*`|^\* )", re.MULTILINE)
 """Code, and the mark of a list."""
 COLUMNS = re.compile(r"\S {2,}\S")
