@@ -44,27 +44,18 @@ from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise
 from privrep.fitting.method import FullRank, Iterate
 from privrep.fitting.options import Declared, check_count, check_positive, option, unless
+from privrep.laws.mixed_model import STEP_CLIPS, STEP_NOISE, shares, two_spectra
 from privrep.privacy.contributions import Rows, Scalars, SemidefiniteByNorm, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
-STEPS = 3
-LENGTH, FEATURES, CONSTANT, STEP, CHOICE, ANSWER = 0.005, 0.06, 0.01, 0.04, 0.14, 0.08
-"""Shares of mu^2: of a typical length, of the second moments, of the mean label, of a step of the mean, of the gains of
-all priors, and of those that the answer is drawn from. The shape has the rest."""
 LENGTH_WIDTH = 3.0
 """Clip of a user's log length about its guess."""
 FEATURE_CLIP = 1.5
 """Of second moments, over their typical length."""
-STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1
-"""Least and largest clip of a gradient over its typical length; between them noise has this norm over that length."""
 LEAST_EIGENVALUE = 0.05
 """Of C, over its mean eigenvalue."""
 EDGE_PART = 0.5
 """Eigenvalues of H and W are at least this part of the norm of the noise in C."""
-RAISED, LEAST_SHAPE = 0.25, 1e-3
-"""Eigenvalues of S are raised to this part of the norm of its noise, and to this of the largest."""
-EVEN = 0.1
-"""Least part of the trace that is spread evenly where eigenvalues are shrunk."""
 
 
 def mean_squares(rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -275,9 +266,8 @@ class MixedModel:
     theorem = None
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        shares = [LENGTH, FEATURES, CONSTANT * self.constant, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
         of_length, of_features, of_constant, *of_steps, of_level, of_choice, of_answer, of_shape = release.split(
-            *shares, 1 - sum(shares)
+            *shares(self.constant)
         )
         features = Features.released(users, of_length, of_features)
         mean = self.mean(users, features, of_constant, of_steps)
@@ -333,11 +323,8 @@ class MixedModel:
         n, d = users.known.users, users.known.dim
         values, vectors = np.linalg.eigh(release.sum("mixed_shape", users, ResidualHalves(mean, root), clip=1.0) / n)
         edge = 2 * release.noise_multiplier / n * math.sqrt(2 * d)
-        raised = np.maximum(values, max(RAISED * edge, LEAST_SHAPE * np.abs(values).max()))
-        sure = np.sqrt(np.maximum(values**2 - edge**2, 0.0)) * (values > edge)
-        shrunk = sure + max(values.sum() - sure.sum(), EVEN * abs(values.sum()), 1e-9) / d
         kept = slice(d - (self.rank or d), None)
-        return [root @ (vectors * np.sqrt(np.maximum(found, 1e-12)))[:, kept] for found in (raised, shrunk)]
+        return [root @ (vectors * np.sqrt(found))[:, kept] for found in two_spectra(values, edge)]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ arrays. Symbols: n users, m samples, d dim, k rank, lam_i the eigenvalues of E v
 and zeta the clipping thresholds, sigma the label noise. A docstring opens with the number of the law, or with the place
 of the papers that it goes with.
 
-jain2021 : F1 to F6.
-shen2023 : F8 to F11.
-shared   : the largest singular value of a matrix of normals.
+jain2021    : F1 to F6.
+shen2023    : F8 to F11.
+mixed_model : the released mixed model, by draws of its noise.
+shared      : the largest singular value of a matrix of normals.
 """

@@ -14,22 +14,17 @@ import numpy as np
 
 from privrep.algorithms.parts.posterior import Mixture, Prior, Spectra
 from privrep.data.problem import Block, UserData
+from privrep.laws.mixed_model import ALONE_STRENGTHS, GAIN_FLOOR, GAIN_WIDTH, STRENGTHS, SURE
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 
 HEADS, MEAN, OWN = "heads", "mean", "own data"
 ANSWERS = (HEADS, MEAN, OWN)
 """Heads about the shared mean help; the shared mean is enough; do not share: each user's own data serve as well."""
-STRENGTHS, CONSTANT_STRENGTHS, OWN_STRENGTHS = (0.25, 1.0, 4.0), (0.25, 1.0), ((0.3, 3.0), (3.0, 30.0))
-"""Variance that a prior gives a label over that of its noise: of shapes, of the constant alone, and of users alone."""
+CONSTANT_STRENGTHS, OWN_STRENGTHS = (0.25, 1.0), (ALONE_STRENGTHS, (3.0, 30.0))
+"""Variance that a prior gives a label over that of its noise: of the constant alone, and of users alone."""
 ISOTROPIC_CONSTANT, OWN_CONSTANTS = 0.5, (0.9, 0.4)
 """Part of that variance which a constant has in an isotropic prior about the mean, and where users are alone."""
-GAIN_WIDTH = 0.5
-"""Clip of a gain, the log of the ratio of two mean squares of left-out samples; of a vector of gains, in norm."""
-GAIN_FLOOR = 0.1
-"""Part of the released residual variance that is added to a mean square before its log is taken."""
-SURE = 2.0
-"""A gain is sure beyond this many standard deviations of its noise."""
 
 
 @dataclass(frozen=True, eq=False)
