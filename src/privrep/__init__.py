@@ -19,6 +19,7 @@ run         : configuration, cells, rows, and the files between jobs.
 evidence    : intervals, exponents, quantities, claims, verdicts.
 drawing     : the style of the figures, and sweeps.
 studies     : one folder each: measures, figures, chapter.
+advice      : which method for one's own users, and how many users a target needs.
 report      : the page and the documents of the repository, made of tables and texts.
 errata      : a demonstration for each error in print.
 commands    : the command `privrep`, for people's own tables.
@@ -39,6 +40,7 @@ LAYERS = (
     "evidence",
     "drawing",
     "studies",
+    "advice",
     "report",
     "errata",
     "commands",

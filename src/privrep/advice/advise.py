@@ -1,0 +1,233 @@
+"""Advice from sizes alone: which method to use, how large its risk will be, and what reaches a target.
+
+>>> from privrep.advice.advise import advise
+>>> found = advise(users=4000, samples=12, dim=16, rank=2, epsilon=2.0, label_noise=1.0)
+>>> found.recommended, list(found.solved)
+('unit steps', ['target'])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+import yaml
+
+from privrep.advice.methods import METHODS, expected
+from privrep.advice.residuals import RANGES, interval, place, usual_delta
+from privrep.laws.whole_methods import Regime
+from privrep.privacy.accounting import check_delta, check_epsilon, gdp_mu
+
+NAMES = {
+    "unit": "unit steps",
+    "mixed": "mixed model",
+    "own": "own data",
+    "fedrep": "private FedRep",
+    "centaur": "CENTAUR",
+    "altmin": "alternating minimisation",
+}
+LEAST_SAMPLES = 4
+"""Laws of halves and of starts need so many."""
+OVERLAP = "own data may do as well"
+SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4), "epsilon": (1e-3, 1e2)}
+"""Between which values an unknown is looked for: with fewer users nothing was measured."""
+DIGITS = 1e-3
+"""Relative width at which the search for an epsilon ends."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What advice says.
+
+    Attributes
+    ----------
+    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users`, which the target
+        needs by `high`, NaN without one; `flag`, where the law is not known or the setting lies outside of those that
+        the interval was measured on; `series`, for a study's file. A method that cannot be run there is left out.
+    solved : the argument that was left out, and its value; empty where none was.
+    recommended : a row of the table: the least risk. Its flag says where own data's interval overlaps with its own.
+    checks : by method, code that runs it once and prints the risk.
+
+    Risks are mean excess risks over that of predicting zero.
+    """
+
+    table: pd.DataFrame
+    solved: dict[str, float]
+    recommended: str
+    checks: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What laws are told. delta : None for n^-1.1. noise : over the scale of a head's coordinate."""
+
+    users: int
+    samples: int
+    dim: int
+    rank: int
+    epsilon: float
+    delta: float | None
+    noise: float
+
+    @property
+    def sizes(self) -> Regime:
+        """The sizes of the laws."""
+        return Regime(self.users, self.samples, self.dim, self.rank, self.noise)
+
+    @property
+    def spent(self) -> float:
+        """delta."""
+        return usual_delta(self.users) if self.delta is None else self.delta
+
+    @property
+    def extrapolates(self) -> bool:
+        """It lies outside of the settings on which intervals were measured."""
+        values = vars(self) | {"label_noise": self.noise}
+        return any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
+
+    def row(self, name: str) -> dict[str, object]:
+        """Risk, its interval, and the options of a method."""
+        mu = gdp_mu(self.epsilon, self.spent)
+        found = expected(name, self.sizes, mu)
+        low, high = interval(name, found.risk, found.known, place(self.sizes, mu))
+        flags = ["law not known"] * (not found.known) + ["outside of the measured settings"] * self.extrapolates
+        return {"risk": found.risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options}
+
+    def high(self, name: str) -> float:
+        """Upper end of a method's interval."""
+        return self.row(name)["high"]
+
+    def series(self, name: str, options: dict[str, object]) -> str:
+        """A series of a study whose grid `advice` has these sizes."""
+        private = {"calibration": "exact", "delta": self.spent} if name != "own" else {}
+        entry = {"algorithm": METHODS[name][0], "grid": "advice", **private, "options": options}
+        return yaml.safe_dump({name: entry}, sort_keys=False)
+
+    def check(self, name: str, options: dict[str, object]) -> str:
+        """Code that runs a method here."""
+        private = {"epsilon": self.epsilon} if name != "own" else {}
+        sizes = {key: getattr(self, key) for key in ("users", "samples", "dim", "rank")}
+        given = sizes | private | {"delta": self.spent, "label_noise_sd": self.noise, "head_law": "sphere"} | options
+        words = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        return (
+            f"from privrep.run.shell import fit\nrow, _ = fit({METHODS[name][0]!r}, {words})\n"
+            f'print(row["excess_risk"] / {self.rank})'
+        )
+
+
+def noise_of(label_noise: float | None, signal: float | None, rank: int) -> float:
+    """Label noise, from one of both.
+
+    Raises
+    ------
+    ValueError
+        If both or none is given, or one is out of range.
+    """
+    if (label_noise is None) == (signal is None):
+        raise ValueError(f"label_noise is {label_noise!r} and signal is {signal!r}; exactly one of them must be given")
+    if signal is None:
+        if not 0 < label_noise < math.inf:
+            raise ValueError(f"label_noise is {label_noise!r}; it must be positive and finite")
+        return float(label_noise)
+    if not 0 < signal < 1:
+        raise ValueError(f"signal is {signal!r}; it must lie between 0 and 1")
+    return math.sqrt(rank * (1 - signal) / signal)
+
+
+def smallest(name: str, reached: Callable[[float], bool]) -> float:
+    """The value of an argument in `SOLVED` from which on something is reached, by bisection; NaN if it never is."""
+    low, high = SOLVED[name]
+    if not reached(high):
+        return math.nan
+    if reached(low):
+        return low
+    whole = isinstance(low, int)
+    while high - low > (1 if whole else DIGITS * low):
+        middle = math.sqrt(low * high)
+        middle = min(max(round(middle), low + 1), high - 1) if whole else middle
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def advise(
+    *,
+    dim: int,
+    rank: int,
+    users: int | None = None,
+    samples: int | None = None,
+    epsilon: float | None = None,
+    target: float | None = None,
+    delta: float | None = None,
+    label_noise: float | None = None,
+    signal: float | None = None,
+) -> Advice:
+    """Which method to use for n users with m samples each, by laws for heads on a sphere and Gaussian features.
+
+    Of users, samples, epsilon and target at most one is left out, and solved for: the least value at which the upper
+    end of some method's interval reaches the target, or that end.
+
+    Parameters
+    ----------
+    target : excess risk over that of predicting zero, between 0 and 1.
+    delta : None for n^-1.1.
+    label_noise : standard deviation, over that of a head's coordinate (of `rank` coordinates), features of variance 1.
+    signal : in its place: the share of the labels' variance (R^2) that own models explain with samples without end.
+
+    Raises
+    ------
+    ValueError
+        If more than one is left out, an argument is out of range, or no value reaches the target.
+    """
+    asked = {"users": users, "samples": samples, "epsilon": epsilon, "target": target}
+    unknown = [name for name, value in asked.items() if value is None]
+    if len(unknown) > 1:
+        raise ValueError(f"{' and '.join(unknown)} are left out; at most one of {', '.join(asked)} may be")
+    given = {"users": users, "samples": samples, "dim": dim, "rank": rank}
+    for name, least in {"users": 2, "samples": LEAST_SAMPLES, "dim": 2, "rank": 1}.items():
+        value = given[name]
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise ValueError(f"{name} is {value!r}; it must be an integer of at least {least}")
+    if rank >= dim:
+        raise ValueError(f"rank is {rank}; it must be below dim, which is {dim}")
+    if target is not None and not 0 < target < 1:
+        raise ValueError(f"target is {target!r}; it must lie between 0 and 1")
+    if epsilon is not None:
+        check_epsilon(epsilon)
+    if delta is not None:
+        check_delta(delta)
+    base = given | {"epsilon": epsilon, "delta": delta, "noise": noise_of(label_noise, signal, rank)}
+    solved = {}
+    if unknown and unknown[0] != "target":
+        name = unknown[0]
+        value = smallest(
+            name, lambda one: any(Setting(**base | {name: one}).high(other) <= target for other in METHODS)
+        )
+        if math.isnan(value):
+            raise ValueError(f"target is {target!r}; no {name} up to {SOLVED[name][1]:g} reaches it")
+        base[name] = solved[name] = value
+    setting = Setting(**base)
+    rows = {name: setting.row(name) for name in METHODS}
+    table = pd.DataFrame.from_dict({name: row for name, row in rows.items() if math.isfinite(row["risk"])}, "index")
+    if target is not None:
+        table["users"] = [
+            smallest("users", lambda n, name=name: Setting(**base | {"users": n}).high(name) <= target)
+            for name in table.index
+        ]
+    else:
+        table["users"] = math.nan
+    best = chosen(table)
+    if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
+        table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
+    if unknown == ["target"]:
+        solved["target"] = float(table.loc[best, "high"])
+    options = table.pop("options")
+    table["series"] = [setting.series(name, one) for name, one in options.items()]
+    checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
+    return Advice(table.rename(NAMES)[["risk", "low", "high", "users", "flag", "series"]], solved, NAMES[best], checks)
+
+
+def chosen(table: pd.DataFrame) -> str:
+    """The method to use: the least predicted risk."""
+    return table["risk"].idxmin()
