@@ -1,0 +1,202 @@
+"""Advice: laws that grow in no resource, solved unknowns, errors, and intervals on settings they were not made from."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from privrep.advice.advise import NAMES, Setting, advise, chosen
+from privrep.advice.methods import METHODS, expected
+from privrep.advice.residuals import RANGES, covering, factors, interval, predicted, run_once, settings, shipped
+from privrep.laws.mixed_model import mixed_model, posterior_risk, shares, two_spectra
+from privrep.laws.whole_methods import Regime
+from privrep.run.registry import load_options
+from privrep.run.settings import Series
+
+CHECK = pd.read_csv(Path(__file__).with_name("advice_check.csv"))
+HERE = {"samples": 12, "dim": 16, "rank": 2, "label_noise": 1.0}
+
+
+def with_intervals(table: pd.DataFrame) -> pd.DataFrame:
+    ends = [interval(row.method, row.predicted, row.known, row.place) for row in table.itertuples()]
+    return table.assign(low=[low for low, _ in ends], high=[high for _, high in ends])
+
+
+def test_posterior_risk_is_that_of_many_users():
+    """Against dense algebra, for a prior of unequal variances."""
+    rng, m, d, noise = np.random.default_rng(3), 9, 6, 0.7
+    variances, squares = np.array([2.0, 1.0, 0.2, 0.1, 0.05, 0.05]), np.array([1.5, 0.4, 0.1, 0.0, 0.0, 0.0])
+    x = rng.standard_normal((6000, m, d))
+    heads = rng.standard_normal((6000, d)) * np.sqrt(squares)
+    y = np.einsum("bmd,bd->bm", x, heads) + noise * rng.standard_normal((6000, m))
+    system = np.einsum("bmd,d,bnd->bmn", x, variances, x) + np.eye(m)
+    fitted = variances * np.einsum("bmd,bm->bd", x, np.linalg.solve(system, y[..., None])[..., 0])
+    measured = ((fitted - heads) ** 2).sum(axis=1).mean()
+    assert posterior_risk(variances, squares, m, noise**2) == pytest.approx(measured, rel=0.1)
+
+
+def test_spectra_and_shares():
+    raised, shrunk = two_spectra(np.array([-0.1, 0.05, 3.0]), edge=1.0)
+    np.testing.assert_allclose(raised, [0.25, 0.25, 3.0])
+    assert shrunk[-1] > shrunk[0] == shrunk[1] > 0
+    assert sum(shares(True)) == pytest.approx(1) == sum(shares(False))
+
+
+@pytest.mark.parametrize("name", ["unit", "mixed", "fedrep", "centaur", "altmin", "own"])
+@pytest.mark.parametrize("axis", ["users", "epsilon", "samples"])
+def test_laws_do_not_rise_in_users_samples_and_epsilon(name, axis):
+    """But for a tenth: options and rounds are chosen from few."""
+    values = {"users": [1000, 2000, 4000, 8000, 64_000], "samples": [8, 12, 16, 24], "epsilon": [0.5, 1.0, 2.0, 8.0]}
+    base = {"users": 3000, "samples": 12, "dim": 16, "rank": 2, "epsilon": 2.0, "delta": 1e-5, "noise": 1.0}
+    risks = []
+    for value in values[axis]:
+        setting = Setting(**base | {axis: value})
+        risks.append(setting.row(name)["risk"])
+    assert all(after <= 1.1 * before for before, after in itertools.pairwise(risks)), risks
+
+
+def test_law_of_the_mixed_model_ends_at_own_data_and_nothing():
+    """With few users and little budget they are alone; with many it nears what the heads themselves leave."""
+    poor = mixed_model(Regime(300, 12, 16, 2, 1.0), 0.01).risk
+    rich = mixed_model(Regime(10**7, 12, 16, 2, 1.0), 5.0).risk
+    own = expected("own", Regime(300, 12, 16, 2, 1.0), 0.01).risk
+    assert 0.9 * own < poor < 1.1
+    assert 0.08 < rich < 0.15
+
+
+@pytest.mark.parametrize("unknown", ["users", "samples", "epsilon"])
+def test_solving_goes_round(unknown):
+    """The target's own users come back, and a little less does not reach it."""
+    full = {"users": 4000, "samples": 12, "epsilon": 2.0}
+    target = min(Setting(**full, dim=16, rank=2, delta=None, noise=1.0).high(name) for name in METHODS) * 1.0001
+    given = {name: value for name, value in full.items() if name != unknown}
+    found = advise(**given, dim=16, rank=2, label_noise=1.0, target=target)
+    assert found.solved[unknown] <= full[unknown] * 1.002
+    least = 0.995 if unknown == "epsilon" else 1
+    less = found.solved[unknown] * least if unknown == "epsilon" else found.solved[unknown] - 1
+    setting = Setting(**full | {unknown: less}, dim=16, rank=2, delta=None, noise=1.0)
+    assert min(setting.high(name) for name in METHODS) > target
+    assert advise(**full | found.solved, dim=16, rank=2, label_noise=1.0).solved["target"] <= target
+
+
+def test_users_of_a_target():
+    found = advise(users=4000, epsilon=2.0, target=0.3, **HERE)
+    assert found.solved == {}
+    needed = int(found.table.loc["unit steps", "users"])
+    assert advise(users=needed, epsilon=2.0, **HERE).table.loc["unit steps", "high"] <= 0.3
+    assert advise(users=needed - 1, epsilon=2.0, **HERE).table.loc["unit steps", "high"] > 0.3
+    assert np.isnan(found.table.loc["own data", "users"])
+
+
+def test_own_data_are_named_where_sharing_cannot_help():
+    """And a flag says where they may do as well."""
+    assert advise(users=150, samples=48, dim=4, rank=3, epsilon=0.1, label_noise=0.01).recommended == "own data"
+    near = advise(users=150, samples=200, dim=4, rank=3, epsilon=0.5, label_noise=0.1)
+    flag = near.table.loc[near.recommended, "flag"]
+    assert flag == "outside of the measured settings; own data may do as well"
+    assert "measured settings" not in " ".join(advise(users=4000, epsilon=2.0, **HERE).table["flag"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"users": None}, "users and target are left out"),
+        ({"label_noise": None}, "label_noise is None and signal is None"),
+        ({"signal": 0.5}, "exactly one of them"),
+        ({"label_noise": None, "signal": 1.5}, "signal is 1.5"),
+        ({"rank": 16}, "rank is 16; it must be below dim"),
+        ({"samples": 2}, "samples is 2; it must be an integer of at least 4"),
+        ({"target": 1.5}, "target is 1.5"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"delta": 2.0}, "delta"),
+        ({"users": None, "target": 1e-6}, "no users up to"),
+    ],
+)
+def test_errors_name_the_argument(changed, words):
+    with pytest.raises(ValueError, match=words):
+        advise(**{"users": 4000, "epsilon": 2.0} | HERE | changed)
+
+
+def test_signal_is_a_share_of_the_variance():
+    one, other = (
+        advise(users=4000, epsilon=2.0, **HERE | changed) for changed in ({}, {"label_noise": None, "signal": 2 / 3})
+    )
+    pd.testing.assert_frame_equal(one.table[["risk", "high"]], other.table[["risk", "high"]])
+
+
+def test_series_and_checks_can_be_used():
+    found = advise(users=600, epsilon=2.0, **HERE)
+    for text in found.table["series"]:
+        ((_, entry),) = yaml.safe_load(text).items()
+        load_options(Series(**entry).algorithm, entry["options"])
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(found.checks["unit steps"], {})
+    row = found.table.loc["unit steps"]
+    assert row["low"] / 2 < float(printed.getvalue()) < 2 * row["high"]
+    assert set(found.checks) == set(found.table.index) <= set(NAMES.values())
+
+
+def test_settings_lie_in_their_ranges_and_are_drawn_again():
+    where = settings(50, 2)
+    for name, (low, high) in RANGES.items():
+        assert where[name].between(low, high).all()
+    pd.testing.assert_frame_equal(where, settings(50, 2))
+
+
+def test_intervals_cover_settings_that_they_were_not_made_from():
+    """At least 90 % of all runs and of each method's, though they were made for 95 %."""
+    table = with_intervals(CHECK)
+    inside = table["risk"].between(table["low"], table["high"])
+    assert CHECK["setting"].nunique() == 200
+    assert inside.mean() >= 0.93
+    assert inside.groupby(table["method"]).mean().min() >= 0.9
+
+
+def test_stored_predictions_are_those_of_the_laws():
+    where = settings(200, 2).iloc[:25]
+    again = predicted(where)
+    stored = CHECK[CHECK["setting"] < 25]
+    assert again["method"].tolist() == stored["method"].tolist()
+    np.testing.assert_allclose(again["predicted"], stored["predicted"], rtol=1e-3)
+    for row in again[(again["setting"] < 2) & again["method"].isin(["own", "unit", "mixed"])].itertuples():
+        ((found),) = stored.loc[(stored["setting"] == row.setting) & (stored["method"] == row.method), "risk"]
+        assert run_once(row.method, row.options, where.loc[row.setting].to_dict()) == pytest.approx(found, rel=0.02)
+
+
+def test_law_of_the_mixed_model_is_near_its_runs():
+    """Typical factor, over settings of 1,000 users or more and label noise up to 1."""
+    rows = CHECK[(CHECK["method"] == "mixed") & (CHECK["users"] >= 1000) & (CHECK["label_noise"] <= 1)]
+    assert len(rows) >= 60
+    assert np.exp(np.abs(np.log(rows["risk"] / rows["predicted"])).median()) <= 1.3
+
+
+def within_a_tenth(table: pd.DataFrame) -> dict[str, float]:
+    """Share of settings in which a rule's method is within a tenth of the best: advice, and each constant rule."""
+    hits = {name: [] for name in ("advise", *METHODS)}
+    for _, rows in with_intervals(table).groupby("setting"):
+        rows = rows.set_index("method")
+        for rule in hits:
+            name = chosen(rows.assign(risk=rows["predicted"])) if rule == "advise" else rule
+            hits[rule].append(name in rows.index and rows.loc[name, "risk"] <= 1.1 * rows["risk"].min())
+    return {rule: float(np.mean(values)) for rule, values in hits.items()}
+
+
+def test_advice_is_within_a_tenth_of_the_best_more_often_than_any_constant_rule():
+    shares_of = within_a_tenth(CHECK)
+    assert shares_of["advise"] > max(value for rule, value in shares_of.items() if rule != "advise"), shares_of
+
+
+def test_factors_cover_what_they_are_made_of():
+    low, high = covering(np.arange(99.0))
+    assert (low, high) == (1, 97)
+    table = pd.DataFrame({"method": "own", "known": True, "place": np.arange(60.0), "predicted": 1.0, "risk": 2.0})
+    found = factors(table)
+    assert (found["low"] == 2).all() and (found["high"] == 2).all() and found["settings"].sum() == 60
+    assert (shipped()["low"] <= shipped()["high"]).all()
