@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from privrep.laws.whole_methods import Prediction, Regime
 
@@ -122,7 +122,7 @@ def clipped_mean(means: np.ndarray, sd: float) -> np.ndarray:
     """Mean of normals cut to +-GAIN_WIDTH."""
 
     def part(values: np.ndarray) -> np.ndarray:
-        return values * norm.cdf(values) + norm.pdf(values)
+        return values * ndtr(values) + np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
 
     return sd * (part((means + GAIN_WIDTH) / sd) - part((means - GAIN_WIDTH) / sd)) - GAIN_WIDTH
 
@@ -167,8 +167,8 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         best = heads[(gains + noise).argmax(axis=1)]
         over_own, over_mean = (clipped_mean(logs(other) - logs(best), apart) for other in (own, k + off))
         clip = GAIN_WIDTH * math.sqrt(2)
-        sure = norm.cdf(over_own / noise_sd(clip, CHOICE) - SURE) * np.minimum(
-            *(norm.cdf(gain / noise_sd(clip, ANSWER) - SURE) for gain in (over_own, over_mean))
+        sure = ndtr(over_own / noise_sd(clip, CHOICE) - SURE) * np.minimum(
+            *(ndtr(gain / noise_sd(clip, ANSWER) - SURE) for gain in (over_own, over_mean))
         )
         found.append(np.log(sure * best + (1 - sure) * own))
     return Prediction(np.exp(np.mean(found)) / k, np.std(found) <= LUCK)
