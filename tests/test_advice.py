@@ -15,7 +15,8 @@ import yaml
 from privrep.advice.advise import NAMES, Setting, advise, chosen
 from privrep.advice.methods import METHODS, expected
 from privrep.advice.residuals import RANGES, covering, factors, interval, predicted, run_once, settings, shipped
-from privrep.laws.mixed_model import mixed_model, posterior_risk, shares, two_spectra
+from privrep.laws.mixed_model import mixed_model, posterior_risk
+from privrep.laws.mixed_model_plan import shares, two_spectra
 from privrep.laws.whole_methods import Regime
 from privrep.run.registry import load_options
 from privrep.run.settings import Series

@@ -44,7 +44,7 @@ from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise
 from privrep.fitting.method import FullRank, Iterate
 from privrep.fitting.options import Declared, check_count, check_positive, option, unless
-from privrep.laws.mixed_model import STEP_CLIPS, STEP_NOISE, shares, two_spectra
+from privrep.laws.mixed_model_plan import STEP_CLIPS, STEP_NOISE, shares, two_spectra
 from privrep.privacy.contributions import Rows, Scalars, SemidefiniteByNorm, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 

@@ -1,9 +1,10 @@
-"""What the released mixed model (`privrep.algorithms.mixed_model`) is expected to leave, and its public constants.
+"""What the released mixed model (`privrep.algorithms.mixed_model`) is expected to leave.
 
 For heads on a sphere about 0 and Gaussian features. The mean of the users' products is c_a c_b U U^T / k, with c the
-mean cosine between a half's ridge model and the head. Noise is drawn: the law is the mean over `DRAWS` symmetric
-matrices that are always the same, on which the method's own rules are applied. What a prior leaves of a head follows
-from the deterministic equivalent of ridge regression. Nothing is fitted to what the method was measured to do.
+mean cosine between a half's ridge model and the head. Noise is drawn: the law is the geometric mean over `DRAWS`
+symmetric matrices that are always the same, on which the method's own rules are applied. What a prior leaves of a head follows
+from the deterministic equivalent of ridge regression. The spread of
+gains over users, one sample less in that equivalent, and `LUCK` were settled on simulated settings.
 """
 
 from __future__ import annotations
@@ -13,49 +14,27 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
+from privrep.laws.mixed_model_plan import (
+    ALONE_STRENGTHS,
+    ANSWER,
+    CHOICE,
+    GAIN_FLOOR,
+    GAIN_WIDTH,
+    STEP,
+    STEP_CLIPS,
+    STEP_NOISE,
+    STEPS,
+    STRENGTHS,
+    SURE,
+    shares,
+    two_spectra,
+)
 from privrep.laws.whole_methods import Prediction, Regime
 
-STEPS = 3
-LENGTH, FEATURES, CONSTANT, STEP, CHOICE, ANSWER = 0.005, 0.06, 0.01, 0.04, 0.14, 0.08
-"""Shares of mu^2: of a typical length, of the second moments, of the mean label, of a step of the mean, of the gains of
-all priors, and of those that the answer is drawn from. The shape has the rest."""
-STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1
-"""Least and largest clip of a gradient over its typical length; between them noise has this norm over that length."""
-RAISED, LEAST_SHAPE = 0.25, 1e-3
-"""Eigenvalues of S are raised to this part of the norm of its noise, and to this of the largest."""
-EVEN = 0.1
-"""Least part of the trace that is spread evenly where eigenvalues are shrunk."""
-STRENGTHS, ALONE_STRENGTHS = (0.25, 1.0, 4.0), (0.3, 3.0)
-"""Variance that a prior gives a label over that of its noise: of shapes, and of users alone."""
-GAIN_WIDTH = 0.5
-"""Clip of a gain, the log of the ratio of two mean squares of left-out samples; of a vector of gains, in norm."""
-GAIN_FLOOR = 0.1
-"""Part of the released residual variance that is added to a mean square before its log is taken."""
-SURE = 2.0
-"""A gain is sure beyond this many standard deviations of its noise."""
 LUCK = 0.1
 """Where log risks spread by more over the draws, the risk is a matter of luck."""
 DRAWS, CHOICES = 12, 8
 """Of the noise in S, and for each of the noise in the gains."""
-
-
-def shares(constant: bool) -> list[float]:
-    """Of mu^2, in the order of the releases; the shape's is the last."""
-    found = [LENGTH, FEATURES, CONSTANT * constant, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
-    return [*found, 1 - sum(found)]
-
-
-def two_spectra(values: np.ndarray, edge: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues of P from those of S, (d,) in ascending order: raised, and shrunk.
-
-    Parameters
-    ----------
-    edge : norm of the noise in S.
-    """
-    raised = np.maximum(values, max(RAISED * edge, LEAST_SHAPE * np.abs(values).max()))
-    sure = np.sqrt(np.maximum(values**2 - edge**2, 0.0)) * (values > edge)
-    shrunk = sure + max(values.sum() - sure.sum(), EVEN * abs(values.sum()), 1e-9) / len(values)
-    return np.maximum(raised, 1e-12), np.maximum(shrunk, 1e-12)
 
 
 def fixed_point(variances: np.ndarray, samples: int) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from privrep.algorithms.parts.posterior import Mixture, Prior, Spectra
 from privrep.data.problem import Block, UserData
-from privrep.laws.mixed_model import ALONE_STRENGTHS, GAIN_FLOOR, GAIN_WIDTH, STRENGTHS, SURE
+from privrep.laws.mixed_model_plan import ALONE_STRENGTHS, GAIN_FLOOR, GAIN_WIDTH, STRENGTHS, SURE
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 
