@@ -2,9 +2,9 @@
 
 For heads on a sphere about 0 and Gaussian features. The mean of the users' products is c_a c_b U U^T / k, with c the
 mean cosine between a half's ridge model and the head. Noise is drawn: the law is the geometric mean over `DRAWS`
-symmetric matrices that are always the same, on which the method's own rules are applied. What a prior leaves of a head follows
-from the deterministic equivalent of ridge regression. The spread of
-gains over users, one sample less in that equivalent, and `LUCK` were settled on simulated settings.
+symmetric matrices that are always the same, on which the method's own rules are applied. What a prior leaves of a head
+follows from the deterministic equivalent of ridge regression. The spread of gains over users, one sample less in that
+equivalent, and `LUCK` were settled on simulated settings.
 """
 
 from __future__ import annotations
