@@ -154,6 +154,20 @@ def test_a_release_is_not_overwritten_and_an_interrupt_leaves_nothing(monkeypatc
     assert not Path("third").exists()
 
 
+def test_advice_names_a_method_and_solves_for_what_is_left_out():
+    sizes = ("--samples", "20", "--dim", "20", "--rank", "2")
+    said = run("advise", "--users", "5000", *sizes, "--epsilon", "1", "--plot", "curves.svg")
+    assert said.startswith("signal: 0.5, assumed") and "target: " in said and "algorithm: unit_steps" in said
+    assert "<svg" in Path("curves.svg").read_text()
+    said = run("advise", *sizes, "--epsilon", "1", "--target", "0.3", "--label-noise", "1")
+    assert re.search(r"^users: \d", said)
+    both = run("advise", *sizes, "--label-noise", "1", status=2)
+    assert (
+        both
+        == "privrep: users and epsilon and target are left out; at most one of users, samples, epsilon, target may be\n"
+    )
+
+
 def test_the_command_is_installed():
     found = subprocess.run([sys.executable, "-m", "privrep.commands", "--help"], capture_output=True, text=True)
     assert found.returncode == 0 and all(one in found.stdout for one in ("bounds", "fit", "personalise", "show"))

@@ -38,28 +38,6 @@ DIGITS = 1e-3
 
 
 @dataclass(frozen=True)
-class Advice:
-    """What advice says.
-
-    Attributes
-    ----------
-    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users`, which the target
-        needs by `high`, NaN without one; `flag`, where the law is not known or the setting lies outside of those that
-        the interval was measured on; `series`, for a study's file. A method that cannot be run there is left out.
-    solved : the argument that was left out, and its value; empty where none was.
-    recommended : a row of the table: the least risk. Its flag says where own data's interval overlaps with its own.
-    checks : by method, code that runs it once and prints the risk.
-
-    Risks are mean excess risks over that of predicting zero.
-    """
-
-    table: pd.DataFrame
-    solved: dict[str, float]
-    recommended: str
-    checks: dict[str, str]
-
-
-@dataclass(frozen=True)
 class Setting:
     """What laws are told. delta : None for n^-1.1. noise : over the scale of a head's coordinate."""
 
@@ -115,6 +93,30 @@ class Setting:
             f"from privrep.run.shell import fit\nrow, _ = fit({METHODS[name][0]!r}, {words})\n"
             f'print(row["excess_risk"] / {self.rank})'
         )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What advice says.
+
+    Attributes
+    ----------
+    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users`, which the target
+        needs by `high`, NaN without one; `flag`, where the law is not known or the setting lies outside of those that
+        the interval was measured on; `series`, for a study's file. A method that cannot be run there is left out.
+    solved : the argument that was left out, and its value; empty where none was.
+    recommended : a row of the table: the least risk. Its flag says where own data's interval overlaps with its own.
+    checks : by method, code that runs it once and prints the risk.
+    setting : with what was solved for.
+
+    Risks are mean excess risks over that of predicting zero.
+    """
+
+    table: pd.DataFrame
+    solved: dict[str, float]
+    recommended: str
+    checks: dict[str, str]
+    setting: Setting
 
 
 def noise_of(label_noise: float | None, signal: float | None, rank: int) -> float:
@@ -225,7 +227,8 @@ def advise(
     options = table.pop("options")
     table["series"] = [setting.series(name, one) for name, one in options.items()]
     checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
-    return Advice(table.rename(NAMES)[["risk", "low", "high", "users", "flag", "series"]], solved, NAMES[best], checks)
+    columns = ["risk", "low", "high", "users", "flag", "series"]
+    return Advice(table.rename(NAMES)[columns], solved, NAMES[best], checks, setting)
 
 
 def chosen(table: pd.DataFrame) -> str:

@@ -22,6 +22,8 @@ from privrep.estimator.stated import from_toml
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 TABLE = Annotated[Path, typer.Argument(help="Parquet or CSV, or a folder of Parquet files; rows in any order.")]
 USER = Annotated[str, typer.Option(help="Column that says whose a row is.")]
+USUAL_SIGNAL = 0.5
+"""Share of the labels' variance that heads explain, where nothing is said."""
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
 
 
@@ -154,6 +156,47 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
     typer.echo(f"{read['privacy']['statement']}\n{told(read['advice'])}Features: {', '.join(shared.schema.features)}")
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
+
+
+@app.command()
+@in_one_line
+def advise(
+    dim: Annotated[int, typer.Option(help="Features, d.")],
+    rank: Annotated[int, typer.Option(help="Of the subspace in which heads lie, k.")],
+    users: Annotated[int | None, typer.Option(help="n.")] = None,
+    samples: Annotated[int | None, typer.Option(help="Rows of a user, m.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="For replacing a user.")] = None,
+    target: Annotated[float | None, typer.Option(help="Excess risk over that of predicting zero.")] = None,
+    delta: Annotated[float | None, typer.Option(help="By default n^-1.1.")] = None,
+    label_noise: Annotated[float | None, typer.Option(help="Over the scale of a head's coordinate.")] = None,
+    signal: Annotated[float | None, typer.Option(help="In its place: R^2 that own models can reach.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="SVG file of risks against users.")] = None,
+) -> None:
+    """Which method to use, from sizes alone; what is left out of users, samples, epsilon and target is solved for."""
+    from privrep.advice import advise as advice  # laws and statistics, which no other command needs
+    from privrep.commands.curves import draw_curves
+
+    if label_noise is None and signal is None:
+        signal = USUAL_SIGNAL
+        typer.echo(f"signal: {signal}, assumed")
+    found = advice.advise(
+        dim=dim,
+        rank=rank,
+        users=users,
+        samples=samples,
+        epsilon=epsilon,
+        target=target,
+        delta=delta,
+        label_noise=label_noise,
+        signal=signal,
+    )
+    for name, value in found.solved.items():
+        typer.echo(f"{name}: {value:.4g}")
+    typer.echo(found.table.drop(columns="series").to_string(float_format="{:.3g}".format, na_rep=""))
+    typer.echo(f"\nUse {found.recommended}. Its series in a study's file:\n\n{found.table.series[found.recommended]}")
+    typer.echo(f"Check it by simulation:\n\n{found.checks[found.recommended]}")
+    if plot is not None:
+        draw_curves(found.setting, plot)
 
 
 def told(advice: dict) -> str:

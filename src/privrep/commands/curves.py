@@ -1,0 +1,39 @@
+"""Predicted risks against the number of users, as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from privrep.advice.advise import NAMES, Setting
+from privrep.advice.methods import METHODS
+from privrep.data.whole_files import in_one_move
+from privrep.drawing.style import COLOURS, new_figure
+
+SPAN, POINTS = 8.0, 13
+"""Largest number of users over the one that is asked for, and that over the smallest; numbers of users between."""
+
+
+def draw_curves(setting: Setting, path: Path) -> None:
+    """Risk of each method with its interval, from fewer to more users, as SVG.
+
+    Parameters
+    ----------
+    setting : of the advice.
+    path : of the file.
+    """
+    figure, axis = new_figure(6.0, 3.6)
+    users = np.unique(np.geomspace(max(setting.users / SPAN, 150), setting.users * SPAN, POINTS).round().astype(int))
+    for colour, name in zip(COLOURS, METHODS, strict=False):
+        rows = [replace(setting, users=int(one)).row(name) for one in users]
+        risk, low, high = (np.array([row[key] for row in rows]) for key in ("risk", "low", "high"))
+        if np.isfinite(risk).any():
+            axis.plot(users, risk, color=colour, label=NAMES[name])
+            axis.fill_between(users, low, high, color=colour, alpha=0.12, linewidth=0)
+    axis.axvline(setting.users, color="0.5", linewidth=0.8)
+    axis.set(xscale="log", yscale="log", xlabel="users", ylabel="risk over that of predicting zero", ylim=(None, 3))
+    axis.legend(fontsize="small")
+    with in_one_move(path) as temporary:
+        figure.savefig(temporary, format="svg")
