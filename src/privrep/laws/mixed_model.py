@@ -38,7 +38,13 @@ DRAWS, CHOICES = 12, 8
 
 
 def fixed_point(variances: np.ndarray, samples: int) -> float:
-    """kappa of ridge regression with penalty 1: kappa (m - sum p / (p + kappa)) = 1."""
+    """kappa of ridge regression with penalty 1: kappa (m - sum p / (p + kappa)) = 1.
+
+    Parameters
+    ----------
+    variances : p of the prior over that of the noise, (d,).
+    samples : m.
+    """
     low, high = 1e-15, (1 + variances.sum()) / samples
     for _ in range(60):
         middle = math.sqrt(low * high)
@@ -54,7 +60,10 @@ def posterior_risk(variances: np.ndarray, squares: np.ndarray, samples: int, noi
 
     Parameters
     ----------
+    variances : of the prior over that of the noise, (d,).
     squares : mean squares of the heads along the prior's axes, (d,).
+    samples : m.
+    noise2 : variance of the label noise.
     """
     samples = samples - 1
     kappa = fixed_point(variances, samples)
@@ -64,13 +73,26 @@ def posterior_risk(variances: np.ndarray, squares: np.ndarray, samples: int, noi
 
 
 def isotropic_risk(sizes: Regime, strength: float, power: float) -> float:
-    """That of an isotropic prior. power : mean square length of the heads."""
+    """That of an isotropic prior.
+
+    Parameters
+    ----------
+    sizes : of the problem.
+    strength : s.
+    power : mean square length of the heads.
+    """
     d = sizes.dim
     return posterior_risk(np.full(d, strength / d), np.full(d, power / d), sizes.samples, sizes.noise**2)
 
 
 def cosine(sizes: Regime, samples: int) -> float:
-    """c of a ridge model with penalty d of so many samples."""
+    """c of a ridge model with penalty d of so many samples.
+
+    Parameters
+    ----------
+    sizes : of the problem.
+    samples : of the half.
+    """
     d, k = sizes.dim, sizes.rank
     even = np.full(d, 1 / d)
     risk = posterior_risk(even, np.full(d, k / d), samples, sizes.noise**2)
@@ -79,7 +101,14 @@ def cosine(sizes: Regime, samples: int) -> float:
 
 
 def drawn_mean(sizes: Regime, mu: float, rng: np.random.Generator) -> float:
-    """|beta|^2 after the steps, whose truth is 0: what is kept of privacy noise and of sampling."""
+    """|beta|^2 after the steps, whose truth is 0: what is kept of privacy noise and of sampling.
+
+    Parameters
+    ----------
+    sizes : of the problem.
+    mu : of the whole budget.
+    rng : of the draws.
+    """
     n, m, d = sizes.users, sizes.samples, sizes.dim
     length = math.sqrt(((sizes.rank + sizes.noise**2) * d + sizes.rank * (m + 1)) / m)
     noise = 2 / (mu * math.sqrt(STEP)) * math.sqrt(d) / n
@@ -92,13 +121,25 @@ def drawn_mean(sizes: Regime, mu: float, rng: np.random.Generator) -> float:
 
 
 def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:
-    """Normals of variance 1 on the diagonal and 1/2 beside it, (d, d)."""
+    """Normals of variance 1 on the diagonal and 1/2 beside it, (d, d).
+
+    Parameters
+    ----------
+    rng : of the draws.
+    dim : d.
+    """
     drawn = rng.standard_normal((dim, dim))
     return (drawn + drawn.T) / 2
 
 
 def clipped_mean(means: np.ndarray, sd: float) -> np.ndarray:
-    """Mean of normals cut to +-GAIN_WIDTH."""
+    """Mean of normals cut to +-GAIN_WIDTH.
+
+    Parameters
+    ----------
+    means : of the normals.
+    sd : their standard deviation.
+    """
 
     def part(values: np.ndarray) -> np.ndarray:
         return values * ndtr(values) + np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
@@ -107,9 +148,14 @@ def clipped_mean(means: np.ndarray, sd: float) -> np.ndarray:
 
 
 def mixed_model(sizes: Regime, mu: float) -> Prediction:
-    """The released mixed model: the typical risk (geometric mean over what is drawn). sizes : of one number of users.
+    """The released mixed model: the typical risk (geometric mean over what is drawn).
 
     Left out: that users whose gradients are clipped pull less, and the answer that the shared mean is enough.
+
+    Parameters
+    ----------
+    sizes : of one number of users.
+    mu : of the whole budget.
     """
     n, m, d, k, noise2 = sizes.users, sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
     power = k + noise2

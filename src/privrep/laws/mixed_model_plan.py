@@ -26,7 +26,12 @@ SURE = 2.0
 
 
 def shares(constant: bool) -> list[float]:
-    """Of mu^2, in the order of the releases; the shape's is the last."""
+    """Of mu^2, in the order of the releases; the shape's is the last.
+
+    Parameters
+    ----------
+    constant : whether a constant has a release of its own.
+    """
     found = [LENGTH, FEATURES, CONSTANT * constant, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
     return [*found, 1 - sum(found)]
 
@@ -36,6 +41,7 @@ def two_spectra(values: np.ndarray, edge: float) -> tuple[np.ndarray, np.ndarray
 
     Parameters
     ----------
+    values : (d,), ascending.
     edge : norm of the noise in S.
     """
     raised = np.maximum(values, max(RAISED * edge, LEAST_SHAPE * np.abs(values).max()))
