@@ -21,7 +21,7 @@ test: .venv/ready
 	python -m pytest -n 2 --dist worksteal
 
 bench: .venv/ready
-	python workflow/scripts/bench.py --output reports/benchmarks.json
+	python -m pytest bench -v --benchmark-quiet --benchmark-json reports/benchmarks.json
 
 report: all
 	snakemake --report reports/workflow.zip

@@ -1,54 +1,85 @@
-"""The benchmark program writes a complete record; its timings are not judged here."""
+"""The benchmarks write a complete record, and fail beyond a limit; their timings are not judged here."""
 
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = Path(__file__).parents[1] / "workflow" / "scripts" / "bench.py"
+import pytest
+from workflow_helpers import ROOT
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BENCH = ROOT / "bench"
 
 NAMES = [
     "statistics_over_drawing",
-    "speedup_over_loop_over_samples",
-    "speedup_over_loop_over_users",
-    "gram_rate_over_sgemm",
-    "moments_rate_over_sgemm",
+    "speedup_over_loop_over[samples]",
+    "speedup_over_loop_over[users]",
+    "rate_over_sgemm[gram]",
+    "rate_over_sgemm[moments]",
     "score_over_drawing",
     "fit_over_drawing",
-    "peak_rss_paper",
-    "peak_rss_many",
-    "slope_kept",
-    "slope_redrawn",
-    "centaur_round_kept_over_drawing",
-    "centaur_round_redrawn_over_drawing",
+    "peak_rss[paper]",
+    "peak_rss[many]",
+    "slope[kept]",
+    "slope[redrawn]",
+    "centaur_round_over_drawing[kept]",
+    "centaur_round_over_drawing[redrawn]",
     "power_method_over_drawing",
     "power_method_together",
 ]
 
+JUDGED = """
+import pytest
 
-def test_quick_run_writes_every_record(tmp_path):
-    output, page = tmp_path / "reports" / "benchmarks.json", tmp_path / "page.html"
+@pytest.mark.parametrize("limits", [{"least": 1, "most": 3}, {"most": 1}, {"least": 3}])
+def test_two(in_turn, judge, limits):
+    "Two things."
+    calls = []
+    in_turn(lambda: calls.append("work"), lambda: calls.append("other"))
+    assert calls == ["other", "work"] * 8
+    judge(2, "things", **limits)
+"""
+"""A value within its limits, one above and one below."""
+
+
+def bench(cwd: Path, *words: object) -> tuple[subprocess.CompletedProcess, list[dict]]:
+    """Run benchmarks, as on their own although a worker of this test-suite starts them."""
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", *words, "-v", "-p", "no:cacheprovider", "--benchmark-json=out.json"]
+    done = subprocess.run(command, cwd=cwd, env=alone, capture_output=True, text=True)
+    return done, json.loads((cwd / "out.json").read_text())
+
+
+def test_small_run_writes_every_record(tmp_path):
+    page = tmp_path / "reports" / "index.html"
+    page.parent.mkdir()
     page.write_text("<!doctype html><main><input id=query><p>One of one rows</p></main>")
-    run = subprocess.run(
-        [sys.executable, PROGRAM, "--quick", "--output", output, "--page", page], capture_output=True, text=True
+    done, content = bench(tmp_path, BENCH, "--small")
+    assert done.returncode == 0, done.stdout + done.stderr
+    threads = [library["num_threads"] for library in content["machine_info"]["threads"]]
+    assert threads and set(threads) == {1}
+    assert content["machine_info"]["cpu"]["brand_raw"] and content["machine_info"]["numpy"]
+    names = [record["name"].removeprefix("test_") for record in content["benchmarks"]]
+    browser = any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    assert names == [*NAMES, "page_over_text"] if browser else names == NAMES
+    assert ("no Chromium is installed" in done.stdout) == (names == NAMES)
+    for record in content["benchmarks"]:
+        measured = record["extra_info"]
+        assert measured["small"] and measured["unit"] and measured["limits"] and measured["how"].endswith(".")
+        assert math.isfinite(measured["value"]) and f"{measured['value']:.4g} {measured['unit']}" in done.stdout
+        assert all(math.isfinite(seconds) and seconds >= 0 for seconds in measured.get("seconds", []))
+
+
+def test_a_value_beyond_a_limit_fails_and_is_kept(tmp_path):
+    """Works run in turn, the first time uncounted."""
+    shutil.copy(BENCH / "conftest.py", tmp_path)
+    (tmp_path / "test_judged.py").write_text(JUDGED)
+    done, content = bench(tmp_path, ".")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED and "2 failed, 1 passed" in done.stdout, done.stdout
+    assert [record["extra_info"]["limits"] for record in content["benchmarks"]] == ["1 .. 3", "0 .. 1", "3 .. inf"]
+    assert all(
+        record["extra_info"]["value"] == 2 and record["stats"]["rounds"] == 7 for record in content["benchmarks"]
     )
-    assert run.returncode == 0, run.stderr
-    assert [path.name for path in output.parent.iterdir()] == ["benchmarks.json"]
-    content = json.loads(output.read_text())
-    assert content["quick"] is True
-    assert {library["num_threads"] for library in content["host"]["blas"]} == {1}
-    assert all(content["host"][fact] for fact in ("cpu", "cores", "numpy"))
-    names = [record["name"] for record in content["records"]]
-    assert names == [*NAMES, "page_over_text"] if any(map(shutil.which, BROWSERS)) else names == NAMES
-    assert ("page_over_text: skipped" in run.stdout) == (names == NAMES)
-    for record in content["records"]:
-        assert set(record) == {"name", "value", "unit", "limit", "holds", "how"}
-        assert math.isfinite(record["value"])
-        assert isinstance(record["holds"], bool)
-        assert record["limit"] and record["unit"] and record["how"].endswith(".")
-        assert record["name"] in run.stdout
-    assert all(math.isfinite(seconds) and seconds >= 0 for seconds in content["cpu_seconds"].values())

@@ -1,0 +1,220 @@
+"""Speed and memory of the library: statistics, scores, rounds and whole fits."""
+
+import math
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+import fits
+import numpy as np
+import pytest
+
+from privrep.algorithms.centaur import RepresentationGradients
+from privrep.algorithms.parts.moment_step import UserMoments
+from privrep.algorithms.parts.server import Server
+from privrep.algorithms.parts.user_scores import UserScore
+from privrep.algorithms.power_method import RandomStarts, power_method
+from privrep.data.heads import fit_heads
+from privrep.data.losses import Loss
+from privrep.data.problem import Problem, Users
+from privrep.data.splits import SampleDraws
+from privrep.data.subspace import orthonormalise, planted_subspace
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release, clipped_sums
+from privrep.privacy.regression_moments import SampleClip
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time)
+
+
+CLIP = SampleClip(feature=fits.ALTMIN.clip_feature, label=fits.ALTMIN.clip_label)
+
+
+def users_of(users: int, samples: int = 10, dim: int = 50, rank: int = 2, **more) -> Users:
+    """Users whose blocks stay in memory after a first pass: all of them fit into the default memory budget."""
+    return Users(Problem(users, samples, dim, rank, label_noise_sd=0.1, **more))
+
+
+def drawing(users: Users) -> Callable[[], None]:
+    """What draws the same users block by block and does nothing with them."""
+    redrawn = Users(users.problem, memory_budget=0)
+    return lambda: deque(redrawn.blocks(), maxlen=0)
+
+
+def statistics(users: Users, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Algorithm 2's statistics of the first `count` users: feature norms, head step, sums of moments; all samples in
+    each step."""
+    for block in users.blocks():
+        block.__dict__.pop("feature_norms", None)
+    basis = users.truth.basis
+    samples = slice(0, users.problem.samples)
+    contribution = UserMoments(lambda block: fit_heads(block.features, block.labels, basis), samples)
+    return clipped_sums(users, contribution, CLIP, over=range(count))
+
+
+def loop_over_samples(users: Users, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same from the formulas as printed: one outer product per sample."""
+    basis, dim, rank = users.truth.basis, users.problem.dim, users.problem.rank
+    second, first = np.zeros((dim * rank, dim * rank)), np.zeros(dim * rank)
+    for block in users.blocks(0, count):
+        for j in range(block.users):
+            features, labels = block.features[:, j].astype(np.float64), block.labels[:, j].astype(np.float64)
+            gram, right = np.zeros((rank, rank)), np.zeros(rank)
+            for x, y in zip(features, labels, strict=True):
+                projected = x @ basis
+                gram += np.outer(projected, projected)
+                right += y * projected
+            head = np.linalg.solve(gram, right)
+            for x, y in zip(features, labels, strict=True):
+                w = np.outer(head, x).ravel()
+                norm = math.sqrt(w @ w)
+                if norm > CLIP.feature:
+                    w *= CLIP.feature / norm
+                second += np.outer(w, w)
+                first += min(max(y, -CLIP.label), CLIP.label) * w
+    return second, first
+
+
+def loop_over_users(users: Users, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same, vectorised over the samples of one user."""
+    basis, dim, rank = users.truth.basis.astype(np.float32), users.problem.dim, users.problem.rank
+    second, first = np.zeros((dim * rank, dim * rank)), np.zeros(dim * rank)
+    for block in users.blocks(0, count):
+        for j in range(block.users):
+            features, labels = block.features[:, j], block.labels[:, j]
+            projected = features @ basis
+            head = np.linalg.solve(projected.T @ projected, projected.T @ labels)
+            rows = (features[:, None, :] * head[:, None]).reshape(len(labels), -1)
+            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            rows *= np.minimum(1, np.float32(CLIP.feature) / norms)[:, None]
+            second += rows.T @ rows
+            first += np.minimum(np.maximum(labels, -CLIP.label), CLIP.label) @ rows
+    return second, first
+
+
+def test_statistics_over_drawing(in_turn, judge, size):
+    """One pass of Algorithm 2's statistics, head step included, over kept users, against drawing them block by block;
+    n=50000, m=10, d=50, k=2, all samples in each step."""
+    users = users_of(size(50_000))
+    work, draw = in_turn(partial(statistics, users, users.problem.users), drawing(users))
+    judge(work / draw, "ratio of times", most=0.75)
+
+
+@pytest.mark.parametrize(
+    ("loop", "first", "least"), [(loop_over_samples, 1_000, 40), (loop_over_users, 4_000, 10)], ids=["samples", "users"]
+)
+def test_speedup_over_loop_over(in_turn, judge, size, loop, first, least):
+    """Head step and statistics of n=50000 users, m=10, d=50, k=2, against a loop over users and samples, or over users
+    and vectorised over the samples of one. The loop runs over the first 1000 or 4000 users, and its time is scaled;
+    both give the same statistics, to float32 accuracy."""
+    users, count = users_of(size(50_000)), size(first)
+    for found, expected in zip(statistics(users, count), loop(users, count), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+    work, looped = in_turn(partial(statistics, users, users.problem.users), partial(loop, users, count))
+    judge(looped / count * users.problem.users / work, "times faster", least=least)
+
+
+@pytest.mark.parametrize("what", ["gram", "moments"])
+def test_rate_over_sgemm(in_turn, judge, size, what):
+    """The Gram part of `moments` alone, or the whole of it with the head step, counted as its Gram, at d=100, k=4,
+    m=10, n=10000, N (dk)^2 flops for N=nm samples, against the rate of a float32 2000x2000 product, 2 n^3 flops."""
+    users = users_of(size(10_000), dim=100, rank=4)
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((2, 2000, 2000), dtype=np.float32)
+    counts = [block.users * users.problem.samples for block in users.blocks()]
+    rows = rng.standard_normal((max(counts), 400), dtype=np.float32)
+
+    def gram() -> None:
+        """The lines of `moments` that sum A, block by block, on rows that are there already."""
+        second = np.float64(0.0)
+        for count in counts:
+            part = rows[:count]
+            second = second + (part.T @ part).astype(np.float64)
+
+    work = gram if what == "gram" else partial(statistics, users, users.problem.users)
+    seconds, sgemm = in_turn(work, partial(np.matmul, left, right, out=np.empty_like(left)))
+    judge(sum(counts) * 400**2 / seconds / (2 * 2000**3 / sgemm), "ratio of rates", least=0.5)
+
+
+def test_score_over_drawing(in_turn, judge, size):
+    """Score of one subspace of Algorithm 4 (jain2021) near the truth, all samples, over kept users, against drawing
+    them block by block; n=100000, m=12, d=20, k=2."""
+    users = users_of(size(100_000), samples=12, dim=20, head_law="sphere")
+    near = planted_subspace(users.truth.basis, 0.3, np.random.default_rng(0))[None]
+    score = UserScore(Loss("pseudo-huber"), 6.0, math.sqrt(2), slice(0, 12))
+    work, draw = in_turn(partial(score.totals, users, near), drawing(users))
+    judge(work / draw, "ratio of times", most=1.0)
+
+
+def test_fit_over_drawing(in_turn, judge, size):
+    """One fit (draw, spectral initialisation, one epoch, personalise, score; all samples in each step) at n=50000,
+    m=10, d=50, k=2, against drawing its data block by block."""
+    work, draw = in_turn(partial(fits.whole_fit, size(50_000)), drawing(users_of(size(50_000))))
+    judge(work / draw, "ratio of times", most=2.5)
+
+
+@pytest.mark.benchmark(timer=time.perf_counter)
+@pytest.mark.parametrize(("users", "most"), [(50_000, 600), (1_000_000, 1000)], ids=["paper", "many"])
+def test_peak_rss(benchmark, judge, size, users, most):
+    """Peak resident memory of a new process that does the fit at m=10, d=50, k=2, with the default memory budget, into
+    which n=50000 users fit; n=1000000 are drawn again on each pass. The time is that of the whole process."""
+    command = [sys.executable, fits.__file__, str(size(users))]
+    done = benchmark.pedantic(partial(subprocess.run, command, check=True, stdout=subprocess.PIPE))
+    judge(int(done.stdout) / 1e6, "MB", most=most)
+
+
+@pytest.mark.parametrize("memory_budget", [10**10, 0], ids=["kept", "redrawn"])
+def test_slope(in_turn, judge, size, memory_budget):
+    """Least-squares slope of log fit time against log n for n in 12500, 25000, 50000, 100000 at m=10, d=50, k=2, blocks
+    kept in memory or drawn again on each pass."""
+    users = [size(n) for n in (100_000, 50_000, 25_000, 12_500)]
+    seconds = in_turn(*(partial(fits.whole_fit, n, memory_budget=memory_budget) for n in users))
+    judge(np.polyfit(np.log(users), np.log(seconds), 1)[0], "log-log slope", least=0.9, most=1.1)
+
+
+def release_and_draws(users: Users) -> tuple[Release, SampleDraws]:
+    """Noise multiplier 1, and samples that serve several times."""
+    draws = SampleDraws("reuse", users.problem.samples, np.random.default_rng(0))
+    return Release.from_one(1.0, np.random.default_rng(0), users.problem.users, Ledger()), draws
+
+
+def centaur_round(users: Users) -> None:
+    """One round of CENTAUR: 16 samples for the heads, 16 for the gradients, clipped sum, noise, step."""
+    release, draws = release_and_draws(users)
+    basis = users.truth.basis
+    contribution = RepresentationGradients(basis, *draws.take(16, 16))
+    orthonormalise(basis - 0.25 * Server(rounds=1, clip=10.0).mean("gradient", users, contribution, release))
+
+
+def power_step(users: Users, runs: int) -> None:
+    """One iteration of the private power method, 8 samples per user."""
+    release, draws = release_and_draws(users)
+    starts = RandomStarts(runs, rank=2).draw(users.problem.dim, np.random.default_rng(0))
+    power_method(users, starts, release, iterations=1, draw_samples=lambda: draws.take(8)[0], clip=20.0)
+
+
+@pytest.mark.parametrize(("memory_budget", "most"), [(10**10, 0.3), (0, 1.3)], ids=["kept", "redrawn"])
+def test_centaur_round_over_drawing(in_turn, judge, size, memory_budget, most):
+    """One round of CENTAUR over kept users, or over users that are drawn again, drawing included, against drawing the
+    users block by block; n=10000, m=32, q=16, d=50, k=2."""
+    users = Users(users_of(size(10_000), samples=32).problem, memory_budget=memory_budget)
+    work, draw = in_turn(partial(centaur_round, users), drawing(users))
+    judge(work / draw, "ratio of times", most=most)
+
+
+def test_power_method_over_drawing(in_turn, judge, size):
+    """One iteration of one run of the private power method over kept users, 8 samples each, against drawing the users
+    block by block; n=10000, m=32, d=50, k=2."""
+    users = users_of(size(10_000), samples=32)
+    work, draw = in_turn(partial(power_step, users, 1), drawing(users))
+    judge(work / draw, "ratio of times", most=0.1)
+
+
+def test_power_method_together(in_turn, judge, size):
+    """One iteration of 36 runs of the private power method at once, against 36 times that of a single run; kept users,
+    n=10000, m=32, 8 samples each, d=50, k=2."""
+    users = users_of(size(10_000), samples=32)
+    together, one = in_turn(partial(power_step, users, 36), partial(power_step, users, 1))
+    judge(36 * one / together, "times faster", least=1.5)
