@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from privrep.commands import main, release
+from privrep.commands import release
 from privrep.commands.main import app
-from privrep.estimator import journal
+from privrep.estimator import PrivateRepresentation, journal
 from privrep.estimator.stated import from_toml
 
 RUN = CliRunner()
@@ -88,6 +88,22 @@ def test_from_a_table_to_heads():
 
 
 @pytest.mark.filterwarnings("ignore:random_state is")
+def test_the_release_is_that_of_the_estimator_in_memory():
+    """Up to the order of rows, which other sums and halves than those of the mean see."""
+    fit()
+    table = pd.read_parquet("table.parquet")
+    model = PrivateRepresentation(
+        4, kinds={"z": ["a", "b"]}, feature_bounds=(-1, 1), label_bounds=(-4, 4), users="who", random_state=1
+    )
+    model.fit(table[["who", "x", "z"]], table.y)
+    found, published = release.read_release(Path("release/release.json"))
+    assert found.schema == model.shared_.schema
+    np.testing.assert_allclose(found.mean, model.shared_.mean, rtol=1e-4)
+    assert published["privacy"]["releases"] == model.privacy_["releases"]
+    assert [published["privacy"]["mu"]] == pytest.approx([model.privacy_["mu"]])
+
+
+@pytest.mark.filterwarnings("ignore:random_state is")
 def test_what_may_be_published_holds_no_row():
     fit()
     table = pd.read_parquet("table.parquet")
@@ -126,32 +142,69 @@ def test_a_template_has_no_number_of_the_data():
         (("fit", "table.parquet", "--bounds", "wrong.toml"), "wrong.toml has no table [features]"),
         (("show", "table.csv"), "table.csv is no release of privrep fit"),
         (("show", "bounds.toml"), "bounds.toml is no release of privrep fit"),
+        (("fit", "table.parquet", "--bounds", "other.toml"), "table.parquet has no column 'w'; it has 'who', 'x'"),
+        (("fit", "table.parquet", "--bounds", "number.toml"), "number.toml: [features] is 3; it must be a table"),
+        (("fit", "table.parquet", "--bounds", "levels.toml"), "levels.toml: features.z: 'int' object is not iterable"),
+        (("fit", "table.parquet", "--seed", "-1"), "random_state is -1"),
+        (("fit", "table.parquet", "--out", "table.csv/release"), "table.csv"),
+        (("fit", "nobody.parquet"), "nobody.parquet has a row without a user in column 'who'"),
+        (("fit", "nobody.csv"), "nobody.csv has a row without a user in column 'who'"),
+        (("fit", "broken.parquet"), "broken.parquet cannot be read"),
+        (("fit", "broken.csv"), "broken.csv cannot be read"),
         (("bounds", "table.csv", "--user", "whom"), "table.csv has no column 'whom'"),
+        (("bounds", "broken.parquet"), "broken.parquet cannot be read"),
+        (("bounds", "broken.csv"), "broken.csv cannot be read"),
+        (("show", "part.json"), "part.json is no release of privrep fit: it has no 'privacy'"),
     ],
 )
 def test_wrong_input_ends_in_one_line(words, line):
-    """With status 2, and nothing written."""
+    """With status 2, nothing written, and nothing spent."""
     Path("wrong.toml").write_text("[label]\nlow = 1\nhigh = 2\n")
+    Path("other.toml").write_text(BOUNDS.replace("features.x", "features.w"))
+    Path("number.toml").write_text("features = 3\n[label]\nlow = 1\nhigh = 2\n")
+    Path("levels.toml").write_text(BOUNDS.replace('["a", "b"]', "3"))
+    Path("part.json").write_text('{"shared": []}')
+    nobody = pd.read_parquet("table.parquet").astype({"who": "Int64"})
+    nobody.loc[3, "who"] = pd.NA
+    nobody.to_parquet("nobody.parquet", index=False)
+    nobody.to_csv("nobody.csv", index=False)
+    Path("broken.parquet").write_bytes(b"PAR1")
+    Path("broken.csv").write_bytes(b"\xff\xfe,who,y\n1,2,3\n")
+    before = sorted(Path().iterdir())
     usual = {"--user": "who", "--label": "y", "--bounds": "bounds.toml", "--epsilon": "1"}
     given = set(words)
     needed = {"fit": usual, "bounds": {"--user": "who", "--label": "y"}, "show": {}}[words[0]]
     added = [word for name, value in needed.items() if name not in given for word in (name, value)]
     said = run(*words, *added, status=2)
     assert said.count("\n") == 1 and said.startswith("privrep: ") and line in said
-    assert not Path("release").exists()
+    assert sorted(Path().iterdir()) == before and not journal.place().exists()
 
 
 @pytest.mark.filterwarnings("ignore:random_state is")
-def test_a_release_is_not_overwritten_and_an_interrupt_leaves_nothing(monkeypatch):
+def test_no_release_is_overwritten_and_an_interrupt_leaves_none(monkeypatch):
+    """Where it comes in the midst of the writing, too."""
     fit()
-    assert "release.json is there already" in fit(status=2)
+    assert "release is there already" in fit(status=2)
+    personalise = ("personalise", "release/release.json", "table.csv", "--user", "who", "--label", "y")
+    assert "table.csv is there already" in run(*personalise, "--out", "table.csv", status=2)
+    before = sorted(Path().iterdir())
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(main, "write", interrupted)
-    assert "interrupted" in fit("--out", "third", status=130)
-    assert not Path("third").exists()
+    monkeypatch.setattr(release, "page", interrupted)
+    said = fit("--out", "third", status=130)
+    assert said.startswith("privrep: interrupted") and said.count("\n") == 1
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_a_line():
+    words = ("--user", "who", "--label", "y", "--bounds", "bounds.toml", "--epsilon", "4", "--seed", "1")
+    found = RUN.invoke(app, ["fit", "table.parquet", *words, "--delta", "0.01"])
+    assert found.exit_code == 0
+    lines = found.stderr.splitlines()
+    assert len(lines) == 2 and all(line.startswith("privrep: ") for line in lines) and "delta is 0.01" in lines[0]
 
 
 def test_advice_names_a_method_and_solves_for_what_is_left_out():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -14,7 +15,8 @@ from rich.console import Console
 
 from privrep.commands.release import HEADS, LOCAL, RELEASE, read_release, write, write_heads
 from privrep.data.scattered import ScatteredUsers
-from privrep.data.whole_files import write_whole
+from privrep.data.table_files import naming
+from privrep.data.whole_files import folder_in_one_move, write_whole
 from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads, heads
 from privrep.estimator.stated import from_toml
@@ -28,25 +30,30 @@ LABEL = Annotated[str, typer.Option(help="Column of the label.")]
 
 
 def in_one_line(command: Callable) -> Callable:
-    """What a user can mend ends in one line, with status 2; an interrupt says what became of the files."""
+    """What a user can mend ends in one line, with status 2; a warning is a line; an interrupt says what is left."""
+
+    def warned(message: Warning, *_) -> None:
+        typer.echo(f"privrep: {message}", err=True)
 
     @wraps(command)
     def wrapped(*arguments, **options):
         try:
-            return command(*arguments, **options)
+            with warnings.catch_warnings():
+                warnings.showwarning = warned
+                return command(*arguments, **options)
         except (ValueError, OSError, pa.ArrowException) as error:
             named = isinstance(error, OSError) and error.filename
             text = f"{error.filename}: {error.strerror}" if named else str(error)
             typer.echo(f"privrep: {' '.join(text.split())}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            typer.echo("privrep: interrupted; no file is half written, and nothing was released", err=True)
+            typer.echo("privrep: interrupted; nothing is written, but a fit that had begun is in the journal", err=True)
             raise typer.Exit(130) from None
 
     return wrapped
 
 
-def columns(path: Path) -> pa.Schema:
+def columns(path: Path) -> dict[str, pa.DataType]:
     """Names and types of a table's columns; of CSV those that its first rows look like.
 
     Parameters
@@ -60,11 +67,17 @@ def columns(path: Path) -> pa.Schema:
     """
     first = min(path.glob("*.parquet"), default=None) if path.is_dir() else path
     if first is not None and first.suffix == ".parquet":
-        return parquet.read_schema(first)
+        with naming(first):
+            return types_of(parquet.read_schema(first))
     if first is not None and first.suffix == ".csv":
-        with csv.open_csv(first) as reader:
-            return reader.schema
+        with naming(first), csv.open_csv(first) as reader:
+            return types_of(reader.schema)
     raise ValueError(f"{path} is no .parquet or .csv file, and no folder of Parquet files")
+
+
+def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """By name, which fails here where one is no text."""
+    return {column.name: column.type for column in schema}
 
 
 @app.command()
@@ -73,8 +86,8 @@ def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml
     """Begin a file of bounds: names and kinds of the columns, and no number of the data."""
     found = columns(table)
     for name in (user, label):
-        if name not in found.names:
-            raise ValueError(f"{table} has no column {name!r}; it has {', '.join(map(repr, found.names))}")
+        if name not in found:
+            raise ValueError(f"{table} has no column {name!r}; it has {', '.join(map(repr, found))}")
     if out.exists():
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     lines = [
@@ -85,11 +98,10 @@ def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml
         "# low =",
         "# high =",
     ]
-    for column in found:
-        if column.name in (user, label):
+    for name, kind in found.items():
+        if name in (user, label):
             continue
-        kind = column.type
-        lines += ["", f"[features.{quoted(column.name)}]"]
+        lines += ["", f"[features.{quoted(name)}]"]
         if pa.types.is_boolean(kind):
             lines += ['kind = "flag"', "# share = 0.5  # a guess of how often it is true"]
         elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -122,12 +134,13 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("release"),
 ) -> None:
     """Release a prior of the users' heads, say whether sharing helps, and fit the heads."""
-    if (out / RELEASE).exists():
-        raise ValueError(f"{out / RELEASE} is there already; choose another folder with --out, or remove it")
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
     model = PrivateRepresentation(epsilon, delta, method=method, rank=rank, max_samples=max_samples, random_state=seed)
-    with Console(stderr=True).status(f"reading {table}, then some ten passes over its users"):
+    says = Console(stderr=True).status(f"reading {table}, then some ten passes over its users")
+    with says, folder_in_one_move(out) as folder:  # made first: what cannot be written spends no budget
         model.fit_table(table, user=user, label=label, schema=from_toml(bounds))
-        write(model, out)
+        write(model, folder)
     typer.echo(f"{model.privacy_}\n{told(model.advice_)}{out}: {RELEASE} may be published; {LOCAL} may not")
 
 
@@ -141,6 +154,8 @@ def personalise(
     out: Annotated[Path, typer.Option(help="Parquet file of the heads.")] = Path(LOCAL) / HEADS,
 ) -> None:
     """Fit heads of anybody from rows of theirs; nothing is released."""
+    if out.exists():
+        raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     shared, _ = read_release(release)
     users = ScatteredUsers.of(rows, user=user, label=label, schema=shared.schema, max_samples=shared.max_samples)
     ids = users.ids.to_numpy(zero_copy_only=False)

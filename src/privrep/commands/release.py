@@ -48,18 +48,21 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
     """
     try:
         read = json.loads(path.read_text())
+        missing = [name for name in ("privacy", "advice", "shared") if name not in read]
+        if missing:
+            raise ValueError(f"it has no {missing[0]!r}")
         return SharedPrior.from_dict(read["shared"]), read
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is no release of privrep fit: {error}") from error
 
 
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
-    """Write all files, each in one move; the heads first, so that a release has them beside it.
+    """Write all files.
 
     Parameters
     ----------
     fitted : with its heads.
-    folder : made where it is missing.
+    folder : empty.
     """
     write_whole(folder / LOCAL / "README", DO_NOT_PUBLISH)
     write_heads(fitted.local_, fitted.shared_, folder / LOCAL / HEADS)

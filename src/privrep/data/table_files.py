@@ -76,7 +76,7 @@ class TableFile:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows, some at a time."""
         for path in self.files:
-            with _naming(path):
+            with naming(path):
                 for batch in self._read_csv(path) if path.suffix == ".csv" else self._read_parquet(path):
                     batch = batch.select(self.columns.names).cast(self.columns)
                     users = batch[self.user]
@@ -119,8 +119,19 @@ def _plain(columns: pa.Schema, name: str) -> pa.DataType:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
+    """Errors of whoever reads a file say which.
+
+    Parameters
+    ----------
+    path : of the file.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read.
+    """
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,34 @@ def in_one_move(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_in_one_move(path: Path) -> Iterator[Path]:
+    """A folder beside `path` to write to, which takes its place at the end; nothing of it is left where that fails.
+
+    Parameters
+    ----------
+    path : of the folder; it must not be there, or be empty.
+
+    Yields
+    ------
+    The folder to write to.
+
+    Raises
+    ------
+    OSError
+        At once, if none can be made there.
+    """
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.mkdir()
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -255,6 +255,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             value = getattr(self, name)
             if not (value is None and name == "rank") and not (isinstance(value, int | np.integer) and value >= 1):
                 raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
+        seed = self.random_state
+        if seed is not None and not (isinstance(seed, int | np.integer) and seed >= 0):
+            raise ValueError(f"random_state is {seed!r}; it must be None or an integer of at least 0")
         if self.method == "unit_steps" and self.rank is None:
             raise ValueError("rank is None; unit steps need one")
 

@@ -97,22 +97,33 @@ def from_toml(path: Path) -> Schema:
     """
     try:
         read = tomllib.loads(path.read_text())
-        label, features = read["label"], read["features"]
+        label, features = (table_in(read[name], f"[{name}]") for name in ("label", "features"))
         found = {name: kind_in(name, one) for name, one in features.items()}
         return Schema(found, pair((label.get("low"), label.get("high")), "label"))
     except KeyError as error:
         raise ValueError(f"{path} has no table [{error.args[0]}]") from error
-    except (ValueError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def kind_in(name: str, table: Mapping) -> Kind:
+def table_in(read: object, what: str) -> Mapping:
+    """What should be a table of TOML."""
+    if not isinstance(read, Mapping):
+        raise ValueError(f"{what} is {read!r}; it must be a table")
+    return read
+
+
+def kind_in(name: str, read: object) -> Kind:
     """The kind of a column in such a file."""
+    table = table_in(read, f"features.{name}")
     kind = table.get("kind", NUMBER)
-    if kind == CATEGORY:
-        return Category(tuple(table.get("levels", ())))
-    if kind == FLAG:
-        return Flag(table.get("share", 0.5))
+    try:
+        if kind == CATEGORY:
+            return Category(tuple(table.get("levels", ())))
+        if kind == FLAG:
+            return Flag(table.get("share", 0.5))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"features.{name}: {error}") from error
     if kind != NUMBER:
         raise ValueError(f"features.{name}.kind is {kind!r}; it must be number, flag or category")
     return pair((table.get("low"), table.get("high")), f"features.{name}, low and high,")
