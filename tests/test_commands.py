@@ -224,3 +224,14 @@ def test_advice_names_a_method_and_solves_for_what_is_left_out():
 def test_the_command_is_installed():
     found = subprocess.run([sys.executable, "-m", "privrep.commands", "--help"], capture_output=True, text=True)
     assert found.returncode == 0 and all(one in found.stdout for one in ("bounds", "fit", "personalise", "show"))
+
+
+@pytest.mark.filterwarnings("ignore:random_state is")
+def test_what_the_journal_says_of_other_fits_is_not_published():
+    """It is told to whoever fits."""
+    fit()
+    assert "With 2 fits on record" in fit("--out", "second")
+    for name in (release.RELEASE, release.REPORT):
+        assert (
+            "on record" not in Path("second", name).read_text() and "on_record" not in Path("second", name).read_text()
+        )

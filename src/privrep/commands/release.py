@@ -32,7 +32,7 @@ def published(fitted: PrivateRepresentation) -> dict:
     """What release.json has."""
     return {
         "privrep": privrep.__version__,
-        "privacy": dict(fitted.privacy_),
+        "privacy": fitted.privacy_.public,
         "advice": fitted.advice_,
         "shared": fitted.shared_.to_dict(),
     }
@@ -104,6 +104,5 @@ def page(fitted: PrivateRepresentation) -> str:
         advice=fitted.advice_,
         spectrum=[(value, 100 * value / spectrum[0] if spectrum[0] else 0.0) for value in spectrum[:20]],
         entries=fitted.ledger_.entries,
-        schema=fitted.shared_.schema,
         version=privrep.__version__,
     )

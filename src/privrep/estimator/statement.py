@@ -21,10 +21,15 @@ SEEDED = "noise from a seed: it holds only against those who do not know the see
 
 
 class PrivacyStatement(dict):
-    """Numbers by name; as text, the sentence."""
+    """Numbers by name; as text, the sentence, and what the journal adds to it, which is not published."""
 
     def __str__(self) -> str:
-        return self["statement"]
+        return self["statement"] + self["on_record"]
+
+    @property
+    def public(self) -> dict:
+        """Without what the local journal says of other fits."""
+        return {name: value for name, value in self.items() if not name.endswith("on_record")}
 
 
 def statement(
@@ -49,13 +54,15 @@ def statement(
     )
     if seeded:
         text += f" It has {SEEDED}."
+    record = ""
     if fits > 1:
-        text += (
+        record = (
             f" With {fits} fits on record that share users it is {all_mu:.4g}-GDP, "
             f"({gdp_epsilon(all_mu, delta):.4g}, {delta:.3g})-differentially private."
         )
     return PrivacyStatement(
         statement=text,
+        on_record=record,
         epsilon=epsilon,
         delta=delta,
         mu=mu,
