@@ -11,10 +11,12 @@ from privrep.algorithms.mixed_model import Features, MixedModel, MixedModelOptio
 from privrep.algorithms.parts.posterior import Mixture, Prior, Spectra, eigh_of_each
 from privrep.algorithms.parts.sharing import (
     ANSWERS,
+    GAIN_WIDTH,
     HEADS,
     MEAN,
     OWN,
     Answer,
+    Comparison,
     Gains,
     LogErrors,
     candidates,
@@ -303,3 +305,26 @@ def test_features_that_are_degenerate_end_in_finite_numbers():
 def test_the_rank_must_not_exceed_the_dimension():
     with pytest.raises(ValueError, match=r"released_rank is 5; it must not exceed dim, which is 4"):
         MixedModelOptions(released_rank=5).build(Known(10, 4, 4, 2))
+
+
+def test_a_gain_is_the_clipped_log_ratio_of_left_out_errors():
+    """Against errors of fits that leave each sample out: its size, sign, floor and clip."""
+    block, floor = block_of(5, 40, 3, np.random.default_rng(8)), 0.05
+    priors = [Prior(np.zeros(3), np.eye(3), 1.0), Prior(np.ones(3), np.eye(3), 0.5)]
+
+    def error(prior: Prior, user: int) -> float:
+        x, y = block.features[:, user].astype(float), block.labels[:, user].astype(float)
+        left = []
+        for one in range(len(y)):
+            others = np.arange(len(y)) != one
+            system = prior.strength * x[others] @ x[others].T + np.eye(len(y) - 1)
+            head = prior.mean + prior.strength * x[others].T @ np.linalg.solve(
+                system, y[others] - x[others] @ prior.mean
+            )
+            left.append((y[one] - x[one] @ head) ** 2)
+        return np.log(np.mean(left) + floor)
+
+    expected = [np.clip(error(priors[1], user) - error(priors[0], user), -GAIN_WIDTH, GAIN_WIDTH) for user in range(40)]
+    found = Comparison(LogErrors(priors, floor))(block).values[:, 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert 0 < np.sum(np.abs(expected) < GAIN_WIDTH) < 40

@@ -15,6 +15,7 @@ from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, with_interval
 from privrep.evidence.measured import Measured, not_run, share
+from privrep.probes.real_table import FEW as FEW  # named in the chapter
 from privrep.probes.real_table import MIXED, OWN, SINGLE
 from privrep.run.settings import MeasureSettings
 
