@@ -67,7 +67,7 @@ confirmation: .venv/ready
 
 # Needs uv.
 lock:
-	uv pip compile pyproject.toml --extra neural --extra data --extra dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra neural --extra data --extra cluster --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 clean:
