@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 import warnings
 from concurrent.futures import Future
@@ -16,7 +18,9 @@ import dask
 import numpy as np
 import pytest
 from distributed import Client
+from patience import patience
 from test_scattered import COLUMNS, people, written
+from workflow_helpers import ROOT
 
 from privrep.data import dask_engine, engines
 from privrep.data.engines import in_order, running_on, tasks
@@ -171,8 +175,15 @@ def test_users_are_sent_without_what_they_keep():
     assert cloudpickle.loads(cloudpickle.dumps(users)).problem == users.problem
 
 
-def test_a_study_may_say_where_it_runs():
+def test_a_study_may_say_where_it_runs(tmp_path):
     assert get_args(Simulation.model_fields["engine"].annotation) == engines.ENGINES
+    threads = tmp_path / "threads.yaml"
+    threads.write_text("overrides:\n  figure2:\n    engine: threads\n")
+    command = [sys.executable, "workflow/scripts/run_shard.py", "--study", "figure2", "--shard", "1"]
+    command += ["--timings", str(tmp_path / "timings.csv"), "--configfile", "config/scales/tiny.yaml"]
+    for name, overlay in (("alone", []), ("there", [str(threads)])):
+        subprocess.run([*command, *overlay, "--output", str(tmp_path / name)], cwd=ROOT, check=True, timeout=patience())
+    assert (tmp_path / "alone").read_bytes() == (tmp_path / "there").read_bytes()
 
 
 def test_what_cannot_run_is_said(scheduler, monkeypatch):

@@ -19,7 +19,9 @@ from privrep.data.problem import Block, UserData
 ENGINES = ("process", "threads", "dask")
 
 BLOCKS = 8
-"""Of a task; below, what a task costs Dask counts, and above, few users leave workers without any."""
+"""Least blocks of a task: below, what a task costs Dask counts, and above, few users leave workers without any."""
+TASKS = 4000
+"""Most tasks of a pass: whoever adds up spends some milliseconds on each."""
 AHEAD = 3
 """Tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n."""
 
@@ -34,7 +36,7 @@ def tasks(users: UserData, over: range) -> list[range]:
     """
     if users.block_size is None:
         return [over]
-    size = BLOCKS * users.block_size
+    size = max(BLOCKS, -(-len(over) // (TASKS * users.block_size))) * users.block_size
     starts = range(over.start // size * size, over.stop, size)
     return [range(max(start, over.start), min(start + size, over.stop)) for start in starts]
 
@@ -58,7 +60,7 @@ def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
 
 
 def listed(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool) -> list:
-    """`privrep.data.passes.values` of a task, all of them. Parameters as there."""
+    """The values of a task. Parameters as in `privrep.data.passes.values`."""
     return list(values(users, statistic, over, narrow))
 
 
