@@ -194,7 +194,7 @@ MISCONFIGURED = [
     Misconfigured(
         "more users than there will ever be",
         FIGURE2,
-        "users: 50000",
+        "users: 10000",
         f"users: {10**30}",
         f"users is {10**30}; it must be at most {10**12}",
     ),

@@ -545,6 +545,7 @@ def test_a_second_run_is_told_whose_run_is_alive(tmp_path):
 def test_ctrl_c_says_what_is_kept_and_the_next_run_goes_on(reference, tmp_path):
     """In one line, with its own exit status, and no job is left."""
     folder = copy_project(tmp_path / "copy")
+    (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [figure2]\n")
     with open(folder / "said", "w") as said_:
         run = subprocess.Popen(
             run_all_at_tiny(2), cwd=folder, env=environment(folder), stdout=said_, stderr=said_, start_new_session=True

@@ -118,7 +118,7 @@ def use_a_cache_that_can_be_written() -> None:
     """Let Snakemake keep its cache in this folder where the home folder can only be read."""
     cache = user_cache_path("snakemake")
     there = next(path for path in (cache, *cache.parents) if path.exists())
-    if not os.access(there, os.W_OK):
+    if not (there.is_dir() and os.access(there, os.W_OK)):
         os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake/cache").absolute())
 
 
