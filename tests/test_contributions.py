@@ -329,7 +329,7 @@ def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
     def twice(self, users, contribution, clips, watched=False):
         (block,) = users.blocks(self.users.start, self.users.stop)
         for there in (None, np.arange(block.users) % 3 > 0):
-            statistic = Clipped(contribution, clips, block.start, there, watched)
+            statistic = Clipped(contribution, clips, None if there is None else Own(there, block.start), watched)
             assert bytes_of(pickle.loads(pickle.dumps(statistic))(block)) == bytes_of(statistic(block))
         tried.append(contribution)
         return real(self, users, contribution, clips, watched)

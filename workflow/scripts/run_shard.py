@@ -15,6 +15,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import privrep
+from privrep.data.engines import running_on
 from privrep.data.problem import Users
 from privrep.run.checkpoint import Checkpoint, fingerprint
 from privrep.run.cli_errors import one_line_errors
@@ -52,9 +53,9 @@ def show(args: argparse.Namespace) -> None:
     for chosen in runs_here(args):
         for cell in expand(chosen.study):
             if cell.key == args.cell:
-                row, _, ledger = run_cell(
-                    cell, Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
-                )
+                users = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
+                with running_on(chosen.study.engine, chosen.study.scheduler):
+                    row, _, ledger = run_cell(cell, users)
                 print("\n".join(f"{name:<18} {value}" for name, value in row.items()))
                 print(f"\nLedger\n{ledger}")
                 return
@@ -103,18 +104,17 @@ def main() -> None:
         args.output.with_suffix(".checkpoint"), fingerprint(chosen.model_dump_json().encode(), code)
     )
     record = read_record(chosen.study.record)
-    data = None
-    for cell in track(
-        [cell for cell in cells if (cell.series, cell.key) not in checkpoint.done], f"{args.study} shard {args.shard}"
-    ):
-        if (cell.series, cell.key) in record:
-            spent = {"key": cell.key, "series": cell.series, "cpu_seconds": 0.0, "wall_seconds": 0.0}
-            checkpoint.add(row_of_record(cell, record[cell.series, cell.key], chosen.master_seed), spent)
-            continue
-        if data is None or data.problem != cell.problem:
-            data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
-        row, timing, _ = run_cell(cell, data)
-        checkpoint.add(row, timing)
+    data, left = None, [cell for cell in cells if (cell.series, cell.key) not in checkpoint.done]
+    with running_on(chosen.study.engine, chosen.study.scheduler):
+        for cell in track(left, f"{args.study} shard {args.shard}"):
+            if (cell.series, cell.key) in record:
+                spent = {"key": cell.key, "series": cell.series, "cpu_seconds": 0.0, "wall_seconds": 0.0}
+                checkpoint.add(row_of_record(cell, record[cell.series, cell.key], chosen.master_seed), spent)
+                continue
+            if data is None or data.problem != cell.problem:
+                data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
+            row, timing, _ = run_cell(cell, data)
+            checkpoint.add(row, timing)
     rows, timings = zip(*(checkpoint.done[cell.series, cell.key] for cell in cells), strict=True) if cells else ((), ())
     write_rows(args.timings, timings, TIMING_COLUMNS)
     write_rows(args.output, rows, study_columns(chosen.study))

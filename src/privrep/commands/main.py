@@ -131,12 +131,23 @@ def fit(
     rank: Annotated[int | None, typer.Option(help="Of the released prior; by default all of it.")] = None,
     max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
     seed: Annotated[int | None, typer.Option(help="For experiments: noise that can be drawn again.")] = None,
+    engine: Annotated[str, typer.Option(help="Where passes over users run: process, threads or dask.")] = "process",
+    scheduler: Annotated[str | None, typer.Option(help="Of Dask, such as tcp://host:8786; else one is begun.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("release"),
 ) -> None:
     """Release a prior of the users' heads, say whether sharing helps, and fit the heads."""
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
-    model = PrivateRepresentation(epsilon, delta, method=method, rank=rank, max_samples=max_samples, random_state=seed)
+    model = PrivateRepresentation(
+        epsilon,
+        delta,
+        method=method,
+        rank=rank,
+        max_samples=max_samples,
+        random_state=seed,
+        engine=engine,
+        scheduler=scheduler,
+    )
     says = Console(stderr=True).status(f"reading {table}, then some ten passes over its users")
     with says, folder_in_one_move(out) as folder:  # made first: what cannot be written spends no budget
         model.fit_table(table, user=user, label=label, schema=from_toml(bounds))

@@ -41,6 +41,15 @@ class CappedUsers:
         """
         raise NotImplementedError
 
+    @property
+    def _stream_users(self) -> int:
+        """As many as `privrep.data.problem.Problem` draws from one stream."""
+        return max(1, FLOATS_PER_STREAM // (self.known.samples * self.known.dim))
+
+    @property
+    def block_size(self) -> int:
+        return STREAMS_PER_BLOCK * self._stream_users
+
     @cached_property
     def _ends(self) -> np.ndarray:
         """Rows of the users before each one, and of all, (n + 1,)."""
@@ -62,16 +71,15 @@ class CappedUsers:
         stop = users if stop is None else stop
         if not 0 <= start <= stop <= users:
             raise ValueError(f"users {start} to {stop} are asked for; there are {users}")
-        of_stream = max(1, FLOATS_PER_STREAM // (self.known.samples * self.known.dim))
-        size = STREAMS_PER_BLOCK * of_stream
+        size = self.block_size
         for first in range(start // size * size, stop, size):
-            yield self._block(first, min(first + size, users), of_stream).take(start, stop)
+            yield self._block(first, min(first + size, users)).take(start, stop)
 
-    def _block(self, first: int, last: int, of_stream: int) -> Block:
+    def _block(self, first: int, last: int) -> Block:
         rows = self.rows(int(self._ends[first]), int(self._ends[last]))
         number = np.repeat(np.arange(last - first), self.counts[first:last])
         arrays = laid_out(rows[:, 1:], rows[:, 0], number, self.known.samples, last - first)
-        return Block(first, *arrays, stream_users=of_stream)
+        return Block(first, *arrays, stream_users=self._stream_users)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,17 @@
 """A pass over the users: the one way in which their data are read.
 
 A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks,
-which depends on the data alone: the same bytes come out wherever the blocks lie, kept, drawn again or somebody else's.
+which depends on the data alone: the same bytes come out wherever the blocks lie, kept, drawn again or somebody else's,
+and wherever they are looked at, here or on other processes (`privrep.data.engines`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -45,6 +47,24 @@ class Own:
         who : (n,) whose rows are replaced, by default of all.
         """
         return new if who is None else Own(np.where(who[:, None], new.rows, self.rows), self.start)
+
+
+def values(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool = False) -> Iterator:
+    """A statistic of the blocks of some users, one behind the other in this process.
+
+    Parameters
+    ----------
+    users : whose data are read.
+    statistic : block -> something.
+    over : numbers of the users.
+    narrow : see `total`.
+    """
+    blocks = users.blocks(over.start, over.stop)
+    return map(statistic, chain.from_iterable(map(Block.streams, blocks)) if narrow else blocks)
+
+
+ENGINE: ContextVar[Callable[[UserData, Callable, range, bool], Iterator]] = ContextVar("ENGINE", default=values)
+"""What takes the values of a statistic, as `values` does, in the order of the blocks; see `privrep.data.engines`."""
 
 
 KEPT = 16
@@ -93,20 +113,19 @@ def total(
 
 def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None, narrow: bool) -> Sums:
     sums: list = []
-    blocks = users.blocks() if over is None else users.blocks(over.start, over.stop)
-    for block in chain.from_iterable(map(Block.streams, blocks)) if narrow else blocks:
-        found = statistic(block)
+    over = range(users.known.users) if over is None else over
+    for found in ENGINE.get()(users, statistic, over, narrow):
         terms = found if isinstance(found, tuple) else (found,)
-        sums = sums or [_nothing(term, block.start) for term in terms]
+        sums = sums or list(map(_nothing, terms))
         sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
     sums = [Own(_together(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
     return tuple(sums) if isinstance(found, tuple) else sums[0]
 
 
-def _nothing(term: object, start: int) -> object:
+def _nothing(term: object) -> object:
     """What is added to."""
     if isinstance(term, Own):
-        return Own([], start)
+        return Own([], term.start)
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
 
 
@@ -133,7 +152,7 @@ def parts(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]])
     users : whose data are read.
     statistic : block -> a tuple of arrays.
     """
-    return list(zip(*(statistic(block) for block in users.blocks()), strict=True))
+    return list(zip(*ENGINE.get()(users, statistic, range(users.known.users), False), strict=True))
 
 
 def rows(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:

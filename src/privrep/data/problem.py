@@ -251,10 +251,17 @@ class UserData(Protocol):
     (`privrep.data.tables`; `privrep.data.scattered`, where rows stand in any order), or have images
     (`privrep.neural.image_users`, whose blocks hold them in place of features). Who scores a fit asks
     for two things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
+
+    Attributes
+    ----------
+    block_size : users of a block, where any block can be had by itself; None where all are read one behind the other.
     """
 
     @property
     def known(self) -> Known: ...
+
+    @property
+    def block_size(self) -> int | None: ...
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]: ...
 
@@ -449,6 +456,14 @@ class Users:
         return BlockStreams(self.master_seed, "data", self.problem.axes)
 
     @property
+    def block_size(self) -> int:
+        return STREAMS_PER_BLOCK * self.problem.stream_users
+
+    def __getstate__(self) -> dict:
+        """Without what can be made again."""
+        return vars(self) | {"sums": OrderedDict(), "_kept": {}}
+
+    @property
     def kept(self) -> bool:
         """Whether blocks stay in memory between passes."""
         return self.problem.bytes <= self.memory_budget
@@ -477,7 +492,7 @@ class Users:
         stop = self.problem.users if stop is None else stop
         if not 0 <= start <= stop <= self.problem.users:
             raise ValueError(f"users {start} to {stop} are asked for; there are {self.problem.users}")
-        size = STREAMS_PER_BLOCK * self.problem.stream_users
+        size = self.block_size
         for index in range(start // size, -(-stop // size)):
             yield self._block(index).take(start, stop)
 
@@ -504,6 +519,10 @@ class FirstUsers:
     @property
     def known(self) -> Known:
         return self.problem.known
+
+    @property
+    def block_size(self) -> int:
+        return self.users.block_size
 
     @property
     def truth(self) -> Truth:

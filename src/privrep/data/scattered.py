@@ -9,6 +9,7 @@ and any fixed positions, such as every second one, are a random choice.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import weakref
 from contextlib import ExitStack
@@ -39,8 +40,8 @@ class ScatteredUsers(CappedUsers):
     known : what is public. `users` counts the ids in the table; `samples` is the cap.
     counts : rows kept of each, (n,); 0 for a user without labels.
     ids : of the users in the order of the blocks, (n,), integers or text as in the table; text from CSV.
-    file : labels and features of the rows, (N, 1 + d) float32, user by user. It has no name, and is gone with this
-        object or its process.
+    file : labels and features of the rows, (N, 1 + d) float32, user by user. It is gone with this object, and if it
+        has no name also with its process, however that ends.
     """
 
     ids: pa.Array
@@ -60,6 +61,7 @@ class ScatteredUsers(CappedUsers):
         max_samples: int = 64,
         seed: int = 0,
         rank: int | None = None,
+        elsewhere: bool = False,
         **known,
     ) -> ScatteredUsers:
         """The users of a file that ends in .parquet or .csv, or of a folder of Parquet files.
@@ -77,6 +79,7 @@ class ScatteredUsers(CappedUsers):
             users have.
         seed : public, chooses and orders a user's rows.
         rank : of the subspace that is sought, by default d.
+        elsewhere : other processes read the rows, too: their file has a name, and those must see its folder (TMPDIR).
         **known : further fields of `Known`.
 
         Raises
@@ -89,7 +92,8 @@ class ScatteredUsers(CappedUsers):
         table = TableFile(Path(path), user, label, schema)
         ids, counts = [], []
         with tempfile.TemporaryDirectory(prefix="privrep-") as folder, ExitStack() as unless_done:
-            file = unless_done.enter_context(tempfile.TemporaryFile(buffering=0))
+            make = tempfile.NamedTemporaryFile if elsewhere else tempfile.TemporaryFile
+            file = unless_done.enter_context(make(prefix="privrep-", buffering=0))
             for bucket in scattered(table, Path(folder)):
                 of_bucket, number, rows = sorted_rows(table, bucket, seed)
                 there = np.bincount(number, minlength=len(of_bucket))
@@ -105,9 +109,19 @@ class ScatteredUsers(CappedUsers):
         return cls(public, counts, pa.concat_arrays(ids).cast(table.id_type), file)
 
     def rows(self, begin: int, end: int) -> np.ndarray:
-        width = 1 + self.known.dim
-        self.file.seek(4 * width * begin)
-        return np.fromfile(self.file, np.float32, width * (end - begin)).reshape(-1, width)
+        rows = np.empty((end - begin, 1 + self.known.dim), np.float32)
+        os.preadv(self.file.fileno(), [rows], begin * rows.strides[0])  # a place of its own for each thread
+        return rows
+
+    def __reduce__(self) -> tuple:
+        """For a process that sees the file."""
+        if not isinstance(self.file.name, str):
+            raise ValueError("the rows lie in a file without a name, which no other process can read; see `elsewhere`")
+        return _seen, (self.known, self.counts, self.ids[:0], self.file.name)
+
+
+def _seen(known: Known, counts: np.ndarray, ids: pa.Array, name: str) -> ScatteredUsers:
+    return ScatteredUsers(known, counts, ids, open(name, "rb", buffering=0))
 
 
 def scattered(table: TableFile, folder: Path) -> list[Path]:

@@ -109,7 +109,7 @@ class TableUsers:
     held_out_share: float = 0.0
     shown: bool = False
 
-    truth = None
+    truth = block_size = None
 
     @classmethod
     def of(cls, table: Table, *, rank: int, held_out: float = 0.0, **known) -> TableUsers:

@@ -19,6 +19,8 @@ from privrep.algorithms.parts.posterior import Mixture, Prior
 from privrep.algorithms.parts.sharing import ANSWERS, HEADS, MEAN, OWN
 from privrep.algorithms.unit_steps import UnitSteps
 from privrep.data.capped_users import MemoryUsers
+from privrep.data.engines import running_on
+from privrep.data.passes import rows
 from privrep.data.problem import UserData
 from privrep.data.rng import stream
 from privrep.data.scattered import ScatteredUsers
@@ -84,6 +86,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     heads : "local", they are left out of a pickle, or "pickle", they are not.
     random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
         and warns.
+    engine, scheduler : where the passes over users run, see `privrep.data.engines.running_on`. The same comes out. A
+        table on disk lies in TMPDIR for the time of the fit, which the workers of Dask must see.
 
     Attributes
     ----------
@@ -112,6 +116,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         unseen: str = "shared",
         heads: str = "local",
         random_state: int | None = None,
+        engine: str = "process",
+        scheduler: str | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -126,6 +132,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         self.unseen = unseen
         self.heads = heads
         self.random_state = random_state
+        self.engine = engine
+        self.scheduler = scheduler
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -154,9 +162,10 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         self._check()
         frame, ids = self._read(X, users, reset=True)
         labels = self._labels(X, y)
-        names = list(frame.columns)
-        schema = stated(names, self.kinds, self.feature_bounds, self.label_bounds)
-        return self._fit(schema, *in_memory(schema, frame, labels, ids, self.max_samples, self._rank(schema)))
+        schema = stated(list(frame.columns), self.kinds, self.feature_bounds, self.label_bounds)
+        data, names = in_memory(schema, frame, labels, ids, self.max_samples, self._rank(schema))
+        with running_on(self.engine, self.scheduler):
+            return self._fit(schema, data, names)
 
     def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> PrivateRepresentation:
         """The same from a table on disk, of whatever size, with rows in any order.
@@ -176,10 +185,17 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         if self.unit != "user":
             raise ValueError(f"unit is {self.unit!r}; a table on disk has a column of users, and unit must be 'user'")
         data = ScatteredUsers.of(
-            path, user=user, label=label, schema=schema, max_samples=self.max_samples, rank=self._rank(schema)
+            path,
+            user=user,
+            label=label,
+            schema=schema,
+            max_samples=self.max_samples,
+            rank=self._rank(schema),
+            elsewhere=self.engine == "dask",
         )
         self.feature_names_in_, self.n_features_in_ = np.array(list(schema.features), object), len(schema.features)
-        return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False))
+        with running_on(self.engine, self.scheduler):
+            return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False))
 
     def _fit(self, schema: Schema, data: UserData, ids: np.ndarray) -> PrivateRepresentation:
         """From users who are laid out."""
@@ -343,7 +359,7 @@ def in_memory(
 
 def heads(mixture: Mixture, data: UserData) -> np.ndarray:
     """Posterior means of all users, (n, d)."""
-    return np.concatenate([mixture.heads(block) for block in data.blocks()])
+    return rows(data, lambda block: (mixture.heads(block),))[0]
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:

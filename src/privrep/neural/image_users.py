@@ -38,7 +38,7 @@ class ImageUsers:
     clients: Client
     held_out: ImageUsers | None = None
 
-    truth = None
+    truth = block_size = None
 
     @classmethod
     def of(cls, clients: Client, rank: int, held_out: ImageUsers | None = None) -> ImageUsers:

@@ -60,24 +60,20 @@ class Clipped:
     contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips,
         and one `Own` more if users keep something.
     clips : one for each sum.
-    start : number of the first user.
-    taking_part : (n,), of the users from number `start` on; by default everybody.
+    taking_part : of users; by default everybody.
     watched : whether norms are wanted.
     """
 
     contribution: Callable[[Block], Contribution | tuple]
     clips: tuple
-    start: int
-    taking_part: np.ndarray | None = None
+    taking_part: Own | None = None
     watched: bool = False
 
     def __call__(self, block: Block) -> tuple:
         found = self.contribution(block)
         found = found if isinstance(found, tuple) else (found,)
         kinds, own = found[: len(self.clips)], found[len(self.clips) :]
-        there = None
-        if self.taking_part is not None:
-            there = self.taking_part[block.start - self.start :][: block.users]
+        there = None if self.taking_part is None else self.taking_part.of(block)
         laws = tuple(kind.law(clip) for kind, clip in zip(kinds, self.clips, strict=True))
         parts = [part for kind, clip in zip(kinds, self.clips, strict=True) for part in kind.clipped(clip, there)]
         sums, kept = ([part for part in parts if isinstance(part, Own) == own] for own in (False, True))
@@ -116,8 +112,8 @@ def clipped_sums(
     over : numbers of the users who are summed, by default of all.
     """
     over = range(users.known.users) if over is None else over
-    statistic, narrow = Clipped(contribution, clips, over.start), getattr(contribution, "narrow", False)
-    return total(users, statistic, over, key_of(contribution, clips), narrow)[1:]
+    narrow = getattr(contribution, "narrow", False)
+    return total(users, Clipped(contribution, clips), over, key_of(contribution, clips), narrow)[1:]
 
 
 @dataclass(frozen=True)
@@ -325,7 +321,8 @@ class Release:
             raise ValueError(f"clipping bounds are {listed}; a private release needs them positive and finite")
 
     def _total(self, users: UserData, contribution: Callable, clips: tuple, watched: bool = False) -> tuple:
-        statistic = Clipped(contribution, clips, self.users.start, self.taking_part, watched)
+        there = None if self.taking_part is None else Own(self.taking_part, self.users.start)
+        statistic = Clipped(contribution, clips, there, watched)
         name = key_of(contribution, clips) if self.taking_part is None and not watched else None
         return total(users, statistic, self.users, name, getattr(contribution, "narrow", False))
 

@@ -178,6 +178,7 @@ class Simulation(Model):
 
     record : table under docs/ from which cells that it has are read and not run, see `privrep.run.record`.
     choices : from which tuned series take options, see `privrep.run.rivals`; not written in the study's file.
+    engine, scheduler : where passes over users run, see `privrep.data.engines.running_on`.
     """
 
     study: str
@@ -189,11 +190,13 @@ class Simulation(Model):
     series: Annotated[dict[str, Series], Field(min_length=1)] = {}
     record: str = ""
     choices: Annotated[tuple[Choice, ...], Field(strict=False)] = ()
+    engine: Literal["process", "threads", "dask"] = "process"
+    scheduler: str | None = None
 
     @model_validator(mode="after")
     def _series_are_complete(self) -> Simulation:
         if self.series:
-            for key in Simulation.model_fields.keys() - {"record", "choices"}:
+            for key in Simulation.model_fields.keys() - {"record", "choices", "engine", "scheduler"}:
                 if key not in self.model_fields_set or getattr(self, key) is None:
                     raise ValueError(f"the key {key!r} is missing")
         for name, series in self.series.items():

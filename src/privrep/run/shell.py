@@ -10,6 +10,9 @@ table = Table("people.csv", user="who", label="y", features=("x1", "x2", "x3"))
 users = TableUsers.of(table, rank=1, held_out=0.2, label_noise_sd=0.5)
 outcome, ledger = fit_users("unit_steps", users, epsilon=2.0)
 print(outcome.held_out, ledger)
+
+Both take an engine on which passes over users run, and the same bytes come out: engine="threads", or engine="dask" with
+the address of a scheduler, or without one for a worker on each core of this machine.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from privrep.data.engines import running_on
 from privrep.data.problem import STREAMS_PER_BLOCK, Problem, UserData, Users
 from privrep.data.rng import stream
 from privrep.fitting.method import Outcome, Task
@@ -60,6 +64,8 @@ def fit(
     delta: float = 1e-6,
     calibration: str = "exact",
     master_seed: int = 0,
+    engine: str = "process",
+    scheduler: str | None = None,
     **settings: object,
 ) -> tuple[dict, Ledger]:
     """The row of a fit, as in cells.csv, and its ledger.
@@ -68,6 +74,7 @@ def fit(
     ----------
     algorithm : a method or an experiment, see `privrep.run.registry`. epsilon : None for a method without privacy.
     calibration : `exact` or `paper`.
+    engine, scheduler : see `privrep.data.engines.running_on`.
     settings : sizes and laws of the problem (`privrep.data.problem.Problem`), and options of the algorithm.
 
     Raises
@@ -88,7 +95,8 @@ def fit(
     method = prepared(load_options(algorithm, options), problem)
     budget = budget_of(algorithm, method, epsilon, delta, calibration)
     cell = Cell("shell", "shell", algorithm, tuple(options.items()), problem, budget)
-    row, _, ledger = run_cell(cell, Users(problem, settings["master_seed"]))
+    with running_on(engine, scheduler):
+        row, _, ledger = run_cell(cell, Users(problem, settings["master_seed"]))
     return row, ledger
 
 
@@ -117,6 +125,8 @@ def fit_users(
     delta: float = 1e-6,
     calibration: str = "exact",
     master_seed: int = 0,
+    engine: str = "process",
+    scheduler: str | None = None,
     **options: object,
 ) -> tuple[Outcome, Ledger]:
     """The outcome of a fit of given users (`privrep.data.given_users`, `privrep.data.tables`), and its ledger.
@@ -128,6 +138,7 @@ def fit_users(
     ----------
     algorithm : file of `privrep.algorithms`. epsilon : None for a method without privacy.
     calibration : `exact` or `paper`. options : of the algorithm.
+    engine, scheduler : see `privrep.data.engines.running_on`.
 
     Raises
     ------
@@ -143,7 +154,9 @@ def fit_users(
     budget = budget_of(algorithm, method, epsilon, delta, calibration)
     axes = {"algorithm": algorithm, **options, **privacy, **vars(users.known)}
     task = Task(users, budget, partial(stream, master_seed, axes=axes), ledger)
-    return held_to_its_budget(method, task, scored(method, chosen.scores, task)), ledger
+    with running_on(engine, scheduler):
+        outcome = scored(method, chosen.scores, task)
+    return held_to_its_budget(method, task, outcome), ledger
 
 
 def budget_of(algorithm: str, method: object, epsilon: float | None, delta: float, calibration: str) -> Budget | None:

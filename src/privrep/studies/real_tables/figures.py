@@ -33,5 +33,5 @@ def draw_real_tables(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for axis in axes.flat[len(tables) :]:
         axis.set_axis_off()
     if tables:
-        axes.flat[0].legend(fontsize="x-small")
+        figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure

@@ -1,0 +1,141 @@
+"""The engine whose workers are those of Dask, on this machine or on others, see `privrep.data.engines`.
+
+A worker gets of the users what it takes to draw or to read them, and of a statistic what belongs to the users of the
+task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import dask
+import numpy as np
+from distributed import Client
+from threadpoolctl import threadpool_limits
+
+from privrep.data.engines import AHEAD, in_order, listed, tasks
+from privrep.data.passes import Own
+from privrep.data.problem import Block, UserData
+
+KEEP_MEMORY = {
+    f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size
+    for name, size in (("TRIM", 2**30), ("MMAP", 2**25))
+}
+"""The C library keeps what is freed for the next block: a third of the time of a pass, otherwise."""
+
+
+class _OfTask(cloudpickle.Pickler):
+    """Of rows that users keep, those of one task are sent alone."""
+
+    def __init__(self, file: io.BytesIO, task: range):
+        super().__init__(file)
+        self._task = task
+
+    def reducer_override(self, obj: object) -> object:
+        if isinstance(obj, Own) and isinstance(obj.rows, np.ndarray):
+            first = self._task.start - obj.start
+            return Own, (obj.rows[first : first + len(self._task)], self._task.start)
+        return super().reducer_override(obj)
+
+
+def sent(statistic: Callable[[Block], Any], task: range) -> bytes:
+    """A statistic, for the users of a task.
+
+    Parameters
+    ----------
+    statistic : block -> something.
+    task : numbers of the users.
+    """
+    file = io.BytesIO()
+    _OfTask(file, task).dump(statistic)
+    return file.getvalue()
+
+
+def arrived(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
+    """`listed` on a worker, with BLAS on one thread, as everywhere: more round otherwise.
+
+    Parameters
+    ----------
+    users : as they came.
+    statistic : as `sent`.
+    over, narrow : as in `privrep.data.passes.values`.
+    """
+    with threadpool_limits(1):
+        return listed(users, pickle.loads(statistic), over, narrow)
+
+
+def code() -> str:
+    """Names the code that a process has: privrep's files and the version of NumPy."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256(np.__version__.encode())
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Dask:
+    """The workers of a scheduler. A task of a worker that dies is done by another one.
+
+    Parameters
+    ----------
+    client : of the scheduler.
+
+    Raises
+    ------
+    ValueError
+        If a worker has other code than this process.
+    """
+
+    def __init__(self, client):
+        self._client, self._users, self._there = client, None, None
+        for worker, found in client.run(code).items():
+            if found != code():
+                raise ValueError(f"worker {worker} has another version of privrep or NumPy; start it with this one")
+
+    def __call__(self, users: UserData, statistic: Callable, over: range, narrow: bool) -> Iterator:
+        if users is not self._users:
+            # By a task, and not by scattering: when workers are lost, others can make them again.
+            self._there = self._client.submit(pickle.loads, cloudpickle.dumps(users), pure=False)
+            self._users = users
+
+        def submit(task: range):
+            return self._client.submit(arrived, self._there, sent(statistic, task), task, narrow, pure=False)
+
+        threads = sum(self._client.nthreads().values())
+        return in_order(submit, tasks(users, over), AHEAD * max(threads, 1))
+
+
+@contextmanager
+def connected(scheduler: str | None, cores: int) -> Iterator[Dask]:
+    """The workers of a scheduler, or one on each core of this machine, for the time of the context.
+
+    Parameters
+    ----------
+    scheduler : its address, or None.
+    cores : of this machine.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be reached, or a worker has other code.
+    """
+    if scheduler is None:
+        with (
+            dask.config.set(KEEP_MEMORY),
+            Client(n_workers=cores, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client,
+        ):
+            yield Dask(client)
+        return
+    try:
+        client = Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"scheduler is {scheduler!r}; it cannot be reached: {error}") from None
+    with client:
+        yield Dask(client)

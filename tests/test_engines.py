@@ -1,0 +1,194 @@
+"""Passes over users on threads and on the workers of Dask: the same bytes as in one process."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+import cloudpickle
+import dask
+import numpy as np
+import pytest
+from distributed import Client
+from test_scattered import COLUMNS, people, written
+
+from privrep.data import dask_engine, engines
+from privrep.data.engines import in_order, running_on, tasks
+from privrep.data.passes import ENGINE, Own, rows, total
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.scattered import ScatteredUsers
+from privrep.estimator.private_representation import PrivateRepresentation
+from privrep.run.settings import Simulation
+from privrep.run.shell import fit
+
+PROBLEM = Problem(1500, 64, 64, 2, label_noise_sd=0.5)
+"""Of six blocks, the last of which is short."""
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """The address of one with two workers."""
+    with (
+        dask.config.set(dask_engine.KEEP_MEMORY),
+        Client(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as one,
+    ):
+        yield one.scheduler.address
+
+
+@pytest.fixture
+def single_blocks(monkeypatch):
+    """A task for each block."""
+    monkeypatch.setattr(engines, "BLOCKS", 1)
+
+
+@pytest.fixture(params=["threads", "dask"])
+def engine(request, single_blocks, scheduler):
+    """What `running_on` takes."""
+    return {"engine": request.param, "scheduler": scheduler if request.param == "dask" else None}
+
+
+METHODS = {
+    "unit_steps": {},
+    "ppsgd": {"rounds": 2, "participation": 0.5, "clip": 1.0, "batch_samples": 8},
+    "centaur": {"rounds": 2, "clip": 0.5, "batch_samples": 8, "starts": 2, "iterations": 2},
+    "mixed_model": {"dim": 16},
+}
+"""One with kept sums and narrow ones, one whose users keep something and take part at random, one whose statistics are
+sums of products, and one for tables."""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_fit_has_the_same_bytes(method, engine):
+    sizes = {name: getattr(PROBLEM, name) for name in ("users", "samples", "dim", "rank", "label_noise_sd")}
+    alone, there = (fit(method, **sizes | METHODS[method], epsilon=4.0, **on) for on in ({}, engine))
+    assert alone[0] == there[0] and str(alone[1]) == str(there[1])
+
+
+def test_an_estimator_has_the_same_bytes(engine, tmp_path, monkeypatch):
+    """Of a table on disk, whose rows lie nowhere any more afterwards."""
+    monkeypatch.setenv("PRIVREP_JOURNAL", str(tmp_path / "journal"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = written(people(3000, 40), tmp_path / "people.parquet")
+    found = []
+    for on in ({}, engine):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the seed
+            model = PrivateRepresentation(2.0, random_state=3, **on)
+            model.fit_table(path, user="who", label="y", schema=COLUMNS["schema"])
+        found.append((model.shared_.mean.tobytes(), model.local_.vectors.tobytes(), model.advice_))
+    assert found[0] == found[1]
+    assert {one.name for one in tmp_path.iterdir()} == {"people.parquet", "journal"}
+
+
+def test_a_table_without_a_name_is_not_sent(tmp_path):
+    users = ScatteredUsers.of(written(people(), tmp_path / "people.parquet"), **COLUMNS)
+    with pytest.raises(ValueError, match="without a name"):
+        cloudpickle.dumps(users)
+
+
+def slow_first(block: Block) -> np.ndarray:
+    """1/3 of the sum, later for the first blocks."""
+    time.sleep(0.3 * (block.start == 0))
+    return block.labels.sum(axis=0, dtype=np.float64) / 3
+
+
+def test_values_come_in_the_order_of_the_blocks(engine):
+    """Not of their end. Summed in another one, these have other bytes."""
+    users = Users(PROBLEM)
+    with running_on(**engine):
+        (found,) = rows(users, lambda block: (slow_first(block),))
+        sum_ = total(users, lambda block: float(slow_first(block).sum()))
+    (alone,) = rows(users, lambda block: (slow_first(block),))
+    assert found.tobytes() == alone.tobytes()
+    blocks = [float(slow_first(block).sum()) for block in users.blocks()]
+    assert sum_ == sum(blocks) != sum(reversed(blocks))
+
+
+def test_parts_of_the_users_are_cut_where_blocks_end(engine):
+    """A block that is cut in two sums otherwise."""
+    users, over = Users(PROBLEM), range(100, 1100)
+    assert [task.start % users.block_size for task in tasks(users, over)] == [100, 0, 0, 0, 0]
+    with running_on(**engine):
+        found = total(users, lambda block: block.features.sum(axis=(0, 1)), over)
+    assert found.tobytes() == total(users, lambda block: block.features.sum(axis=(0, 1)), over).tobytes()
+
+
+def dies_once(marker: Path, block: Block) -> np.ndarray:
+    """A sum; the worker that takes that of the third block first is gone."""
+    if block.start == 512 and not marker.exists():
+        marker.touch()
+        os._exit(1)
+    return block.labels.sum(axis=1)
+
+
+def test_a_worker_may_die_in_the_middle(single_blocks, tmp_path):
+    """The only one, too, with all that it had of the users."""
+    users, marker = Users(PROBLEM), tmp_path / "died"
+    alone = Client(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    with alone, running_on("dask", alone.scheduler.address):
+        total(users, partial(dies_once, tmp_path))
+        found = total(users, partial(dies_once, marker))
+    assert marker.exists()
+    assert found.tobytes() == total(users, partial(dies_once, marker)).tobytes()
+
+
+def test_few_results_wait():
+    """However many tasks there are."""
+    begun, taken = [], 0
+
+    def submit(task: range) -> Future:
+        begun.append(task)
+        done = Future()
+        done.set_result([task])
+        return done
+
+    for taken, found in enumerate(in_order(submit, list(range(100)), 6)):
+        assert found == taken and len(begun) - taken <= 6
+    assert taken == 99
+
+
+def test_a_task_gets_rows_of_its_users_alone():
+    kept = Own(np.arange(2e6).reshape(-1, 2))
+    statistic = partial(lambda own, block: own.of(block), kept)
+    task = range(1000, 1010)
+    message = dask_engine.sent(statistic, task)
+    assert len(message) < 5000
+    block = Block(1003, np.ones((1, 4, 1), np.float32), np.ones((1, 4), np.float32))
+    np.testing.assert_array_equal(cloudpickle.loads(message)(block), kept.rows[1003:1007])
+
+
+def test_users_are_sent_without_what_they_keep():
+    users = Users(replace(PROBLEM, users=300))
+    before = len(cloudpickle.dumps(users))
+    total(users, lambda block: block.labels.sum(axis=1), name="sum")
+    assert users.sums and users._kept and abs(len(cloudpickle.dumps(users)) - before) < 5000
+    assert cloudpickle.loads(cloudpickle.dumps(users)).problem == users.problem
+
+
+def test_a_study_may_say_where_it_runs():
+    assert get_args(Simulation.model_fields["engine"].annotation) == engines.ENGINES
+
+
+def test_what_cannot_run_is_said(scheduler, monkeypatch):
+    for on, says in (
+        ({"engine": "spark"}, "engine is 'spark'; it must be one of 'process', 'threads', 'dask'"),
+        ({"engine": "threads", "scheduler": "tcp://a:1"}, "scheduler is 'tcp://a:1'; engine 'threads' has none"),
+        (
+            {"engine": "dask", "scheduler": "tcp://127.0.0.1:1"},
+            "scheduler is 'tcp://127.0.0.1:1'; it cannot be reached",
+        ),
+        ({"engine": "dask", "scheduler": "nowhere"}, "scheduler is 'nowhere'; it cannot be reached"),
+    ):
+        impatient = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+        with impatient, pytest.raises(ValueError, match=says), running_on(**on):
+            pass
+    monkeypatch.setattr(Client, "run", lambda *_: {"tcp://b:2": "of others"})
+    with pytest.raises(ValueError, match="has another version of privrep or NumPy"), running_on("dask", scheduler):
+        pass
+    assert ENGINE.get() is engines.values
