@@ -9,6 +9,15 @@ SEED ?=
 DOCUMENTED = $(addprefix src/privrep/,privacy laws evidence data algorithms)
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
+# Set up anew where the last set-up did not end, its folder was moved, its Python is gone, or another one is asked for.
+ASKED := $(if $(filter file,$(origin PYTHON)),$(BIN)/python,$(PYTHON))
+VERSION = -c 'import sys; print(sys.version_info[:2])'
+SOUND := $(shell test -e .venv/ready && grep -q '^command = .* $(CURDIR)/.venv$$' .venv/pyvenv.cfg && \
+  found="`$(BIN)/python $(VERSION) 2>&1`" && test "$$found" = "`$(ASKED) $(VERSION) 2>&1`" && echo yes)
+ifneq ($(SOUND),yes)
+.PHONY: .venv/ready
+endif
+
 .PHONY: all quick paper tiny test bench report figures-pdf api docs record rivals confirmation lint lock clean
 
 all: .venv/ready
@@ -38,7 +47,9 @@ lint: .venv/ready
 
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml
-	@echo "Setting up .venv from requirements.lock"
+	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON); name a Python of 3.11 or later: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up .venv from requirements.lock; where this is cut short, the same command begins anew"
+	@test "$(SOUND)" = yes && rm -f $@ || rm -rf .venv
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("privrep needs Python 3.11 or later; make PYTHON=python3.12")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@awk '/^[a-z]/ {keep = /^(setuptools|wheel|packaging)==/} keep' requirements.lock > .venv/build.txt

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "faults.md"
 
 
@@ -154,6 +156,49 @@ MISCONFIGURED = [
         "master_sede: 0",
         "'master_sede' is not a known key; the nearest is 'master_seed'",
     ),
+    Misconfigured(
+        "another study's name in a file",
+        FIGURE2,
+        "study: figure2",
+        "study: risk",
+        "config/studies/figure2.yaml: study: 'risk' must be 'figure2', the name of its file",
+    ),
+    Misconfigured(
+        "nothing where scales stand",
+        INIT,
+        "scales:\n  tiny:",
+        "scales: null\nothers:\n  tiny:",
+        "scales: None is a NoneType, it must be a mapping",
+    ),
+    Misconfigured(
+        "a number where what a scale changes stands",
+        FIGURE2,
+        "scales:\n  tiny:",
+        "scales:\n  tiny: 3\nothers:\n  tiny:",
+        "scales.tiny: 3 is a int, it must be a mapping",
+    ),
+    Misconfigured(
+        "a number that YAML reads in base 8",
+        FIGURE2,
+        "users: 50000",
+        "users: 050000",
+        "YAML reads 050000 as 20480; write 20480, or '050000' for a text",
+    ),
+    Misconfigured(
+        "a number that YAML reads in base 60",
+        FIGURE2,
+        "shards: 16",
+        "shards: 1:30",
+        "YAML reads 1:30 as 90; write 90, or '1:30' for a text",
+    ),
+    Misconfigured(
+        "more users than there will ever be",
+        FIGURE2,
+        "users: 10000",
+        f"users: {10**30}",
+        f"users is {10**30}; it must be at most {10**12}",
+    ),
+    Misconfigured("a million shards", FIGURE2, "shards: 16", "shards: 1000000", "shards: 1000000 must be at most 1000"),
     Misconfigured("no YAML", FIGURE2, "delta: 1.0e-6", "delta: [1.0e-6", "this is not valid YAML"),
     Misconfigured(
         "a rule of judging that does not exist", INIT, "rule: rate", "rule: rtae", "rule: 'rtae' must be one of"
@@ -171,6 +216,64 @@ MISCONFIGURED = [
         "claims: [A-T5.1, A-T5.2]",
         "claims: [A-T5.1, A-T5.3]",
         "errata.E1.claims: 'A-T5.3' is no claim; the nearest is 'A-T5.2'",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Misplaced:
+    """A copy of a study's file under another name, and what the message says."""
+
+    what: str
+    path: str
+    says: str
+
+
+MISPLACED = [
+    Misplaced("a backup", "config/studies/figure2~.yaml", "figure2~.yaml: this is no name of a file that is read here"),
+    Misplaced("a copy", "config/studies/figure2 (copy).yaml", "figure2 (copy).yaml: this is no name of a file"),
+    Misplaced("a copy with another ending", "config/studies/figure2.yml", "figure2.yml: this is no name of a file"),
+    Misplaced(
+        "two files of one study",
+        "config/studies/figure2_old.yaml",
+        "figure2_old.yaml: study: 'figure2' must be 'figure2_old', the name of its file",
+    ),
+    Misplaced("a backup of a paper", "config/papers/jain2021~.yaml", "jain2021~.yaml: this is no name of a file"),
+]
+EDITORS = [".#figure2.yaml", "figure2.yaml~", "#figure2.yaml#", ".figure2.yaml.swp"]
+"""Files of editors beside a study's, which are not read."""
+
+
+@dataclass(frozen=True)
+class Misfitted:
+    """Arguments of a fit from a Python shell, and what the message says."""
+
+    what: str
+    arguments: dict[str, object]
+    says: str
+
+
+MISFITTED = [
+    Misfitted("a size that is a text", {"users": "2000"}, "users: '2000' is a str, it must be an integer"),
+    Misfitted("a text for epsilon", {"epsilon": "1"}, "epsilon: '1' is a str, it must be a number"),
+    Misfitted("a list for epsilon", {"epsilon": [1.0, 2.0]}, "epsilon: [1.0, 2.0] is a list, it must be a number"),
+    Misfitted(
+        "no epsilon",
+        {"epsilon": None},
+        "epsilon is None, not a number greater than 0; centaur is private and needs one",
+    ),
+    Misfitted("no seed", {"seed": None}, "seed: None is a NoneType, it must be an integer"),
+    Misfitted("a negative seed", {"seed": -1}, "seed: -1 must be at least 0"),
+    Misfitted("a negative master seed", {"master_seed": -1}, "master_seed: -1 must be at least 0"),
+    Misfitted(
+        "the paper's letter for a size", {"n": 2000}, "n is 2000; fit has no argument of this name, write users="
+    ),
+    Misfitted("an array for an option", {"clip": np.ones(2)}, "clip is array([1., 1.]); it must be one value"),
+    Misfitted("more users than there will ever be", {"users": 10**30}, f"it must be at most {10**12}"),
+    Misfitted(
+        "samples that no memory holds",
+        {"samples": 10**12},
+        "samples is 1000000000000 and dim is 6; 4 users at once take 2.6e+14 bytes, and this machine has",
     ),
 ]
 
@@ -251,7 +354,23 @@ DAMAGED = [
     Damaged("the checksums are gone", f"{RESULTS}/checksums/plot_figure2.sha256", "removed"),
 ]
 
+SET_UP = [
+    ("a clone finds the environment of another", "ends red in one line that names both, as it does in pytest"),
+    ("a folder is moved after it was set up", "the next `make` sets it up anew"),
+    ("a set-up is interrupted, or cut short in another way", "the same command begins it anew"),
+    ("the Python of the environment is gone", "the next `make` sets it up anew"),
+    ("another Python is asked for than the environment has", "`make PYTHON=...` sets it up anew"),
+    ("the Python that is asked for does not exist", "ends red in one line; the environment stays"),
+    ("`.venv` is a link to the environment of another clone", "the link is replaced; the other stays as it is"),
+]
+
 KILLED = [
+    (
+        "Ctrl-C",
+        "ends in one line that says what is kept and how to go on, with exit status 130; no job is left; the next run "
+        "goes on, with the same bytes",
+    ),
+    ("a home folder that can only be read", "Snakemake keeps its cache below .snakemake"),
     (
         "a worker is killed from outside",
         "ends red, says which shard, its memory and how to go on; the next run goes on after its last cell, with the "
@@ -288,13 +407,33 @@ def document() -> str:
         "# Faults",
         "",
         "Written by `python tests/faults.py` from the cases of `tests/test_faults.py`, which tries each of them "
-        "with `tests/test_lock.py`. None ends green and wrong.",
+        "with `tests/test_lock.py` and `tests/test_setup.py`. None ends green and wrong.",
         "",
         "## In the configuration: stopped before any job",
         "",
         "| fault | file | message |",
         "|---|---|---|",
         *(f"| {case.what} | {case.path} | {case.says} |" for case in MISCONFIGURED),
+        "",
+        "## Files beside those of config/: stopped before any job",
+        "",
+        "| fault | file | message |",
+        "|---|---|---|",
+        *(f"| {case.what} | {case.path} | {case.says} |" for case in MISPLACED),
+        "",
+        f"What editors leave is not read: {', '.join(f'`{name}`' for name in EDITORS)}.",
+        "",
+        "## In a fit from a Python shell: a ValueError",
+        "",
+        "| fault | message |",
+        "|---|---|",
+        *(f"| {case.what} | {case.says} |" for case in MISFITTED),
+        "",
+        "## In the environment",
+        "",
+        "| fault | what happens |",
+        "|---|---|",
+        *(f"| {what} | {happens} |" for what, happens in SET_UP),
         "",
         "## In a command: one line, exit status not 0",
         "",
@@ -316,7 +455,9 @@ def document() -> str:
         "",
         "What Snakemake reads before this project is asked shows Snakemake's own words: `snakemake --configfile` with "
         "a file that does not exist, or with a",
-        "target after it, ends red with a traceback. `make` and `workflow/scripts/run_all.py` say it in one line.",
+        "target after it, `--config master_seed` without a value, and a home folder that can only be read end red with "
+        "a traceback, and Ctrl-C with the",
+        "commands of all jobs under way. `make` and `workflow/scripts/run_all.py` say it in one line.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -35,6 +35,7 @@ BAD = {
         {"grids": {"full": {"noise_multiplier": 0.1}}},
         ["full.noise_multiplier", "0.1", "a list"],
     ),
+    "too many users in a grid": ({"grids": {"one": {"users": [10**30]}}, **ON_ONE}, ["users is 10", "at most 1000"]),
     "no redraws": ({"grids": {"full": {"redraw": 0}}}, ["grids.full.redraw", "0", "at least 1"]),
     "negative redraw": ({"grids": {"full": {"redraw": [-1]}}}, ["grids.full.redraw", "-1", "at least 0"]),
     "nothing together": ({"grids": {"full": {"together": []}}}, ["grids.full.together", "empty"]),

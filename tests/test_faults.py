@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from faults import DAMAGED, DOCUMENT, MISCONFIGURED, MISUSED, RESULTS, document
+from faults import DAMAGED, DOCUMENT, EDITORS, MISCONFIGURED, MISFITTED, MISPLACED, MISUSED, RESULTS, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patience import patience
@@ -31,9 +31,10 @@ from privrep.evidence.cells import read_cells
 from privrep.run.checkpoint import Checkpoint, fingerprint
 from privrep.run.checksums import broken, checksums_of, renew
 from privrep.run.cli_errors import Unreadable, error_line
-from privrep.run.config import ConfigError, layers, read_config, read_study
+from privrep.run.config import ConfigError, layers, read_config, read_study, study_names
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.grids import expand
+from privrep.run.shell import fit
 
 CELLS = f"{RESULTS}/figure2/cells.csv"
 STUDIES = ("figure2", "init_rates")
@@ -83,6 +84,37 @@ def test_a_fault_in_the_configuration_is_named(case, settings_folder, monkeypatc
         assert Path(case.path).name in str(caught.value) or case.path == "config/scales/quick.yaml"
     finally:
         path.write_text(text)
+
+
+@pytest.mark.parametrize("case", MISPLACED, ids=lambda case: case.what)
+def test_a_file_that_is_a_copy_is_named(case, settings_folder):
+    """It would be a study of its own, or a second one of the same name."""
+    path = settings_folder / case.path
+    source = {"studies": "figure2", "papers": "jain2021"}[path.parent.name]
+    shutil.copy(path.with_name(f"{source}.yaml"), path)
+    try:
+        with pytest.raises(ConfigError) as caught:
+            read_config(root=settings_folder)
+        assert case.says in str(caught.value) and "\n" not in str(caught.value)
+    finally:
+        path.unlink()
+
+
+def test_what_editors_leave_is_not_read(settings_folder):
+    for name in EDITORS:
+        (settings_folder / "config/studies" / name).write_text("no: study")
+    assert study_names(settings_folder) == study_names()
+
+
+FIT = {"samples": 8, "dim": 6, "rank": 2, "epsilon": 2.0, "rounds": 2, "clip": 0.5, "batch_samples": 2}
+
+
+@pytest.mark.parametrize("case", MISFITTED, ids=lambda case: case.what)
+def test_a_fault_in_a_fit_from_a_shell_is_named(case):
+    """In one line, before anything is drawn."""
+    with pytest.raises(ValueError) as caught:
+        fit("centaur", **{"users": 60} | FIT | case.arguments)
+    assert case.says in str(caught.value) and "\n" not in str(caught.value)
 
 
 VALUES = st.one_of(
@@ -508,3 +540,39 @@ def test_a_second_run_is_told_whose_run_is_alive(tmp_path):
         assert done.returncode
         assert named in done.stdout + done.stderr
         assert "--unlock" not in done.stdout + done.stderr
+
+
+def test_ctrl_c_says_what_is_kept_and_the_next_run_goes_on(reference, tmp_path):
+    """In one line, with its own exit status, and no job is left."""
+    folder = copy_project(tmp_path / "copy")
+    (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [figure2]\n")
+    with open(folder / "said", "w") as said_:
+        run = subprocess.Popen(
+            run_all_at_tiny(2), cwd=folder, env=environment(folder), stdout=said_, stderr=said_, start_new_session=True
+        )
+    deadline = time.monotonic() + patience()
+    while not workers(folder) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    left = workers(folder)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    assert left and run.wait(timeout=patience()) == 130
+    assert not workers(folder)
+    lines = (folder / "said").read_text().split("\n")
+    said = [line for line in lines if line and not line.startswith(("Reading ", *"0123456789"))]
+    assert said == ["run_all.py: interrupted; what is finished is kept, and the same command again goes on from there"]
+    assert "killed from outside" not in "".join(path.read_text() for path in folder.glob("logs/tiny/run_shard/*.log"))
+    snakemake(folder, CELLS, "-j2")
+    assert (folder / CELLS).read_bytes() == reference
+
+
+def test_a_home_that_can_only_be_read_is_not_needed(finished):
+    """The cache of Snakemake stands in the folder then."""
+    folder, expected = finished
+    home = folder / "home"
+    home.write_text("no folder: nobody can write below it, root included")
+    surroundings = {name: value for name, value in environment(folder).items() if name != "XDG_CACHE_HOME"}
+    done = subprocess.run(
+        run_all_at_tiny(2), cwd=folder, env=surroundings | {"HOME": str(home)}, capture_output=True, text=True
+    )
+    assert not done.returncode, done.stderr
+    assert kept(folder) == expected

@@ -18,6 +18,7 @@ from privrep.run.config import (
     run_name,
 )
 from privrep.run import checksums
+from privrep.run.clone import check_clone
 from privrep.run.costs import estimated
 from privrep.run.csv_tables import write_rows
 from privrep.run.lock import RunAlive, check_alone, hold
@@ -35,6 +36,7 @@ IDLE = {
 WORDS = {word.split("=")[0] for word in sys.argv[1:]}
 
 try:
+    check_clone(Path.cwd())
     if workflow.is_main_process:
         (check_alone if WORDS & IDLE else hold)(Path.cwd())
     for path in workflow.configfiles:

@@ -1,7 +1,7 @@
 # From a study's settings to the results of its shards.
 
 
-# Somebody else can end a worker, for want of memory above all, and it has no time to say so.
+# Somebody else can end a worker, for want of memory above all, and it has no time to say so. 130 is Ctrl-C.
 KILLED = (
     "Shard {wildcards.shard} of {wildcards.study} was killed from outside, perhaps for want of memory: it asked for "
     f"{SHARD_MB} MB. Run the same command again, with fewer jobs (-j) if memory is short; "
@@ -39,5 +39,5 @@ rule run_shard:
     shell:
         "{params.memory} python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} --code {input.code}"
-        " > {log} 2>&1 || {{ code=$?; [ $code -le 128 ] || echo '{params.killed}' >> {log}; exit $code; }}"
+        " > {log} 2>&1 || {{ code=$?; [ $code -le 128 -o $code -eq 130 ] || echo '{params.killed}' >> {log}; exit $code; }}"
         " && sha256sum {output} > {params.checksum}"

@@ -8,8 +8,10 @@ import pdoc
 import pdoc.render
 
 from privrep.report.docstrings import markdown
+from privrep.run.cli_errors import one_line_errors
 
 
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("reports/api"))

@@ -5,9 +5,11 @@ import argparse
 import sys
 
 from privrep.report.stub_run import check_chapter, check_page
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.settings import ConfigError
 
 
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("studies", nargs="*")

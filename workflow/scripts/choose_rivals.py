@@ -26,6 +26,7 @@ from privrep.data.misspecification import MISSPECIFICATIONS
 from privrep.data.problem import Problem, Users
 from privrep.laws.whole_methods import Regime
 from privrep.privacy.accounting import gdp_mu
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import ROOT, read_config, read_study, study_names
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.grids import Cell, expand
@@ -157,6 +158,7 @@ def tuned_studies() -> list[str]:
     return [study.study for study in studies if any(series.tuned for series in study.series.values())]
 
 
+@one_line_errors
 def main() -> None:
     """Choose, and write the table anew after each setting: other rows stay."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])

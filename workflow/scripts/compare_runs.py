@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from privrep.evidence.confirmation import by_name
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.csv_tables import read_rows, write_rows
 
 REFERENCE_COLUMNS = ("id", "quantity", "verdict", "measured", "within")
@@ -54,6 +55,7 @@ def reference(rows: list[dict]) -> list[dict]:
     return kept
 
 
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("first", type=Path, help="claims.csv of a run, or a reference")

@@ -24,6 +24,7 @@ from privrep.evidence.confirmation import (
     compared,
     document,
 )
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import read_config
 from privrep.run.csv_tables import read_rows, write_rows
 
@@ -79,6 +80,7 @@ def compare(first: Path, second: Path) -> list[dict]:
     return compared(read_rows(first / "claims.csv"), read_rows(second / "claims.csv"), facts)
 
 
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, required=True, help="a master seed never used")

@@ -3,9 +3,11 @@
 import argparse
 from pathlib import Path
 
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.columns import dictionary
 
 
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("docs/columns.md"))

@@ -15,12 +15,14 @@ import sys
 from pathlib import Path
 
 from privrep.report.rule_list import RULE_COLUMNS, RulesError, differences, partly, read_text, rules, text_of, updated
+from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import ROOT, ConfigError
 from privrep.run.csv_tables import read_rows, write_rows
 
 LISTED = ROOT / "tests" / "reference" / "rules.csv"
 
 
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", type=Path, help="table to bring up to date, with the text beside it")

@@ -15,6 +15,7 @@ import time
 from collections import Counter, deque
 from pathlib import Path
 
+from platformdirs import user_cache_path
 from tqdm import tqdm
 
 from privrep.run.checksums import MADE_AGAIN
@@ -105,9 +106,20 @@ def follow(command: list[str], watch: Watch, last: deque[str], failed: list[str]
             elif line.endswith(MADE_AGAIN):
                 tqdm.write(line, end="")
         return run.wait()
+    except KeyboardInterrupt:  # Snakemake has it from the terminal, too, and ends its jobs
+        run.wait()
+        raise
     finally:
         over.set()
         show.join()
+
+
+def use_a_cache_that_can_be_written() -> None:
+    """Let Snakemake keep its cache in this folder where the home folder can only be read."""
+    cache = user_cache_path("snakemake")
+    there = next(path for path in (cache, *cache.parents) if path.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake/cache").absolute())
 
 
 def not_run(results: Path) -> list[str]:
@@ -137,6 +149,7 @@ def main() -> None:
         command += ["--config", f"master_seed={args.master_seed}"]
     run = run_name(read_config(args.configfile, args.master_seed))
     check_alone(Path.cwd())
+    use_a_cache_that_can_be_written()
     last, failed = deque(maxlen=60), []
     status = follow(command, Watch(Path("logs") / run / "plan.csv", args.jobs), last, failed)
     if status:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
+from privrep.run.clone import check_clone
 from privrep.run.lock import RunAlive, end_with_run
 from privrep.run.settings import ConfigError
 
@@ -22,6 +23,11 @@ REMEDIES = {
     errno.EPERM: "this may not be written or read; see its permissions and those of its folder",
     errno.EFBIG: "a file may not grow so large here; see `ulimit -f`",
 }
+
+
+INTERRUPTED = "interrupted; what is finished is kept, and the same command again goes on from there"
+INTERRUPT_STATUS = 130
+"""Exit status of a command that Ctrl-C ends."""
 
 
 class Unreadable(ValueError):
@@ -41,14 +47,18 @@ def error_line(error: Exception) -> str:
 
 
 def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
-    """A command whose expected failures end in one line and exit status 1. A fault of the code keeps its traceback.
-    As a job, it ends with its run."""
+    """A command whose expected failures end in one line and exit status 1, and Ctrl-C in one and status 130. A fault of
+    the code keeps its traceback. It refuses to work in another clone. As a job, it ends with its run."""
 
     @wraps(main)
     def command() -> None:
         try:
+            check_clone(Path.cwd())
             end_with_run()
             main()
+        except KeyboardInterrupt:
+            print(f"\n{Path(sys.argv[0]).name}: {INTERRUPTED}", file=sys.stderr)
+            sys.exit(INTERRUPT_STATUS)
         except (ConfigError, RunAlive, Unreadable, OSError, MemoryError) as error:
             sys.exit(f"{Path(sys.argv[0]).name}: {error_line(error)}")
 

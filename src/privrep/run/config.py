@@ -7,6 +7,7 @@ job reads the settings that the run resolved for it, never these files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,14 +15,14 @@ from pathlib import Path
 import yaml
 
 from privrep.run.rivals import read_choices
-from privrep.run.settings import ConfigError, Paper, RunConfig, Study, checked, misnamed
+from privrep.run.settings import ConfigError, Overridable, Paper, RunConfig, Study, checked, misnamed
 from privrep.run.source_lines import Layer, place
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """YAML in which a key stands once in its mapping."""
+    """YAML in which a key stands once in its mapping, and a number is what it looks like."""
 
     def construct_mapping(self, node, deep=False):
         keys = [self.construct_object(key) for key, _ in node.value]
@@ -29,6 +30,20 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             if keys.count(key) > 1 and key != "<<":
                 raise ConfigError(f"the key {key!r} stands twice, last in line {mark.start_mark.line + 1}")
         return super().construct_mapping(node, deep)
+
+    def construct_number(self, node):
+        """YAML 1.1 reads 010 as 8, and 1:30 as 90."""
+        convert = self.construct_yaml_int if node.tag.endswith(":int") else self.construct_yaml_float
+        if ":" in node.value or re.match(r"[-+]?0[0-9_]+$", node.value):
+            raise ConfigError(
+                f"line {node.start_mark.line + 1}: YAML reads {node.value} as {convert(node)}; write {convert(node)}, "
+                f"or '{node.value}' for a text"
+            )
+        return convert(node)
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_number)
 
 
 def read_yaml(path: Path) -> dict:
@@ -64,14 +79,32 @@ def merge(base: Mapping, overrides: Mapping) -> dict:
     return merged
 
 
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder that are read, in alphabetical order; not the hidden ones, which are an editor's.
+
+    Raises
+    ------
+    ConfigError
+        If one has the name of a copy or a backup.
+    """
+    paths = sorted(path for path in folder.glob("*.y*ml") if not path.name.startswith("."))
+    for path in paths:
+        if not re.fullmatch(r"[a-z0-9_]+\.yaml", path.name):
+            raise ConfigError(
+                f"config/{folder.name}/{path.name}: this is no name of a file that is read here, small letters, digits "
+                "and _ before .yaml; rename it, or move it elsewhere"
+            )
+    return paths
+
+
 def study_names(root: Path = ROOT) -> list[str]:
     """All studies that have a file."""
-    return sorted(path.stem for path in (root / "config" / "studies").glob("*.yaml"))
+    return [path.stem for path in _files(root / "config" / "studies")]
 
 
 def read_papers(root: Path = ROOT) -> dict[str, Paper]:
     """The papers by name, in alphabetical order."""
-    paths = sorted((root / "config" / "papers").glob("*.yaml"))
+    paths = _files(root / "config" / "papers")
     return {path.stem: _paper(path, path.read_bytes()) for path in paths}
 
 
@@ -102,7 +135,8 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
     Raises
     ------
     ConfigError
-        If it is not complete, has an unknown key, or names a study that has no file.
+        If it is not complete, has an unknown key, or names a study that has no file; or if a file that is no chapter
+        has another study's name.
     """
     source = f"config/config.yaml (scale {config.get('scale', '?')})"
     config = {"studies": chapters(root)} | config
@@ -111,6 +145,8 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
         for name in getattr(checked_config, key):
             if name not in known:
                 raise ConfigError(f"{source}: {key}: {misnamed(name, 'no file of config/studies', known)}")
+    for name in set(known) - set(chapters(root)):
+        _read_own(name, root)
     return checked_config
 
 
@@ -119,6 +155,23 @@ def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Pa
     own = root / "config" / "studies" / f"{name}.yaml"
     over = [root / "config" / "config.yaml", *(Path(path).absolute() for path in overlays)]
     return [Layer(own), Layer(own, ("scales", config.scale)), *(Layer(path, ("overrides", name)) for path in over)]
+
+
+def _read_own(name: str, root: Path) -> dict:
+    """What stands in a study's file.
+
+    Raises
+    ------
+    ConfigError
+        If it says that it is another study, or has a value where what a scale can change stands.
+    """
+    source = f"config/studies/{name}.yaml"
+    content = read_yaml(root / source)
+    if content.get("study", name) != name:
+        raise ConfigError(f"{source}: study: {content['study']!r} must be {name!r}, the name of its file")
+    for scale, part in checked(Overridable, content, source).scales.items():
+        checked(Overridable, part, f"{source}: scales.{scale}")
+    return content
 
 
 def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequence[Path] = ()) -> Study:
@@ -135,7 +188,7 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
         that it does not have.
     """
     source = f"config/studies/{name}.yaml"
-    content = read_yaml(root / source)
+    content = _read_own(name, root)
     overrides = {f"{source}: scales.{scale}": part for scale, part in content.get("scales", {}).items()}
     overrides[f"scale {config.scale}: overrides.{name}"] = config.overrides.get(name, {})
     for where, part in overrides.items():

@@ -28,6 +28,8 @@ from pydantic import (
 SHOWN = 16
 """A message lists all right names up to this many; the nearest one is always named."""
 
+MOST_SHARDS = 1000
+"""Each is a job, all of which are planned before the first starts."""
 
 EMPTY = "this is empty; it needs at least one entry"
 
@@ -181,7 +183,7 @@ class Simulation(Model):
 
     study: str
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
-    shards: Count | None = None
+    shards: Annotated[Count, Field(le=MOST_SHARDS)] | None = None
     cells_per_draw: Count | None = None
     problem: Annotated[WholeProblem, *AS_WRITTEN] = {}
     grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
@@ -333,6 +335,17 @@ class Study(Simulation, Analysis):
                 if fit not in self.fits:
                     raise ValueError(f"figures.{name}.sweeps.panels: {misnamed(fit, 'no fit', list(self.fits))}")
         return self
+
+
+class Overridable(Model):
+    """The mappings in a study's file that a scale or an overlay changes entry by entry."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    grids: dict[str, Any] = {}
+    series: dict[str, Any] = {}
+    fits: dict[str, Any] = {}
+    scales: dict[str, dict[str, Any]] = {}
 
 
 class Paper(Model):

@@ -17,7 +17,8 @@ the address of a scheduler, or without one for a worker on each core of this mac
 
 from __future__ import annotations
 
-from dataclasses import fields
+import os
+from dataclasses import fields, replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -25,7 +26,7 @@ import numpy as np
 from pydantic import Field
 
 from privrep.data.engines import running_on
-from privrep.data.problem import Problem, UserData, Users
+from privrep.data.problem import STREAMS_PER_BLOCK, Problem, UserData, Users
 from privrep.data.rng import stream
 from privrep.fitting.method import Outcome, Task
 from privrep.fitting.runner import held_to_its_budget, prepared, scored
@@ -36,6 +37,8 @@ from privrep.run.registry import load_options
 from privrep.run.results import run_cell
 from privrep.run.settings import Model, WholeProblem, checked
 
+LETTERS = {"n": "users", "m": "samples", "d": "dim", "k": "rank"}
+"""The papers' letters, and the names of the arguments."""
 AXES = {field.name for field in fields(Problem)}
 
 
@@ -78,19 +81,40 @@ def fit(
     ------
     ValueError
         If a setting is unknown, of the wrong kind or out of range, or if epsilon is missing, or given to a method
-        without privacy.
+        without privacy; or if a block of users does not fit into the memory of this machine.
     """
+    for letter, name in LETTERS.items():
+        if letter in settings:
+            raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
     settings |= {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
     settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
     options = {name: value for name, value in settings.items() if name not in Arguments.model_fields}
     checked(Arguments, {name: value for name, value in settings.items() if name not in options}, "fit")
     problem = Problem(**{name: value for name, value in settings.items() if name in AXES})
+    check_memory(problem)
     method = prepared(load_options(algorithm, options), problem)
     budget = budget_of(algorithm, method, epsilon, delta, calibration)
     cell = Cell("shell", "shell", algorithm, tuple(options.items()), problem, budget)
     with running_on(engine, scheduler):
         row, _, ledger = run_cell(cell, Users(problem, settings["master_seed"]))
     return row, ledger
+
+
+def check_memory(problem: Problem) -> None:
+    """Raise ValueError where a block of users, and as much again to work on it, does not fit into the memory here.
+
+    Parameters
+    ----------
+    problem : whose users they are.
+    """
+    users = min(problem.users, STREAMS_PER_BLOCK * problem.stream_users)
+    needed = 2 * replace(problem, users=users, adversaries=0).bytes
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise ValueError(
+            f"samples is {problem.samples} and dim is {problem.dim}; {users} users at once take {needed:.2g} bytes, "
+            f"and this machine has {there:.2g}"
+        )
 
 
 def fit_users(
@@ -138,5 +162,5 @@ def fit_users(
 def budget_of(algorithm: str, method: object, epsilon: float | None, delta: float, calibration: str) -> Budget | None:
     """The budget, after checking that a private method has one, and no other."""
     budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
-    check_budget(algorithm, method, budget, f"epsilon is {epsilon!r}", f"epsilon is {epsilon!r}")
+    check_budget(algorithm, method, budget, "epsilon is None, not a number greater than 0", f"epsilon is {epsilon!r}")
     return budget
