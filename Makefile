@@ -48,9 +48,9 @@ lint: .venv/ready
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml
 	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON); name a Python of 3.11 or later: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("privrep needs Python 3.11 or later; make PYTHON=python3.12")'
 	@echo "Setting up .venv from requirements.lock; where this is cut short, the same command begins anew"
 	@test "$(SOUND)" = yes && rm -f $@ || rm -rf .venv
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("privrep needs Python 3.11 or later; make PYTHON=python3.12")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@awk '/^[a-z]/ {keep = /^(setuptools|wheel|packaging)==/} keep' requirements.lock > .venv/build.txt
 	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r .venv/build.txt
