@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -116,6 +116,11 @@ class GivenUsers:
         if not parts[0].known.samples:
             raise ValueError("no user has a sample")
         return replace(parts[0], held_out=parts[1] if held_out else None)
+
+    def __getstate__(self) -> dict:
+        """Without what can be made again."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return given | {"sums": self.sums and OrderedDict()}
 
     @cached_property
     def _blocks(self) -> list[Block]:

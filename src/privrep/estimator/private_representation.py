@@ -86,8 +86,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     heads : "local", they are left out of a pickle, or "pickle", they are not.
     random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
         and warns.
-    engine, scheduler : where the passes over users run, see `privrep.data.engines.running_on`. The same comes out. A
-        table on disk lies in TMPDIR for the time of the fit, which the workers of Dask must see.
+    engine, scheduler : where the passes over users run, see `privrep.data.engines.running_on`. The same comes out. The
+        workers of Dask are trusted with the data: rows that are in memory are sent to them, in clear unless the
+        scheduler has TLS; those of a table on disk lie in TMPDIR for the time of the fit, which the workers must see.
 
     Attributes
     ----------
