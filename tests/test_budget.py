@@ -285,7 +285,11 @@ CENTAUR = SIZES | {"epsilon": 1.0, "init": "random", "rounds": 3, "clip": 0.5, "
     ("algorithm", "changes", "message"),
     [
         ("nonprivate_altmin", SIZES | {"epsilon": 1}, "epsilon is 1; nonprivate_altmin takes none"),
-        ("centaur", {"epsilon": None}, "epsilon is None; centaur is private and needs one"),
+        (
+            "centaur",
+            {"epsilon": None},
+            "epsilon is None, not a number greater than 0; centaur is private and needs one",
+        ),
         ("centaur", {"epsilon": "1"}, "epsilon: '1' is a str, it must be a number"),
         ("centaur", {"epsilon": True}, "epsilon: True is a bool, it must be a number"),
         ("centaur", {"epsilon": 0}, "epsilon: 0 must be greater than 0"),

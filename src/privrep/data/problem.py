@@ -50,8 +50,6 @@ NORMS = (1e-12, 1e12)
 """Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
 
-MOST = 10**12
-"""Largest size: one pass over so many users takes a day or more."""
 
 NEWER = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
 """Parameters that are left out of a problem's name at their default."""
@@ -125,8 +123,6 @@ class Problem:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
-            if value > MOST:
-                raise ValueError(f"{name} is {value!r}; it must be at most {MOST}")
         if self.rank > self.dim:
             raise ValueError(f"rank is {self.rank}; it must not exceed dim, which is {self.dim}")
         if not 0 <= self.label_noise_sd < float("inf"):

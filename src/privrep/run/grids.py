@@ -36,6 +36,10 @@ def _defaults(options: type) -> dict[str, object]:
     return {field.name: field.default for field in fields(options)}
 
 
+MOST = 10**12
+"""Largest size of a fit: one pass over so many users takes a day or more."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One fit. `series` is the label that the study gives to it and is no part of its identity."""
@@ -46,6 +50,11 @@ class Cell:
     options: tuple[tuple[str, object], ...]
     problem: Problem
     budget: Budget | FixedNoise | None
+
+    def __post_init__(self):
+        for name in ("users", "samples", "dim", "rank"):
+            if (value := getattr(self.problem, name)) > MOST:
+                raise ValueError(f"{name} is {value!r}; it must be at most {MOST}")
 
     @property
     def axes(self) -> dict:
