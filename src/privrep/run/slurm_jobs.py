@@ -28,7 +28,7 @@ def jobs_of(folder: Path) -> list[str]:
     """
     if not shutil.which("squeue"):
         return []
-    command = ["squeue", "--noheader", f"--user={getpass.getuser()}", "--format=%A|%j|%Z"]
+    command = ["squeue", "--noheader", f"--user={getpass.getuser()}", "--sort=i", "--format=%A|%j|%Z"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SlurmSilent(f"squeue does not say which jobs are left in {folder}: {done.stderr.strip()}")
