@@ -141,8 +141,8 @@ def test_a_run_on_another_host_is_not_broken(start, tmp_path):
 
 @pytest.mark.parametrize("next_text", ["host elsewhere, process 9, since today", "", None])
 def test_a_job_on_another_host_than_its_run_ends_with_its_text(start, tmp_path, monkeypatch, next_text):
-    """Where the lock may not be seen: another run's text, that of a run that ended, or a file that somebody removed. What
-    is started by such a job does not begin."""
+    """Where the lock may not be seen: another run's text, that of a run that ended, or a file that somebody removed.
+    What is started by such a job does not begin."""
     there = "host elsewhere, process 7, since 2026-01-01 00:00:00 +0000, jobs in Slurm"
     (tmp_path / LOCK).write_text(there)
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,6 @@ What happens to a shard is a piece of Python that it runs, once, before its work
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import socket

@@ -254,8 +254,8 @@ BUNDLES = bundles(
 
 
 def bundle(wildcards):
-    """Group of the shards that a cluster runs in one submission; no groups elsewhere. profiles/slurm has a number for
-    all groups of shards together."""
+    """Group of the shards that a cluster runs in one submission. How many may be in any of these groups stands in
+    profiles/slurm under one name."""
     name = f"shards{BUNDLES[wildcards.study, int(wildcards.shard)]}"
     workflow.parent_groupids[name] = "shards"
     return name

@@ -28,7 +28,7 @@ rule run_shard:
         f"benchmarks/{RUN}/run_shard/{{study}}-{{shard}}.tsv"
     priority: cost_of_shard
     group:
-        bundle
+        bundle if CLUSTER else None
     conda:
         "../../environment.yml"
     threads: 1
