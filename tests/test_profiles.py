@@ -17,5 +17,5 @@ def test_a_cluster_is_asked_for_what_a_shard_needs(tmp_path):
     shards = re.findall(r"mem_mb=(\d+).*slurm_partition=main, runtime=(\d+)", plan)
     assert len(shards) == 5 and set(shards) == {("9000300", "6")}
     assert plan.count("Group job shards") == 1
-    here = snakemake(folder, "-n", "-j2").stdout
+    here = snakemake(folder, "-n").stdout
     assert "Group job" not in here and "mem_mb=9000300" not in here and "slurm_partition" not in here

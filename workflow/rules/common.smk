@@ -35,7 +35,7 @@ IDLE = {
     *("--delete-all-output", "--delete-temp-output"),
 }
 WORDS = {word.split("=")[0] for word in sys.argv[1:]}
-# Jobs go to a cluster: Snakemake counts them instead of cores.
+# Jobs go to a cluster: Snakemake counts them instead of cores. (Of a plan, -n with -j looks the same.)
 CLUSTER = workflow.resource_settings.nodes is not None
 
 try:
