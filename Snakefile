@@ -14,9 +14,15 @@ include: "workflow/rules/judge.smk"
 include: "workflow/rules/report.smk"
 
 
+# On a cluster these are run where Snakemake is, as are those of tables and figures: they take seconds.
 localrules:
     all,
     figures_pdf,
+    check_errata,
+    judge_claims,
+    write_provenance,
+    render_report,
+    execute_tour,
 
 
 rule all:

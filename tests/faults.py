@@ -401,6 +401,53 @@ KILLED = [
 ]
 
 
+@dataclass(frozen=True)
+class OnCluster:
+    """A fault of a run of four submissions, in which test it is tried, and what happens."""
+
+    what: str
+    test: str
+    happens: str
+    submissions: str
+
+
+FAILS, DAEMONS = "a_job_that_fails_is_submitted_again_by_itself", "daemons_that_end_and_a_node_that_vanishes"
+HEAD, DISK = "snakemake_is_killed", "a_full_disk_and_a_shard_that_was_cut_short"
+AGAIN = "ends green: the shard is submitted again with twice the memory"
+ON_CLUSTER = [
+    OnCluster("kill -9 of the process of a job", FAILS, AGAIN, "1 more"),
+    OnCluster("a job takes more memory than it asked for", FAILS, AGAIN, "1 more"),
+    OnCluster("scancel of a job", FAILS, AGAIN, "1 more"),
+    OnCluster("a job runs into its time limit", FAILS, AGAIN, "1 more"),
+    OnCluster("kill -9 of slurmd, which is started again", DAEMONS, "ends green: its jobs go on", "none more"),
+    OnCluster("kill -9 of slurmctld, which is started again", DAEMONS, "the same", "none more"),
+    OnCluster(
+        "a node vanishes with its processes", DAEMONS, "ends green: its jobs are submitted again", "1 more for each job"
+    ),
+    OnCluster(
+        "a second run is started",
+        HEAD,
+        "ends red, says which process on which host is alive, and its jobs in Slurm",
+        "none",
+    ),
+    OnCluster(
+        "kill -9 of Snakemake, with jobs that run on other hosts and jobs in the queue",
+        HEAD,
+        "they go on; the same command again ends them before it submits anything, and ends green",
+        "1 more for each job that was not over",
+    ),
+    OnCluster(
+        "the disk is full",
+        DISK,
+        "ends red, says so; with room the same command goes on",
+        "1 more for each shard that was not whole",
+    ),
+    OnCluster(
+        "a shard is cut short after the run", DISK, "the next run says so, and makes this one again", "1 for the shard"
+    ),
+]
+
+
 def document() -> str:
     """docs/faults.md."""
     lines = [
@@ -452,6 +499,16 @@ def document() -> str:
         "| fault | what happens |",
         "|---|---|",
         *(f"| {what} | {happens} |" for what, happens in KILLED),
+        "",
+        "## On a cluster (Slurm)",
+        "",
+        "Tried by `tests/test_slurm.py` on a Slurm of two nodes that it starts, in submissions of one shard. Each ends "
+        "in the bytes of",
+        "`claims.csv` and `cells.csv` of a run without fault on one machine.",
+        "",
+        "| fault | what happens | submissions |",
+        "|---|---|---|",
+        *(f"| {case.what} | {case.happens} | {case.submissions} |" for case in ON_CLUSTER),
         "",
         "What Snakemake reads before this project is asked shows Snakemake's own words: `snakemake --configfile` with "
         "a file that does not exist, or with a",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -19,7 +20,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from faults import DAMAGED, DOCUMENT, EDITORS, MISCONFIGURED, MISFITTED, MISPLACED, MISUSED, RESULTS, document
+from faults import (
+    DAMAGED,
+    DOCUMENT,
+    EDITORS,
+    MISCONFIGURED,
+    MISFITTED,
+    MISPLACED,
+    MISUSED,
+    ON_CLUSTER,
+    RESULTS,
+    document,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patience import patience
@@ -44,6 +56,12 @@ STUDIES = ("figure2", "init_rates")
 def test_the_table_of_faults_is_up_to_date():
     """`python tests/faults.py` writes it."""
     assert DOCUMENT.read_text() == document()
+
+
+def test_each_fault_on_a_cluster_names_its_test():
+    """And no test there is without a row."""
+    tests = re.findall(r"^def test_(\w+)", (ROOT / "tests/test_slurm.py").read_text(), flags=re.MULTILINE)
+    assert {case.test for case in ON_CLUSTER} == set(tests)
 
 
 # The configuration

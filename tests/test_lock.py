@@ -16,7 +16,7 @@ from patience import patience
 from test_faults import started, workers
 from workflow_helpers import copy_project
 
-from privrep.run.lock import LOCK, LOOK_EVERY_SECONDS, RUN, RunAlive, check_alone
+from privrep.run.lock import LOCK, LOOK_EVERY_SECONDS, RUN, RunAlive, RunOver, check_alone, check_job
 
 HOLD = "from pathlib import Path; from privrep.run.lock import hold; hold(Path.cwd())"
 JOB = "from privrep.run.lock import end_with_run; end_with_run()"
@@ -137,6 +137,22 @@ def test_a_run_on_another_host_is_not_broken(start, tmp_path):
     second = subprocess.run([sys.executable, "-c", HOLD], cwd=tmp_path, capture_output=True, text=True)
     assert second.returncode and f"({there})" in second.stderr
     assert owner(tmp_path) == there and goes_on(job)
+
+
+@pytest.mark.parametrize("next_text", ["host elsewhere, process 9, since today", "", None])
+def test_a_job_on_another_host_than_its_run_ends_with_its_text(start, tmp_path, monkeypatch, next_text):
+    """Where the lock may not be seen: another run's text, that of a run that ended, or a file that somebody removed.
+    What is started by such a job does not begin."""
+    there = "host elsewhere, process 7, since 2026-01-01 00:00:00 +0000, jobs in Slurm"
+    (tmp_path / LOCK).write_text(there)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(RUN, there)
+    job = start(JOB, run=there)
+    check_job()
+    (tmp_path / LOCK).unlink() if next_text is None else (tmp_path / LOCK).write_text(next_text)
+    assert job.wait(timeout=patience()) == 1
+    with pytest.raises(RunOver, match="the run of this job is over"):
+        check_job()
 
 
 def test_jobs_of_snakemake_itself_end_with_it(tmp_path):

@@ -2,6 +2,7 @@
 import ast
 import functools
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -19,11 +20,12 @@ from privrep.run.config import (
 )
 from privrep.run import checksums
 from privrep.run.clone import check_clone
-from privrep.run.costs import estimated
+from privrep.run.costs import bundles, estimated
 from privrep.run.csv_tables import write_rows
-from privrep.run.lock import RunAlive, check_alone, hold
+from privrep.run.lock import RunAlive, RunOver, check_alone, check_job, hold
 from privrep.run.resolved import as_json, write_if_changed, write_resolved
 from privrep.run.registry import method_files
+from privrep.run.slurm_jobs import SlurmSilent
 
 # Calls of Snakemake that make nothing.
 IDLE = {
@@ -34,11 +36,17 @@ IDLE = {
     *("--delete-all-output", "--delete-temp-output"),
 }
 WORDS = {word.split("=")[0] for word in sys.argv[1:]}
+# Jobs go to a cluster: Snakemake counts them instead of cores. (Of a plan, -n with -j looks the same.)
+CLUSTER = workflow.resource_settings.nodes is not None
 
 try:
     check_clone(Path.cwd())
-    if workflow.is_main_process:
-        (check_alone if WORDS & IDLE else hold)(Path.cwd())
+    if not workflow.is_main_process:
+        check_job()
+    elif WORDS & IDLE:
+        check_alone(Path.cwd())
+    else:
+        hold(Path.cwd(), CLUSTER)
     for path in workflow.configfiles:
         read_yaml(path)  # Snakemake lets a key stand twice
     CONFIG = check_config(config)
@@ -68,7 +76,7 @@ try:
             }
         ),
     )
-except (ConfigError, RunAlive) as error:
+except (ConfigError, RunAlive, RunOver, SlurmSilent) as error:
     raise WorkflowError(str(error)) from None
 
 try:
@@ -98,14 +106,16 @@ for name, study in STUDIES.items():
     STUDIES_OF_PAPER.setdefault(study.paper, []).append(name)
 
 
-# Jobs wait until there is memory for them; --resources mem_mb=... says otherwise.
+# Jobs wait until there is memory for them; --resources mem_mb=... says otherwise. A cluster has its own.
 MEMORY_MB = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-if "mem_mb" not in workflow.global_resources:
+if "mem_mb" not in workflow.global_resources and not CLUSTER:
     workflow.register_resource("mem_mb", MEMORY_MB)
 
 
 def memory(peak_mb):
     """What a job asks for: its peak, or all there is."""
+    if "mem_mb" not in workflow.global_resources:
+        return peak_mb
     return min(peak_mb, workflow.global_resources["mem_mb"].value)
 
 
@@ -234,6 +244,36 @@ def cost_of_shard(wildcards):
     return cost(f"run_shard/{study}-{wildcards.shard}") + step
 
 
+# On a cluster no submission is shorter than a minute, as far as there is work for one.
+BUNDLES = bundles(
+    {
+        (study, shard): cost(f"run_shard/{study}-{shard}")
+        for study in SIMULATED
+        for shard in range(STUDIES[study].shards)
+    },
+    least=60.0,
+)
+
+
+def bundle(wildcards):
+    """Group of the shards that a cluster runs in one submission. How many may be in any of these groups stands in
+    profiles/slurm under one name."""
+    name = f"shards{BUNDLES[wildcards.study, int(wildcards.shard)]}"
+    workflow.parent_groupids[name] = "shards"
+    return name
+
+
+def shard_memory(wildcards, attempt):
+    """Input function: more after each failure."""
+    return memory(SHARD_MB * attempt)
+
+
+def shard_minutes(wildcards, attempt):
+    """Input function: five times what a shard cost on the machine that measured it, and some minutes."""
+    seconds = cost(f"run_shard/{wildcards.study}-{wildcards.shard}")
+    return attempt * math.ceil(5 + 5 * seconds / 60)
+
+
 def write_plan(dag):
     """Jobs that are to be run, with their costs, for who shows how long it takes (workflow/scripts/run_all.py)."""
 
@@ -317,6 +357,7 @@ PAGE_CODE = code_of(
 
 onstart:
     # With a limit of jobs per second, which Snakemake has by default, each job leaves a timer that wakes the scheduler
-    # every second until the end of the run.
-    workflow.scheduler.job_rate_limiter = None
+    # every second until the end of the run. A cluster has its limit.
+    if not CLUSTER:
+        workflow.scheduler.job_rate_limiter = None
     write_plan(workflow.dag)

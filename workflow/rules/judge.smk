@@ -26,6 +26,7 @@ for study in STUDIES:
         benchmark:
             f"benchmarks/{RUN}/measure_{study}.tsv"
         priority: cost(f"measure_{study}")
+        localrule: True
         conda:
             "../../environment.yml"
         threads: 1
@@ -53,6 +54,7 @@ for study in STUDIES:
         benchmark:
             f"benchmarks/{RUN}/plot_{study}.tsv"
         priority: cost(f"plot_{study}")
+        localrule: True
         conda:
             "../../environment.yml"
         threads: 1
@@ -79,6 +81,7 @@ for study in STUDIES:
             f"logs/{RUN}/print_{study}.log",
         benchmark:
             f"benchmarks/{RUN}/print_{study}.tsv"
+        localrule: True
         conda:
             "../../environment.yml"
         threads: 1

@@ -4,7 +4,7 @@
 # Somebody else can end a worker, for want of memory above all, and it has no time to say so. 130 is Ctrl-C.
 KILLED = (
     "Shard {wildcards.shard} of {wildcards.study} was killed from outside, perhaps for want of memory: it asked for "
-    f"{SHARD_MB} MB. Run the same command again, with fewer jobs (-j) if memory is short; "
+    "{resources.mem_mb} MB. Run the same command again, with fewer jobs (-j) if memory is short; "
     "the shard goes on after the last cell that it finished."
 )
 
@@ -27,17 +27,21 @@ rule run_shard:
     benchmark:
         f"benchmarks/{RUN}/run_shard/{{study}}-{{shard}}.tsv"
     priority: cost_of_shard
+    group:
+        bundle if CLUSTER else None
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=SHARD_MB,
+        mem_mb=shard_memory,
+        runtime=shard_minutes,
     params:
         memory=KEEP_MEMORY,
         checksum=f"{CHECKSUMS}/run_shard/{{study}}-{{shard}}.sha256",
-        killed=lambda wildcards: KILLED.format(wildcards=wildcards),
     shell:
         "{params.memory} python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} --code {input.code}"
-        " > {log} 2>&1 || {{ code=$?; [ $code -le 128 -o $code -eq 130 ] || echo '{params.killed}' >> {log}; exit $code; }}"
+        " > {log} 2>&1 || {{ code=$?; [ $code -le 128 -o $code -eq 130 ] || echo '"
+        + KILLED
+        + "' >> {log}; exit $code; }}"
         " && sha256sum {output} > {params.checksum}"

@@ -11,7 +11,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +58,27 @@ def estimated(benchmarks: Sequence[str], scale: str, table: Path = TABLE) -> dic
         return known.get(job, sum(peers) / max(len(peers), 1))
 
     return {path: whole(job_of(path)) / parts[job_of(path)] for path in benchmarks}
+
+
+def bundles(costs: Mapping[Hashable, float], least: float) -> dict[Hashable, int]:
+    """The number of the bundle of each job, so that a bundle costs at least so many seconds; jobs that are neighbours
+    share one, and what is left at the end joins the last.
+
+    >>> bundles({"a": 40, "b": 40, "c": 90, "d": 20}, least=60)
+    {'a': 0, 'b': 0, 'c': 1, 'd': 1}
+
+    Parameters
+    ----------
+    costs : seconds by job, in order.
+    least : seconds that are worth a submission.
+    """
+    numbers, number, filled, left = {}, 0, 0.0, sum(costs.values())
+    for job, seconds in costs.items():
+        if filled >= least and left >= least:
+            number, filled = number + 1, 0.0
+        numbers[job] = number
+        filled, left = filled + seconds, left - seconds
+    return numbers
 
 
 def is_study(job: str) -> bool:
