@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from patience import patience
 from test_faults import started, workers
-from workflow_helpers import copy_project
+from workflow_helpers import copy_project, snakemake
 
 from privrep.run.lock import LOCK, LOOK_EVERY_SECONDS, RUN, RunAlive, RunOver, check_alone, check_job
 
@@ -171,3 +171,16 @@ def test_jobs_of_snakemake_itself_end_with_it(tmp_path):
     while workers(folder) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert (folder / "results/tiny/figure2/shards/0.checkpoint").exists()
+
+
+def test_a_job_of_a_run_that_is_over_touches_nothing(tmp_path, monkeypatch):
+    """One that waited in a queue: Snakemake would begin by removing the shard that the next run made."""
+    folder = copy_project(tmp_path / "copy")
+    shard = "results/tiny/figure2/shards/0.csv"
+    (folder / shard).parent.mkdir(parents=True)
+    (folder / shard).write_text("of the next run")
+    (folder / LOCK).write_text("host elsewhere, process 9, since today")
+    monkeypatch.setenv(RUN, "host elsewhere, process 7, since yesterday")
+    done = snakemake(folder, shard, "--mode", "remote", "--force", "--cores", "1", check=False)
+    assert done.returncode and "the run of this job is over" in done.stdout + done.stderr
+    assert (folder / shard).read_text() == "of the next run"
