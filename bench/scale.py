@@ -213,7 +213,7 @@ def document(rows: list[dict[str, str]]) -> str:
             for one in (2, 4)
         ],
         **{"block_ms": 1000 * block_seconds, "task_ms": 1000 * task_seconds, "busy": busy},
-        "minutes": MANY / USERS * pass_seconds / busy / 60,
+        "seconds": MANY / USERS * pass_seconds / busy,
         "carried": [(numbers, by_model(MANY, numbers) / 1e9) for numbers in NUMBERS],
         "by_task": count * (c + 16 * DIM * DIM) / 1e9,
     }
