@@ -16,7 +16,6 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -567,13 +566,12 @@ def test_ctrl_c_says_what_is_kept_and_the_next_run_goes_on(reference, tmp_path):
     (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [figure2]\n")
     with open(folder / "said", "w") as said_:
         run = subprocess.Popen(
-            run_all_at_tiny(2),
+            ["env", "--default-signal=INT", *run_all_at_tiny(2)],  # tests that run in the background ignore it
             cwd=folder,
             env=environment(folder),
             stdout=said_,
             stderr=said_,
             start_new_session=True,
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
         )
     deadline = time.monotonic() + patience()
     while not workers(folder) and time.monotonic() < deadline:
