@@ -20,6 +20,7 @@ import pytest
 from distributed import Client
 from patience import patience
 from test_scattered import COLUMNS, people, written
+from threadpoolctl import threadpool_info, threadpool_limits
 from workflow_helpers import ROOT
 
 from privrep.data import dask_engine, engines
@@ -141,6 +142,18 @@ def test_a_worker_may_die_in_the_middle(single_blocks, tmp_path):
         found = total(users, partial(dies_once, marker))
     assert marker.exists()
     assert found.tobytes() == total(users, partial(dies_once, marker)).tobytes()
+
+
+def blas_threads(block: Block) -> np.ndarray:
+    """Of the process that takes this."""
+    return np.array([float(pool["num_threads"]) for pool in threadpool_info() if pool["user_api"] == "blas"])
+
+
+@pytest.mark.parametrize("where", ["process", "threads", "dask"])
+def test_blas_has_one_thread_everywhere(where):
+    """More round otherwise."""
+    with threadpool_limits(2), running_on(where):
+        assert set(total(Users(replace(PROBLEM, users=10)), blas_threads)) == {1.0}
 
 
 def test_few_results_wait():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -328,3 +329,11 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
         command = [sys.executable, "-c", PEAK, str(tmp_path / "people.parquet")]
         peaks.append(int(subprocess.run(command, env=environment(ROOT), capture_output=True, check=True).stdout))
     assert peaks[1] - peaks[0] < 48 * 1024
+
+
+def test_rows_that_are_gone_are_not_made_up(tmp_path):
+    """The memory that a block is read into has anything in it before."""
+    users = ScatteredUsers.of(written(people(), tmp_path / "people.parquet"), **COLUMNS)
+    os.truncate(users.file.fileno(), 40)
+    with pytest.raises(OSError, match="ends after 40 of"):
+        list(users.blocks())

@@ -59,7 +59,8 @@ def sent(statistic: Callable[[Block], Any], task: range) -> bytes:
 
 
 def arrived(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
-    """`listed` on a worker, with BLAS on one thread, as everywhere: more round otherwise.
+    """`listed` on a worker, with BLAS on one thread from then on: given back while another task is at work here, the
+    others would round otherwise.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def arrived(users: UserData, statistic: bytes, over: range, narrow: bool) -> lis
     statistic : as `sent`.
     over, narrow : as in `privrep.data.passes.values`.
     """
-    with threadpool_limits(1):
-        return listed(users, pickle.loads(statistic), over, narrow)
+    threadpool_limits(1)
+    return listed(users, pickle.loads(statistic), over, narrow)
 
 
 def code() -> str:

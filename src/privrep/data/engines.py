@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from privrep.data.passes import ENGINE, values
 from privrep.data.problem import Block, UserData
 
@@ -85,7 +87,7 @@ class Threads:
 
 @contextmanager
 def running_on(engine: str = "process", scheduler: str | None = None) -> Iterator[None]:
-    """Passes over users run on an engine, within this context.
+    """Passes over users run on an engine, within this context, and BLAS on one thread, since more round otherwise.
 
     Parameters
     ----------
@@ -105,6 +107,7 @@ def running_on(engine: str = "process", scheduler: str | None = None) -> Iterato
         raise ValueError(f"scheduler is {scheduler!r}; engine {engine!r} has none, and it must be None")
     cores = len(os.sched_getaffinity(0))
     with ExitStack() as stack:
+        stack.enter_context(threadpool_limits(1))
         found = values
         if engine == "threads":
             found = Threads(stack.enter_context(ThreadPoolExecutor(cores)), cores)

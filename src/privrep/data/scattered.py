@@ -110,7 +110,9 @@ class ScatteredUsers(CappedUsers):
 
     def rows(self, begin: int, end: int) -> np.ndarray:
         rows = np.empty((end - begin, 1 + self.known.dim), np.float32)
-        os.preadv(self.file.fileno(), [rows], begin * rows.strides[0])  # a place of its own for each thread
+        read = os.preadv(self.file.fileno(), [rows], begin * rows.strides[0])  # a place of its own for each thread
+        if read < rows.nbytes:
+            raise OSError(f"the file of the users' rows ends after {read} of {rows.nbytes} bytes of a block")
         return rows
 
     def __reduce__(self) -> tuple:

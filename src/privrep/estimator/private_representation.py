@@ -185,17 +185,18 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         self._check()
         if self.unit != "user":
             raise ValueError(f"unit is {self.unit!r}; a table on disk has a column of users, and unit must be 'user'")
-        data = ScatteredUsers.of(
-            path,
-            user=user,
-            label=label,
-            schema=schema,
-            max_samples=self.max_samples,
-            rank=self._rank(schema),
-            elsewhere=self.engine == "dask",
-        )
-        self.feature_names_in_, self.n_features_in_ = np.array(list(schema.features), object), len(schema.features)
         with running_on(self.engine, self.scheduler):
+            data = ScatteredUsers.of(
+                path,
+                user=user,
+                label=label,
+                schema=schema,
+                max_samples=self.max_samples,
+                rank=self._rank(schema),
+                elsewhere=self.engine == "dask",
+            )
+            self.feature_names_in_ = np.array(list(schema.features), object)
+            self.n_features_in_ = len(schema.features)
             return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False))
 
     def _fit(self, schema: Schema, data: UserData, ids: np.ndarray) -> PrivateRepresentation:
