@@ -17,6 +17,7 @@ from test_faults import started, workers
 from workflow_helpers import copy_project, snakemake
 
 from privrep.run.lock import LOCK, LOOK_EVERY_SECONDS, RUN, RunAlive, RunOver, check_alone, check_job
+from privrep.run.slurm_jobs import SlurmSilent, jobs_of
 
 HOLD = "from pathlib import Path; from privrep.run.lock import hold; hold(Path.cwd())"
 JOB = "from privrep.run.lock import end_with_run; end_with_run()"
@@ -184,3 +185,23 @@ def test_a_job_of_a_run_that_is_over_touches_nothing(tmp_path, monkeypatch):
     done = snakemake(folder, shard, "--mode", "remote", "--force", "--cores", "1", check=False)
     assert done.returncode and "the run of this job is over" in done.stdout + done.stderr
     assert (folder / shard).read_text() == "of the next run"
+
+
+def test_jobs_of_other_folders_are_left_alone(tmp_path, monkeypatch):
+    """And other jobs of this one: they are somebody's work."""
+    run = "privrep_01234567-89ab-cdef-0123-456789abcdef"
+    lines = [
+        f"1|{run}|{tmp_path}",
+        f"2|{run}|{tmp_path}/copy",
+        f"3|{run}|/",
+        f"4|mine|{tmp_path}",
+        f"5|{run}x|{tmp_path}",
+    ]
+    squeue = tmp_path / "squeue"
+    squeue.write_text("#!/bin/sh\ncat << EOF\n" + "\n".join(lines) + "\nEOF\n")
+    squeue.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert jobs_of(tmp_path) == ["1"]
+    squeue.write_text("#!/bin/sh\necho away >&2; exit 1\n")
+    with pytest.raises(SlurmSilent, match="away"):
+        jobs_of(tmp_path)
