@@ -18,12 +18,12 @@ ifneq ($(SOUND),yes)
 .PHONY: .venv/ready
 endif
 
-.PHONY: all quick paper tiny test bench report figures-pdf api docs record rivals confirmation lint lock clean
+.PHONY: all quick tiny test bench report figures-pdf api docs record rivals confirmation lint lock clean
 
 all: .venv/ready
 	@$(RUN)
 
-quick paper tiny: .venv/ready
+quick tiny: .venv/ready
 	@$(RUN) --configfile config/scales/$@.yaml
 
 test: .venv/ready
@@ -64,9 +64,9 @@ api: .venv/ready
 docs: all api
 	python workflow/scripts/update_docs.py
 
-# Table 1 on images, which the default run reads and does not run.
+# The scale of record, resumable, into results/record: most of a day on two cores.
 record: .venv/ready
-	python workflow/scripts/update_record.py --study images --jobs $(JOBS)
+	@$(RUN) --configfile config/scales/record.yaml
 
 # Settings of the published methods, chosen on public simulations: about half an hour.
 rivals: .venv/ready

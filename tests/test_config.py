@@ -122,7 +122,7 @@ def test_missing_and_broken_files_are_named(tmp_path):
             read_yaml(path)
 
 
-@pytest.mark.parametrize("scale", ["tiny", "quick", "paper"])
+@pytest.mark.parametrize("scale", ["tiny", "quick", "record"])
 def test_every_scale_expands(scale):
     """The overlays that ship are valid."""
     config = read_config([ROOT / "config" / "scales" / f"{scale}.yaml"])

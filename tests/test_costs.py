@@ -63,9 +63,9 @@ def table(tmp_path) -> Path:
 def test_costs_of_jobs_follow_from_the_table(table):
     """Shards share the cost of their study; a new study costs what studies cost, a new step what steps do,
     and a scale without rows as the default one."""
-    jobs = [f"benchmarks/paper/run_shard/{shard}.tsv" for shard in ("a-0", "a-1", "b-0", "new-0", "new-1")]
-    steps = ["benchmarks/paper/plot_a.tsv", "benchmarks/paper/plot_new.tsv"]
-    assert list(estimated([*jobs, *steps], "paper", table).values()) == [45, 45, 30, 30, 30, 4, 4]
+    jobs = [f"benchmarks/record/run_shard/{shard}.tsv" for shard in ("a-0", "a-1", "b-0", "new-0", "new-1")]
+    steps = ["benchmarks/record/plot_a.tsv", "benchmarks/paper/plot_new.tsv"]
+    assert list(estimated([*jobs, *steps], "record", table).values()) == [45, 45, 30, 30, 30, 4, 4]
     assert estimated(["benchmarks/quick/plot_a.tsv"], "quick", table) == {"benchmarks/quick/plot_a.tsv": 2}
 
 

@@ -18,7 +18,7 @@ ROWS = read_rows(ROOT / "docs" / "claims.csv")
 PAPERS = ("jain2021", "shen2023", "snedeker2025")
 CLAIMS = [claim for claims in checked_claims().values() for claim in claims]
 STAND_INS = {"B-S6", "B-T1g", "B-T2g", "B-T3g", "B-F1g", "B-F3g"}
-"""Claims of the papers on something else; rows that only scale paper runs are not tested."""
+"""Claims of the papers on something else; rows that only scale record runs are not tested."""
 
 
 def name(row: dict) -> str:

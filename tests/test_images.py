@@ -72,7 +72,7 @@ def test_differences_are_of_the_named_methods(cells):
 
 
 def test_what_a_scale_leaves_out_is_not_run(cells):
-    """The row of 2,000 clients is that of scale paper: its claims are not tested."""
+    """The row of 2,000 clients is that of scale record: its claims are not tested."""
     one = found(cells)["lead of centaur over stand_alone, n = 2000"]
     assert math.isnan(one.measured) and one.note.startswith(NOT_RUN)
 
@@ -226,7 +226,7 @@ def verdicts(study, measures_found):
         for one in measures_found
     }
     claims = [claim for claim in checked_claims()["shen2023"] if claim.study == study]
-    return judge(claims, "shen2023", {study: rows}, "paper", "figures")
+    return judge(claims, "shen2023", {study: rows}, "record", "figures")
 
 
 def test_without_its_packages_the_study_is_not_tested_and_still_drawn(cells):
@@ -253,8 +253,8 @@ def test_rows_of_real_images_are_tested_where_their_files_are():
 
 
 def test_rows_of_real_images_have_the_sizes_of_the_paper():
-    """Clients, classes and rounds of Tables 1 and 3 at scale paper, and all images of a set partitioned."""
-    study = read_study(read_config().model_copy(update={"scale": "paper"}), "real_images")
+    """Clients, classes and rounds of Tables 1 and 3 at scale record, and all images of a set partitioned."""
+    study = read_study(read_config().model_copy(update={"scale": "record"}), "real_images")
     training = {"emnist": 240_000, "cifar10": 50_000, "cifar100": 50_000}
     for row in real.ROWS:
         images, users, classes = row.removesuffix("-long").split("-")

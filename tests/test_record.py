@@ -40,9 +40,9 @@ def test_a_row_of_record_says_so_and_is_else_as_it_stands():
         assert other["status"] == "not run" and "accuracy" not in other and other["key"] == row["key"]
 
 
-def test_scales_quick_and_paper_run_all_cells():
+def test_scales_quick_and_record_run_all_cells():
     """They have no table of record."""
-    for scale in ("quick", "paper"):
+    for scale in ("quick", "record"):
         assert read_record(read_study(CONFIG.model_copy(update={"scale": scale}), "images").record) == {}
 
 

@@ -312,7 +312,7 @@ STUDIES = {
     study["study"]: study
     for study in (read_yaml(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))
 }
-SCALES = ("tiny", "quick", "default", "paper")
+SCALES = ("tiny", "quick", "default", "record")
 
 
 @cache

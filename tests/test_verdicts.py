@@ -259,7 +259,7 @@ def claim(quantities: list[dict], **other) -> dict:
     made = {"id": "X-1", "whose": "paper", "place": "Theorem 1", "statement": "It grows.", "kind": "identity"}
     return (
         made
-        | {"study": "study", "figure": "paper/claim", "scales": ["default", "paper"], "quantities": quantities}
+        | {"study": "study", "figure": "paper/claim", "scales": ["default", "record"], "quantities": quantities}
         | other
     )
 
@@ -343,9 +343,9 @@ def test_a_scale_that_is_not_listed_is_not_tested(as_read):
     measures = as_read(fit_measures({"made up": fit(sweep_of(2.0))}))
     (row,) = judged_rows(claim([rate()]), measures, "quick")
     assert row["verdict"] == "NOT-TESTED"
-    assert row["reason"].startswith("needs scale default or paper, this is quick; exponent 1.998")
+    assert row["reason"].startswith("needs scale default or record, this is quick; exponent 1.998")
     assert row["corrected"] == pytest.approx(2.0, abs=0.1)
-    assert judged_rows(claim([rate()]), measures, "paper")[0]["verdict"] == "VIOLATED"
+    assert judged_rows(claim([rate()]), measures, "record")[0]["verdict"] == "VIOLATED"
     (missing,) = judged_rows(claim([rate(measured="exponent of another")]), measures)
     assert missing["verdict"] == "NOT-TESTED"
 
@@ -423,13 +423,13 @@ def test_the_family_is_the_exponents_that_are_judged(as_read):
     other = {"quantity": "q", "measured": "a", "rule": "at_most", "value": 1.0}
     entries = [
         claim([*rates, other]),
-        claim(rates, scales=["paper"]),
+        claim(rates, scales=["record"]),
         claim(rates, study="another"),
         claim([rate(measured="a")]),
     ]
     entries = [Claim.model_validate(entry) for entry in entries]
     assert exponents_judged(entries, measures, "default") == 3
-    assert exponents_judged(entries, measures, "paper") == 5
+    assert exponents_judged(entries, measures, "record") == 5
     assert exponents_judged(entries, measures, "quick") == 1
     assert exponents_judged([], {}, "default") == 1
 

@@ -77,7 +77,7 @@ class Claim(About):
     statement: str
     not_tested: str = ""
     study: str = ""
-    scales: Annotated[tuple[Literal["tiny", "quick", "default", "paper"], ...], Field(strict=False, min_length=1)] = ()
+    scales: Annotated[tuple[Literal["tiny", "quick", "default", "record"], ...], Field(strict=False, min_length=1)] = ()
     whole: Whole | None = None
     quantities: Annotated[tuple[AnyQuantity, ...], Field(strict=False, min_length=1)] = ()
 

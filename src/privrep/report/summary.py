@@ -17,7 +17,7 @@ from privrep.report.layout import macros
 from privrep.report.papers import by_change, decided
 from privrep.report.run_tables import Run
 
-FULL_SCALES = ("default", "paper")
+FULL_SCALES = ("default", "record")
 """Scales at which every verdict can be reached."""
 NARROWER = (2 / 3, 1 / 3)
 """Shares of the tolerance at which agreement of exponents is counted again."""

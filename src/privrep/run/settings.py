@@ -322,7 +322,7 @@ class Study(Simulation, Analysis):
     columns: SomeNames = ()
     quantities: SomeNames = ()
     against: str = ""
-    scales: dict[Literal["tiny", "quick", "paper"], dict[str, Any]] = {}
+    scales: dict[Literal["tiny", "quick", "record"], dict[str, Any]] = {}
     claims: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
@@ -382,7 +382,7 @@ class RunConfig(RunSettings):
     studies : those that run, by default all chapters of all papers. overrides : study -> what differs from its file.
     """
 
-    scale: Literal["default", "tiny", "quick", "paper"]
+    scale: Literal["default", "tiny", "quick", "record"]
     studies: SomeNames
     overrides: dict[str, dict[str, Any]]
 

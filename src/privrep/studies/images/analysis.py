@@ -29,7 +29,7 @@ from privrep.run.settings import MeasureSettings
 METHODS = ("centaur", "fedavg", "pmtl", "ppsgd", "stand_alone")
 OTHERS = ("fedavg", "pmtl", "ppsgd", "stand_alone")
 TUNED = ("centaur", "fedavg", "ppsgd")
-"""Methods that run in all settings. PMTL, which is DP-FedAvg with a penalty, does at scale paper."""
+"""Methods that run in all settings. PMTL, which is DP-FedAvg with a penalty, does at scale record."""
 SIZES = (1000, 2000)
 """Clients in the rows of Table 1."""
 PRINTED = {
