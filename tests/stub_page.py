@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import subprocess
 import sys
@@ -121,8 +123,13 @@ def write_run(folder: Path, **changes: float) -> Path:
     return folder
 
 
-def render(folder: Path) -> subprocess.CompletedProcess:
-    """Run the script on the tables of a folder."""
+def unpacked(text: str) -> dict:
+    """What a figure of the page holds: its picture, its points and its numbers."""
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def render(folder: Path, *more: str) -> subprocess.CompletedProcess:
+    """Run the script on the tables of a folder; `more` are words after the others."""
     places = {
         "assets": ROOT / "workflow/page",
         "claims": folder / "claims.csv",
@@ -135,5 +142,5 @@ def render(folder: Path) -> subprocess.CompletedProcess:
     }
     words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py")]
     words += [word for name, place in places.items() for word in (f"--{name}", str(place))]
-    words += ["--studies", *(str(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))]
+    words += ["--studies", *(str(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))), *more]
     return subprocess.run(words, capture_output=True, text=True, timeout=patience())

@@ -8,7 +8,6 @@ Skipped where there is no Chromium; `.ci/run` installs Debian's.
 from __future__ import annotations
 
 import io
-import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, sync_playwright
-from stub_page import DRAWN, render, write_run
+from stub_page import DRAWN, render, unpacked, write_run
 
 from privrep.report.anchors import figure_anchor
 from privrep.studies.guide.analysis import AXES, EXAMPLE
@@ -292,7 +291,7 @@ def numbers(page: Page) -> str:
 
 def at_point(page: Page, number: int) -> tuple[float, float]:
     """Where a point lies on the screen."""
-    told = json.loads(page.locator(f"{FIGURE} script").inner_text())
+    told = unpacked(page.locator(f"{FIGURE} script").inner_text())["points"]
     left, top = told["panels"][0]["series"][0]["points"][number][:2]
     box = page.locator(f"{FIGURE} svg").bounding_box()
     scale = box["width"] / told["width"]
@@ -302,9 +301,12 @@ def at_point(page: Page, number: int) -> tuple[float, float]:
 UNDRAWN = "[...document.querySelectorAll('.card svg')].filter((one) => !one.childElementCount).length"
 
 
+ALL_UNPACKED = "[...document.querySelectorAll('a[download]')].every((link) => link.href.startsWith('blob:'))"
+
+
 def test_figures_are_drawn_when_they_come_into_sight(visit):
     """Until then an empty picture holds the place: nothing moves.
-    Printing draws all; the browser's own search has their words and numbers, too."""
+    Printing draws all, as soon as they are unpacked; the browser's own search has their words and numbers, too."""
     page = visit()
     count = page.locator(".card svg").count()
     assert page.evaluate(UNDRAWN) == count > 3
@@ -313,9 +315,11 @@ def test_figures_are_drawn_when_they_come_into_sight(visit):
     page.evaluate(f"location.hash = '{FIGURE}'")
     page.locator(f"{FIGURE} svg path").first.wait_for(state="attached")
     assert page.evaluate(box) == empty > 50 and 0 < page.evaluate(UNDRAWN) < count
+    page.wait_for_function(ALL_UNPACKED)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate(UNDRAWN) == 0
     again = visit()
+    again.wait_for_function(ALL_UNPACKED)
     again.keyboard.press("Control+f")
     assert again.evaluate(UNDRAWN) == 0 and again.locator(f"{FIGURE} table").count() == 1
 
@@ -492,6 +496,7 @@ def test_print_opens_details_and_keeps_headings(visit):
     page = visit()
     assert not hit(page, ".every dl")
     page.emulate_media(media="print")
+    page.wait_for_function(ALL_UNPACKED)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert hit(page, ".every dl") and not hit(page, "nav") and not hit(page, "#find")
     assert page.locator(".every thead").evaluate("(one) => getComputedStyle(one).display") == "table-header-group"
@@ -500,8 +505,8 @@ def test_print_opens_details_and_keeps_headings(visit):
     assert not hit(page, ".every dl")
 
 
-def test_all_is_there_without_a_script(visit, claims):
-    """All rows, their details, errata and figures; what needs a script does not show."""
+def test_all_is_there_without_a_script(visit, claims, folder):
+    """All rows, their details, errata, and links to the figures' files; what needs a script does not show."""
     page = visit(java_script_enabled=False)
     assert page.locator(".every tbody").count() == len(claims)
     assert not hit(page, "#find") and not hit(page, "#jump")
@@ -514,8 +519,9 @@ def test_all_is_there_without_a_script(visit, claims):
     )
     page.locator("#erratum-E9 summary").click()
     assert page.locator("#erratum-E9 dl").is_visible()
-    page.locator(f"{FIGURE} summary").click()
-    assert page.locator(f"{FIGURE} table").is_visible()
+    for kind in ("SVG", "CSV"):
+        address = page.locator(f"{FIGURE} .files a", has_text=kind).get_attribute("href")
+        assert (folder / "reports" / address).exists()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from stub_page import FIGURES, SIMULATED, STUDIES, SVG, render, write_run
+from stub_page import FIGURES, SIMULATED, STUDIES, SVG, render, unpacked, write_run
 from stub_runs import CLAIMS, ChosenRun, all_open
 
 from privrep.evidence.cells import sizes_of
@@ -155,7 +155,7 @@ def test_page_needs_no_network(content, rendered):
     ids = found.values("id")
     assert len(ids) == len(set(ids))
     files = {target for target in found.values("href") if target.startswith("../figures/")}
-    assert files == {f"{pictures.FOLDER}/{figure}.svg" for figure in FIGURES}
+    assert files == {f"{pictures.FOLDER}/{figure}.{kind}" for figure in FIGURES for kind in ("svg", "csv")}
     assert all((rendered / "reports" / target).exists() for target in files)
     for target in set(found.values("href", "src", "xlink:href", "action", "srcset", "poster")) - files - {"tour.ipynb"}:
         assert target.startswith(("#", "data:")), target
@@ -260,13 +260,21 @@ def test_every_study_has_its_place(content):
     assert content.count("This study is not part of this run.") == len(titles) - len(STUDIES)
 
 
+def test_a_page_alone_leads_nowhere_else(rendered):
+    """Neither to the files of its figures nor to the notebook; its numbers stay within it."""
+    assert render(rendered, "--alone", "--output", str(rendered / "alone.html")).returncode == 0
+    found = Page((rendered / "alone.html").read_text(encoding="utf-8"))
+    assert all(target.startswith(("#", "data:")) for target in found.values("href", "src"))
+
+
 def test_page_has_no_leftovers(content):
     """Formulas are MathML, and nothing of Markdown, templates, Python or missing values is left, nor HTML that was
     escaped."""
     found = Page(content)
     assert "$" not in found.text
     assert "<math" in content
-    assert "costs $5 and $6" in content
+    packs = map(unpacked, re.findall(r'<script type="application/gzip">(.*?)</script>', content))
+    assert any("costs $5 and $6" in pack["picture"] for pack in packs)
     assert not re.search(
         r"\bnan\b|\bNone\b(?! o[fn] )|Traceback|\*\*|{{|{%|Markup\(|</?[a-z]",
         found.text + " ".join(found.values("class")),
@@ -417,12 +425,6 @@ def test_two_pictures_in_one_page_do_not_meet():
             assert "".join(groups) in own
         assert '<style type="text/css">*' not in picture
         assert not picture.startswith("<?xml")
-
-
-def test_large_tables_are_named_instead_of_embedded():
-    assert 'href="data:text/csv' in markup.download(b"a,b\n", "paper/figure.csv")
-    large = markup.download(b"1" * (markup.EMBEDDED_BYTES + 1), "paper/figure.csv")
-    assert "data:" not in large and "paper/figure.csv" in large
 
 
 def test_claims_in_short_and_whole():

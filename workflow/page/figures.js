@@ -10,36 +10,63 @@
         (panel.y || "y") + " = " + spelled(y) + (low === undefined ? "" : " [" + spelled(low) + ", " + spelled(high) + "]")].filter(Boolean).join("\n")}))));
   }
 
-  // Until then an empty picture holds the place, and a table of numbers is text. Printing and the browser's own search need all of them
-  const undrawn = new Map(), near = new IntersectionObserver((seen) => { for (const {target, isIntersecting} of seen) if (isIntersecting) draw(target); }, {rootMargin: "100%"});
-  for (const card of document.querySelectorAll(".card")) {
-    const source = card.textContent;
-    card.innerHTML = source.slice(0, source.indexOf(">") + 1) + "</svg>";
-    undrawn.set(card, source);
-    near.observe(card);
+  // A figure's picture, points and numbers are one compressed text, unpacked when it comes near the sight or the page has time.
+  // Until then an empty picture holds the place. Printing and the browser's own search need all of them, and do not wait.
+  const figures = [...document.querySelectorAll("figure")], unpacking = new Map(), packs = new Map(), undrawn = new Set(figures);
+  const unpacked = (figure) => unpacking.get(figure) ?? unpacking.set(figure, unpack(figure)).get(figure);
+  async function unpack(figure) {
+    const bytes = Uint8Array.from(atob(figure.querySelector("script").textContent), (sign) => sign.charCodeAt(0));
+    const pack = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+    figure.querySelector("a[download]").href = URL.createObjectURL(new Blob([pack.numbers], {type: "text/csv"}));
+    packs.set(figure, pack);
+    if (pack.points.panels) read(figure.querySelector(".plot"), pack.points);
   }
-  function draw(card) {
+  function draw(figure) {
+    if (!packs.has(figure) || !undrawn.delete(figure)) return;
+    near.unobserve(figure);
     const made = document.createElement("template");
-    made.innerHTML = undrawn.get(card) ?? "<svg></svg>";
-    card.querySelector("svg").append(...made.content.firstChild.childNodes);
-    undrawn.delete(card);
-    near.unobserve(card);
+    made.innerHTML = packs.get(figure).picture;
+    figure.querySelector(".card svg").append(...made.content.firstChild.childNodes);
   }
-  const fill = (fold) => { for (const held of fold.querySelectorAll(":scope > noscript")) held.outerHTML = held.textContent; };
-  document.addEventListener("toggle", ({target}) => fill(target), true);
-  addEventListener("beforeprint", () => [...undrawn.keys()].forEach(draw));
+  const near = new IntersectionObserver((seen) => {
+    for (const {target, isIntersecting} of seen) if (isIntersecting) unpacked(target).then(() => draw(target));
+  }, {rootMargin: "100%"});
+  figures.forEach((figure) => near.observe(figure));
+  addEventListener("load", () => setTimeout(() => figures.forEach(unpacked)));
+
+  const CELLS = /(?<=^|,)(?:"(?:[^"]|"")*"|[^,]*)/g, plain = (cell) => cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+  const brief = (text) => text === "" || isNaN(text) ? text : String(+(+text).toPrecision(4));
+  function fill(fold) {
+    const figure = fold.closest("figure");
+    if (!packs.has(figure) || fold.querySelector("table")) return;
+    const [header, ...rows] = packs.get(figure).numbers.trimEnd().split(/\r?\n/).map((line) => line.match(CELLS).map(plain));
+    const scroll = Object.assign(document.createElement("div"), {className: "scroll", tabIndex: 0, role: "region"});
+    scroll.setAttribute("aria-label", "Numbers of " + figure.querySelector(".card").getAttribute("aria-label"));
+    const table = scroll.appendChild(Object.assign(document.createElement("table"), {className: "dense"}));
+    const line = (part, cells, kind) => {
+      const row = part.insertRow();
+      for (const text of cells) row.append(Object.assign(document.createElement(kind), {textContent: kind === "td" ? brief(text) : text}));
+    };
+    line(table.createTHead(), header, "th");
+    const body = table.createTBody();
+    for (const cells of rows) line(body, cells, "td");
+    fold.append(scroll);
+  }
+  document.addEventListener("toggle", ({target}) => {
+    const figure = target.matches("figure details") && target.closest("figure");
+    if (figure) unpacked(figure).then(() => fill(target));
+  }, true);
+  addEventListener("beforeprint", () => figures.forEach(draw));
   addEventListener("keydown", ({key, ctrlKey, metaKey}) => {
     if (key !== "F3" && !(key.toLowerCase() === "f" && (ctrlKey || metaKey))) return;
-    [...undrawn.keys()].forEach(draw);
+    figures.forEach(draw);
     document.querySelectorAll("figure details").forEach(fill);
   });
 
-  for (const plot of document.querySelectorAll(".plot")) {
-    const source = plot.querySelector("script");
-    if (!source) continue;
+  function read(plot, told) {
     const card = plot.querySelector(".card"), svg = card.querySelector("svg"), says = plot.querySelector(".says");
-    let told, all, here = null, ring;
-    const ready = () => { told ??= JSON.parse(source.textContent); all ??= points(told); };
+    const all = points(told);
+    let here = null, ring;
     const frame = () => { const box = svg.getBoundingClientRect(); return {box, scale: box.width / told.width}; };
 
     function show(point) {
@@ -56,7 +83,6 @@
       says.style.top = (top > says.offsetHeight + 14 ? top - says.offsetHeight - 12 : top + 14) + "px";
     }
     function nearest(event) {
-      ready();
       const {box, scale} = frame(), x = event.clientX - box.left, y = event.clientY - box.top;
       let best = null, least = REACH;
       for (const point of all) {
@@ -81,7 +107,6 @@
       if (event.key === "Escape" && here) { event.preventDefault(); show(null); }
       if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) return;
       event.preventDefault();
-      ready();
       show(here ? moved(event.key) : all[0]);
       const {box, scale} = frame(), view = card.getBoundingClientRect(), x = box.left + here.left * scale;
       if (x < view.left + 40 || x > view.right - 40) { card.scrollLeft += x - (view.left + view.right) / 2; show(here); }
@@ -92,7 +117,7 @@
 
   const large = document.getElementById("large");
   let home = null;
-  for (const figure of document.querySelectorAll("figure")) {
+  for (const figure of figures) {
     const button = Object.assign(document.createElement("button"), {type: "button", textContent: "Enlarge"});
     const plot = figure.querySelector(".plot");
     button.onclick = () => {

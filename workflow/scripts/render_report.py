@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("--deviations", required=True, type=Path, help="config/deviations.yaml")
     parser.add_argument("--results", required=True, type=Path, help="folder of the studies' tables")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
+    parser.add_argument("--alone", action="store_true", help="the files of the run will not lie beside the page")
     parser.add_argument("--output", required=True, type=Path)
     args = vars(parser.parse_args())
     assets, output = args.pop("assets"), args.pop("output")

@@ -87,6 +87,7 @@ def body(run: Run) -> Markup:
         "content.html.jinja",
         title=TITLE,
         record=run.provenance,
+        alone=run.alone,
         about=about,
         text=lambda name: from_markdown(page_text(name, run)),
         tally=summary.tally(run.claims),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
-import io
 import json
 import re
 
-import pandas as pd
 from markupsafe import Markup
 
 from privrep.report.anchors import figure_anchor
-from privrep.report.html_pieces import download
 from privrep.report.layout import macros
 from privrep.report.spelling import GREEK
 
@@ -20,8 +19,6 @@ POINTS = re.compile(r'<metadata id="points">(.*?)</metadata>', flags=re.DOTALL)
 """Where an SVG file says which numbers it shows (`privrep.drawing.style.with_points`)."""
 FOLDER = "../figures"
 """Address of the figures from the page, in every run."""
-LISTED_ROWS = 150
-"""A table of plotted numbers has so many rows at most in the page; the CSV has all."""
 ROOM = 640
 """On a narrow page a picture shrinks to three quarters of its width, and no further than to so many pixels."""
 
@@ -131,41 +128,36 @@ def _letters(label: str) -> str:
     return re.sub(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])", lambda match: GREEK[match[1]], label)
 
 
-def plotted_table(numbers: bytes, label: str) -> Markup:
-    """The plotted numbers as a table to four digits, in detail that opens."""
-    read = pd.read_csv(io.BytesIO(numbers), dtype=str, keep_default_na=False)
-    rows = [[_cell(text) for text in row] for row in read.head(LISTED_ROWS).to_numpy()]
-    table = FIGURE.plotted(label, list(read), rows, len(read), len(read) - len(rows))
-    return table.replace("$", Markup("&#36;"))  # which Markdown would read
+def packed(parts: dict) -> str:
+    """JSON, compressed, as text: two thirds of a page are pictures and numbers that few readers look at."""
+    content = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
-def _cell(text: str) -> str:
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    return f"{value:.4g}" if value != int(value) else f"{value:.0f}" if abs(value) < 1e7 else f"{value:.4g}"
-
-
-def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str = "", remark: str = "") -> Markup:
+def figure_html(
+    figure: str, svg: str, numbers: bytes, caption: str, label: str = "", remark: str = "", folder: str = FOLDER
+) -> Markup:
     """A figure with its caption, the numbers behind it, and links to its files.
+    Until the picture comes near the sight an empty one holds its place (figures.js).
 
     Parameters
     ----------
     label : name that stands before the caption. remark : sentence after it, about this run, as HTML.
+    folder : address of the figures' files from the page; "" where the page stands alone.
     """
     name, title, width = figure_anchor(figure), label or figure, _width(svg)
+    picture = inline_svg(svg, name, f"{name}-caption")
     return FIGURE.figure(
         name,
         title,
         label,
         caption,
         Markup(remark),
-        inline_svg(svg, name, f"{name}-caption"),
+        picture[: picture.index(">") + 1] + Markup("</svg>"),
         width=f"{width:.0f}",
         least=f"{_least_width(width):.0f}",
-        points=points(svg),
-        address=f"{FOLDER}/{figure}.svg",
-        csv=download(numbers, f"{figure}.csv", "CSV", f"{title} as CSV"),
-        numbers=plotted_table(numbers, title),
+        packed=packed({"picture": picture, "points": points(svg), "numbers": numbers.decode()}),
+        address=f"{folder}/{figure}" if folder else "",
+        file=figure.rsplit("/", 1)[-1],
+        count=numbers.count(b"\n") - 1,
     )

@@ -19,7 +19,7 @@ from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claims_table import brief_table
 from privrep.report.grids import grid_line
-from privrep.report.pictures import FIGURE, figure_html
+from privrep.report.pictures import FIGURE, FOLDER, figure_html
 from privrep.report.spelling import interval
 from privrep.run.config import read_config, read_study
 from privrep.run.settings import ConfigError, misnamed
@@ -163,6 +163,7 @@ class Run:
     Attributes
     ----------
     captions : study -> figure -> caption, in the order of the page. deviations : entries of config/deviations.yaml.
+    alone : whether its page stands without the files of the run beside it.
     """
 
     claims: pd.DataFrame
@@ -172,6 +173,7 @@ class Run:
     figures: Path
     captions: dict[str, dict[str, Caption]]
     deviations: list[dict]
+    alone: bool = False
 
     @classmethod
     def read(
@@ -183,6 +185,7 @@ class Run:
         deviations: Path,
         results: Path,
         figures: Path,
+        alone: bool = False,
     ) -> Run:
         """The run whose tables, configuration and folders are these."""
         return cls(
@@ -193,6 +196,7 @@ class Run:
             figures=figures,
             captions={path.stem: read_captions(path) for path in studies},
             deviations=read_deviations(deviations),
+            alone=alone,
         )
 
     @property
@@ -277,7 +281,8 @@ class Run:
         numbers = (self.figures / f"{figure}.csv").read_bytes()
         caption = self.captions[study][figure]
         text = caption.filled(study, self.sizes(study))
-        return figure_html(figure, svg.read_text(), numbers, text, caption.label, remark)
+        folder = "" if self.alone else FOLDER
+        return figure_html(figure, svg.read_text(), numbers, text, caption.label, remark, folder)
 
     def grid_of(self, row: dict) -> Markup:
         """What was run for a row of the claims: the cells of the series that its exponent is fitted to,
