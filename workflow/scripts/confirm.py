@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from privrep.evidence.claims import exponents_judged
 from privrep.evidence.confirmation import (
     CODE,
     COLUMNS,
@@ -23,7 +24,10 @@ from privrep.evidence.confirmation import (
     check_seed,
     compared,
     document,
+    known_before,
 )
+from privrep.evidence.quantities import checked_claims
+from privrep.evidence.stability import chances
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import read_config
 from privrep.run.csv_tables import read_rows, write_rows
@@ -77,7 +81,18 @@ def compare(first: Path, second: Path) -> list[dict]:
         "committed": git("show", "-s", "--format=%cs", two["commit"]),
         "config": git("rev-parse", f"{two['commit']}:config"),
     }
-    return compared(read_rows(first / "claims.csv"), read_rows(second / "claims.csv"), facts)
+    claims = [claim for claims in checked_claims().values() for claim in claims]
+    tables = Path("results/default").glob("*/measures.csv")
+    measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in tables}
+    judged = exponents_judged(claims, measures, "default")
+    earlier = read_rows(TABLE) if TABLE.exists() else []
+    return compared(
+        read_rows(first / "claims.csv"),
+        read_rows(second / "claims.csv"),
+        facts,
+        chances(claims, measures, "default", judged),
+        known_before(earlier, facts["confirmed_seed"]),
+    )
 
 
 @one_line_errors

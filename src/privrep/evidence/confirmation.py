@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from scipy.special import stdtr
 
 from privrep.evidence.intervals import LEVEL, student
 from privrep.evidence.verdicts import Verdict
 
-USED_SEEDS = (20211206, 7)
-"""Master seeds on which results were seen during development: the default one and that of `make all SEED=7`."""
+USED_SEEDS = (20211206, 7, 20261122)
+"""Master seeds on which results were seen: the default one, that of `make all SEED=7`, and that of a first
+confirmation."""
 ALONE = "The two runs differ in their master seed alone."
 CODE = ("src", "workflow", "config", "Snakefile", "requirements.lock")
 """What decides a run: two commits that agree in these have the same code."""
@@ -30,6 +31,8 @@ COLUMNS = (
     "whose",
     "rule",
     "counted",
+    "before",
+    "chance",
     *NUMBERS,
     *(f"confirmed_{name}" for name in NUMBERS),
     "inside",
@@ -41,6 +44,8 @@ COLUMNS = (
     "config",
 )
 """`counted`: yes, or why a row cannot differ.
+`before`: whether an earlier confirmation had the row.
+`chance`: probability that another seed gives another verdict (`privrep.evidence.stability`).
 `inside`: whether the second corrected exponent lies in the first one's interval.
 `seeds`: repetitions. `seed`, `confirmed_seed`: master seeds. `committed`: day of the commit.
 `config`: git's hash of the folder."""
@@ -140,7 +145,25 @@ def _why_left_out(first: dict, second: dict) -> str:
     return "arithmetic" if exact and all(first[name] == second[name] for name in ("measured", "verdict")) else ""
 
 
-def compared(first: list[dict], second: list[dict], facts: dict[str, object]) -> list[dict]:
+def known_before(earlier: list[dict], seed: int) -> set[tuple[str, str]]:
+    """Claim and quantity of the rows that a confirmation had before the one on this seed.
+
+    Parameters
+    ----------
+    earlier : rows of docs/confirmation.csv as it stands, perhaps of the same seed.
+    seed : master seed of the confirmation.
+    """
+    here = [row for row in earlier if row["confirmed_seed"] != str(seed) or row["before"] == "yes"]
+    return by_name(here).keys()
+
+
+def compared(
+    first: list[dict],
+    second: list[dict],
+    facts: dict[str, object],
+    chances: Mapping[tuple[str, str], float],
+    before: Collection[tuple[str, str]] = (),
+) -> list[dict]:
     """The comparison of two claims.csv.
 
     Parameters
@@ -148,6 +171,8 @@ def compared(first: list[dict], second: list[dict], facts: dict[str, object]) ->
     first : rows of the first run.
     second : rows of the second run.
     facts : on the runs, column -> value in every row.
+    chances : claim and quantity -> probability of another verdict; 0 where it is not there.
+    before : claim and quantity of the rows that an earlier confirmation had.
 
     Raises
     ------
@@ -160,10 +185,12 @@ def compared(first: list[dict], second: list[dict], facts: dict[str, object]) ->
         raise ConfirmationError(f"{len(alone)} rows stand in one run only, the first is {' '.join(sorted(alone)[0])}")
     rows = []
     for one in first:
-        two = others[one["id"], one["quantity"]]
+        key = one["id"], one["quantity"]
+        two = others[key]
         row = {name: one.get(name, "") for name in ("id", "quantity", "whose", "rule", *NUMBERS, "seeds")}
         row |= {f"confirmed_{name}": two[name] for name in NUMBERS}
         row |= {"counted": _why_left_out(one, two) or "yes", "inside": ""}
+        row |= {"before": "yes" if key in before else "no", "chance": f"{chances.get(key, 0):.3f}"}
         number, (_, low, high) = shifted(row, "confirmed_")[0], shifted(row)
         sampled = one["rule"] == "rate" and int(one["seeds"] or 0) > 1 and low < high
         if sampled and not math.isnan(number):
@@ -252,27 +279,43 @@ def exponents(rows: list[dict]) -> tuple[int, int, float]:
     return len(judged), sum(row["inside"] == "yes" for row in judged), sum(shares) / len(shares) if shares else math.nan
 
 
+def expected_changes(rows: list[dict]) -> float:
+    """How many of these rows the intervals of the first run expect to change on another seed.
+
+    Parameters
+    ----------
+    rows : of the comparison.
+    """
+    return sum(float(row["chance"]) for row in rows)
+
+
 def agreement(rows: list[dict]) -> str:
-    """One paragraph: how many verdicts agree, and how many exponents.
+    """One paragraph: how many verdicts agree and how many exponents, and how many were expected to.
 
     Parameters
     ----------
     rows : of the comparison.
     """
     could, differ = counted(rows), changed(rows)
-    judged, inside, expected = exponents(rows)
     share = 100 * (1 - len(differ) / len(could)) if could else math.nan
     text = (
         f"Of {len(could)} quantities that could have come out otherwise {len(could) - len(differ)} have the same "
-        f"verdict in both runs ({share:.1f} %). {len(rows) - len(could)} more are the same on every seed and are not "
-        "counted: arithmetic, and what was not tested."
+        f"verdict in both runs ({share:.1f} %), {len(differ)} another one; the intervals of the first run let "
+        f"{expected_changes(could):.1f} be expected. {len(rows) - len(could)} more are the same on every seed and are "
+        "not counted: arithmetic, and what was not tested."
     )
-    if judged:
-        text += (
-            f" Of {judged} exponents {inside} of the second run lie in the 95 % interval of the first "
-            f"({100 * inside / judged:.0f} %). Two independent numbers with intervals of equal width do so in 83 % of "
-            f"cases; with the repetitions of these, {100 * expected:.0f} %."
-        )
+    parts = (
+        ("", rows),
+        (" that an earlier confirmation had", [row for row in rows if row["before"] == "yes"]),
+        (" that none had", [row for row in rows if row["before"] != "yes"]),
+    )
+    for which, part in parts:
+        judged, inside, expected = exponents(part)
+        if judged and len(part) < len(rows) + (not which):
+            text += (
+                f" Of {judged} exponents{which} {inside} of the second run lie in the 95 % interval of the first "
+                f"({100 * inside / judged:.0f} %); with these repetitions {100 * expected:.0f} % are expected."
+            )
     return text
 
 
@@ -322,6 +365,7 @@ def document(rows: list[dict]) -> str:
             row["verdict"],
             with_interval(row, "confirmed_"),
             row["confirmed_verdict"],
+            f"{100 * float(row['chance']):.0f} %",
         )
         for row in changed(rows)
     ]
@@ -346,7 +390,8 @@ def document(rows: list[dict]) -> str:
         ]
     parts += [
         "## Quantities whose verdict differs",
-        _markdown(("claim", "quantity", "first run", "verdict", "second run", "verdict"), differ)
+        "Expected: the probability of another verdict on another seed, from the interval of the first run.",
+        _markdown(("claim", "quantity", "first run", "verdict", "second run", "verdict", "expected"), differ)
         if differ
         else "None.",
         "## Not counted: arithmetic",
