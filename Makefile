@@ -64,9 +64,10 @@ api: .venv/ready
 docs: all api
 	python workflow/scripts/update_docs.py
 
-# The scale of record, resumable, into results/record: most of a day on two cores.
+# The scale of record, into results/record: most of a day on two cores, and the same command goes on after a stop.
 record: .venv/ready
 	@$(RUN) --configfile config/scales/record.yaml
+	$(if $(SEED),,python workflow/scripts/update_docs.py --record record)
 
 # Settings of the published methods, chosen on public simulations: about half an hour.
 rivals: .venv/ready

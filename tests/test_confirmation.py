@@ -237,11 +237,11 @@ def test_a_row_that_is_gone_was_revised(rows):
 
 @pytest.mark.skipif(not (ROOT / "docs" / "confirmation.csv").exists(), reason="no confirmation was run")
 def test_what_was_changed_after_the_confirmation_is_listed():
-    """The document is that of its table, and a claim with another verdict in docs/claims.csv stands among the
+    """The document is that of its table, and a claim with another verdict in docs/default.csv stands among the
     revisions."""
     found = read_rows(ROOT / "docs" / "confirmation.csv")
     assert (ROOT / "docs" / "confirmation.md").read_text() == document(found)
-    moved = set(re.findall(r"[:,] ([^:,]+) \(\d+\)", revised_since(found, read_rows(ROOT / "docs" / "claims.csv"))))
+    moved = set(re.findall(r"[:,] ([^:,]+) \(\d+\)", revised_since(found, read_rows(ROOT / "docs" / "default.csv"))))
     listed = {
         where
         for entry in read_deviations(ROOT / "config" / "deviations.yaml")

@@ -1,4 +1,4 @@
-"""What the published verdicts owe to the papers: read from docs/claims.csv and from the claims files."""
+"""What the published verdicts owe to the papers: read from docs/record/claims.csv and from the claims files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privrep.evidence.verdicts import NEGATIVE, SEVERITIES
 from privrep.run.config import read_config, read_study
 from privrep.run.csv_tables import read_rows
 
-ROWS = read_rows(ROOT / "docs" / "claims.csv")
+ROWS = read_rows(ROOT / "docs" / "record" / "claims.csv")
 PAPERS = ("jain2021", "shen2023", "snedeker2025")
 CLAIMS = [claim for claims in checked_claims().values() for claim in claims]
 STAND_INS = {"B-S6", "B-T1g", "B-T2g", "B-T3g", "B-F1g", "B-F3g"}

@@ -43,7 +43,10 @@ def test_text_covers_claims_fits_series_and_constants(current):
     for start, key in (("  fit ", "fits"), ("  series ", "series"), ("grid ", "grids"), ("study ", "study")):
         named = sum(1 if key == "study" else len(study.get(key, {})) for study in studies)
         assert sum(line.startswith(start) for line in lines) == named, key
-    judged = {(f"claim {row['paper']} {row['id']}", row["quantity"]) for row in read_rows(ROOT / "docs" / "claims.csv")}
+    judged = {
+        (f"claim {row['paper']} {row['id']}", row["quantity"])
+        for row in read_rows(ROOT / "docs" / "record" / "claims.csv")
+    }
     assert {title for title, _ in judged} <= {*current}
     assert sum(quantity in " ".join(current[title]) for title, quantity in judged) > 0.9 * len(judged)
     assert {"  LEVEL: 0.95", "  FEWEST: 5"} <= {*current["constants evidence.intervals"]}

@@ -89,7 +89,8 @@ def test_a_claim_as_a_whole_changes_with_any_of_its_quantities():
 def test_expected_changes_are_those_of_two_seeds():
     """Means of eight normal numbers against a limit of 0.5, on 40,000 pairs of seeds with true means all over: as many
     verdicts change as the first run expects. With one variance in place of variances all over, a pair counts by one
-    over its error. False alarm 1e-5 at 4.4 standard errors, and 2 % for what the points miss; a number without the error of the second run, or an interval that keeps its width, misses by more."""
+    over its error. False alarm 1e-5 at 4.4 standard errors, and 2 % for what the points miss; a number without the
+    error of the second run, or an interval that keeps its width, misses by more."""
     rng = np.random.default_rng(3)
     draws = rng.uniform(-3, 4, (40_000, 1, 1)) + rng.normal(size=(40_000, 2, SEEDS))
     half = student(SEEDS) * draws.std(axis=2, ddof=1) / math.sqrt(SEEDS)

@@ -42,6 +42,7 @@ rule render_report:
         deviations="config/deviations.yaml",
         # There once a confirmation was run
         confirmation=[path for path in ["docs/confirmation.csv"] if Path(path).exists()],
+        record=["docs/record/claims.csv", "docs/record/provenance.json"],
         texts=TEXTS,
         code=PAGE_CODE,
     output:

@@ -1,47 +1,86 @@
-"""Bring docs/ and the findings in the README up to date with the default run: `make docs`."""
+"""Bring docs/ and the findings in the README up to date: `make docs`.
+
+    python workflow/scripts/update_docs.py
+    python workflow/scripts/update_docs.py --record record
+
+With --record a finished run of a clean tree becomes the run of record first: its tables go to docs/record, its page to
+docs/index.html. The documents are made of the run of record, and of the default run beside it.
+"""
 
 import argparse
+import hashlib
+import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 
-from privrep.report.documents import Documented, results_page, with_findings
-from privrep.report.run_tables import read_text
+from privrep.data.whole_files import write_whole
+from privrep.report.documents import DEFAULT_COLUMNS, Documented, results_page, with_findings
+from privrep.report.page import page
+from privrep.report.run_tables import Run, read_text
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import chapters
 from privrep.run.costs import COLUMNS, TABLE, measured
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.provenance import cpu_model
+from privrep.run.record import ABOUT
+from privrep.studies.images.analysis import TABLE as IMAGES
 
-COPIES = {
-    "claims.csv": "reports/claims.csv",
-    "promise.svg": "figures/comparison/promise.svg",
-}
-"""File under docs/ -> file of the default run."""
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+RECORD = Path("docs/record")
 
 
-def picture(page: Path, target: Path) -> None:
-    """The first screen of the report as a PNG, where there is a browser; the last picture stays otherwise."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        print(f"{target} stays as it is: none of {', '.join(BROWSERS)} is installed", file=sys.stderr)
-        return
-    words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1000"]
-    subprocess.run(
-        [browser, *words, f"--screenshot={target}", page.resolve().as_uri()], check=True, capture_output=True
-    )
+def folders(run: str) -> tuple[Path, Path, Path]:
+    """Where a run has its results, reports and figures."""
+    results = Path("results") / run
+    above = Path() if run == "default" else results
+    return results, above / "reports", above / "figures"
+
+
+def check_clean(reports: Path) -> dict:
+    """The provenance of a finished run; the script ends where its tree had changes."""
+    path = reports / "provenance.json"
+    if not path.exists():
+        sys.exit(f"update_docs.py: {path} is missing; run it first")
+    record = json.loads(path.read_text())
+    if record["dirty"] or not record["commit"]:
+        sys.exit(f"update_docs.py: the run of {path} was made with uncommitted changes; commit, and run again")
+    return record
+
+
+def write_record(run: str) -> None:
+    """The tables, the page and one picture of a run as those of record."""
+    results, reports, figures = folders(run)
+    record = check_clean(reports)
+    RECORD.mkdir(exist_ok=True)
+    for name in ("claims.csv", "errata.csv", "provenance.json"):
+        shutil.copy(reports / name, RECORD / name)
+    tables = [read_text(results / study / "measures.csv").assign(study=study) for study in chapters()]
+    pd.concat(tables).to_csv(RECORD / "measures.csv", index=False)
+    shutil.copy(results / "audits" / "cells.csv", RECORD / "audits.csv")
+    cells = read_rows(results / "images" / "cells.csv")
+    own = [row for row in cells if row["series"] in IMAGES and row["status"] == "ok" and not row["reason"]]
+    if own:
+        about = dict(zip(ABOUT, (record["commit"][:7], record["config"]["master_seed"], record["cpu"]), strict=True))
+        write_rows(RECORD / "images.csv", [row | about for row in own], (*own[0], *ABOUT))
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(RECORD.glob("*.[cj]s*"))
+    ]
+    (RECORD / "SHA256SUMS").write_text("".join(sums))
+    studies = sorted(Path("config/studies").glob("*.yaml"))
+    files = [reports / name for name in ("claims.csv", "errata.csv", "provenance.json")]
+    alone = Run.read(*files, studies, Path("config/deviations.yaml"), results, figures, alone=True)
+    write_whole(Path("docs/index.html"), page(alone, Path("workflow/page")))
+    shutil.copy(figures / "comparison" / "promise.svg", "docs/promise.svg")
 
 
 def job_costs() -> list[dict]:
     """What jobs cost, scale by scale: as finished runs in this folder measured it, and else as it stood."""
     rows = read_rows(TABLE)
     for results in Path("results").iterdir():
-        scale, reports = results.name, Path("reports") if results.name == "default" else results / "reports"
-        if "-seed" not in scale and (reports / "index.html").exists():
+        if "-seed" not in results.name and (folders(results.name)[1] / "index.html").exists():
+            scale = results.name
             rows = [row for row in rows if row["scale"] != scale]
             rows += [dict(zip(COLUMNS, (scale, *cost, cpu_model()), strict=True)) for cost in measured(scale).items()]
     return sorted(rows, key=lambda row: (row["scale"], row["job"]))
@@ -49,13 +88,15 @@ def job_costs() -> list[dict]:
 
 @one_line_errors
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    for name, source in COPIES.items():
-        shutil.copy(source, Path("docs") / name)
-    tables = [read_text(f"results/default/{study}/measures.csv").assign(study=study) for study in chapters()]
-    pd.concat(tables).to_csv("docs/measures.csv", index=False)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", metavar="RUN", help="folder below results/ of the run that becomes that of record")
+    args = parser.parse_args()
+    if args.record:
+        write_record(args.record)
+    if Path("reports/provenance.json").exists():
+        check_clean(Path("reports"))
+        read_text(Path("reports/claims.csv"))[list(DEFAULT_COLUMNS)].to_csv("docs/default.csv", index=False)
     write_rows(TABLE, job_costs(), COLUMNS)
-    picture(Path("reports/index.html"), Path("docs/report.png"))
     Path("docs/results.md").write_text(results_page())
     readme = Path("README.md")
     readme.write_text(with_findings(readme.read_text(), Documented()))

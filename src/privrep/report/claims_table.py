@@ -66,7 +66,7 @@ def all_rows(
     rows = [
         _shown(row)
         | {
-            "name": unused(_row_name(row), taken),
+            "name": unused(row_anchor(row), taken),
             "first": first,
             "asked": _asked(row),
             "errata": errata.get(row["id"], []),
@@ -78,8 +78,8 @@ def all_rows(
     return CLAIMS.every(rows, [list(claims.columns), *claims.to_numpy().tolist()])
 
 
-def _row_name(row: dict) -> str:
-    """Name of a row within the page: of its claim and quantity."""
+def row_anchor(row: dict) -> str:
+    """Where the row of a claim and quantity stands."""
     words = re.sub(r"[^\w.]+", "-", row["quantity"]).strip("-").lower()
     return f"row-{claim_anchor(row['id']).removeprefix('claim-')}-{words}"
 

@@ -1,4 +1,4 @@
-"""The documents of the repository that show a default run: the findings in the README, and docs/results.md.
+"""The documents of the repository that show the run of record: the findings in the README, and docs/results.md.
 Written by `make docs`.
 
 They are made of the tables in docs/ alone, so that a test can make them again where nothing was run.
@@ -7,6 +7,7 @@ They are made of the tables in docs/ alone, so that a test can make them again w
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -14,41 +15,50 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.evidence.confirmation import agreement, changed, revised_since, with_interval
+from privrep.evidence.confirmation import NUMBERS, agreement, changed, revised_since, with_interval
 from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report.anchors import claim_anchor
 from privrep.report.chapters import page_text
+from privrep.report.of_record import both_tested, differing
 from privrep.report.run_tables import Measures, Run, listed, read_text
 from privrep.report.stub_run import planned_sizes
-from privrep.run.config import ROOT, chapters
+from privrep.run.config import ROOT, read_yaml
 from privrep.run.csv_tables import read_rows
+from privrep.run.settings import ConfigError
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
 """The part of the README that is written."""
 
 
+DEFAULT_COLUMNS = ("id", "quantity", "verdict", *NUMBERS[1:], "seeds", "reason")
+"""Of docs/default.csv: what the default run found."""
+
+
 class Documented(Run):
-    """The run whose claims and measures stand in docs/. Of its cells the settings are known."""
+    """The run of record: its claims and measures. Of its cells the settings are known."""
 
     def __init__(self, docs: Path = ROOT / "docs"):
-        provenance = {"config": {"scale": "default", "studies": chapters()}}
-        tables = {"results": docs, "figures": docs, "captions": {}, "deviations": []}
-        errata = pd.DataFrame(columns=["confirmed", "changes", "same_as"])
-        super().__init__(read_text(docs / "claims.csv"), errata, provenance, **tables)
+        record = docs / "record"
+        tables = {"results": record, "figures": record, "captions": {}, "deviations": []}
+        errata = read_text(record / "errata.csv")
+        super().__init__(
+            read_text(record / "claims.csv"), errata, json.loads((record / "provenance.json").read_text()), **tables
+        )
 
     def measures(self, study: str) -> Measures:
         rows = read_text(self.results / "measures.csv")
         return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame:
-        return planned_sizes(study)
+        return planned_sizes(study, self.scale)
 
 
 def with_findings(readme: str, run: Run) -> str:
     """The README with the first section of the report's opening in its place.
-    A number leads to the first row of its claim in docs/claims.csv."""
+    A number leads to the first row of its claim in docs/record/claims.csv."""
     lines = {
-        claim_anchor(claim): f"docs/claims.csv#L{row + 2}" for row, claim in reversed(list(enumerate(run.claims["id"])))
+        claim_anchor(claim): f"docs/record/claims.csv#L{row + 2}"
+        for row, claim in reversed(list(enumerate(run.claims["id"])))
     }
     opening = re.sub(
         r'<a class="q" href="#([^"]+)">(.*?)</a>',
@@ -69,15 +79,22 @@ def as_markdown(text: str) -> str:
 
 
 def results_page(docs: Path = ROOT / "docs") -> str:
-    """docs/results.md: what became of each claim, what does not hold as printed, and the run on another seed."""
-    claims, confirmed = read_rows(docs / "claims.csv"), read_rows(docs / "confirmation.csv")
+    """docs/results.md: what became of each claim, what does not hold as printed, the default run, and the run on
+    another seed."""
+    record, confirmed = docs / "record", read_rows(docs / "confirmation.csv")
+    claims, default = read_rows(record / "claims.csv"), read_rows(docs / "default.csv")
+    about = json.loads((record / "provenance.json").read_text())
     letters = "; ".join(f"{letter} {meaning}" for letter, meaning in SEVERITIES.items())
+    pairs = both_tested(claims, default)
     return (
         "\n\n".join(
             [
-                "# Results of the default run",
-                "Written by `make docs` from the tables in this folder. [claims.csv](claims.csv) has every row with "
-                "its interval and reason.",
+                "# Results of the run of record",
+                "Written by `make docs` from the tables in [record](record) and beside it. "
+                "[claims.csv](record/claims.csv) has every row with its interval and reason.",
+                f"Scale {about['config']['scale']}, master seed `{about['config']['master_seed']}`, commit "
+                f"`{about['commit']}`, finished {about['finished'][:10]}: {about['cell_cpu_seconds'] / 3600:.1f} CPU "
+                f"hours on {about['cpu']}.",
                 "## What became of each claim",
                 "The papers' own statements. Not counted are corrections, laws and limits of this project, and what "
                 "holds by definition.",
@@ -87,15 +104,45 @@ def results_page(docs: Path = ROOT / "docs") -> str:
                 _table(("claim", "severity", "printed", "measured", "what to do"), contradictions(claims)),
                 "## What the verdicts mean",
                 _table(("verdict", "meaning"), [[word, word.meaning] for word in Verdict]),
-                "## The whole once more",
+                "## The default run beside it",
+                f"Of {len(pairs)} rows that both runs tested {len(pairs) - len(differing(pairs))} have the same "
+                "verdict. Why the others differ is written by hand in [differences.yaml](record/differences.yaml).",
+                _table(("claim", "quantity", "default", "record", "why"), explained(differing(pairs), docs)),
+                "## The default run once more",
                 "On a master seed never used; see [confirmation.md](confirmation.md).",
                 agreement(confirmed),
                 _table(("claim", "quantity", "first run", "second run"), other_verdicts(confirmed)),
-                revised_since(confirmed, claims),
+                revised_since(confirmed, default),
             ]
         ).rstrip()
         + "\n"
     )
+
+
+def explained(pairs: list[tuple[dict, dict]], docs: Path = ROOT / "docs") -> list[list[str]]:
+    """The rows of the run of record with another verdict than the default run, and why.
+
+    Raises
+    ------
+    ConfigError
+        If one is not explained, or an explanation explains nothing.
+    """
+    source = docs / "record" / "differences.yaml"
+    known = {(one["id"], one["quantity"]): one["why"] for one in read_yaml(source)["differences"]}
+    found = {(row["id"], row["quantity"]) for row, _ in pairs}
+    for name in sorted(found ^ known.keys()):
+        what = "is not explained" if name in found else "has the same verdict in both runs"
+        raise ConfigError(f"{source.relative_to(docs.parent)}: {' '.join(name)} {what}")
+    return [
+        [
+            row["id"],
+            row["quantity"],
+            f"{with_interval(default)}, {default['verdict']}",
+            f"{with_interval(row)}, {row['verdict']}",
+            known[row["id"], row["quantity"]],
+        ]
+        for row, default in pairs
+    ]
 
 
 def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from privrep.evidence.verdicts import GROUPS
-from privrep.report import confirmation, deviations, papers, run_record, summary
+from privrep.report import confirmation, deviations, of_record, papers, run_record, summary
 from privrep.report.anchors import unused
 from privrep.report.chapters import chapter, page_text
 from privrep.report.claims_table import all_rows
@@ -87,6 +87,7 @@ def body(run: Run) -> Markup:
         "content.html.jinja",
         title=TITLE,
         record=run.provenance,
+        of_record=of_record.agreement(run),
         alone=run.alone,
         about=about,
         text=lambda name: from_markdown(page_text(name, run)),

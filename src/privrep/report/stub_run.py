@@ -83,9 +83,9 @@ class StubRun(Run):
 
 
 @cache
-def study_of(name: str) -> Study:
-    """A study at the default scale."""
-    return read_study(read_config(), name)
+def study_of(name: str, scale: str = "default") -> Study:
+    """A study at a scale."""
+    return read_study(read_config().model_copy(update={"scale": scale}), name)
 
 
 def stub_rows(study: str, number: float) -> list[dict[str, str]]:
@@ -106,16 +106,16 @@ def judged_claims(number: float) -> list[dict]:
 
 
 @cache
-def planned_cells(study: str) -> pd.DataFrame:
+def planned_cells(study: str, scale: str = "default") -> pd.DataFrame:
     """What is known of a study's cells before they are run."""
-    return pd.DataFrame([cell_row(cell) for cell in expand(study_of(study))])
+    return pd.DataFrame([cell_row(cell) for cell in expand(study_of(study, scale))])
 
 
 @cache
-def planned_sizes(study: str) -> pd.DataFrame | None:
+def planned_sizes(study: str, scale: str = "default") -> pd.DataFrame | None:
     """Sizes of a study as planned; None for a study of arithmetic."""
-    settings = study_of(study)
-    return sizes_of(planned_cells(study), settings_columns(settings)) if settings.series else None
+    settings = study_of(study, scale)
+    return sizes_of(planned_cells(study, scale), settings_columns(settings)) if settings.series else None
 
 
 def made_up_facts(study: str, number: float) -> str:
