@@ -122,6 +122,11 @@ def test_missing_and_broken_files_are_named(tmp_path):
             read_yaml(path)
 
 
+def test_what_is_installed_without_the_repository_says_so(tmp_path):
+    with pytest.raises(ConfigError, match="has no folder config: studies and reports need the repository"):
+        read_config(root=tmp_path)
+
+
 @pytest.mark.parametrize("scale", ["tiny", "quick", "record"])
 def test_every_scale_expands(scale):
     """The overlays that ship are valid."""

@@ -47,4 +47,4 @@ LAYERS = (
 )
 """The layers in order: nothing imports upwards."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -120,7 +120,18 @@ def chapters(root: Path = ROOT) -> list[str]:
 
 
 def read_config(overlays: list[Path] = (), master_seed: int | None = None, root: Path = ROOT) -> RunConfig:
-    """config/config.yaml with overlay files merged in, and another master seed where one is given, checked."""
+    """config/config.yaml with overlay files merged in, and another master seed where one is given, checked.
+
+    Raises
+    ------
+    ConfigError
+        If it is missing, or as by `check_config`.
+    """
+    if not (root / "config").is_dir():
+        raise ConfigError(
+            f"{root} has no folder config: studies and reports need the repository; what is installed without it are "
+            "the methods, the estimator and the command privrep"
+        )
     config = read_yaml(root / "config" / "config.yaml")
     for overlay in overlays:
         config = merge(config, read_yaml(overlay))
