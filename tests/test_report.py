@@ -437,6 +437,8 @@ def test_claims_in_short_and_whole():
     assert whole.count('href="#fig-') == whole.count('href="#erratum-E9"') == (rows["id"] == "A-F2").sum()
     assert whole.count("n = 77") == (rows["study"] != "").sum()
     assert "Use d<sup>3</sup>" in whole and "Severity R: a rate" in whole
+    for seen, count in (("yes", 0), ("no", len(rows)), ("not run", 0)):
+        assert brief_table(rows.assign(confirmed=seen)).count("another verdict on another seed") == count
 
 
 def judged_row(**values) -> dict:

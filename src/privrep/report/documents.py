@@ -130,9 +130,11 @@ def explained(pairs: list[tuple[dict, dict]], docs: Path = ROOT / "docs") -> lis
     source = docs / "record" / "differences.yaml"
     known = {(one["id"], one["quantity"]): one["why"] for one in read_yaml(source)["differences"]}
     found = {(row["id"], row["quantity"]) for row, _ in pairs}
-    for name in sorted(found ^ known.keys()):
-        what = "is not explained" if name in found else "has the same verdict in both runs"
-        raise ConfigError(f"{source.relative_to(docs.parent)}: {' '.join(name)} {what}")
+    wrong = [(name, "is not explained") for name in sorted(found - known.keys())]
+    wrong += [(name, "has the same verdict in both runs") for name in sorted(known.keys() - found)]
+    if wrong:
+        lines = "; ".join(f"{' '.join(name)} {what}" for name, what in wrong)
+        raise ConfigError(f"{source.relative_to(docs.parent)}: {lines}")
     return [
         [
             row["id"],
