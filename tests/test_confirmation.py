@@ -132,6 +132,9 @@ def test_runs_that_differ_in_more_than_their_seed_are_refused(changes, same_code
 def test_rows_that_cannot_differ_are_not_counted(rows):
     """Exact numbers that are the same, and what was not tested; an exact number that moved counts."""
     assert [row["counted"] for row in rows] == ["yes", "yes", "yes", "arithmetic", "not tested", "yes"]
+    lost = [claim("A-3", "NOT-TESTED", "")]
+    (row,) = compared(first()[2:3], lost, FACTS, {})
+    assert row["counted"] == "not tested" and confirmation.changed([row]) == []
     computed = [claim("A-1", "HOLDS", 1.0, basis="computed")]
     assert compared(computed, computed, FACTS, {})[0]["counted"] == "arithmetic"
 
@@ -157,7 +160,7 @@ def test_an_exponent_without_repetitions_is_in_no_interval():
 def test_agreement_counts(rows):
     text = agreement(rows)
     assert "Of 4 quantities" in text and "otherwise 2 have the same verdict" in text and "(50.0 %)" in text
-    assert "2 more are the same on every seed" in text
+    assert "2 more are not counted" in text
     assert "2 another one; the intervals of the first run let 0.8 be expected" in text
     assert "Of 2 exponents 1 of the second run" in text and "(50 %)" in text
     assert (
@@ -199,14 +202,15 @@ def test_tables_with_other_rows_are_refused():
 def test_a_row_says_whether_it_was_confirmed():
     """By the verdicts of both runs; a row under another rule than then, one that is not tested and one that is new are
     not confirmed."""
-    known = {"id": "A", "quantity": "q", "verdict": "HOLDS", "confirmed_verdict": "HOLDS"}
+    known = {"id": "A", "quantity": "q", "verdict": "HOLDS", "confirmed_verdict": "HOLDS", "counted": "yes"}
     row = {"id": "A", "quantity": "q", "verdict": "HOLDS"}
     assert confirmation.confirmed(row, [known]) == "yes"
     assert confirmation.confirmed(row, [known | {"confirmed_verdict": "INCONCLUSIVE"}]) == "no"
     for other in ({"verdict": "LIMIT"}, {"quantity": "r"}, {"id": "B"}):
         assert confirmation.confirmed(row | other, [known]) == "not run"
-    untested = {"verdict": "NOT-TESTED", "confirmed_verdict": "NOT-TESTED"}
-    assert confirmation.confirmed(row | untested, [known | untested]) == "not run" == confirmation.confirmed(row, [])
+    untested = {"verdict": "NOT-TESTED", "confirmed_verdict": "NOT-TESTED", "counted": "not tested"}
+    for one in (untested, {"confirmed_verdict": "NOT-TESTED", "counted": "not tested"}):
+        assert confirmation.confirmed(row | one, [known | one]) == "not run" == confirmation.confirmed(row, [])
 
 
 NOW = pd.DataFrame({"confirmed": ["yes", "yes", "no", "not run"]})

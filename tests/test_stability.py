@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 from scipy.special import stdtr
+from scipy.stats import betabinom
 
 from privrep.evidence.claims import Claim
 from privrep.evidence.intervals import student
-from privrep.evidence.stability import chance, chances, elsewhere, other_seeds
+from privrep.evidence.measured import share_ends
+from privrep.evidence.stability import chance, chances, elsewhere, hits_of, other_seeds
 
 SEEDS = 8
 
@@ -63,12 +65,22 @@ def test_chances_fall_with_the_distance_of_the_limit(limit, low, high):
 
 
 def test_intervals_are_moved_where_they_are_symmetric():
-    """On the log scale a factor; each end of a share by its own width."""
+    """On the log scale a factor."""
     moved = elsewhere(measure(2.0, 1.0, 4.0), 1.0, 0.5)
     assert [float(moved[name]) for name in ("measured", "ci_low", "ci_high")] == pytest.approx([4, 8**0.5, 32**0.5])
-    share = measure(0.0, 0.0, 0.1)
-    assert float(elsewhere(share, -1.0, 1.0)["measured"]) == 0.0
-    assert float(elsewhere(share, 1.0, 1.0)["ci_high"]) == pytest.approx(0.2)
+    moved = elsewhere(measure(0.5, 0.4, 0.6), -1.0, 2.0)
+    assert [float(moved[name]) for name in ("measured", "ci_low", "ci_high")] == pytest.approx([0.4, 0.2, 0.6])
+
+
+def test_shares_have_hits():
+    """A share is known by its interval, and moves by whole runs: of 40 hits of 40, how likely is one miss or more."""
+    row = measure(1.0, *share_ends(40, 40), seeds=40)
+    assert hits_of(row) == 40 and hits_of(measure(1.0, 0.9, 1.1, seeds=40)) is None
+    missed = 1 - betabinom(40, 40.5, 0.5).pmf(40)
+    assert 0.2 < missed < 0.35
+    limit = float(row["ci_low"]) - 1e-9  # one miss, and the interval reaches beyond it
+    assert chance_of(row, rule="at_least", value=limit) == pytest.approx(missed, abs=0.01)
+    assert chance_of(row, rule="at_least", value=0.5) == 0
 
 
 def test_what_has_no_error_does_not_change():

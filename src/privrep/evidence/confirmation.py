@@ -138,8 +138,8 @@ def shifted(row: dict, prefix: str = "") -> tuple[float, float, float]:
 
 
 def _why_left_out(first: dict, second: dict) -> str:
-    """Why a row is the same on every seed; empty where it could differ."""
-    if first["verdict"] == second["verdict"] == Verdict.NOT_TESTED:
+    """Why a row is the same on every seed, or was not tested in both runs; empty where it could differ."""
+    if Verdict.NOT_TESTED in (first["verdict"], second["verdict"]):
         return "not tested"
     exact = not int(first["seeds"] or 0) or first.get("basis") in NO_SAMPLING
     return "arithmetic" if exact and all(first[name] == second[name] for name in ("measured", "verdict")) else ""
@@ -201,7 +201,7 @@ def compared(
 
 def confirmed(row: dict, comparison: list[dict]) -> str:
     """Whether a verdict came out on another master seed: "yes", "no", or "not run" where the comparison has not the
-    row, or had another verdict in its first run, under rules that were revised since.
+    row or did not test it, or had another verdict in its first run, under rules that were revised since.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def confirmed(row: dict, comparison: list[dict]) -> str:
     """
     same = ("id", "quantity", "verdict")
     for known in comparison:
-        if all(known[name] == row[name] for name in same) and row["verdict"] != Verdict.NOT_TESTED:
+        if all(known[name] == row[name] for name in same) and known["counted"] != "not tested":
             return "yes" if known["confirmed_verdict"] == row["verdict"] else "no"
     return "not run"
 
@@ -241,13 +241,13 @@ def counted(rows: list[dict]) -> list[dict]:
 
 
 def changed(rows: list[dict]) -> list[dict]:
-    """The rows whose verdict differs.
+    """The rows that could have come out otherwise, and did.
 
     Parameters
     ----------
     rows : of the comparison.
     """
-    return [row for row in rows if row["verdict"] != row["confirmed_verdict"]]
+    return [row for row in counted(rows) if row["verdict"] != row["confirmed_verdict"]]
 
 
 def revised_since(rows: list[dict], claims: list[dict]) -> str:
@@ -301,8 +301,8 @@ def agreement(rows: list[dict]) -> str:
     text = (
         f"Of {len(could)} quantities that could have come out otherwise {len(could) - len(differ)} have the same "
         f"verdict in both runs ({share:.1f} %), {len(differ)} another one; the intervals of the first run let "
-        f"{expected_changes(could):.1f} be expected. {len(rows) - len(could)} more are the same on every seed and are "
-        "not counted: arithmetic, and what was not tested."
+        f"{expected_changes(could):.1f} be expected. {len(rows) - len(could)} more are not "
+        "counted: arithmetic, and what was not tested."
     )
     parts = (
         ("", rows),

@@ -1,8 +1,9 @@
 """How many verdicts another seed is expected to change, by the intervals of one run.
 
 Given the number and the standard error of one run, those of another are drawn as for means of normal repetitions with
-nothing known of mean and variance beforehand. The verdict on them is that of the claim's own rule. Intervals are
-symmetric, some of them on the log scale; those of shares are treated alike, which is rough near 0 and 1.
+nothing known of mean and variance beforehand; given the hits of a share, those of another run as for a share with
+Jeffreys' prior. The verdict on them is that of the claim's own rule. Intervals are symmetric, some of them on the log
+scale.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from dataclasses import astuple
 
 import numpy as np
 from scipy.special import chdtri, ndtri
-from scipy.stats import qmc
+from scipy.stats import betabinom, qmc
 
 from privrep.evidence.claim_rules import AnyQuantity, Interval, Rows
 from privrep.evidence.claims import Claim, judge_quantity
 from privrep.evidence.intervals import student
+from privrep.evidence.measured import share, share_ends
 
 POINTS = qmc.Halton(3, scramble=False).random(600)[1:]
 """Other seeds: where they lie in the distributions of true error, error found and number, evenly spread."""
@@ -37,8 +39,35 @@ def other_seeds(repetitions: int) -> np.ndarray:
     return np.column_stack([true * math.sqrt(2) * ndtri(POINTS[:, 2]) / student(repetitions), wide])
 
 
+def hits_of(measure: Mapping[str, str]) -> int | None:
+    """Hits of a share, None for another number: a share has the interval of Clopper and Pearson.
+
+    Parameters
+    ----------
+    measure : row of measures.csv with an interval that has a width.
+    """
+    found, runs = Interval.read(measure), int(measure["seeds"])
+    hits = round(found.measured * runs) if 0 <= found.measured <= 1 else 0
+    ends = share_ends(hits, runs)
+    return hits if np.allclose(ends, (found.low, found.high), rtol=1e-9, atol=1e-12) else None
+
+
+def other_shares(hits: int, runs: int) -> list[dict[str, str]]:
+    """What a share may be on other seeds, evenly spread: columns of measures.csv.
+
+    Parameters
+    ----------
+    hits : of this run, from 0 to `runs`.
+    runs : of each run.
+    """
+    found = betabinom.ppf(POINTS[:, 0], runs, hits + 0.5, runs - hits + 0.5).astype(int)
+    known = {other: share("", other, runs) for other in set(found.tolist())}
+    return [_columns(known[other].measured, known[other].ci_low, known[other].ci_high) for other in found.tolist()]
+
+
 def elsewhere(measure: Mapping[str, str], steps: float, wide: float) -> dict[str, str]:
-    """A measure with its number shifted and its interval widened, on the scale on which the interval is symmetric.
+    """A number shifted and its interval widened, on the scale on which the interval is symmetric: columns of
+    measures.csv.
 
     Parameters
     ----------
@@ -49,10 +78,14 @@ def elsewhere(measure: Mapping[str, str], steps: float, wide: float) -> dict[str
     found = Interval.read(measure)
     logarithmic = found.low > 0 and math.isclose(found.low * found.high, found.measured**2, rel_tol=1e-6)
     value, low, high = np.log(astuple(found)) if logarithmic else astuple(found)
-    number = value + steps * (high - value if steps > 0 else value - low)
+    number = value + steps * (high - low) / 2
     moved = np.array([number, number - wide * (value - low), number + wide * (high - value)])
-    ends = zip(("measured", "ci_low", "ci_high"), map(str, np.exp(moved) if logarithmic else moved), strict=True)
-    return {**measure, **dict(ends), "standard_error": str(wide * float(measure["standard_error"]))}
+    error = str(wide * float(measure["standard_error"]))
+    return _columns(*(np.exp(moved) if logarithmic else moved)) | {"standard_error": error}
+
+
+def _columns(*numbers: float) -> dict[str, str]:
+    return dict(zip(("measured", "ci_low", "ci_high"), map(str, numbers), strict=True))
 
 
 def chance(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, exponents: int) -> float:
@@ -74,9 +107,9 @@ def chance(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, expo
     measure = measures.get(quantity.measured)
     if measure is None or not Interval.read(measure).known or measure["ci_low"] == measure["ci_high"]:
         return 0.0
-    here, others = verdict(measures), other_seeds(int(measure["seeds"]))
-    other = [verdict({**measures, quantity.measured: elsewhere(measure, *seed)}) != here for seed in others]
-    return float(np.mean(other))
+    here, hits, seeds = verdict(measures), hits_of(measure), int(measure["seeds"])
+    others = [elsewhere(measure, *seed) for seed in other_seeds(seeds)] if hits is None else other_shares(hits, seeds)
+    return float(np.mean([verdict({**measures, quantity.measured: {**measure, **other}}) != here for other in others]))
 
 
 def chances(
