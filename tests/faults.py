@@ -133,7 +133,7 @@ MISCONFIGURED = [
         QUICK,
         "scale: quick\n",
         "scale: quik\n",
-        "scale: 'quik' must be one of default, tiny, quick, paper",
+        "scale: 'quik' must be one of default, tiny, quick, record",
     ),
     Misconfigured(
         "a master seed that is a text",

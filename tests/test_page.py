@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from patience import patience, unit_seconds
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from stub_page import DRAWN, render, unpacked, write_run
 
 from privrep.report.anchors import figure_anchor
@@ -301,7 +301,8 @@ def at_point(page: Page, number: int) -> tuple[float, float]:
 UNDRAWN = "[...document.querySelectorAll('.card svg')].filter((one) => !one.childElementCount).length"
 
 
-ALL_UNPACKED = "[...document.querySelectorAll('a[download]')].every((link) => link.href.startsWith('blob:'))"
+def wait_until_unpacked(page: Page) -> None:
+    expect(page.locator("a[download]:not([href^='blob:'])")).to_have_count(0, timeout=1000 * patience(300, 120))
 
 
 def test_figures_are_drawn_when_they_come_into_sight(visit):
@@ -315,11 +316,11 @@ def test_figures_are_drawn_when_they_come_into_sight(visit):
     page.evaluate(f"location.hash = '{FIGURE}'")
     page.locator(f"{FIGURE} svg path").first.wait_for(state="attached")
     assert page.evaluate(box) == empty > 50 and 0 < page.evaluate(UNDRAWN) < count
-    page.wait_for_function(ALL_UNPACKED)
+    wait_until_unpacked(page)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate(UNDRAWN) == 0
     again = visit()
-    again.wait_for_function(ALL_UNPACKED)
+    wait_until_unpacked(again)
     again.keyboard.press("Control+f")
     assert again.evaluate(UNDRAWN) == 0 and again.locator(f"{FIGURE} table").count() == 1
 
@@ -496,7 +497,7 @@ def test_print_opens_details_and_keeps_headings(visit):
     page = visit()
     assert not hit(page, ".every dl")
     page.emulate_media(media="print")
-    page.wait_for_function(ALL_UNPACKED)
+    wait_until_unpacked(page)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert hit(page, ".every dl") and not hit(page, "nav") and not hit(page, "#find")
     assert page.locator(".every thead").evaluate("(one) => getComputedStyle(one).display") == "table-header-group"
