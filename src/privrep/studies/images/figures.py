@@ -60,7 +60,7 @@ def draw_image_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     figure, axes = new_figure(8.6, 3.5, ncols=2)
     rows = numbers[numbers["panel"] == "table"]
     draw_table(axes[0], rows)
-    alone = rows[(rows["method"] == "stand_alone") & (rows["users"] == rows["users"].max())]
+    alone = rows[(rows["method"] == "stand_alone") & (rows["users"] == rows["users"].min())]
     draw_way(axes[1], numbers[numbers["panel"] == "way"], alone["accuracy"].iloc[0])
     return figure
 
