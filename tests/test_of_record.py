@@ -17,13 +17,15 @@ from stub_page import write_run
 from workflow_helpers import ROOT, copy_run, environment
 
 from privrep.report.documents import DEFAULT_COLUMNS, explained
-from privrep.report.of_record import FOLDER, agreement, both_tested, differing
+from privrep.report.of_record import DOCS, agreement, both_tested, differing
 from privrep.report.run_tables import Run, read_text
 from privrep.run.config import ConfigError
 from privrep.run.csv_tables import read_rows, write_rows
 
-PAGE = ROOT / "docs" / "index.html"
+PAGE = DOCS / "index.html"
+FOLDER = DOCS / "record"
 MOST_BYTES = 3_000_000
+BESIDE = "default run kept beside it."
 
 
 def sums(folder: Path) -> dict[str, str]:
@@ -63,16 +65,27 @@ def run(tmp_path_factory) -> Run:
     return Run.read(*files, [], ROOT / "config/deviations.yaml", folder / "results", folder / "figures")
 
 
-def held_against(folder: Path, run: Run, **changes: str) -> str:
-    """What the page of a run says of a record with the same rows but for the verdicts of some claims."""
-    rows = [
-        row | ({"verdict": changes[row["id"]]} if row["id"] in changes else {}) for row in run.claims.to_dict("records")
-    ]
-    write_rows(folder / "claims.csv", rows, tuple(rows[0]))
+def write_differences(docs: Path, *entries: dict) -> None:
+    (docs / "record").mkdir(parents=True, exist_ok=True)
+    (docs / "record" / "differences.yaml").write_text(yaml.safe_dump({"differences": list(entries)}))
+
+
+def held_against(docs: Path, run: Run, *why: dict, **changes: str) -> str:
+    """What the page of a run says of a record with the same rows but for the verdicts of some claims.
+    The default run beside that has all verdicts of this run."""
+    own = run.claims.to_dict("records")
+    rows = [row | ({"verdict": changes[row["id"]]} if row["id"] in changes else {}) for row in own]
+    write_differences(docs, *why)
+    write_rows(docs / "default.csv", [{name: row[name] for name in DEFAULT_COLUMNS} for row in own], DEFAULT_COLUMNS)
+    write_rows(docs / "record" / "claims.csv", rows, tuple(rows[0]))
     record = {"scale": "record", "master_seed": 5}
     about = {"commit": "abcdef0123456789", "config": record, "cell_cpu_seconds": 7200, "cpu": "abacus"}
-    (folder / "provenance.json").write_text(json.dumps(about))
-    return re.sub(r"<[^>]+>|\s+", " ", agreement(run, folder)).strip()
+    (docs / "record" / "provenance.json").write_text(json.dumps(about))
+    return said_of(docs, run)
+
+
+def said_of(docs: Path, run: Run) -> str:
+    return re.sub(r"<[^>]+>|\s+", " ", agreement(run, docs)).strip()
 
 
 def test_a_page_says_whether_it_agrees(run, tmp_path):
@@ -83,7 +96,7 @@ def test_a_page_says_whether_it_agrees(run, tmp_path):
     many = int((tested["id"] == named).sum())
     text = held_against(tmp_path, run, **{named: "LIMIT"})
     assert text.startswith(f"Of {count} rows that both this run and the {said} {count - many} agree; {many} do")
-    assert text.count("LIMIT") == many == text.count(" here, there ")
+    assert text.count("LIMIT") == many == text.count(" here, there ") and BESIDE not in text
     untested = dict.fromkeys(run.claims["id"].unique(), "NOT-TESTED")
     assert (
         held_against(tmp_path, run, **untested)
@@ -91,17 +104,29 @@ def test_a_page_says_whether_it_agrees(run, tmp_path):
     )
 
 
+def test_a_row_that_differs_as_the_default_run_does_says_why(run, tmp_path):
+    """A third verdict is not explained by why the default run has another one."""
+    tested = run.claims[run.claims["verdict"] != "NOT-TESTED"]
+    first, second = tested.iloc[0], tested[tested["id"] != tested["id"].iloc[0]].iloc[0]
+    why = [
+        {"id": row["id"], "quantity": row["quantity"], "why": f"Seeds of {row['id']}."} for _, row in tested.iterrows()
+    ]
+    for known, said in ((why, f"do not, as in the {BESIDE}"), (why[:1], f"do not, 1 of them as in the {BESIDE}")):
+        text = held_against(tmp_path, run, *known, **{first["id"]: "LIMIT", second["id"]: "LIMIT"})
+        assert said in text and f"Seeds of {first['id']}." in text
+    default = read_rows(tmp_path / "default.csv")
+    others = [row | {"verdict": "PARTIAL"} for row in default]
+    write_rows(tmp_path / "default.csv", others, DEFAULT_COLUMNS)
+    assert "Seeds of" not in said_of(tmp_path, run) and BESIDE not in said_of(tmp_path, run)
+
+
 def test_the_run_of_record_knows_itself(run, tmp_path):
     held_against(tmp_path, run)
-    (tmp_path / "provenance.json").write_text(json.dumps(run.provenance | {"cell_cpu_seconds": 7200}))
+    about = run.provenance | {"cell_cpu_seconds": 7200}
+    (tmp_path / "record" / "provenance.json").write_text(json.dumps(about))
     run.provenance["cell_cpu_seconds"] = 7200
     assert "This is the run of record: 2 CPU hours on abacus" in agreement(run, tmp_path)
     del run.provenance["cell_cpu_seconds"]
-
-
-def write_differences(docs: Path, *entries: dict) -> None:
-    (docs / "record").mkdir(parents=True, exist_ok=True)
-    (docs / "record" / "differences.yaml").write_text(yaml.safe_dump({"differences": list(entries)}))
 
 
 def test_every_difference_is_explained_and_nothing_else(tmp_path):

@@ -42,7 +42,15 @@ rule render_report:
         deviations="config/deviations.yaml",
         # There once a confirmation was run
         confirmation=[path for path in ["docs/confirmation.csv"] if Path(path).exists()],
-        record=["docs/record/claims.csv", "docs/record/provenance.json"],
+        record=[
+            f"docs/{name}"
+            for name in (
+                "default.csv",
+                "record/claims.csv",
+                "record/differences.yaml",
+                "record/provenance.json",
+            )
+        ],
         texts=TEXTS,
         code=PAGE_CODE,
     output:

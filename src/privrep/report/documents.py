@@ -19,10 +19,9 @@ from privrep.evidence.confirmation import NUMBERS, agreement, changed, revised_s
 from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report.anchors import claim_anchor
 from privrep.report.chapters import page_text
-from privrep.report.of_record import both_tested, differing
+from privrep.report.of_record import DOCS, both_tested, differing, reasons
 from privrep.report.run_tables import Measures, Run, listed, read_text
 from privrep.report.stub_run import planned_sizes
-from privrep.run.config import ROOT, read_yaml
 from privrep.run.csv_tables import read_rows
 from privrep.run.settings import ConfigError
 
@@ -37,7 +36,7 @@ DEFAULT_COLUMNS = ("id", "quantity", "verdict", *NUMBERS[1:], "seeds", "reason")
 class Documented(Run):
     """The run of record: its claims and measures. Of its cells the settings are known."""
 
-    def __init__(self, docs: Path = ROOT / "docs"):
+    def __init__(self, docs: Path = DOCS):
         record = docs / "record"
         tables = {"results": record, "figures": record, "captions": {}, "deviations": []}
         errata = read_text(record / "errata.csv")
@@ -78,7 +77,7 @@ def as_markdown(text: str) -> str:
     return html.unescape(re.sub(r"^## ", "### ", text, flags=re.MULTILINE)).strip()
 
 
-def results_page(docs: Path = ROOT / "docs") -> str:
+def results_page(docs: Path = DOCS) -> str:
     """docs/results.md: what became of each claim, what does not hold as printed, the default run, and the run on
     another seed."""
     record, confirmed = docs / "record", read_rows(docs / "confirmation.csv")
@@ -119,7 +118,7 @@ def results_page(docs: Path = ROOT / "docs") -> str:
     )
 
 
-def explained(pairs: list[tuple[dict, dict]], docs: Path = ROOT / "docs") -> list[list[str]]:
+def explained(pairs: list[tuple[dict, dict]], docs: Path = DOCS) -> list[list[str]]:
     """The rows of the run of record with another verdict than the default run, and why.
 
     Raises
@@ -127,14 +126,13 @@ def explained(pairs: list[tuple[dict, dict]], docs: Path = ROOT / "docs") -> lis
     ConfigError
         If one is not explained, or an explanation explains nothing.
     """
-    source = docs / "record" / "differences.yaml"
-    known = {(one["id"], one["quantity"]): one["why"] for one in read_yaml(source)["differences"]}
+    known = reasons(docs)
     found = {(row["id"], row["quantity"]) for row, _ in pairs}
     wrong = [(name, "is not explained") for name in sorted(found - known.keys())]
     wrong += [(name, "has the same verdict in both runs") for name in sorted(known.keys() - found)]
     if wrong:
         lines = "; ".join(f"{' '.join(name)} {what}" for name, what in wrong)
-        raise ConfigError(f"{source.relative_to(docs.parent)}: {lines}")
+        raise ConfigError(f"docs/record/differences.yaml: {lines}")
     return [
         [
             row["id"],

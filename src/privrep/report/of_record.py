@@ -1,5 +1,5 @@
 """The run of record, whose tables stand in docs/record and whose page is docs/index.html, and how a run agrees with
-it."""
+it. A default run stands beside it in docs/default.csv; docs/record/differences.yaml says why the two differ."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from privrep.evidence.verdicts import Verdict
 from privrep.report.claims_table import row_anchor
 from privrep.report.layout import macros
 from privrep.report.run_tables import Run
-from privrep.run.config import ROOT
+from privrep.run.config import ROOT, read_yaml
 from privrep.run.csv_tables import read_rows
 
-FOLDER = ROOT / "docs" / "record"
+DOCS = ROOT / "docs"
 
 
 def both_tested(rows: list[dict], others: list[dict]) -> list[tuple[dict, dict]]:
@@ -36,13 +36,23 @@ def differing(pairs: list[tuple[dict, dict]]) -> list[tuple[dict, dict]]:
     return [(row, other) for row, other in pairs if row["verdict"] != other["verdict"]]
 
 
-def agreement(run: Run, folder: Path = FOLDER) -> Markup:
-    """One line for the top of a page: this is the run of record, every row agrees with it, or these do not."""
-    about = json.loads((folder / "provenance.json").read_text())
-    pairs = both_tested(run.claims.to_dict("records"), read_rows(folder / "claims.csv"))
-    rows = [
-        row | {"anchor": row_anchor(row), "record": with_interval(other), "other": other["verdict"]}
-        for row, other in differing(pairs)
-    ]
+def reasons(docs: Path = DOCS) -> dict[tuple[str, str], str]:
+    """Claim and quantity -> why the default run has another verdict than the run of record."""
+    entries = read_yaml(docs / "record" / "differences.yaml")["differences"]
+    return {(one["id"], one["quantity"]): one["why"] for one in entries}
+
+
+def agreement(run: Run, docs: Path = DOCS) -> Markup:
+    """One line for the top of a page: this is the run of record, every row agrees with it, or these do not. A row that
+    differs as the default run does says why."""
+    about = json.loads((docs / "record" / "provenance.json").read_text())
+    pairs = both_tested(run.claims.to_dict("records"), read_rows(docs / "record" / "claims.csv"))
+    default, why = by_name(read_rows(docs / "default.csv")), reasons(docs)
+    rows = []
+    for row, other in differing(pairs):
+        name = (row["id"], row["quantity"])
+        known = name in default and default[name]["verdict"] == row["verdict"]
+        shown = {"anchor": row_anchor(row), "record": with_interval(other), "other": other["verdict"]}
+        rows.append(row | shown | {"why": why.get(name, "") if known else ""})
     hours = about.get("cell_cpu_seconds", 0) / 3600
     return macros("record.html.jinja").agreement(about == run.provenance, about, hours, len(pairs), rows)
