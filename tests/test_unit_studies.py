@@ -329,6 +329,28 @@ def test_errors_over_the_law_are_extremes_of_root_mean_squares():
     assert rates.over_law(cells) == pytest.approx({"least error over the law": 0.75, "largest error over the law": 2.5})
 
 
+def test_runs_astray_are_counted_against_what_noise_lets_expect():
+    """By the run, not by the mean; the median is over the seeds of the worst one's setting."""
+    base = ROW | {"series": "d", "users": 12_000, "samples": 12, "noise_multiplier": 10.0, "label_noise_sd": 0.1}
+    times = {66: (1.0, 1.2, 30.0), 40: (2.0, 9.9, 9.0)}
+    cells = pd.DataFrame(
+        [
+            base
+            | {
+                "dim": dim,
+                "seed": seed,
+                "learned_noise": factor / 10,
+                "distF": factor * rates.law(row(**base | {"dim": dim})),
+            }
+            for dim, factors in times.items()
+            for seed, factor in enumerate(factors)
+        ]
+    )
+    found = rates.runs_astray(cells, None)
+    wanted = {"runs": 6, "astray": 1, "over": 30.0, "median": 1.2, "noise": 0.1, "learned": 3.0, "dim": 66}
+    assert found == pytest.approx(wanted | {"expected": 6 * 0.00134990}, rel=1e-5)
+
+
 def test_the_constant_of_the_users_needed():
     """Mean users over k d/(eps sqrt(m - k)): 2 * 10 / (1 * 2) = 10 and 2 * 20 / (1 * 2) = 20 here."""
     base = {"series": "users-d", "rank": 2, "epsilon": 1.0, "freedom": 4}

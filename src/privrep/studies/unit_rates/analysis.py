@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
+from scipy.stats import norm
 
+from privrep.algorithms.parts.error_tracking import SURPRISE
 from privrep.evidence.cells import resampled
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import series_measures
 from privrep.evidence.measured import bare
@@ -20,6 +23,10 @@ from privrep.run.settings import AnalysisSettings
 LAWS = ("n", "d", "k", "m", "sigma", "noise")
 """Series that have a law: heads of one length."""
 USERS = ("users-d", "users-k", "users-start")
+SETTING = ["series", "users", "samples", "dim", "rank", "label_noise_sd", "noise_multiplier"]
+"""Columns that the seeds of one mean share."""
+ASTRAY = 10.0
+"""A run has gone astray if its error is more than so many times the law's."""
 
 
 def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
@@ -68,9 +75,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 def over_law(cells: pd.DataFrame) -> dict[str, float]:
     """Least and largest root mean square error over the law, over all settings with one."""
     rows = cells[cells["law"].notna()]
-    keys = ["series", "users", "samples", "dim", "rank", "label_noise_sd", "noise_multiplier"]
-    means = (rows["distF"] ** 2).groupby([rows[key] for key in keys]).mean() ** 0.5
-    ratio = means / rows.groupby(keys)["law"].mean()
+    means = (rows["distF"] ** 2).groupby([rows[key] for key in SETTING]).mean() ** 0.5
+    ratio = means / rows.groupby(SETTING)["law"].mean()
     return {"least error over the law": float(ratio.min()), "largest error over the law": float(ratio.max())}
 
 
@@ -89,6 +95,32 @@ def start_constant(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]
     rows = rows[rows["dim"] == rows["dim"].max()]
     unit = rows["rank"] * rows["dim"] ** 1.5 / (rows["epsilon"] * rows["samples"])
     return {"users over k d^1.5 / (eps m), most dimensions": float((rows["smallest_users"] / unit).mean())}
+
+
+def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """How many runs with a law go astray, how many let the noise in the first residual expect it, and the worst.
+
+    A first residual that noise makes small by more than SURPRISE standard deviations counts as a start that failed:
+    the first guess of the error is made less sure, and follows that noise down.
+    """
+    rows = with_predictions(cells)
+    rows = rows[rows["law"].notna()]
+    over = rows["distF"] / rows["law"]
+    worst = rows.loc[over.fillna(0).idxmax()]
+    alike = over[(rows[SETTING] == worst[SETTING]).all(axis=1)]
+    return {
+        "runs": len(rows),
+        "astray": int((over > ASTRAY).sum()),
+        "expected": float(norm.sf(SURPRISE) * len(rows)),
+        "over": float(over.max()),
+        "median": float(alike.median()),
+        "noise": float(worst["label_noise_sd"]),
+        "learned": float(worst["learned_noise"]),
+        "dim": int(worst["dim"]),
+    }
+
+
+FACTS = {"astray": runs_astray}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
