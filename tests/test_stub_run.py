@@ -7,6 +7,7 @@ import math
 import pytest
 
 from privrep.report import chapters, stub_run
+from privrep.report.chapters import TEXTS, page_text, text
 from privrep.report.stub_run import StubRun, check_chapter, check_page, stub_runs
 from privrep.run.config import study_names
 from privrep.run.settings import ConfigError
@@ -19,6 +20,18 @@ def test_chapters_name_what_exists(study):
 
 def test_texts_on_the_whole_run_name_what_exists():
     check_page()
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_chapters_hold_for_a_run_of_record(study):
+    """Its series have more sizes, of which prose can name only one, and its grids more quantities."""
+    for number in stub_run.NUMBERS[:2]:
+        text(study, StubRun(number, True, "record"))
+
+
+def test_texts_on_the_whole_run_hold_for_a_run_of_record():
+    for path in sorted(TEXTS.glob("*.md")):
+        page_text(path.stem, StubRun(stub_run.NUMBERS[1], True, "record"))
 
 
 def test_all_stub_runs_are_checked():

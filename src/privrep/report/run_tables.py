@@ -36,7 +36,8 @@ class Measures:
 
     Attributes
     ----------
-    listed : names of all quantities that the study measures at the default scale. Another name is an error, not a gap.
+    listed : names of all quantities that the study measures at the default scale. A name that is neither there nor in
+        the rows, which another scale may have, is an error, not a gap.
     """
 
     rows: pd.DataFrame
@@ -50,7 +51,7 @@ class Measures:
         ConfigError
             If the study does not list it.
         """
-        if quantity not in self.listed:
+        if quantity not in self.listed and quantity not in self.rows.index:
             raise ConfigError(misnamed(quantity, "not measured by this study", self.listed))
         return quantity in self.rows.index and math.isfinite(float(self.rows.loc[quantity, "measured"]))
 

@@ -1,7 +1,7 @@
 """The chapters of the report on stub tables, for lint and tests: in a run, a text that names a quantity,
 a claim or a series which does not exist fails when the page is written, after all jobs.
 
-All names are those of the default scale. A paragraph may stand or fall with a verdict or with a number, so each chapter
+A paragraph may stand or fall with a verdict or with a number, so each chapter
 is written with all verdicts as it asks for them or not, with numbers on both sides of 1, and without any.
 """
 
@@ -36,13 +36,14 @@ NUMBERS = (0.5, 1.5, math.nan)
 
 
 class StubRun(Run):
-    """A run on stub tables, with one number throughout or none, in which all verdicts are those asked for, or none."""
+    """A run on stub tables, with one number throughout or none, in which all verdicts are those asked for, or none.
+    Series have the sizes of the scale."""
 
-    def __init__(self, number: float, agrees: bool):
+    def __init__(self, number: float, agrees: bool, scale: str = "default"):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
         captions = {study: read_captions(ROOT / "config" / "studies" / f"{study}.yaml") for study in study_names()}
         tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
-        provenance = {"config": {"scale": "default", "studies": study_names()}}
+        provenance = {"config": {"scale": scale, "studies": study_names()}}
         errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
         super().__init__(claims, errata, provenance, **tables)
         object.__setattr__(self, "number", number)
@@ -59,14 +60,15 @@ class StubRun(Run):
         return self.agrees
 
     def measures(self, study: str) -> Measures:
-        return Measures(pd.DataFrame(stub_rows(study, self.number)).set_index("quantity"), listed(study))
+        rows = pd.DataFrame(stub_rows(study, self.number, self.scale))
+        return Measures(rows.set_index("quantity"), listed(study))
 
     def cells(self, study: str) -> pd.DataFrame:
         """The cells that facts are made of."""
-        return stub_cells(study, self.number)
+        return stub_cells(study, self.number, self.scale)
 
     def sizes(self, study: str) -> pd.DataFrame | None:
-        return planned_sizes(study)
+        return planned_sizes(study, self.scale)
 
     def fact(self, study: str, name: str) -> object:
         facts = facts_of(study)
@@ -88,10 +90,10 @@ def study_of(name: str, scale: str = "default") -> Study:
     return read_study(read_config().model_copy(update={"scale": scale}), name)
 
 
-def stub_rows(study: str, number: float) -> list[dict[str, str]]:
+def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[str, str]]:
     """measures.csv of a study with one number everywhere, as text."""
     text = dict.fromkeys(MEASURE_COLUMNS, str(number)) | {"seeds": "8", "note": "", "standard_error": "0.1"}
-    return [text | {"quantity": name} for name in measured(study_of(study))]
+    return [text | {"quantity": name} for name in measured(study_of(study, scale))]
 
 
 @cache
@@ -136,10 +138,10 @@ def quantities(measures: Measures) -> Quantities:
 
 
 @cache
-def stub_cells(study: str, number: float) -> pd.DataFrame:
+def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFrame:
     """cells.csv of a study with its planned cells, and one number for whatever is known after the run."""
-    planned = planned_cells(study)
-    known_after = [name for name in study_columns(study_of(study)) if name not in planned]
+    planned = planned_cells(study, scale)
+    known_after = [name for name in study_columns(study_of(study, scale)) if name not in planned]
     return planned.assign(**dict.fromkeys(known_after, number) | {"status": "ok", "reason": None}).copy()
 
 

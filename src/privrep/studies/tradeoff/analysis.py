@@ -37,6 +37,8 @@ LOST = 0.2
 """A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
 TELLS = 0.25
 """An exponent whose interval reaches farther than this to either side cannot tell 1.5 from 1."""
+PRINTED_DIM = 20
+"""Dimension at which clips as printed are told of, at all scales."""
 COUNTED_DIM = 80
 """Dimension at which numbers sent and multiplications are counted."""
 WORKS = 0.05
