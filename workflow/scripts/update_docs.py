@@ -62,8 +62,12 @@ def write_record(run: str) -> None:
     cells = read_rows(results / "images" / "cells.csv")
     own = [row for row in cells if row["series"] in IMAGES and row["status"] == "ok" and not row["reason"]]
     if own:
-        about = dict(zip(ABOUT, (record["commit"][:7], record["config"]["master_seed"], record["cpu"]), strict=True))
-        write_rows(RECORD / "images.csv", [row | about for row in own], (*own[0], *ABOUT))
+        about = record["commit"][:7], record["config"]["master_seed"], record["cpu"]
+        spent = {
+            (row["series"], row["key"]): row["cpu_seconds"] for row in read_rows(results / "images" / "timings.csv")
+        }
+        rows = [row | dict(zip(ABOUT, (*about, spent[row["series"], row["key"]]), strict=True)) for row in own]
+        write_rows(RECORD / "images.csv", rows, (*own[0], *ABOUT))
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(RECORD.glob("*.[cj]s*"))
     ]

@@ -8,7 +8,7 @@ from privrep.run.csv_tables import read_rows
 
 FROM_RECORD = "from the run of record: "
 """A row of results that was read from there says so in its reason."""
-ABOUT = ("commit", "master_seed", "machine")
+ABOUT = ("commit", "master_seed", "machine", "cpu_seconds")
 """Columns that a table of record has beside those of the results."""
 
 Record = dict[tuple[str, str], dict[str, str]]

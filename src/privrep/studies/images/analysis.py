@@ -50,6 +50,8 @@ CHANGES = {
 """Series in which one thing is changed, and what."""
 KEPT = ROOT / "docs" / "real_digits.csv"
 """Cells of digits of MNIST from a run that had their files."""
+OF_RECORD = ROOT / "docs" / "record" / "images.csv"
+"""Cells of Table 1 that ran once."""
 EIGHTHS = tuple(f"accuracy_{part}_8" for part in range(1, 8))
 
 
@@ -455,9 +457,14 @@ def not_here(cells: pd.DataFrame, quantities: Quantities) -> str:
 
 
 def of_record(cells: pd.DataFrame, quantities: Quantities) -> str:
-    """Which methods of Table 1 were read from the run of record, and which run that was; nothing if all ran here."""
+    """Which methods of Table 1 were read from the run of record, which run that was and what it took; nothing if all
+    ran here."""
     rows = cells[cells["reason"].fillna("").astype(str).str.startswith(FROM_RECORD)]
-    return f"{', '.join(rows['method'])}: {rows['reason'].iloc[0]}" if len(rows) else ""
+    if rows.empty:
+        return ""
+    record = pd.read_csv(OF_RECORD)
+    hours = record.loc[record["key"].isin(rows["key"]), "cpu_seconds"].sum() / 3600
+    return f"{', '.join(rows['method'].unique())}: {rows['reason'].iloc[0]}, {hours:.1f} CPU hours"
 
 
 FACTS = {"digits": kept_digits, "not run": not_here, "of record": of_record}
