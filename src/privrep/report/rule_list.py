@@ -47,20 +47,8 @@ JUDGING = (
 )
 """Modules whose constants are all listed, as are those of the studies."""
 NO_RULES = ("ALPHA", "SD", "OWN", "GROUPS", "STUDY", "CLAIM_COLUMNS", "MEASURE_COLUMNS", "SHOWN", "OUTSIDE")
-NO_RULES += (
-    "FACTS",
-    "KEPT",
-    "OF_RECORD",
-    "FINE",
-    "SYMBOLS",
-    "LABELS",
-    "NAMES",
-    "STARTS",
-    "LARGEST",
-    "STREAMS",
-    "MEASURED_AS",
-)
-NO_RULES += ("BY_CLIPS", "BY_CONDITION")
+NO_RULES += ("FACTS", "KEPT", "FINE", "SYMBOLS", "LABELS", "NAMES", "STARTS", "LARGEST", "STREAMS", "MEASURED_AS")
+NO_RULES += ("BY_CLIPS", "BY_CONDITION", "OF_RECORD")
 """Constants of these modules that decide nothing: names and columns of tables, facts of chapters, and from where on a
 number is shown."""
 FURTHER = {
