@@ -26,6 +26,7 @@ from privrep.report.documents import with_findings
 from privrep.report.stub_run import StubRun
 from privrep.run import config
 from privrep.run.config import study_names
+from privrep.run.settings import ConfigError
 
 # Made-up tables
 
@@ -660,6 +661,12 @@ def test_formulas_become_mathml_in_text_alone():
     content = page.with_formulas('<p title="$a$">$x$ and <code>$y$</code> &#36;z&#36;</p><p>$$\\frac{1}{2}$$</p>')
     assert content.count("<math") == 2 and 'display="block"' in content
     assert 'title="$a$"' in content and "<code>$y$</code>" in content and "&#36;z&#36;" in content
+
+
+def test_a_formula_holds_no_html():
+    """A number with a link within dollars would be shown with its tags."""
+    with pytest.raises(ConfigError, match="HTML in the formula"):
+        page.with_formulas("<p>$d = &lt;span class='q'&gt;29&lt;/span&gt;$</p>")
 
 
 def test_headings_get_names_and_contents():

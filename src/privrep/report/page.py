@@ -22,6 +22,7 @@ from privrep.report.claims_table import all_rows
 from privrep.report.layout import laid_out
 from privrep.report.run_tables import Run
 from privrep.run.config import read_papers
+from privrep.run.settings import ConfigError
 
 TITLE = "Learning a shared representation under user-level differential privacy"
 SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
@@ -35,8 +36,16 @@ def from_markdown(source: str) -> Markup:
 
 
 def formula(latex: str, display: str) -> str:
-    """LaTeX as MathML."""
-    mathml = latex2mathml.converter.convert(html.unescape(latex).strip(), display=display)
+    """LaTeX as MathML.
+
+    Raises
+    ------
+    ConfigError : it holds HTML, such as a number with a link, whose tags would be read as symbols.
+    """
+    source = html.unescape(latex).strip()
+    if "</" in source:
+        raise ConfigError(f"HTML in the formula ${source}$; a number within a formula is {{{{ value(...) | number }}}}")
+    mathml = latex2mathml.converter.convert(source, display=display)
     mathml = mathml.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
     return mathml.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
 
