@@ -112,6 +112,18 @@ def test_a_failed_fit_is_not_averaged_away():
     assert tradeoff.regions(table)["works"].tolist() == ["B"]
 
 
+@pytest.mark.parametrize("series", ["A", "B"])
+def test_a_run_that_learns_nothing_does_not_decide_a_factor(series):
+    """Of either method: the factor and its exponent are medians over repetitions, while the mean square is decided."""
+    table = errors_table(1.5, 1.0)
+    before = [measure.measured for measure in tradeoff.factors(table, "A", "B", "x")]
+    means = tradeoff.squares(table, series, "dist2").mean(axis=1)
+    table.loc[(table["series"] == series) & (table["dim"] == 80) & (table["seed"] == 1), "dist2"] = 100.0
+    assert [measure.measured for measure in tradeoff.factors(table, "A", "B", "x")] == pytest.approx(before, rel=1e-9)
+    assert tradeoff.factor_exponent(table, "A", "B", "x").measured == pytest.approx(0.5, rel=1e-9)
+    assert tradeoff.squares(table, series, "dist2").mean(axis=1)[80] > 10 * means[80]
+
+
 def test_floors_come_off_in_squares():
     """The error without noise on the same users is removed, and only where it is asked for."""
     table = errors_table(1.5, 1.0)
