@@ -88,7 +88,7 @@ def test_jax_is_imported_here_alone():
         for path in package.rglob("*.py")
         if re.search(r"^\s*(import|from) jax", path.read_text(), flags=re.MULTILINE)
     }
-    assert users == {"neural"}
+    assert users == {"neural", "images"}
 
 
 # Networks

@@ -12,6 +12,7 @@ fitting     : what a method and its options are, and how one is run: noise calib
 algorithms  : the papers' methods and the baselines, one file each; `parts` are what several share.
 estimator   : a method of ours for people's own tables, in scikit-learn's manner.
 neural      : shen2023's image experiments: networks and methods in JAX, which nothing else imports.
+images      : the same on the paper's own images, whose runs can stop and go on.
 probes      : the lemmas' quantities, measured with the truth known.
 audits      : how well two users can be distinguished, against the ledger.
 searches    : the smallest number of users that reaches a target.
@@ -33,6 +34,7 @@ LAYERS = (
     "algorithms",
     "estimator",
     "neural",
+    "images",
     "probes",
     "audits",
     "searches",

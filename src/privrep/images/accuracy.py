@@ -1,0 +1,146 @@
+"""How many test images clients' models get right, by class, and the two scores that are made of it.
+
+The test set is one for all clients. A shared representation is applied to it once, and then each head; a client that
+trained alone has a network of its own, which sees the test images of its own classes only.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrep.images.method import Client, ImageMethod, Pixels
+from privrep.images.networks import Body, apply
+from privrep.images.rounds import Round, client_chunk
+from privrep.images.stand_alone import StandAlone
+
+TOGETHER = 500
+"""Test images that go through a network at once: the windows of a convolution take thousands of bytes a pixel."""
+
+
+class TestSet(NamedTuple):
+    """The test images of each class.
+
+    Attributes
+    ----------
+    images : (classes, most images of a class, height, width, channels) uint8, filled up with black.
+    counts : (classes,), how many there are.
+    """
+
+    images: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, images: np.ndarray, labels: np.ndarray) -> TestSet:
+        """By class, from labelled images (T, height, width, channels)."""
+        counts = np.bincount(labels)
+        found = np.zeros((len(counts), counts.max(), *images.shape[1:]), np.uint8)
+        for label, count in enumerate(counts):
+            found[label, :count] = images[labels == label]
+        return cls(found, counts)
+
+
+def by_shards(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
+    """Mean over a client's shards of the share of test images of the shard's class that are right, (n,): what the
+    authors' scripts count, where a class with two shards counts twice.
+
+    right : (n, classes). counts : (classes,). shards : (n, classes).
+    """
+    return (shards * right / counts).sum(axis=1) / shards.sum(axis=1)
+
+
+def own_classes_once(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
+    """Share of the test images of a client's classes that are right, (n,); parameters as in `by_shards`."""
+    own = shards > 0
+    return (own * right).sum(axis=1) / (own * counts).sum(axis=1)
+
+
+class Counts(NamedTuple):
+    """Of each client. right : (n, classes), test images of each class that it gets right.
+    validation : (n,), share of the images of its own that it did not train on."""
+
+    right: np.ndarray
+    validation: np.ndarray
+
+
+def features_of(method: ImageMethod | StandAlone, body: Body, images: jax.Array, pixels: Pixels) -> jax.Array:
+    """(T, f) of images (T, height, width, channels) uint8."""
+    return jax.lax.map(lambda one: method.task.network.forward(body, pixels(one)[None])[0], images, batch_size=TOGETHER)
+
+
+@partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
+def _federated(method, pixels, shared, own, clients, kept, test, keys, chunk):
+    body, most = method.representation(shared), test.images.shape[1]
+    features = features_of(method, body, test.images.reshape(-1, *test.images.shape[2:]), pixels)
+    labels = jnp.repeat(jnp.arange(len(test.counts)), most)
+    there = jnp.tile(jnp.arange(most), len(test.counts)) < jnp.repeat(test.counts, most)
+
+    def one(given):
+        own, client, kept, key = given
+        head = method.final_head(shared, own, pixels.client(client), key)
+        right = (jnp.argmax(apply(head, features), axis=1) == labels) & there
+        validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
+        return right.reshape(-1, most).sum(axis=1), (validated == kept.labels).mean()
+
+    return jax.lax.map(one, (own, clients, kept, keys), batch_size=None if chunk == 1 else chunk)
+
+
+def federated(
+    method: ImageMethod, pixels: Pixels, last: Round, clients: Client, kept: Client, test: TestSet, key: jax.Array
+) -> Counts:
+    """What the first clients get right after a round.
+
+    Parameters
+    ----------
+    clients, kept : pixels uint8; `kept` of each client, for validation. key : of the descent on the heads.
+    """
+    some = len(clients.labels)
+    own = jax.tree.map(lambda leaf: leaf[:some], last.own)
+    keys = jax.random.split(key, some)
+    found = _federated(method, pixels, last.shared, own, clients, kept, test, keys, min(client_chunk(), some))
+    return Counts(*map(np.asarray, found))
+
+
+@partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
+def _alone(method, pixels, clients, kept, test, shards, keys, chunk):
+    classes = len(test.counts)
+
+    def one(given):
+        client, kept, mine, key = given
+        body, head = method.trained(pixels.client(client), key)
+        own = jnp.argsort(mine == 0, stable=True)
+
+        def tested(place, right):
+            label = own[place]
+            found = jnp.argmax(apply(head, features_of(method, body, test.images[label], pixels)), axis=1)
+            there = jnp.arange(len(found)) < test.counts[label]
+            return right.at[label].set(((found == label) & there).sum())
+
+        right = jax.lax.fori_loop(0, (mine > 0).sum(), tested, jnp.zeros(classes, int))
+        validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
+        return right, (validated == kept.labels).mean()
+
+    return jax.lax.map(one, (clients, kept, shards, keys), batch_size=None if chunk == 1 else chunk)
+
+
+def alone(
+    method: StandAlone,
+    pixels: Pixels,
+    clients: Client,
+    kept: Client,
+    test: TestSet,
+    shards: np.ndarray,
+    keys: jax.Array,
+) -> Counts:
+    """What clients that train alone get right; 0 for classes that they do not have.
+
+    Parameters
+    ----------
+    shards : (n, classes) of these clients. keys : one for each.
+    """
+    chunk = min(client_chunk(), len(shards))
+    return Counts(*map(np.asarray, _alone(method, pixels, clients, kept, test, jnp.asarray(shards), keys, chunk)))

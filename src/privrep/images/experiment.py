@@ -1,0 +1,256 @@
+"""One run of an image experiment: images are partitioned among clients, a method is run, and clients are tested.
+
+A run can stop between rounds, or between blocks of clients that train alone, and go on from what it has saved.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+
+from privrep.images import accuracy, rounds
+from privrep.images.accuracy import Counts, TestSet
+from privrep.images.centaur import ImageCentaur
+from privrep.images.clients import split
+from privrep.images.fedavg import FedAvg
+from privrep.images.federated_images import EIGHTHS, ImageOptions
+from privrep.images.image_users import ImageUsers
+from privrep.images.method import Client, ImageMethod, ImageTask, Pixels
+from privrep.images.networks import lenet, mlp
+from privrep.images.pmtl import Pmtl
+from privrep.images.ppsgd import Ppsgd
+from privrep.images.sets import SETS, read
+from privrep.images.stand_alone import StandAlone
+from privrep.images.training import Descent
+from privrep.privacy.ledger import GaussianRelease
+from privrep.privacy.mechanisms import Release
+
+BLOCK = 20
+"""Clients that train alone between two chances to stop, on a CPU."""
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Images partitioned among clients.
+
+    Attributes
+    ----------
+    name, checksum : of the image set.
+    clients : what they train on. kept : what each keeps for validation.
+    test : one set for all. shards : (n, classes), how many shards of each class a client has.
+    """
+
+    name: str
+    checksum: str
+    clients: Client
+    kept: Client
+    test: TestSet
+    shards: np.ndarray
+
+    @property
+    def pixels(self) -> Pixels:
+        """How its images are read."""
+        return Pixels(SETS[self.name].mean, SETS[self.name].sd)
+
+    @property
+    def users(self) -> ImageUsers:
+        """Its clients as a method sees them."""
+        classes = int((self.shards > 0).sum(axis=1).max())
+        return ImageUsers.of(self.clients, classes, ImageUsers.of(self.kept, classes))
+
+    def task(self, shift: int = 0) -> ImageTask:
+        """What clients learn: the paper's network for the set. shift : see `ImageTask`."""
+        images = SETS[self.name]
+        network = mlp(images.dim) if images.dense is None else lenet(images.side, images.channels, images.dense)
+        return ImageTask(network, images.classes, shift)
+
+    def part(self, which: slice) -> tuple[Client, Client]:
+        """Images of some clients: those to train on, and those kept."""
+        return tuple(Client(one.images[which], one.labels[which]) for one in (self.clients, self.kept))
+
+
+def federation(name: str, clients: int, samples: int, per_client: int, seed: int, data: Path) -> Federation:
+    """Images of a set partitioned among clients.
+
+    Parameters
+    ----------
+    name : one of `privrep.images.sets.SETS`. samples : images of a client, validation included. per_client : S.
+    seed : of who gets which. data : the folder with a folder for each set.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the set's files are not there.
+    ValueError
+        If they are damaged, or too few for the clients.
+    """
+    training, test, checksum = read(name, data / name)
+    dealt = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
+    parts = (Client(training.pixels[part], training.labels[part]) for part in (dealt.training, dealt.validation))
+    return Federation(name, checksum, *parts, TestSet.of(test.pixels, test.labels), dealt.shards)
+
+
+def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
+    """The federated method that the options name, with the scripts' step .01. PPSGD's own part takes one epoch of step
+    .1, ten times the shared step: the ratio alpha = .1 of Appendix B."""
+    local = Descent(0.01, options.local_epochs, options.batch, options.momentum)
+    head = Descent(0.01, options.head_epochs, options.batch, options.momentum)
+    return {
+        "centaur": lambda: ImageCentaur(task, local, head),
+        "fedavg": lambda: FedAvg(task, local, head),
+        "pmtl": lambda: Pmtl(task, local, head),
+        "ppsgd": lambda: Ppsgd(task, local, Descent(0.1, 1, options.batch, options.momentum), head),
+    }[options.method]()
+
+
+class Saved(Protocol):
+    """Where a run keeps its state; a run without one starts anew.
+
+    `load` returns what was saved last, or None; `save` may leave out all but some of many states, of which it is told
+    how far they are.
+    """
+
+    def load(self) -> dict[str, Any] | None: ...
+
+    def save(self, done: int, of: int, accuracy: float | None, state: Callable[[], dict[str, Any]]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What became of clients. counts : of those tested. numbers : of the row. by_client : accuracy of the watched
+    clients, (watched,)."""
+
+    numbers: dict[str, float]
+    by_client: np.ndarray
+
+
+def scored(federation: Federation, counts: Counts) -> tuple[dict[str, float], np.ndarray]:
+    """Both scores, and that by shards client by client; of the first clients if not all were tested."""
+    given = counts.right, federation.test.counts, federation.shards[: len(counts.right)]
+    shards = accuracy.by_shards(*given)
+    numbers = {
+        "accuracy": float(shards.mean()),
+        "accuracy_once": float(accuracy.own_classes_once(*given).mean()),
+        "accuracy_sd": float(shards.std(ddof=1)),
+        "tested": len(shards),
+        "validation": float(counts.validation.mean()),
+    }
+    return numbers, shards
+
+
+def train_alone(federation: Federation, options: ImageOptions, seed: int, saved: Saved | None = None) -> Trained:
+    """The first watched clients, each by itself. saved : see `Saved`."""
+    descent = Descent(0.01, options.local_epochs, options.batch, options.momentum)
+    method, pixels, n = StandAlone(federation.task(), descent), federation.pixels, len(federation.shards)
+    watched = min(options.watched, n)
+    keys, block = jax.random.split(jax.random.key(seed), n), max(BLOCK, rounds.client_chunk())
+    state = (saved and saved.load()) or {"right": np.zeros((0, len(federation.test.counts)), int), "validation": []}
+    right, validation = [np.asarray(state["right"])], [np.asarray(state["validation"], float)]
+    for start in range(len(right[0]), watched, block):
+        which = slice(start, min(start + block, watched))
+        some, kept = federation.part(which)
+        found = accuracy.alone(method, pixels, some, kept, federation.test, federation.shards[which], keys[which])
+        right.append(found.right)
+        validation.append(found.validation)
+        counts = Counts(np.concatenate(right), np.concatenate(validation))
+        if saved:
+            numbers, _ = scored(federation, counts)
+            saved.save(which.stop, watched, numbers["accuracy"], counts._asdict)
+    numbers, shards = scored(federation, Counts(np.concatenate(right), np.concatenate(validation)))
+    return Trained(numbers, shards)
+
+
+@dataclass
+class Way:
+    """What a run has seen so far. lengths : of all updates, (n,) a round. along : accuracy after the eighths."""
+
+    lengths: list[np.ndarray] = field(default_factory=list)
+    along: list[float] = field(default_factory=list)
+
+    def numbers(self, clip: float) -> dict[str, float]:
+        """Who was clipped and when, and accuracies on the way."""
+        lengths = np.stack(self.lengths) / clip
+        found = {"clipped_share": float((lengths > 1).mean())}
+        for part, some in zip(EIGHTHS, np.array_split(lengths, len(EIGHTHS)), strict=True):
+            if len(some):
+                found |= {f"length_{part}_8": float(np.median(some)), f"cut_{part}_8": float((some > 1).mean())}
+        return found | {f"accuracy_{part}_8": value for part, value in zip(EIGHTHS, self.along, strict=False)}
+
+
+def looks(total: int) -> list[int]:
+    """The rounds after which clients are tested: the eighths, where there are so many."""
+    return [round(part * total / len(EIGHTHS)) for part in EIGHTHS] if total >= len(EIGHTHS) else [total]
+
+
+def train_together(
+    federation: Federation, options: ImageOptions, release: Release, seed: int, saved: Saved | None = None
+) -> Trained:
+    """A federated method.
+
+    Parameters
+    ----------
+    seed : of starts and mini-batches, public. saved : see `Saved`.
+    """
+    method, pixels = federated_method(options, federation.task(options.shift)), federation.pixels
+    training, final = jax.random.split(jax.random.key(seed))
+    watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
+    way, begun, stops = Way(), None, looks(options.rounds)
+    state = saved and saved.load()
+    if state:
+        begun, way = resumed(state, release)
+
+    def tested(last: rounds.Round, some: int) -> Counts:
+        return accuracy.federated(method, pixels, last, *federation.part(slice(some)), federation.test, final)
+
+    for last in rounds.run(method, pixels, federation.users, plan, release, training, begun):
+        way.lengths.append(last.lengths)
+        if last.number < options.rounds:
+            if last.number in stops:
+                way.along.append(scored(federation, tested(last, watched))[0]["accuracy"])
+            if saved:
+                latest = way.along[-1] if way.along else None
+                saved.save(last.number, options.rounds, latest, lambda last=last: stopped(last, way, release))
+    numbers, shards = scored(federation, tested(last, len(federation.shards)))
+    way.along.append(float(shards[:watched].mean()))
+    return Trained(numbers | {"parameters": len(last.flat)} | way.numbers(options.clip), shards[:watched])
+
+
+def stopped(last: rounds.Round, way: Way, release: Release) -> dict[str, Any]:
+    """All that the rounds after this one follow from: the shared model, what clients keep, the ledger, and the place in
+    the stream of the noise. Everything else is drawn anew from the seed and a round's number."""
+    noise = release.noise.bit_generator.state
+    return {
+        "number": last.number,
+        "flat": last.flat,
+        "own": [np.asarray(leaf) for leaf in jax.tree.leaves(last.own)],
+        "lengths": np.stack(way.lengths),
+        "along": way.along,
+        "ledger": [astuple(entry) for entry in release.ledger.entries],
+        "noise": {**noise, "state": {name: part.tolist() for name, part in noise["state"].items()}}
+        | {"buffer": noise["buffer"].tolist()},
+    }
+
+
+def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Way]:
+    """Where the rounds were; the handle is brought to where it was."""
+    for entry in state["ledger"]:
+        release.ledger.enter(GaussianRelease(*entry), release.allowed)
+    release.noise.bit_generator.state = state["noise"]
+    way = Way(list(np.asarray(state["lengths"])), list(state["along"]))
+    return rounds.Begun(state["number"], np.asarray(state["flat"]), [np.asarray(leaf) for leaf in state["own"]]), way
+
+
+def device() -> str:
+    """What JAX runs on: the kind of a GPU, or the model of the processor."""
+    found = jax.devices()[0]
+    if found.platform != "cpu":
+        return found.device_kind
+    names = [line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+             if line.startswith("model name")] if Path("/proc/cpuinfo").exists() else []  # fmt: skip
+    return names[0] if names else platform.processor() or platform.machine()

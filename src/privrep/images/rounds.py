@@ -1,0 +1,219 @@
+"""Rounds of a server (shen2023, Algorithm 1, all clients in each): displacements are clipped whole, summed, released,
+and their noisy mean added.
+
+    for t = 1..T:   g_i <- CLIENT;   b <- b + eta_g ( sum_i clip(g_i; zeta) + noise ) / n
+
+What clients do is one compiled scan, which clips them as well, at the clip of the mechanism
+(`privrep.privacy.mechanisms.Release.sum`), from which the noise comes, in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from privrep.data.passes import Own
+from privrep.images.image_users import Everybody, ImageUsers
+from privrep.images.method import Client, ImageMethod, Pixels
+from privrep.images.training import Parameters
+from privrep.privacy.clipping import check_bound, within_float32
+from privrep.privacy.mechanisms import Release
+from privrep.privacy.noise import Law
+
+AT_ONCE = 100
+"""Clients that an accelerator works on at once."""
+
+
+class Round(NamedTuple):
+    """After a round.
+
+    Attributes
+    ----------
+    number : of the round, from 1.
+    flat : all shared parameters in one vector.
+    shared : the same as the model that was released.
+    own : what clients keep, one more axis in front.
+    lengths : (n,) of the displacements before the clip, exact, for analysis, not released.
+    """
+
+    number: int
+    flat: np.ndarray
+    shared: Parameters
+    own: Parameters
+    lengths: np.ndarray
+
+
+class Begun(NamedTuple):
+    """Where rounds were stopped: how many are done, the shared parameters in one vector, and what clients keep, a leaf
+    each."""
+
+    number: int
+    flat: np.ndarray
+    own: list[np.ndarray]
+
+
+def client_chunk(backend: str | None = None) -> int:
+    """Clients that are worked on at once: one on a CPU, where batches of small products are many times slower."""
+    return 1 if (backend or jax.default_backend()) == "cpu" else AT_ONCE
+
+
+def length(vector: jax.Array) -> jax.Array:
+    """Its norm in float32, by sums of sums: sqrt(p) terms in each, so that rounding grows with sqrt(p) alone."""
+    side = _side(len(vector))
+    squares = jnp.pad(vector * vector, (0, side**2 - len(vector))).reshape(side, side)
+    return jnp.sqrt(squares.sum(axis=1).sum())
+
+
+def _side(size: int) -> int:
+    return int(np.ceil(np.sqrt(size)))
+
+
+def _blocks(tree: Parameters, chunk: int) -> Parameters:
+    """Leaves (n, ...) cut into blocks (n / chunk rounded up, chunk, ...), the last one filled up with zeros."""
+
+    def cut(leaf: jax.Array) -> jax.Array:
+        missing = -len(leaf) % chunk
+        filled = jnp.concatenate([leaf, jnp.zeros((missing, *leaf.shape[1:]), leaf.dtype)])
+        return filled.reshape(-1, chunk, *leaf.shape[1:])
+
+    return jax.tree.map(cut, tree)
+
+
+@partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
+def clipped_sum(
+    method: ImageMethod,
+    pixels: Pixels,
+    shared: Parameters,
+    own: Parameters,
+    clients: Client,
+    key: jax.Array,
+    bound: float,
+    chunk: int = 1,
+) -> tuple[jax.Array, Parameters, jax.Array]:
+    """sum_i clip(g_i; bound) (p,), what the clients keep, and the lengths (n,).
+
+    A client whose numbers overflowed adds nothing. chunk : clients worked on at once.
+    """
+
+    def clipped(own: Parameters, client: Client, key: jax.Array) -> tuple[jax.Array, Parameters, jax.Array]:
+        displacement, own = method.client_update(shared, own, pixels.client(client), key)
+        flat = ravel_pytree(displacement)[0]
+        norm = length(flat)
+        sound = jnp.isfinite(norm)
+        factor = jnp.where(sound, jnp.minimum(1.0, bound / jnp.maximum(norm, 1e-30)), 0.0)
+        return factor * jnp.where(sound, flat, 0.0), own, norm
+
+    def one(total: jax.Array, given: tuple) -> tuple[jax.Array, tuple]:
+        flat, own, norm = clipped(*given)
+        return total + flat, (own, norm)
+
+    def many(total: jax.Array, given: tuple) -> tuple[jax.Array, tuple]:
+        *clients, there = given
+        flat, own, norm = jax.vmap(clipped)(*clients)
+        return total + (flat * there[:, None]).sum(axis=0), (own, norm)
+
+    size, n = sum(leaf.size for leaf in jax.tree.leaves(shared)), len(clients.labels)
+    given = own, Client(*map(jnp.asarray, clients)), jax.random.split(key, n)
+    if chunk == 1:
+        total, (own, norms) = jax.lax.scan(one, jnp.zeros(size), given)
+        return total, own, norms
+    total, kept = jax.lax.scan(many, jnp.zeros(size), _blocks((*given, jnp.ones(n)), chunk))
+    own, norms = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:n], kept)
+    return total, own, norms
+
+
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """What the clients of a block add in a round: their displacements, clipped whole.
+    A kind of contribution, taken by one scan.
+
+    shared : the model that the server sent. own : what the clients keep from before.
+    key : of mini-batches and their orders. chunk : clients worked on at once.
+    """
+
+    method: ImageMethod
+    pixels: Pixels
+    clients: Client
+    shared: Parameters
+    own: Parameters
+    key: jax.Array
+    chunk: int = 1
+
+    def clipped(self, clip: float, there: np.ndarray | None = None) -> tuple:
+        """The sum in float64; then what they keep, a leaf each, and their lengths before the clip.
+
+        Raises
+        ------
+        ValueError
+            If some clients do not take part: the scan is over all.
+        """
+        if there is not None:
+            raise ValueError("some clients do not take part; a round is a scan over all of them")
+        parameters = sum(leaf.size for leaf in jax.tree.leaves(self.shared))
+        bound = within_float32(clip, 2 * _side(parameters))
+        total, own, norms = clipped_sum(
+            self.method, self.pixels, self.shared, self.own, self.clients, self.key, bound, self.chunk
+        )
+        kept = (Own(leaf) for leaf in (*jax.tree.leaves(own), np.asarray(norms)))
+        return np.asarray(total, np.float64), *kept
+
+    def law(self, clip: float) -> Law:
+        """Each adds at most zeta: replacing it moves the sum by at most 2 zeta, and adding or removing it,
+        as the paper's scripts count, by zeta."""
+        return Law.of_one(2 * clip, clip)
+
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """rounds : T. clip : zeta, positive."""
+
+    rounds: int
+    clip: float
+
+    def __post_init__(self):
+        check_bound("clip", self.clip)
+
+
+def run(
+    method: ImageMethod,
+    pixels: Pixels,
+    users: ImageUsers,
+    plan: RoundPlan,
+    release: Release,
+    key: jax.Array,
+    begun: Begun | None = None,
+) -> Iterator[Round]:
+    """The rounds.
+
+    Parameters
+    ----------
+    key : of starts, mini-batches and their orders; public. A round's own key follows from its number.
+    begun : where to go on; by default the start. The handle must be as it was then.
+    """
+    n = users.known.users
+    chunk = min(client_chunk(), n)
+    start, keep, orders = jax.random.split(key, 3)
+    flat, unravel = ravel_pytree(method.shared(start))
+    own = jax.vmap(method.own)(jax.random.split(keep, n))
+    structure, first = jax.tree.structure(own), 0
+    if begun is not None:
+        first, flat, own = begun.number, begun.flat, jax.tree.unflatten(structure, begun.own)
+    shared = unravel(jnp.asarray(flat))
+    for t in range(first, plan.rounds):
+        turn = jax.random.fold_in(orders, t)
+
+        def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Displacements:
+            return Displacements(method, pixels, block.clients, shared, own, turn, chunk)
+
+        total, *kept, lengths = release.sum("displacement", users, sent, clip=plan.clip)
+        own = jax.tree.unflatten(structure, [leaf.rows for leaf in kept])
+        flat = np.asarray(flat + (total / n).astype(np.float32))
+        shared = unravel(jnp.asarray(flat))
+        yield Round(t + 1, flat, shared, own, lengths.rows)

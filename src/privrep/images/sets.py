@@ -1,0 +1,232 @@
+"""The image sets of the experiments, and the one way from a set's files to two arrays. Nothing of JAX is imported here.
+
+    mnist       28 x 28 handwritten digits, 60,000 + 10,000; idx files, upright
+    emnist      28 x 28 handwritten digits (the split of that name), 240,000 + 40,000; idx files, transposed
+    cifar10     32 x 32 colour photographs, 50,000 + 10,000, 10 classes; binary version
+    cifar100    the same, 100 classes; binary version, fine labels
+    digits      8 x 8 handwritten digits, 1,797 in all, which come with scikit-learn; no files
+
+The files are the user's, `docs/images.md` says where to get them: nothing is downloaded and nothing is written. A set
+is read whole into memory. Each file has a known size, so one that was cut short, or is of another set, is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+DOCUMENTED = "see docs/images.md"
+
+
+@dataclass(frozen=True)
+class Images:
+    """Labelled images.
+
+    Attributes
+    ----------
+    pixels : (N, height, width, channels) uint8, 0 to 255; channels red, green, blue.
+    labels : (N,) uint8, 0 to classes - 1.
+    """
+
+    pixels: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a file holds images: a header, then records of labels and pixels.
+
+    Attributes
+    ----------
+    header : bytes before the first record.
+    labels : label bytes of a record, of which the last counts; 0 where another file has them.
+    pixels : pixel bytes of a record.
+    """
+
+    header: bytes
+    labels: int
+    pixels: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of a record."""
+        return self.labels + self.pixels
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a set: its name, how many records it has, and how they are laid out."""
+
+    name: str
+    count: int
+    record: Record
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """What is public about a set.
+
+    Attributes
+    ----------
+    side, channels, classes : of its images.
+    mean, sd : of pixels between 0 and 1, by channel, for normalisation.
+    dense : widths of the dense layers of LeNet; None for the MLP.
+    training, test : files of each part, images before labels where these are apart.
+    origin : where the files come from.
+    transposed : whether the files hold images column by column.
+    """
+
+    side: int
+    channels: int
+    classes: int
+    mean: tuple[float, ...]
+    sd: tuple[float, ...]
+    dense: tuple[int, int] | None = None
+    training: tuple[File, ...] = ()
+    test: tuple[File, ...] = ()
+    origin: str = ""
+    transposed: bool = False
+
+    @property
+    def dim(self) -> int:
+        """Numbers of an image."""
+        return self.side**2 * self.channels
+
+
+def _idx(count: int, *shape: int) -> Record:
+    """An idx file of uint8: two zeros, 8 for the type, the number of dimensions, these, the entries."""
+    dimensions = (count, *shape)
+    header = bytes([0, 0, 8, len(dimensions)]) + b"".join(size.to_bytes(4, "big") for size in dimensions)
+    return Record(header, 0 if shape else 1, int(np.prod(shape)) if shape else 0)
+
+
+def _pair(images: str, labels: str, count: int) -> tuple[File, File]:
+    """Two idx files, of images and of their labels."""
+    return File(images, count, _idx(count, 28, 28)), File(labels, count, _idx(count))
+
+
+def _cifar(classes: int, names: dict[str, int]) -> tuple[File, ...]:
+    """Files of CIFAR's binary version: label, 1,024 bytes of red, of green and of blue; CIFAR-100 has two labels."""
+    record = Record(b"", 1 if classes == 10 else 2, 3 * 32 * 32)
+    return tuple(File(name, count, record) for name, count in names.items())
+
+
+CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html (binary version, unpacked)"
+SETS = {
+    "digits": ImageSet(8, 1, 10, (0.3053,), (0.3763,)),
+    "mnist": ImageSet(
+        28, 1, 10, (0.1307,), (0.3081,),
+        training=_pair("train-images-idx3-ubyte", "train-labels-idx1-ubyte", 60_000),
+        test=_pair("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", 10_000),
+        origin="http://yann.lecun.com/exdb/mnist",
+    ),
+    "emnist": ImageSet(
+        28, 1, 10, (0.1736,), (0.3317,),
+        training=_pair("emnist-digits-train-images-idx3-ubyte", "emnist-digits-train-labels-idx1-ubyte", 240_000),
+        test=_pair("emnist-digits-test-images-idx3-ubyte", "emnist-digits-test-labels-idx1-ubyte", 40_000),
+        origin="https://www.nist.gov/itl/products-and-services/emnist-dataset",
+        transposed=True,
+    ),
+    "cifar10": ImageSet(
+        32, 3, 10, (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616), (384, 32),
+        training=_cifar(10, {f"cifar-10-batches-bin/data_batch_{part}.bin": 10_000 for part in range(1, 6)}),
+        test=_cifar(10, {"cifar-10-batches-bin/test_batch.bin": 10_000}),
+        origin=CIFAR,
+    ),
+    "cifar100": ImageSet(
+        32, 3, 100, (0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762), (128, 32),
+        training=_cifar(100, {"cifar-100-binary/train.bin": 50_000}),
+        test=_cifar(100, {"cifar-100-binary/test.bin": 10_000}),
+        origin=CIFAR,
+    ),
+}  # fmt: skip
+HELD_OUT = 0.2
+"""Share of `digits`, which have no test part, that is kept for testing: the last of each class."""
+
+
+def read(name: str, folder: Path) -> tuple[Images, Images, str]:
+    """Training images, test images and checksum of a set.
+
+    Parameters
+    ----------
+    name : one of `SETS`.
+    folder : holds the files of the set, each plain or with .gz; not read for `digits`.
+
+    Returns
+    -------
+    training, test : as they are in the files, upright.
+    checksum : sha256 over the contents of all files in the order of `SETS`, unpacked; of `digits` over the pixels.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is not there; the message names it and says where to get it.
+    ValueError
+        If a file is damaged or not of this set; the message names it and says what it should be.
+    """
+    images = SETS[name]
+    if not images.training:
+        return _digits()
+    files = {file.name: _contents(folder, file, images) for file in (*images.training, *images.test)}
+    checksum = hashlib.sha256(b"".join(hashlib.sha256(contents).digest() for contents in files.values())).hexdigest()
+    training, test = (_images(folder, part, files, images) for part in (images.training, images.test))
+    return training, test, checksum
+
+
+def _contents(folder: Path, file: File, images: ImageSet) -> bytes:
+    """All bytes of a file, of which size and header are as they should be."""
+    path = next((path for path in (folder / file.name, folder / f"{file.name}.gz") if path.is_file()), None)
+    if path is None:
+        raise FileNotFoundError(f"{folder / file.name}: no such file; it comes from {images.origin}, {DOCUMENTED}")
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"{path}: not a whole .gz file ({error}); it comes from {images.origin}, {DOCUMENTED}"
+        ) from None
+    record = file.record
+    size = len(record.header) + file.count * record.size
+    if len(raw) != size or not raw.startswith(record.header):
+        what = f"{len(raw):,} bytes" if len(raw) != size else f"header 0x{raw[: len(record.header)].hex()}"
+        right = f"{size:,} bytes" if len(raw) != size else f"0x{record.header.hex()}"
+        raise ValueError(f"{path}: {what}; it must be {right}; it comes from {images.origin}, {DOCUMENTED}")
+    return raw
+
+
+def _images(folder: Path, files: tuple[File, ...], contents: dict[str, bytes], images: ImageSet) -> Images:
+    """Images of a part, its files one behind the other."""
+    pixels, labels = [], []
+    for file in files:
+        record = file.record
+        rows = np.frombuffer(contents[file.name], np.uint8, offset=len(record.header)).reshape(-1, record.size)
+        if record.labels:
+            found = rows[:, record.labels - 1]
+            if found.max() >= images.classes:
+                raise ValueError(
+                    f"{folder / file.name}: a label is {found.max()}; labels must lie in 0..{images.classes - 1}"
+                )
+            labels.append(found)
+        if record.pixels:
+            pixels.append(rows[:, record.labels :].reshape(-1, images.channels, images.side, images.side))
+    upright = (0, 3, 2, 1) if images.transposed else (0, 2, 3, 1)
+    return Images(np.ascontiguousarray(np.concatenate(pixels).transpose(upright)), np.concatenate(labels))
+
+
+def _digits() -> tuple[Images, Images, str]:
+    """The digits of scikit-learn, whose values 0 to 16 are spread over 0 to 255."""
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    pixels = np.rint(found.images * (255 / 16)).astype(np.uint8)[..., None]
+    labels = found.target.astype(np.uint8)
+    kept = np.zeros(len(labels), bool)
+    for label in range(10):
+        places = np.flatnonzero(labels == label)
+        kept[places[len(places) - round(HELD_OUT * len(places)) :]] = True
+    training, test = (Images(pixels[part], labels[part]) for part in (~kept, kept))
+    return training, test, hashlib.sha256(pixels.tobytes() + labels.tobytes()).hexdigest()

@@ -1,0 +1,299 @@
+"""The table of long image runs: which rows it should have, how one is run, stopped and gone on with, and written down.
+
+The list of rows is a TOML file of blocks `[[rows]]`; a key with a list of values is an axis, and a block is the product
+of its axes. The table is a CSV file with one line a run: its settings, what was measured, and on which machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import itertools
+import json
+import os
+import sys
+import time
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privrep.data.rng import Streams, digest, stream
+from privrep.images.federated_images import STAND_ALONE, ImageOptions, experiments, spent
+from privrep.privacy.accounting import Budget
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
+
+DELTA = 1e-5
+SAVED_EVERY = 60.0
+"""Seconds between two states of a run, and between two lines of progress."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run.
+
+    Attributes
+    ----------
+    clients, samples : how many, and images of each, validation included.
+    rank : S, shards of a client.
+    epsilon : for adding or removing a client, at delta 1e-5; inf without noise. Clients that train alone have none.
+    seed : of the partition and of starts and mini-batches, which rows with the same clients share.
+    options : how clients train.
+    """
+
+    clients: int
+    samples: int
+    rank: int
+    epsilon: float
+    seed: int
+    options: ImageOptions
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Row:
+        """From the values of a block or a line.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing or unknown, or a value is out of range.
+        """
+        for name in values:
+            if name not in SETTINGS:
+                raise ValueError(f"{name} is no key of a row; there are {', '.join(SETTINGS)}")
+        for name in REQUIRED:
+            if name not in values:
+                raise ValueError(f"{name} is missing")
+        own = {name: values[name] for name in OWN}
+        row = cls(**own, options=ImageOptions(**{name: values[name] for name in values if name not in OWN}))
+        row.options.check_clients(row.samples, row.rank)
+        return row
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All values by name."""
+        found = {name: getattr(self, name) for name in OWN} | {
+            one.name: getattr(self.options, one.name) for one in fields(ImageOptions)
+        }
+        return {name: found[name] for name in SETTINGS}
+
+    @property
+    def key(self) -> str:
+        """Name of the row: the sha256 of its settings, shortened."""
+        return digest(self.settings)[:16]
+
+    def __str__(self) -> str:
+        o = self.options
+        what = "" if o.method == STAND_ALONE else f", epsilon {self.epsilon:g}, clip {o.clip:g}, {o.rounds} rounds"
+        return f"{o.images}, {self.clients} x {self.samples}, S = {self.rank}, {o.method}{what}, seed {self.seed}"
+
+
+OWN = tuple(one.name for one in fields(Row) if one.name != "options")
+OPTIONS = tuple(one.name for one in fields(ImageOptions) if one.name not in ("images", "method"))
+SETTINGS = ("images", *OWN[:3], "method", *OWN[3:], *OPTIONS)
+REQUIRED = (*OWN, "images", "method", "batch", "local_epochs")
+ABOUT = ("checksum", "device", "commit", "seconds")
+"""Columns beside settings and numbers: sha256 of the set's files, on what and at which commit it ran, and how long."""
+BY_CLIENT = "by_client"
+"""Column of the accuracies of the watched clients, in thousandths, for intervals that are paired over clients."""
+COLUMNS = ("key", *SETTINGS, "noise_multiplier", *ImageOptions.numbers, BY_CLIENT, *ABOUT)
+
+
+def listed(path: Path) -> list[Row]:
+    """The rows of a list in order, each once.
+
+    Raises
+    ------
+    ValueError
+        If the file is no TOML or a block is wrong; the message names file and block.
+    """
+    try:
+        blocks = tomllib.loads(path.read_text())["rows"]
+    except (tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a list of [[rows]] in TOML: {error}") from None
+    found: dict[str, Row] = {}
+    for number, block in enumerate(blocks, 1):
+        axes = [values if isinstance(values, list) else [values] for values in block.values()]
+        for values in itertools.product(*axes):
+            try:
+                row = Row.of(dict(zip(block, values, strict=True)))
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{path}, block {number} of [[rows]]: {error}") from None
+            found.setdefault(row.key, row)
+    return list(found.values())
+
+
+def read_table(path: Path) -> dict[str, dict[str, str]]:
+    """Key -> line of a table; nothing where there is none.
+
+    Raises
+    ------
+    ValueError
+        If it has other columns.
+    """
+    if not path.exists():
+        return {}
+    with path.open(newline="") as stream:
+        reader = csv.DictReader(stream)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise ValueError(f"{path}: it has other columns than a table of image runs; name another file")
+        return {line["key"]: line for line in reader}
+
+
+def add_line(path: Path, line: dict[str, Any]) -> None:
+    """Add a line to a table, whole or not at all."""
+    with locked(path.with_name(f".{path.name}.lock"), wait=True):
+        lines = [*read_table(path).values(), line]
+        part = path.with_name(f".{path.name}.part")
+        with part.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n", restval="")
+            writer.writeheader()
+            writer.writerows(lines)
+        os.replace(part, path)
+
+
+@contextmanager
+def locked(path: Path, wait: bool = False) -> Iterator[bool]:
+    """Whether this process alone has the file; it is given back at the end, whatever ends the process."""
+    with path.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@dataclass
+class StateFile:
+    """The state of a run in a file, at most every `every` seconds. It has clients' heads and exact lengths, which are
+    theirs: the folder is not to be shared.
+
+    Attributes
+    ----------
+    path : of the file. about : the row's settings, and the checksum of its images.
+    """
+
+    path: Path
+    about: dict[str, Any]
+    every: float = SAVED_EVERY
+
+    def __post_init__(self):
+        self._last = self._begun = time.monotonic()
+        self._first: int | None = None
+
+    def load(self) -> dict[str, Any] | None:
+        """The state, or None where there is none.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or of another configuration.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as arrays:
+                state = json.loads(str(arrays["meta"]))
+                parts = {name: arrays[name] for name in arrays.files if name != "meta"}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{self.path}: the state of a run is damaged ({error}); remove it to begin anew") from None
+        about = state.pop("about")
+        if about != json.loads(json.dumps(self.about)):
+            wrong = [name for name, value in self.about.items() if about.get(name) != value]
+            raise ValueError(
+                f"{self.path}: the state of a run with other {', '.join(wrong)}; remove it, or name another folder"
+            )
+        own = [parts.pop(name) for name in sorted(parts) if name.startswith("own")]
+        return state | parts | ({"own": own} if own else {})
+
+    def save(self, done: int, of: int, accuracy: float | None, state: Callable[[], dict[str, Any]]) -> None:
+        """Write a state where the last one is old enough, and say how far the run is."""
+        now = time.monotonic()
+        self._first = done if self._first is None else self._first
+        if now - self._last < self.every:
+            return
+        self._last, found = now, state()
+        own = {f"own{place:03}": leaf for place, leaf in enumerate(found.pop("own", ()))}
+        arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)} | own
+        meta = {name: value for name, value in found.items() if name not in arrays} | {"about": self.about}
+        part = self.path.with_suffix(".part")
+        with part.open("wb") as stream:
+            np.savez(stream, meta=json.dumps(meta), **arrays)
+        os.replace(part, self.path)
+        left = (now - self._begun) / max(1, done - self._first) * (of - done)
+        so_far = "" if accuracy is None else f", accuracy {accuracy:.4f}"
+        print(f"  {done} of {of} done, {left / 60:.0f} min left{so_far}", file=sys.stderr, flush=True)
+
+
+def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
+    """The line of a row, from its saved state on where there is one.
+
+    Parameters
+    ----------
+    data : the folder with a folder for each set. states : folder of the states of runs.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If files of the set are missing or damaged, or the state is; the message names the file.
+    """
+    images, begun = experiments(), time.process_time()
+    options, same = row.options, {"images": row.options.images, "clients": row.clients, "samples": row.samples}
+    clients = same | {"rank": row.rank, "seed": row.seed}
+    seed = int(stream(0, "init", clients).integers(2**31))
+    federation = images.federation(options.images, row.clients, row.samples, row.rank, seed, data)
+    saved = StateFile(states / f"{row.key}.npz", row.settings | {"checksum": federation.checksum})
+    spent_numbers: dict[str, float] = {}
+    if options.method == STAND_ALONE:
+        found = images.train_alone(federation, options, seed, saved)
+    else:
+        multiplier = 0.0
+        if np.isfinite(row.epsilon):
+            multiplier = Budget(row.epsilon, DELTA, "exact").noise_multiplier(options.cost, None)
+        streams = Streams(partial(stream, 0, axes=row.settings))
+        release = Release(multiplier, Ledger(), range(row.clients), streams, options.spends.at(multiplier))
+        found = images.train_together(federation, options, release, seed, saved)
+        spent_numbers = spent(release, DELTA)
+    line = {"key": row.key} | row.settings | found.numbers | spent_numbers
+    line[BY_CLIENT] = " ".join(f"{1000 * one:.0f}" for one in found.by_client)
+    line |= {
+        "checksum": federation.checksum,
+        "device": images.device(),
+        "commit": commit,
+        "seconds": round(time.process_time() - begun, 1),
+    }
+    return line
+
+
+def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str) -> int:
+    """Run what a table lacks, in order. Other processes with the same folder take other rows.
+
+    Returns
+    -------
+    How many rows could not be run.
+    """
+    states.mkdir(parents=True, exist_ok=True)
+    table.parent.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for row in rows:
+        with locked(states / f"{row.key}.lock") as mine:
+            if not mine or row.key in read_table(table):
+                continue
+            print(f"{row}", file=sys.stderr, flush=True)
+            try:
+                line = run_row(row, data, states, commit)
+            except (FileNotFoundError, ValueError) as error:
+                failed += 1
+                print(f"not run: {error}", file=sys.stderr, flush=True)
+                continue
+            add_line(table, line)
+            (states / f"{row.key}.npz").unlink(missing_ok=True)
+            print(f"  accuracy {line['accuracy']:.4f}, {line['seconds']:.0f} CPU s", file=sys.stderr, flush=True)
+    return failed

@@ -1,0 +1,51 @@
+"""Run the rows of a list of image experiments that a table lacks, on whatever device JAX has; see docs/images.md.
+
+It can be ended at any time, and the same command goes on where it was. Several processes may share the work: each takes
+rows that no other has. It needs numpy, scipy, JAX and privrep's privacy core, nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "src"))
+
+from privrep.images.table import listed, read_table, run_rows  # noqa: E402
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=Path, default=ROOT / "config/images.toml", help="the list")
+    parser.add_argument("--only", nargs="*", default=[], metavar="KEY=VALUE", help="rows with these settings")
+    parser.add_argument("--table", type=Path, default=ROOT / "docs/record/images.csv", help="table to add lines to")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder with a folder for each image set")
+    parser.add_argument("--states", type=Path, default=ROOT / "results/images", help="folder for states of runs")
+    parser.add_argument("--commit", help="commit of this code, where it is no git repository")
+    parser.add_argument("--list", action="store_true", help="show the rows that the table lacks, and run nothing")
+    args = parser.parse_args()
+    try:
+        wanted = dict(one.split("=", 1) for one in args.only)
+        rows = [row for row in listed(args.rows) if all(str(row.settings[k]) == v for k, v in wanted.items())]
+        have = read_table(args.table)
+    except (ValueError, KeyError, OSError) as error:
+        parser.error(str(error))
+    missing = [row for row in rows if row.key not in have]
+    print(f"{len(rows)} rows, {len(missing)} of them not in {args.table}", file=sys.stderr)
+    if args.list:
+        print("\n".join(map(str, missing)))
+        return 0
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    commit = args.commit or subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    try:
+        return 1 if run_rows(rows, args.table, args.data, args.states, commit[:12] or "unknown") else 0
+    except KeyboardInterrupt:
+        print("ended; the same command goes on", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
