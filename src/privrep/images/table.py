@@ -1,7 +1,8 @@
 """The table of long image runs: which rows it should have, how one is run, stopped and gone on with, and written down.
 
 The list of rows is a TOML file of blocks `[[rows]]`; a key with a list of values is an axis, and a block is the product
-of its axes. The table is a CSV file with one line a run: its settings, what was measured, and on which machine.
+of its axes; `[defaults.<set>]` has what all blocks of a set share. The table is a CSV file with one line a run: its
+settings, what was measured, and on which machine.
 """
 
 from __future__ import annotations
@@ -114,19 +115,33 @@ def listed(path: Path) -> list[Row]:
         If the file is no TOML or a block is wrong; the message names file and block.
     """
     try:
-        blocks = tomllib.loads(path.read_text())["rows"]
+        content = tomllib.loads(path.read_text())
+        defaults, blocks = content.get("defaults", {}), content["rows"]
     except (tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a list of [[rows]] in TOML: {error}") from None
     found: dict[str, Row] = {}
     for number, block in enumerate(blocks, 1):
-        axes = [values if isinstance(values, list) else [values] for values in block.values()]
-        for values in itertools.product(*axes):
-            try:
-                row = Row.of(dict(zip(block, values, strict=True)))
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{path}, block {number} of [[rows]]: {error}") from None
-            found.setdefault(row.key, row)
+        try:
+            for point in points(block):
+                row = Row.of(defaults.get(point.get("images"), {}) | point)
+                found.setdefault(row.key, row)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}, block {number} of [[rows]]: {error}") from None
     return list(found.values())
+
+
+def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The product of a block's axes; values that vary together stand as tables in a list, whose own key is of no
+    meaning."""
+    axes = [
+        [
+            value if isinstance(value, dict) else {name: value}
+            for value in (values if isinstance(values, list) else [values])
+        ]
+        for name, values in block.items()
+    ]
+    for values in itertools.product(*axes):
+        yield {name: value for part in values for name, value in part.items()}
 
 
 def read_table(path: Path) -> dict[str, dict[str, str]]:
