@@ -94,19 +94,13 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "shen2023/selection": _selection,  # marks side by side, shares cut at the lower edge
 }
 
-WITHOUT_FILES = {"real_images"}
-"""Studies that draw nothing where files are missing; `tests/test_images.py` looks at what they draw."""
 PLACES = {
     ("beyond/audits", 2): 1,
     ("beyond/departures", 0): 1,
     ("beyond/ladder", 0): 1,
     ("beyond/ladder", 1): 1,
     ("jain2021/figure2_readings", 0): 1,
-    ("shen2023/image_clips", 1): 1,
-    ("shen2023/image_methods", 0): 1,
-    ("shen2023/image_updates", 0): 1,
-    ("shen2023/image_updates", 1): 1,
-    ("shen2023/image_updates", 2): 1,
+    **{("shen2023/image_methods", panel): 1 for panel in range(16)},
     ("shen2023/noise_cap", 0): 0,
     ("shen2023/start_cost", 0): 1,
 }
@@ -249,12 +243,12 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
             line.set_ydata(heights)
             assert len(missing(figure, numbers, name)) == 1, name
             moved += 1
-    assert moved or study in WITHOUT_FILES
+    assert moved
 
 
 @pytest.mark.parametrize(
     "study",
-    [study for study in CAPTIONS if any(map(series_of, CAPTIONS[study].values())) and study not in WITHOUT_FILES],
+    [study for study in CAPTIONS if any(map(series_of, CAPTIONS[study].values()))],
 )
 def test_captions_name_series_that_are_drawn(quick_run: Path, study: str):
     """Other numbers measured in a series change each figure whose caption has a size of it;

@@ -1,6 +1,7 @@
-"""The studies of the image experiments: what they measure from cells, and what becomes of rows that were not run."""
+"""The study of the image experiments: what it makes of the lines of the table, and of rows that were not run."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,257 +11,234 @@ from privrep.evidence.claims import judge
 from privrep.evidence.measured import NOT_RUN
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.evidence.verdicts import Verdict
-from privrep.privacy.accounting import gdp_epsilon
+from privrep.images.table import listed
 from privrep.report.stub_run import stub_cells, study_of
-from privrep.run.config import read_config, read_study
+from privrep.run.config import ROOT
 from privrep.run.settings import MeasureSettings, PlotSettings
 from privrep.studies.drawn import drawn
-from privrep.studies.images import analysis as measures
-from privrep.studies.images.analysis import Scores
-from privrep.studies.real_images import analysis as real
+from privrep.studies.images import analysis
+from privrep.studies.images.analysis import EPSILONS, FIGURE_1, METHODS, MNIST, ON_MNIST, TABLE_1, TABLE_3, Lead
 
-ACCURACY = {"centaur": 0.95, "fedavg": 0.90, "pmtl": 0.91, "ppsgd": 0.93, "stand_alone": 0.94}
+ACCURACY = {"centaur": 0.95, "ppsgd": 0.93, "pmtl": 0.91, "fedavg": 0.90, "stand_alone": 0.94}
+LIST = [row.settings for row in listed(ROOT / "config" / "images.toml")]
+PLANNED = pd.DataFrame(LIST)
+SETTINGS = MeasureSettings(
+    study="images",
+    quantities=tuple(measured(study_of("images"))),
+    complete=True,
+    figures=tuple(study_of("images").figures),
+)
+CELLS = stub_cells("images", 0.5)
 
 
 @pytest.fixture
-def cells():
-    """The planned cells of the default run, with an accuracy for each method; those of 100 clients have sd 0.1."""
-    table = stub_cells("images", 0.5).copy()
-    accuracy = table["method"].map(ACCURACY)
-    return table.assign(accuracy=accuracy, validation=accuracy, accuracy_sd=0.1, tested=100.0, parameters=100.0)
+def runs(monkeypatch):
+    """All planned rows, with an accuracy for each method that a seed moves a little, clients that differ."""
+    table = PLANNED.assign(
+        accuracy=PLANNED["method"].map(ACCURACY) + 1e-5 * PLANNED["seed"] * (PLANNED["method"] == "centaur"),
+        validation=PLANNED["method"].map(ACCURACY) - PLANNED["clip"].sub(0.25).abs() / 10,
+        accuracy_once=0.5,
+        accuracy_sd=0.1,
+        tested=1000,
+        clipped_share=0.25,
+        seconds=60.0,
+        device="a machine",
+    )
+    for part in range(1, 9):
+        table[f"accuracy_{part}_8"] = table["accuracy"] - (8 - part) / 100
+        table[f"length_{part}_8"] = table["method"].map({"centaur": 0.5}).fillna(1.25) + 0.01 * table["seed"]
+        table[f"cut_{part}_8"] = 0.1
+    spread = np.linspace(-0.05, 0.05, 200)
+    table["by_client"] = [" ".join(f"{1000 * (one + off):.0f}" for off in spread) for one in table["accuracy"]]
+    monkeypatch.setattr(analysis, "long_runs", lambda: table)
+    return table
 
 
-def found(cells):
+def found():
     """Measures by name."""
-    return {one.quantity: one for one in measures.analyse(cells, settings("images")).measured}
+    return {one.quantity: one for one in analysis.analyse(CELLS, SETTINGS).measured}
 
 
-def settings(name):
-    """What the measuring job gets at the default scale."""
-    study = study_of(name)
-    return MeasureSettings(study=name, quantities=tuple(measured(study)), complete=True, figures=tuple(study.figures))
-
-
-def tables_of(study, analysis, cells):
-    """Tables of the figures of a study, each of which is drawn."""
-    numbers = analysis.analyse(cells, settings(study)).tables
-    plot = PlotSettings(study=study, claimed={}, figures=tuple(numbers))
-    assert set(drawn(numbers, plot)) == set(numbers) == set(study_of(study).figures)
-    return numbers
-
-
-def put(cells, value, column="accuracy", **where):
-    """One value in the rows that match."""
-    rows = np.ones(len(cells), bool)
-    for name, wanted in where.items():
-        rows &= cells[name] == wanted
+def put(runs, value, column="accuracy", **where):
+    """One value in the lines that match."""
+    rows = np.logical_and.reduce([runs[name] == wanted for name, wanted in where.items()])
     assert rows.any()
-    cells.loc[rows, column] = value
+    runs.loc[rows, column] = value
 
 
-def test_differences_are_of_the_named_methods(cells):
-    """In points, with the standard errors of both."""
-    got = found(cells)
-    for other in measures.OTHERS:
-        one = got[f"lead of centaur over {other}, n = 1000"]
-        assert one.measured == pytest.approx(100 * (ACCURACY["centaur"] - ACCURACY[other]))
-        assert one.ci_high - one.measured == pytest.approx(1.959964 * math.sqrt(2) * 100 * 0.1 / 10, rel=1e-5)
-    best = got["best other method over stand_alone, n = 1000"]
-    assert best.measured == pytest.approx(-1) and best.ci_low < best.measured < best.ci_high
-    put(cells, 0.99, series="table", method="pmtl")
-    assert found(cells)["best other method over stand_alone, n = 1000"].measured == pytest.approx(5)
+def test_every_judged_row_is_planned_with_all_methods(runs):
+    """The list has a run of each method for all rows of the paper and on MNIST, five seeds there."""
+    for row, setting in (TABLE_1 | TABLE_3 | ON_MNIST | FIGURE_1 | {"": analysis.best_clips(runs)}).items():
+        seeds = {method: len(analysis.lines(runs, setting, method)) for method in METHODS}
+        assert set(seeds.values()) <= ({5} if setting.where["images"] == "mnist" else {1, 3}), (row, seeds)
+        assert len({seeds[method] for method in analysis.TOGETHER}) == 1, (row, seeds)
 
 
-def test_what_a_scale_leaves_out_is_not_run(cells):
-    """The row of 2,000 clients is that of scale record: its claims are not tested."""
-    one = found(cells)["lead of centaur over stand_alone, n = 2000"]
-    assert math.isnan(one.measured) and one.note.startswith(NOT_RUN)
+def test_methods_of_a_row_differ_in_what_is_theirs_alone(runs):
+    """All else is shared: clip, batch, rounds, steps; the rules name the exceptions."""
+    own = {"method", "key", "shift", "local_epochs", "momentum", "seed"}
+    for row, setting in (TABLE_1 | TABLE_3 | ON_MNIST).items():
+        lines = pd.concat([analysis.lines(runs, setting, method) for method in METHODS[:-1]])
+        alike = [name for name in PLANNED if name not in own]
+        assert (lines[alike].nunique() == 1).all(), row
+        assert set(lines["momentum"]) == {0.9}
+        moved = set(lines.loc[lines["shift"] > 0, "method"])
+        assert moved <= {"centaur"} and (moved or setting.where["images"] == "mnist")
+        longer = set(lines.loc[lines["local_epochs"] != lines["local_epochs"].min(), "method"])
+        assert longer <= {"pmtl"} and bool(longer) == (setting.where["images"] == "cifar10")
 
 
-def test_several_repetitions_have_an_interval_over_them():
-    """Student's, of the differences of each repetition; below five there is none."""
-    first, second = (
-        Scores(np.array([95.0, 96, 94, 95, 95]), np.ones(5)),
-        Scores(np.array([94.0, 95, 93, 94, 94]), np.ones(5)),
-    )
-    assert measures.lead(first, second).measured("x").ci_low == pytest.approx(1)
-    assert measures.lead(first, first - second).half() == pytest.approx(
-        2.776445 * np.std(first.values, ddof=1) / 5**0.5
-    )
-    three = Scores(first.values[:3], first.errors[:3])
-    assert math.isnan(three.measured("x").ci_low)
-    assert math.isnan(measures.lead(first, three).mean)
+def test_a_lead_is_of_the_named_methods_over_seeds(runs):
+    got = found()
+    for other in analysis.OTHERS:
+        one = got[f"MNIST: lead of centaur over {other}"]
+        assert one.measured == pytest.approx(100 * (ACCURACY["centaur"] - ACCURACY[other]), abs=0.01) and one.seeds == 5
+    assert got["MNIST: least lead of centaur"].measured == pytest.approx(1, abs=0.01)
+    put(runs, 0.99, method="pmtl", images="mnist", clip=0.25, seed=3, rounds=40, epsilon=1.0, batch=18, rank=5)
+    one = found()["MNIST: lead of centaur over pmtl"]
+    assert one.measured == pytest.approx((4 * 4 - 4) / 5, abs=0.1)
+    assert one.ci_low < 0 < one.ci_high
+
+
+def test_the_tuning_seed_judges_nothing(runs):
+    before = found()
+    put(runs, 0.1, seed=100)
+    assert found() == before
+
+
+def test_one_seed_decides_no_row(runs):
+    """The lead stands there with its interval over clients, and the verdict is INCONCLUSIVE; three seeds decide."""
+    one = found()["CIFAR10, n = 500, S = 5: least lead of centaur"]
+    assert one.measured == pytest.approx(1) and math.isnan(one.ci_low) and one.note.startswith("too few seeds")
+    verdicts = {row["quantity"]: row for row in judged() if row["id"] == "B-T1"}
+    assert verdicts["CIFAR10, n = 500, S = 5"]["verdict"] == Verdict.INCONCLUSIVE
+    assert verdicts["CIFAR10, n = 1000, S = 5"]["verdict"] == Verdict.REPRODUCED
+    put(runs, 0.96, method="fedavg", images="cifar10", clients=1000, rank=5, rounds=200)
+    assert {row["quantity"]: row for row in judged()}["CIFAR10, n = 1000, S = 5"]["verdict"] == Verdict.NOT_REPRODUCED
+
+
+def judged():
+    """Rows of the study's claims."""
+    rows = {name: {k: str(v) for k, v in vars(one).items()} | {"note": one.note} for name, one in found().items()}
+    claims = [claim for claim in checked_claims()["shen2023"] if claim.study == "images"]
+    return judge(claims, "shen2023", {"images": rows}, "default", "figures")
+
+
+def test_intervals_are_students_over_seeds_and_paired_over_clients():
+    values = np.array([1.0, 2.0, 4.0])
+    low, high = Lead(values).ends()
+    assert high - values.mean() == pytest.approx(4.302653 * values.std(ddof=1) / math.sqrt(3))
+    assert low + high == pytest.approx(2 * values.mean())
+    assert Lead(values[:1], 0.5).ends() == pytest.approx((1 - 0.9799820, 1 + 0.9799820))
+    frame = pd.DataFrame({"accuracy": [0.5], "tested": [400], "by_client": ["100 300 500"]})
+    other = frame.assign(accuracy=0.4, tested=3, by_client="90 310 440")
+    # Where one tested fewer clients, the lead is of those: 1, -1 and 6 points
+    assert analysis.difference(frame, other).values == pytest.approx([2.0])
+    assert analysis.difference(frame, other).error == pytest.approx(np.std([1, -1, 6], ddof=1) / math.sqrt(3))
+    assert analysis.difference(frame, other.assign(tested=400)).values == pytest.approx([10.0])
+
+
+def test_the_least_has_a_simultaneous_interval():
+    """Its ends are the least ends of wider intervals; one that did not run leaves nothing."""
+    near, far = Lead(np.array([0.0, 1.0, 2.0])), Lead(np.array([9.0, 9.5, 10.0]))
+    alone, both = analysis.least("x", [near]), analysis.least("x", [near, far])
+    assert alone.measured == both.measured == 1 and both.ci_low < alone.ci_low < alone.ci_high < both.ci_high
+    assert analysis.least("x", [near, Lead(np.empty(0))]).note.startswith(NOT_RUN)
+
+
+def test_clips_are_chosen_on_validation_of_the_tuning_seed(runs):
+    """Not on a test score, and not on a seed that judges."""
+    put(runs, 0.99, seed=100, method="fedavg", clip=1.0, batch=18)
+    put(runs, 0.99, "validation", seed=3, method="fedavg", clip=0.5)
+    assert analysis.best_clips(runs).clips == dict.fromkeys(analysis.TOGETHER, 0.25)
+    put(runs, 0.99, "validation", seed=100, method="fedavg", clip=0.5, batch=18)
+    assert analysis.best_clips(runs).clips == dict.fromkeys(analysis.TOGETHER, 0.25) | {"fedavg": 0.5}
+    put(runs, 0.80, method="fedavg", clip=0.5, batch=18)
+    assert found()["MNIST, best clips: lead of centaur over fedavg"].measured == pytest.approx(15, abs=0.3)
 
 
 @pytest.mark.parametrize(
     ("leads", "epsilon"),
-    [
-        ([-1, 1, 2], math.sqrt(0.5)),
-        ([-3, -1, 1], math.sqrt(2)),
-        ([1, 2, 3], math.nan),
-        ([-3, -2, -1], math.nan),
-        ([-1, 0, 1], 1.0),
-    ],
+    [([-1, 1, 2], 0.5**0.5), ([-3, -1, 1], 2**0.5), ([1, 2, 3], math.nan), ([-3, -2, -1], math.nan), ([-1, 0, 1], 1.0)],
 )
 def test_where_a_lead_turns_positive(leads, epsilon):
     """Half way on the logarithm where both sides are as far."""
-    assert measures.crossing([0.5, 1.0, 2.0], leads) == pytest.approx(epsilon, nan_ok=True)
+    assert analysis.crossing([0.5, 1.0, 2.0], leads) == pytest.approx(epsilon, nan_ok=True)
 
 
-def test_clips_are_chosen_on_validation(cells):
-    """Not on the test score, among the sweep's clip and those of the grid; the method is then tested there."""
-    put(cells, 0.99, "validation", series="clips", method="fedavg", epsilon=1.0, clip=1.0)
-    put(cells, 0.92, series="clips", method="fedavg", epsilon=1.0, clip=1.0)
-    put(cells, 0.98, series="clips", method="fedavg", epsilon=1.0, clip=0.0625)
-    put(cells, 0.97, "validation", series="clips", method="fedavg", epsilon=4.0, clip=1.0)
-    put(cells, 0.97, "validation", series="clips", method="fedavg", epsilon=0.25, clip=0.0625)
-    got = found(cells)
-    assert got["best clip of fedavg, epsilon = 1"].measured == 1
-    assert got["lead of centaur over fedavg, best clips"].measured == pytest.approx(3)
-    assert got["best clip at the largest epsilon over that at the smallest, fedavg"].measured == 16
+def test_figures_1_and_3_compare_at_the_same_place(runs):
+    for e in EPSILONS:
+        put(runs, 0.90 + 0.02 * EPSILONS.index(e), method="centaur", images="mnist", epsilon=e, rounds=40, batch=18)
+    put(runs, 0.99, "accuracy_2_8", method="ppsgd", images="mnist")
+    got = found()
+    assert got["MNIST: lead of centaur over stand_alone, epsilon = 0.25"].measured == pytest.approx(-4, abs=0.2)
+    assert got["MNIST: epsilon where centaur meets stand_alone"].measured == pytest.approx(1, rel=0.1)
+    assert got["MNIST: least lead on the way"].measured == pytest.approx(89 - 99, abs=0.3)
 
 
-def test_changes_are_against_the_sweep_at_the_same_epsilon(cells):
-    put(cells, 0.96, series="long", method="fedavg")
-    put(cells, 0.93, series="replaced", method="centaur")
-    put(cells, 0.5, series="sweep", method="fedavg", epsilon=4.0)
-    put(cells, 0.80, series="few", method="fedavg")
-    put(cells, 0.85, series="pmtl", neighbours="replace-one")
-    got = found(cells)
-    assert got["gain of fedavg by twice the rounds"].measured == pytest.approx(6)
-    assert got["gain by twice the rounds, fedavg over centaur"].measured == pytest.approx(6)
-    assert got["loss of centaur by replace-one neighbours"].measured == pytest.approx(2)
-    assert got["loss of pmtl by replace-one neighbours"].measured == pytest.approx(6)
-    assert got["lead of centaur over stand_alone, replace-one neighbours"].measured == pytest.approx(-1)
-    assert got["lead of centaur over fedavg, two classes less five"].measured == pytest.approx(10)
+def test_the_set_up_is_held_against_the_print(runs):
+    put(runs, 0.4760, images="cifar10", method="stand_alone", clients=1000, rank=5)
+    put(runs, 200, "tested", images="cifar10", method="stand_alone")
+    one = found()["CIFAR10, n = 1000, S = 5: clients alone less the print"]
+    assert one.measured == pytest.approx(47.60 - 44.60)
+    assert one.ci_high - one.measured == pytest.approx(2 * math.hypot(10 / math.sqrt(600), 1.30 / math.sqrt(3)))
 
 
-def test_the_law_of_the_noise(cells):
-    """The loss over the next, and the square of the ratio of the noises at these epsilons."""
-    put(cells, 0.90, series="sweep", method="centaur", epsilon=0.25)
-    put(cells, 0.94, series="sweep", method="centaur", epsilon=0.5)
-    got = found(cells)
-    assert got["loss of centaur at the smallest epsilon over the next"].measured == pytest.approx(5)
-    assert 3 < got["loss of centaur at the smallest epsilon over the next, law"].measured < 4
-
-
-def test_noise_is_that_of_the_mean(cells):
-    """2 zeta Delta sqrt(p) / n."""
-    row = pd.Series({"clip": 0.25, "noise_multiplier": 10.0, "parameters": 400, "users": 50})
-    assert measures.noise_length(row) == pytest.approx(2 * 0.25 * 10 * 20 / 50)
-
-
-def test_epsilon_spent_grows_to_the_whole():
-    row = pd.Series({"epsilon": 1.0, "delta": 1e-5})
-    spent = [measures.spent_epsilon(row, share) for share in (0.25, 0.5, 1)]
-    assert spent[2] == pytest.approx(1, rel=1e-6) and spent[0] < spent[1] < 1
-
-
-def test_moments_accounting_asks_for_more():
-    """Its noise spends epsilon by its own count, and less by the exact one. 25.59 is what Opacus gives for these
-    rounds."""
-    multiplier = measures.moments_multiplier(1.0, 1e-5, 40)
-    assert multiplier == pytest.approx(25.59, abs=0.02)
-    assert gdp_epsilon(math.sqrt(40) / multiplier, 1e-5) < 1
-
-
-def test_printed_numbers_are_those_of_the_claims():
+def test_printed_leads_are_those_of_the_tables():
     claims = {claim.id: claim for claim in checked_claims()["shen2023"]}
-    printed = {one.measured: one.predicted for one in claims["B-T1g"].quantities}
-    for users, row in measures.PRINTED.items():
-        for method, accuracy in row.items():
-            assert real.ROWS[f"emnist-{users}-5"][method] == accuracy
-    row = measures.PRINTED[1000]
-    for other in measures.OTHERS:
-        lead = printed[f"lead of centaur over {other}, n = 1000"]
-        assert lead == pytest.approx(row["centaur"] - row[other], abs=0.005)
-    best = max(row[other] for other in ("fedavg", "pmtl", "ppsgd"))
-    assert printed["best other method over stand_alone, n = 1000"] == pytest.approx(
-        best - row["stand_alone"], abs=0.005
-    )
-    assert sorted(row for rows in real.GROUPS.values() for row in rows) == sorted(real.ROWS)
-    for claim in (claims["B-T1"], claims["B-T3"]):
-        for one in claim.quantities:
-            rows = [real.ROWS[name] for name in real.GROUPS[one.measured.split(":")[0]]]
-            leads = [row["centaur"] - max(row[other] for other in measures.OTHERS) for row in rows]
-            assert one.predicted == pytest.approx(min(leads), abs=0.005)
+    rows = TABLE_1 | TABLE_3
+    for one in (*claims["B-T1"].quantities, *claims["B-T3"].quantities):
+        printed = {
+            method: mean
+            for method, (mean, _) in rows[one.measured.removesuffix(": least lead of centaur")].printed.items()
+        }
+        best = max(mean for method, mean in printed.items() if method != "centaur")
+        assert one.predicted == pytest.approx(printed["centaur"] - best, abs=0.006)
+    emnist = TABLE_1["EMNIST, n = 1000, S = 5"].printed
+    for one in claims["B-T1m"].quantities[:4]:
+        assert one.predicted == pytest.approx(emnist["centaur"][0] - emnist[one.measured.split()[-1]][0], abs=0.006)
 
 
-def test_the_least_has_a_simultaneous_interval():
-    """Its ends are the least ends of wider intervals; what did not run does not count."""
-    near, far = (measures.Scores(np.array([mean]), np.array([1.0])) for mean in (1.0, 9.0))
-    alone, both = (measures.least("x", found) for found in ([near], [near, far, measures.Scores(*[np.empty(0)] * 2)]))
-    assert alone.measured == both.measured == 1
-    assert both.ci_low < alone.ci_low and alone.ci_high < both.ci_high
-    assert both.ci_high == pytest.approx(1 + 2.2414, abs=1e-3)  # the normal quantile of 1 - 0.05 / 4
-    assert math.isnan(measures.least("x", []).measured)
+def test_table_2_is_what_figure_1_takes():
+    for method, clips in analysis.TABLE_2.items():
+        assert [FIGURE_1[f"CIFAR10, Figure 1, epsilon = {e:g}"].clips[method] for e in EPSILONS] == list(clips)
+    assert FIGURE_1["MNIST, epsilon = 1"].where == MNIST.where
 
 
-def test_figures_draw_what_was_run(cells):
-    numbers = tables_of("images", measures, cells)
-    table, epsilon, clips, updates = (
-        numbers[f"shen2023/image_{name}"] for name in ("methods", "epsilon", "clips", "updates")
-    )
-    assert set(table.loc[table["panel"] == "table", "method"]) == set(measures.METHODS)
-    assert set(table.loc[table["panel"] == "way", "epsilon"].groupby(table["method"]).count()) == {8}
-    assert set(epsilon["panel"]) == {"added or removed", "replaced", "no noise", "alone"}
-    assert clips.loc[clips["panel"] == "clips"].groupby(["method", "epsilon"])["chosen"].sum().eq(1).all()
-    assert set(updates["method"]) == set(measures.METHODS) - {"stand_alone"}
+def test_figures_draw_what_was_run(runs):
+    tables = analysis.analyse(CELLS, SETTINGS).tables
+    plot = PlotSettings(study="images", claimed={}, figures=tuple(tables))
+    assert set(drawn(tables, plot)) == set(SETTINGS.figures)
+    assert set(tables["shen2023/image_methods"]["row"]) == set(TABLE_1 | TABLE_3 | ON_MNIST)
+    assert len(tables["shen2023/image_epsilon"]) == 2 * len(EPSILONS) * len(METHODS)
 
 
-# Rows that were not run
+def test_without_a_run_nothing_is_tested_and_the_page_still_stands(monkeypatch):
+    nothing = analysis.long_runs().iloc[:0]
+    monkeypatch.setattr(analysis, "long_runs", lambda: nothing)
+    rows = judged()
+    assert {row["verdict"] for row in rows} == {Verdict.NOT_TESTED}
+    assert all("config/images.toml" in row["reason"] for row in rows)
+    tables = analysis.analyse(CELLS, SETTINGS).tables
+    assert all(table.empty for table in tables.values())
+    for fact in analysis.FACTS.values():
+        fact(CELLS, {})
 
 
-def not_there(cells, series):
-    """Rows of these series without numbers, as a run without files writes them."""
-    rows = cells["series"].isin(series)
-    cells = cells.astype({"reason": object})
-    cells.loc[rows, ["status", "reason", "accuracy"]] = ["not run", "put it\nthere", np.nan]
-    return cells
+def test_the_committed_table_is_of_the_list():
+    """Every line is a planned row with the settings of its key and says where it ran; a set has one checksum."""
+    table = analysis.long_runs()
+    planned = {row.key: row for row in listed(ROOT / "config" / "images.toml")}
+    assert table["key"].is_unique and set(table["key"]) <= set(planned)
+    for _, line in table.iterrows():
+        settings = planned[line["key"]].settings
+        assert {name: line[name] for name in settings} == settings
+    assert (table.groupby("images")["checksum"].nunique() == 1).all()
+    assert table[["device", "commit", "seconds"]].notna().all(axis=None) and (table["commit"].str.len() >= 7).all()
+    noisy = table[table["method"] != "stand_alone"]
+    np.testing.assert_allclose(noisy["epsilon_add_remove"], noisy["epsilon"], rtol=1e-6)
 
 
-def verdicts(study, measures_found):
-    """Verdicts and reasons of the paper's claims on a study."""
-    rows = {
-        one.quantity: {name: str(value) for name, value in vars(one).items()} | {"note": one.note}
-        for one in measures_found
-    }
-    claims = [claim for claim in checked_claims()["shen2023"] if claim.study == study]
-    return judge(claims, "shen2023", {study: rows}, "record", "figures")
-
-
-def test_without_its_packages_the_study_is_not_tested_and_still_drawn(cells):
-    absent = not_there(cells, set(cells["series"]))
-    judged = verdicts("images", measures.analyse(absent, settings("images")).measured)
-    assert {row["verdict"] for row in judged} == {Verdict.NOT_TESTED}
-    assert all(row["reason"] == f"{NOT_RUN}put it" for row in judged)
-    assert all(table.empty for table in tables_of("images", measures, absent).values())
-
-
-def test_rows_of_real_images_are_tested_where_their_files_are():
-    cells = stub_cells("real_images", 0.5).copy()
-    cells = cells.assign(accuracy=cells["method"].map(ACCURACY), accuracy_sd=0.1, tested=1000.0)
-    absent = not_there(cells, [series for series in cells["series"].unique() if "cifar" in series])
-    judged = verdicts("real_images", real.analyse(absent, settings("real_images")).measured)
-    by_row = {row["quantity"]: row for row in judged}
-    emnist = by_row["CENTAUR over the best other, EMNIST, least of two rows"]
-    assert emnist["measured"] == pytest.approx(1) and emnist["verdict"] != Verdict.NOT_TESTED
-    assert {row["verdict"] for name, row in by_row.items() if "EMNIST" not in name} == {Verdict.NOT_TESTED}
-    (numbers,) = tables_of("real_images", real, absent).values()
-    assert set(numbers["row"]) == {"emnist-1000-5", "emnist-2000-5", "mnist", "mnist, no noise"}
-    nothing = not_there(cells, set(cells["series"]))
-    assert all(table.empty for table in tables_of("real_images", real, nothing).values())
-
-
-def test_rows_of_real_images_have_the_sizes_of_the_paper():
-    """Clients, classes and rounds of Tables 1 and 3 at scale record, and all images of a set partitioned."""
-    study = read_study(read_config().model_copy(update={"scale": "record"}), "real_images")
-    training = {"emnist": 240_000, "cifar10": 50_000, "cifar100": 50_000}
-    for row in real.ROWS:
-        images, users, classes = row.removesuffix("-long").split("-")
-        for name in (row, f"{row.removesuffix('-long')}-alone"):
-            problem = study.problem | study.series[name].problem
-            assert (problem["users"], problem["rank"]) == (int(users), int(classes))
-            assert problem["users"] * problem["samples"] == training[images]
-        rounds = study.series[row].options["rounds"]
-        assert rounds == (400 if row.endswith("-long") else {"emnist": 40, "cifar10": 200, "cifar100": 100}[images])
+def test_an_unknown_kind_of_row_is_no_line(runs):
+    """A row that fits no line is empty, whatever its method."""
+    assert analysis.lines(runs, replace(MNIST, where=MNIST.where | {"batch": 7}), "centaur").empty

@@ -85,9 +85,10 @@ def test_what_is_installed_works_without_the_repository(wheel, tmp_path):
 
 
 def test_the_version_is_said_once_more_alike():
-    """In pyproject.toml, the package, CITATION.cff and the newest entry of CHANGELOG.md."""
+    """In pyproject.toml, the package, CITATION.cff and the newest entry of CHANGELOG.md that is released."""
     (named,) = [
         line.split('"')[1] for line in (ROOT / "pyproject.toml").read_text().splitlines() if line[:9] == "version ="
     ]
-    newest = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1].split(" ")[0]
+    entries = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]
+    newest = next(entry for entry in entries if not entry.startswith("Unreleased")).split(" ")[0]
     assert named == privrep.__version__ == yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == newest

@@ -28,6 +28,7 @@ from workflow_helpers import ROOT
 
 from privrep.evidence.cells import sizes_of
 from privrep.evidence.quantities import checked_claims
+from privrep.images.table import listed as read_rows_of_images
 from privrep.report.captions import PLACEHOLDER, Caption, read_captions
 from privrep.report.run_tables import listed
 from privrep.report.sizes import found
@@ -92,6 +93,10 @@ SIZES = re.compile(rf"{SIZE}|{COUNT}")
 
 ALLOWED = {
     ("real_tables/chapter", "97"): "in the name of a table",
+    **{
+        ("images/chapter", number): "in the name of an image set, of a table or of a figure"
+        for number in ("10", "100", "1")
+    },
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/figures", "5"): "the epsilon that the paper states",
     ("figure2/chapter", "4"): "the error that the paper states",
@@ -308,6 +313,12 @@ def test_every_exception_is_needed():
     assert [key for key in ALLOWED if key[1] not in found[key[0]]] == []
 
 
+LONG_RUNS = {
+    float(value)
+    for row in read_rows_of_images(ROOT / "config" / "images.toml")
+    for value in (row.clients, row.options.rounds)
+}
+"""Sizes of the image runs that are made once."""
 STUDIES = {
     study["study"]: study
     for study in (read_yaml(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))
@@ -386,7 +397,7 @@ def test_claims_name_sizes_that_are_run(claim):
     for scale in claim.scales:
         if claim.study not in config_of(scale).studies:
             continue
-        known = settings(claim.study, scale)
+        known = settings(claim.study, scale) | (LONG_RUNS if claim.study == "images" else set())
         for text in texts:
             sizes = [number for number in named_in(text, SIZES) if number[0].isdigit()]
             assert [number for number in sizes if float(number) not in known] == [], (scale, text)

@@ -11,8 +11,7 @@ laws        : what an error is expected to be, with constants.
 fitting     : what a method and its options are, and how one is run: noise calibrated, held to its budget, scored.
 algorithms  : the papers' methods and the baselines, one file each; `parts` are what several share.
 estimator   : a method of ours for people's own tables, in scikit-learn's manner.
-neural      : shen2023's image experiments: networks and methods in JAX, which nothing else imports.
-images      : the same on the paper's own images, whose runs can stop and go on.
+images      : shen2023's image experiments: networks and methods in JAX, which nothing else imports.
 probes      : the lemmas' quantities, measured with the truth known.
 audits      : how well two users can be distinguished, against the ledger.
 searches    : the smallest number of users that reaches a target.
@@ -33,7 +32,6 @@ LAYERS = (
     "fitting",
     "algorithms",
     "estimator",
-    "neural",
     "images",
     "probes",
     "audits",

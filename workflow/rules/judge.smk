@@ -14,10 +14,8 @@ for study in STUDIES:
                 f"{RESULTS}/{study}/{name}.json" for name in ("shards", "measure")
             ],
             code=code_of("measure_study", f"src/privrep/studies/{study}/analysis.py"),
-            # Of one run on real digits, which is kept
-            kept=(
-                ["docs/real_digits.csv"] if study in ("images", "real_images") else []
-            ),
+            # The long image runs, which are kept
+            kept=["docs/record/images.csv"] if study == "images" else [],
         output:
             tables_of(study),
             figure_files(study, kinds=("csv",)),

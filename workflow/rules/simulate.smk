@@ -18,7 +18,6 @@ rule run_shard:
     input:
         settings=f"{RESULTS}/{{study}}/shards.json",
         code=simulation_code,
-        record=lambda wildcards: STUDIES[wildcards.study].record or [],
     output:
         cells=f"{RESULTS}/{{study}}/shards/{{shard}}.csv",
         timings=f"{RESULTS}/{{study}}/shards/{{shard}}.timings.csv",

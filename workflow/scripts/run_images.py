@@ -14,7 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
-from privrep.images.table import listed, read_table, run_rows  # noqa: E402
+from privrep.images.table import SETTINGS, listed, read_table, run_rows  # noqa: E402
+
+
+def spelled(value: object) -> str:
+    """A setting as a person types it: 1 and not 1.0."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def main() -> int:
@@ -27,11 +32,14 @@ def main() -> int:
     parser.add_argument("--commit", help="commit of this code, where it is no git repository")
     parser.add_argument("--list", action="store_true", help="show the rows that the table lacks, and run nothing")
     args = parser.parse_args()
+    for one in args.only:
+        if "=" not in one or one.split("=")[0] not in SETTINGS:
+            parser.error(f"--only {one}: it must be KEY=VALUE, with one of the keys {', '.join(SETTINGS)}")
+    wanted = dict(one.split("=", 1) for one in args.only)
     try:
-        wanted = dict(one.split("=", 1) for one in args.only)
-        rows = [row for row in listed(args.rows) if all(str(row.settings[k]) == v for k, v in wanted.items())]
+        rows = [row for row in listed(args.rows) if all(spelled(row.settings[k]) == v for k, v in wanted.items())]
         have = read_table(args.table)
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, OSError) as error:
         parser.error(str(error))
     missing = [row for row in rows if row.key not in have]
     print(f"{len(rows)} rows, {len(missing)} of them not in {args.table}", file=sys.stderr)

@@ -24,8 +24,7 @@ from privrep.run.config import read_config, read_study
 from privrep.run.csv_tables import write_rows
 from privrep.run.grids import expand, shard
 from privrep.run.progress import track
-from privrep.run.record import read_record
-from privrep.run.results import TIMING_COLUMNS, row_of_record, run_cell
+from privrep.run.results import TIMING_COLUMNS, run_cell
 from privrep.run.settings import RunSettings, ShardSettings, read_settings
 
 CODE = Path(privrep.__file__).parent
@@ -103,14 +102,9 @@ def main() -> None:
     checkpoint = Checkpoint(
         args.output.with_suffix(".checkpoint"), fingerprint(chosen.model_dump_json().encode(), code)
     )
-    record = read_record(chosen.study.record)
     data, left = None, [cell for cell in cells if (cell.series, cell.key) not in checkpoint.done]
     with running_on(chosen.study.engine, chosen.study.scheduler):
         for cell in track(left, f"{args.study} shard {args.shard}"):
-            if (cell.series, cell.key) in record:
-                spent = {"key": cell.key, "series": cell.series, "cpu_seconds": 0.0, "wall_seconds": 0.0}
-                checkpoint.add(row_of_record(cell, record[cell.series, cell.key], chosen.master_seed), spent)
-                continue
             if data is None or data.problem != cell.problem:
                 data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
             row, timing, _ = run_cell(cell, data)

@@ -25,8 +25,6 @@ from privrep.run.config import chapters
 from privrep.run.costs import COLUMNS, TABLE, measured
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.provenance import cpu_model
-from privrep.run.record import ABOUT
-from privrep.studies.images.analysis import TABLE as IMAGES
 
 RECORD = Path("docs/record")
 
@@ -52,22 +50,13 @@ def check_clean(reports: Path) -> dict:
 def write_record(run: str) -> None:
     """The tables, the page and one picture of a run as those of record."""
     results, reports, figures = folders(run)
-    record = check_clean(reports)
+    check_clean(reports)
     RECORD.mkdir(exist_ok=True)
     for name in ("claims.csv", "errata.csv", "provenance.json"):
         shutil.copy(reports / name, RECORD / name)
     tables = [read_text(results / study / "measures.csv").assign(study=study) for study in chapters()]
     pd.concat(tables).to_csv(RECORD / "measures.csv", index=False)
     shutil.copy(results / "audits" / "cells.csv", RECORD / "audits.csv")
-    cells = read_rows(results / "images" / "cells.csv")
-    own = [row for row in cells if row["series"] in IMAGES and row["status"] == "ok" and not row["reason"]]
-    if own:
-        about = record["commit"][:7], record["config"]["master_seed"], record["cpu"]
-        spent = {
-            (row["series"], row["key"]): row["cpu_seconds"] for row in read_rows(results / "images" / "timings.csv")
-        }
-        rows = [row | dict(zip(ABOUT, (*about, spent[row["series"], row["key"]]), strict=True)) for row in own]
-        write_rows(RECORD / "images.csv", rows, (*own[0], *ABOUT))
     sums = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(RECORD.glob("*.[cj]s*"))
     ]

@@ -1,4 +1,4 @@
-"""The rounds of the image experiments (`privrep.neural.rounds`) as a mechanism that can be audited:
+"""The rounds of the image experiments (`privrep.images.rounds`) as a mechanism that can be audited:
 a network of three features on tiny images.
 
 Users' features are read as pixels, rounded and cut to 0 to 255, the signs of their labels as two classes.
@@ -15,7 +15,7 @@ import numpy as np
 from privrep.data.passes import rows
 from privrep.data.problem import Block, UserData
 from privrep.fitting.method import Iterate
-from privrep.neural.federated_images import neural
+from privrep.images.federated_images import experiments
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
@@ -52,9 +52,9 @@ class NetworkRounds:
         NotRun
             If JAX is not installed.
         """
-        experiment = neural()
-        from privrep.neural.small import small_rounds
+        rounds = experiments().rounds
+        from privrep.images.small import small_rounds
 
         images, classes = rows(users, pixels_and_classes)
-        for _ in small_rounds(images, classes, experiment.rounds.RoundPlan(self.count, self.clip), release):
+        for _ in small_rounds(images, classes, rounds.RoundPlan(self.count, self.clip), release):
             yield Iterate(None)

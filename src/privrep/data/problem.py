@@ -245,7 +245,7 @@ class UserData(Protocol):
 
     They are drawn (`Users`), given as arrays (`privrep.data.given_users`), read from a table
     (`privrep.data.tables`; `privrep.data.scattered`, where rows stand in any order), or have images
-    (`privrep.neural.image_users`, whose blocks hold them in place of features). Who scores a fit asks
+    (`privrep.images.image_users`, whose blocks hold them in place of features). Who scores a fit asks
     for two things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
 
     Attributes

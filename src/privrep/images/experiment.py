@@ -242,8 +242,8 @@ def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Way]
     for entry in state["ledger"]:
         release.ledger.enter(GaussianRelease(*entry), release.allowed)
     release.noise.bit_generator.state = state["noise"]
-    way = Way(list(np.asarray(state["lengths"])), list(state["along"]))
-    return rounds.Begun(state["number"], np.asarray(state["flat"]), [np.asarray(leaf) for leaf in state["own"]]), way
+    way, own = Way(list(np.asarray(state["lengths"])), list(state["along"])), state.get("own", ())
+    return rounds.Begun(state["number"], np.asarray(state["flat"]), [np.asarray(leaf) for leaf in own]), way
 
 
 def device() -> str:

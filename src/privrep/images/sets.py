@@ -208,7 +208,8 @@ def _images(folder: Path, files: tuple[File, ...], contents: dict[str, bytes], i
             found = rows[:, record.labels - 1]
             if found.max() >= images.classes:
                 raise ValueError(
-                    f"{folder / file.name}: a label is {found.max()}; labels must lie in 0..{images.classes - 1}"
+                    f"{folder / file.name}: a label is {found.max()}; labels must lie in 0..{images.classes - 1}; "
+                    f"it comes from {images.origin}, {DOCUMENTED}"
                 )
             labels.append(found)
         if record.pixels:

@@ -16,6 +16,7 @@ import sys
 import time
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from privrep.data.rng import Streams, digest, stream
+from privrep.fitting.options import check_count, requires
 from privrep.images.federated_images import STAND_ALONE, ImageOptions, experiments, spent
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
@@ -71,6 +73,9 @@ class Row:
         for name in REQUIRED:
             if name not in values:
                 raise ValueError(f"{name} is missing")
+        for name in ("clients", "samples", "rank"):
+            check_count(name, values[name])
+        requires(lambda value: value > 0, "be positive")("epsilon", values["epsilon"])
         own = {name: values[name] for name in OWN}
         row = cls(**own, options=ImageOptions(**{name: values[name] for name in values if name not in OWN}))
         row.options.check_clients(row.samples, row.rank)
@@ -125,7 +130,7 @@ def listed(path: Path) -> list[Row]:
             for point in points(block):
                 row = Row.of(defaults.get(point.get("images"), {}) | point)
                 found.setdefault(row.key, row)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, block {number} of [[rows]]: {error}") from None
     return list(found.values())
 
@@ -214,10 +219,12 @@ class StateFile:
         if not self.path.exists():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as arrays:
+            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 state = json.loads(str(arrays["meta"]))
                 parts = {name: arrays[name] for name in arrays.files if name != "meta"}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                if sorted(parts) != state.pop("arrays", sorted(parts)):
+                    raise ValueError("some of it is missing")
+        except (OSError, ValueError, KeyError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
             raise ValueError(f"{self.path}: the state of a run is damaged ({error}); remove it to begin anew") from None
         about = state.pop("about")
         if about != json.loads(json.dumps(self.about)):
@@ -237,7 +244,8 @@ class StateFile:
         self._last, found = now, state()
         own = {f"own{place:03}": leaf for place, leaf in enumerate(found.pop("own", ()))}
         arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)} | own
-        meta = {name: value for name, value in found.items() if name not in arrays} | {"about": self.about}
+        meta = {name: value for name, value in found.items() if name not in arrays}
+        meta |= {"about": self.about, "arrays": sorted(arrays)}
         part = self.path.with_suffix(".part")
         with part.open("wb") as stream:
             np.savez(stream, meta=json.dumps(meta), **arrays)

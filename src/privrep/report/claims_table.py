@@ -14,7 +14,6 @@ from privrep.evidence.verdicts import Verdict
 from privrep.report.anchors import claim_anchor, unused
 from privrep.report.bars import drawn
 from privrep.report.layout import macros
-from privrep.run.record import FROM_RECORD
 
 CLAIMS = macros("claims.html.jinja")
 SHOWN_SHIFT = 0.005
@@ -88,7 +87,6 @@ def _shown(row: dict) -> dict:
     """A row of claims.csv with what its cells show beside the columns: where it comes from and whether another seed
     denied it, its bar, and whether the grid's share counts."""
     origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]
-    origin += ["from the run of record"] if FROM_RECORD in row["reason"] else []
     origin += ["another verdict on another seed"] if row["confirmed"] == "no" else []
     shift = float(row["corrected"] or "nan") - float(row["measured"] or "nan")
     shifted = row["rule"] == "rate" and isfinite(shift) and abs(shift) > SHOWN_SHIFT

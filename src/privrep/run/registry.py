@@ -12,7 +12,7 @@ from pathlib import Path
 from privrep.fitting.method import MethodOptions
 from privrep.run.settings import hint_on_text
 
-PACKAGES = ("algorithms", "neural", "probes", "audits", "searches")
+PACKAGES = ("algorithms", "images", "probes", "audits", "searches")
 """Packages whose files can be named in a study's settings."""
 SOURCE = Path(__file__).parents[1]
 

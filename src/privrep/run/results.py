@@ -14,7 +14,6 @@ from privrep.fitting.runner import fit
 from privrep.privacy.ledger import Ledger
 from privrep.run.columns import check_columns, option_column
 from privrep.run.grids import Cell
-from privrep.run.record import ABOUT, FROM_RECORD
 
 TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")
 
@@ -30,16 +29,6 @@ def cell_row(cell: Cell) -> dict:
         **(cell.budget.axes if cell.budget else {}),
         **{option_column(name): value for name, value in vars(cell.chosen).items()},
     }
-
-
-def row_of_record(cell: Cell, row: dict[str, str], master_seed: int) -> dict[str, str]:
-    """The row of results of a cell that was not run, since the record has `row` of it;
-    on another master seed it has the status `not run`."""
-    about = f"commit {row['commit']}, master seed {row['master_seed']}, {row['machine']}"
-    if int(row["master_seed"]) != master_seed:
-        reason = f"the run of record has {about}, and on another one Table 1 did not run at this scale"
-        return cell_row(cell) | {"status": "not run", "reason": reason}
-    return {name: value for name, value in row.items() if name not in ABOUT} | {"reason": FROM_RECORD + about}
 
 
 SHARED_ROLES = ("init",)

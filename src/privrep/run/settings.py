@@ -176,7 +176,6 @@ class Series(Model):
 class Simulation(Model):
     """What decides the cells of a study and how they are divided into jobs; no series in a study of arithmetic.
 
-    record : table under docs/ from which cells that it has are read and not run, see `privrep.run.record`.
     choices : from which tuned series take options, see `privrep.run.rivals`; not written in the study's file.
     engine, scheduler : where passes over users run, see `privrep.data.engines.running_on`.
     """
@@ -188,7 +187,6 @@ class Simulation(Model):
     problem: Annotated[WholeProblem, *AS_WRITTEN] = {}
     grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
     series: Annotated[dict[str, Series], Field(min_length=1)] = {}
-    record: str = ""
     choices: Annotated[tuple[Choice, ...], Field(strict=False)] = ()
     engine: Literal["process", "threads", "dask"] = "process"
     scheduler: str | None = None
@@ -196,7 +194,7 @@ class Simulation(Model):
     @model_validator(mode="after")
     def _series_are_complete(self) -> Simulation:
         if self.series:
-            for key in Simulation.model_fields.keys() - {"record", "choices", "engine", "scheduler"}:
+            for key in Simulation.model_fields.keys() - {"choices", "engine", "scheduler"}:
                 if key not in self.model_fields_set or getattr(self, key) is None:
                     raise ValueError(f"the key {key!r} is missing")
         for name, series in self.series.items():
