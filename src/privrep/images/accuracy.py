@@ -14,12 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrep.images.method import Client, ImageMethod, Pixels
-from privrep.images.networks import Body, apply
+from privrep.images.networks import apply
 from privrep.images.rounds import Round, client_chunk
 from privrep.images.stand_alone import StandAlone
-
-TOGETHER = 500
-"""Test images that go through a network at once: the windows of a convolution take thousands of bytes a pixel."""
 
 
 class TestSet(NamedTuple):
@@ -67,15 +64,10 @@ class Counts(NamedTuple):
     validation: np.ndarray
 
 
-def features_of(method: ImageMethod | StandAlone, body: Body, images: jax.Array, pixels: Pixels) -> jax.Array:
-    """(T, f) of images (T, height, width, channels) uint8."""
-    return jax.lax.map(lambda one: method.task.network.forward(body, pixels(one)[None])[0], images, batch_size=TOGETHER)
-
-
 @partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
 def _federated(method, pixels, shared, own, clients, kept, test, keys, chunk):
     body, most = method.representation(shared), test.images.shape[1]
-    features = features_of(method, body, test.images.reshape(-1, *test.images.shape[2:]), pixels)
+    features = method.task.network.forward(body, pixels(test.images.reshape(-1, *test.images.shape[2:])))
     labels = jnp.repeat(jnp.arange(len(test.counts)), most)
     there = jnp.tile(jnp.arange(most), len(test.counts)) < jnp.repeat(test.counts, most)
 
@@ -116,7 +108,7 @@ def _alone(method, pixels, clients, kept, test, shards, keys, chunk):
 
         def tested(place, right):
             label = own[place]
-            found = jnp.argmax(apply(head, features_of(method, body, test.images[label], pixels)), axis=1)
+            found = jnp.argmax(apply(head, method.task.network.forward(body, pixels(test.images[label]))), axis=1)
             there = jnp.arange(len(found)) < test.counts[label]
             return right.at[label].set(((found == label) & there).sum())
 

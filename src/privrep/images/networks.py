@@ -24,6 +24,8 @@ Layer = tuple[jax.Array, jax.Array]
 """Weights (inputs, outputs) and offsets (outputs,)."""
 Body = tuple[Layer, ...]
 
+AT_ONCE = 500
+"""Images on an accelerator: the windows of a convolution take thousands of bytes a pixel."""
 KERNEL = 5
 """Side of a convolution's window."""
 
@@ -88,6 +90,12 @@ def halved(images: jax.Array) -> jax.Array:
     return even.reshape(batch, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
 
 
+def images_at_once() -> int | None:
+    """Images whose windows lie in memory together: one on a CPU, where they then fit its cache, which makes a round
+    nearly twice as fast; many on an accelerator."""
+    return None if jax.default_backend() == "cpu" else AT_ONCE
+
+
 @cache
 def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters: int = 64) -> Network:
     """The network for CIFAR. side : of the images.
@@ -101,9 +109,13 @@ def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters
         return (*convolutions, *layers(rest, (left**2 * filters, *widths)))
 
     def forward(body: Body, images: jax.Array) -> jax.Array:
-        for layer in body[:2]:
-            images = halved(jax.nn.relu(apply(layer, patches(images))))
-        rows = images.reshape(len(images), -1)
+        def convolved(image: jax.Array) -> jax.Array:
+            maps = image[None]
+            for layer in body[:2]:
+                maps = jax.nn.relu(halved(apply(layer, patches(maps))))  # a quarter of the entries
+            return maps.reshape(-1)
+
+        rows = jax.lax.map(convolved, images, batch_size=images_at_once())
         for layer in body[2:]:
             rows = jax.nn.relu(apply(layer, rows))
         return rows
