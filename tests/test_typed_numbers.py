@@ -94,8 +94,7 @@ SIZES = re.compile(rf"{SIZE}|{COUNT}")
 ALLOWED = {
     ("real_tables/chapter", "97"): "in the name of a table",
     **{
-        ("images/chapter", number): "in the name of an image set, of a table or of a figure"
-        for number in ("10", "100")
+        ("images/chapter", number): "in the name of an image set, of a table or of a figure" for number in ("10", "100")
     },
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/figures", "5"): "the epsilon that the paper states",
