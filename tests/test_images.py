@@ -209,7 +209,7 @@ def test_figures_draw_what_was_run(runs):
     tables = analysis.analyse(CELLS, SETTINGS).tables
     plot = PlotSettings(study="images", claimed={}, figures=tuple(tables))
     assert set(drawn(tables, plot)) == set(SETTINGS.figures)
-    assert set(tables["shen2023/image_methods"]["row"]) == set(TABLE_1 | TABLE_3 | ON_MNIST)
+    assert set(tables["shen2023/image_methods"]["row"]) == set(TABLE_1 | TABLE_3 | analysis.SIDE_BY_SIDE)
     assert len(tables["shen2023/image_epsilon"]) == 2 * len(EPSILONS) * len(METHODS)
 
 

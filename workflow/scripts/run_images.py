@@ -39,6 +39,8 @@ def main() -> int:
     try:
         rows = [row for row in listed(args.rows) if all(spelled(row.settings[k]) == v for k, v in wanted.items())]
         have = read_table(args.table)
+    except FileNotFoundError as error:
+        parser.error(f"{error.filename}: no such file")
     except (ValueError, OSError) as error:
         parser.error(str(error))
     missing = [row for row in rows if row.key not in have]

@@ -296,7 +296,8 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
 
 
 def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str) -> int:
-    """Run what a table lacks, in order. Other processes with the same folder take other rows.
+    """Run what a table lacks, in order. Other processes with the same folder take other rows. A set whose files are
+    not there is said once.
 
     Returns
     -------
@@ -304,8 +305,11 @@ def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str
     """
     states.mkdir(parents=True, exist_ok=True)
     table.parent.mkdir(parents=True, exist_ok=True)
-    failed = 0
+    failed, absent = 0, set()
     for row in rows:
+        if row.options.images in absent:
+            failed += 1
+            continue
         with locked(states / f"{row.key}.lock") as mine:
             if not mine or row.key in read_table(table):
                 continue
@@ -314,6 +318,8 @@ def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str
                 line = run_row(row, data, states, commit)
             except (FileNotFoundError, ValueError) as error:
                 failed += 1
+                if isinstance(error, FileNotFoundError):
+                    absent.add(row.options.images)
                 print(f"not run: {error}", file=sys.stderr, flush=True)
                 continue
             add_line(table, line)

@@ -9,16 +9,10 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, new_figure, ticks_at
 from privrep.run.settings import PlotSettings
-from privrep.studies.images.analysis import METHODS, TOGETHER
+from privrep.studies.images.analysis import LABELS, METHODS, TOGETHER
 
-NAMES = {
-    "centaur": ("CENTAUR", "o", 0),
-    "ppsgd": ("PPSGD", "s", 2),
-    "pmtl": ("PMTL", "v", 4),
-    "fedavg": ("DP-FedAvg", "^", 3),
-    "stand_alone": ("clients alone", "D", 7),
-}
-"""Method -> label, marker, colour."""
+MARKS = {"centaur": ("o", 0), "ppsgd": ("s", 2), "pmtl": ("v", 4), "fedavg": ("^", 3), "stand_alone": ("D", 7)}
+"""Method -> marker, colour."""
 COLUMNS = 4
 """Panels beside each other."""
 
@@ -34,11 +28,11 @@ def draw_image_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         part = numbers[numbers["row"] == row].set_index("method")
         for place, method in enumerate(METHODS):
             if method in part.index:
-                draw_pair(axis, part.loc[method], place, *NAMES[method][1:])
+                draw_pair(axis, part.loc[method], place, *MARKS[method])
         axis.set_yticks(range(len(METHODS)), [""] * len(METHODS))
         axis.set(title=row, ylim=(len(METHODS) - 0.4, -0.6))
     for first in axes[:, 0]:
-        first.set_yticks(range(len(METHODS)), [NAMES[method][0] for method in METHODS])
+        first.set_yticks(range(len(METHODS)), list(LABELS.values()))
     for last in axes[-1]:
         last.set_xlabel("test accuracy, %")
     return figure
@@ -64,7 +58,7 @@ def draw_image_epsilon(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         here = numbers[numbers["panel"] == panel]
         for method in TOGETHER:
             part = here[here["method"] == method].sort_values("epsilon")
-            label, marker, colour = NAMES[method]
+            label, (marker, colour) = LABELS[method], MARKS[method]
             bars = [part["accuracy"] - part["low"], part["high"] - part["accuracy"]]
             axis.errorbar(
                 part["epsilon"],
@@ -96,7 +90,7 @@ def draw_image_way(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for (top, bottom), row in zip(axes.T, rows, strict=True):
         for method in TOGETHER:
             part = numbers[(numbers["row"] == row) & (numbers["method"] == method)]
-            label, marker, colour = NAMES[method]
+            label, (marker, colour) = LABELS[method], MARKS[method]
             style = {"color": COLOURS[colour], "marker": marker, "markersize": 4, "label": label}
             top.plot(part["epsilon"], part["accuracy"], **style)
             bottom.plot(part["share"], part["length"], **style)
