@@ -37,10 +37,9 @@ def sums(folder: Path) -> dict[str, str]:
 def test_what_is_committed_is_whole():
     """Every table has its checksum, and every row of the claims the scale of the run."""
     tables = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in FOLDER.glob("*.[cj]s*")}
+    assert tables.pop("images.csv")  # it grows by itself, and its lines have checksums of their own
     assert sums(FOLDER) == tables
-    assert tables.keys() == {f"{name}.csv" for name in ("audits", "claims", "errata", "images", "measures")} | {
-        "provenance.json"
-    }
+    assert tables.keys() == {f"{name}.csv" for name in ("audits", "claims", "errata", "measures")} | {"provenance.json"}
     about = json.loads((FOLDER / "provenance.json").read_text())
     assert about["commit"] and not about["dirty"]
     assert {row["scale"] for row in read_rows(FOLDER / "claims.csv")} == {about["config"]["scale"]}
