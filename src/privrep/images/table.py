@@ -206,7 +206,13 @@ class StateFile:
 
     def __post_init__(self):
         self._last = self._begun = time.monotonic()
+        self._cpu, self._before = time.process_time(), 0.0
         self._first: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds of the run, those before a stop included."""
+        return self._before + time.process_time() - self._cpu
 
     def load(self) -> dict[str, Any] | None:
         """The state, or None where there is none.
@@ -232,6 +238,7 @@ class StateFile:
             raise ValueError(
                 f"{self.path}: the state of a run with other {', '.join(wrong)}; remove it, or name another folder"
             )
+        self._before = state.pop("seconds", 0.0)
         own = [parts.pop(name) for name in sorted(parts) if name.startswith("own")]
         return state | parts | ({"own": own} if own else {})
 
@@ -245,7 +252,7 @@ class StateFile:
         own = {f"own{place:03}": leaf for place, leaf in enumerate(found.pop("own", ()))}
         arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)} | own
         meta = {name: value for name, value in found.items() if name not in arrays}
-        meta |= {"about": self.about, "arrays": sorted(arrays)}
+        meta |= {"about": self.about, "arrays": sorted(arrays), "seconds": self.seconds}
         part = self.path.with_suffix(".part")
         with part.open("wb") as stream:
             np.savez(stream, meta=json.dumps(meta), **arrays)
@@ -267,7 +274,7 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
     FileNotFoundError, ValueError
         If files of the set are missing or damaged, or the state is; the message names the file.
     """
-    images, begun = experiments(), time.process_time()
+    images = experiments()
     options, same = row.options, {"images": row.options.images, "clients": row.clients, "samples": row.samples}
     clients = same | {"rank": row.rank, "seed": row.seed}
     seed = int(stream(0, "init", clients).integers(2**31))
@@ -290,7 +297,7 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
         "checksum": federation.checksum,
         "device": images.device(),
         "commit": commit,
-        "seconds": round(time.process_time() - begun, 1),
+        "seconds": round(saved.seconds, 1),
     }
     return line
 
