@@ -207,7 +207,7 @@ class StateFile:
     def __post_init__(self):
         self._last = self._begun = time.monotonic()
         self._cpu, self._before = time.process_time(), 0.0
-        self._first: int | None = None
+        self._first = 0
 
     @property
     def seconds(self) -> float:
@@ -239,13 +239,13 @@ class StateFile:
                 f"{self.path}: the state of a run with other {', '.join(wrong)}; remove it, or name another folder"
             )
         self._before = state.pop("seconds", 0.0)
+        self._first = state.get("number", len(parts.get("right", ())))
         own = [parts.pop(name) for name in sorted(parts) if name.startswith("own")]
         return state | parts | ({"own": own} if own else {})
 
     def save(self, done: int, of: int, accuracy: float | None, state: Callable[[], dict[str, Any]]) -> None:
         """Write a state where the last one is old enough, and say how far the run is."""
         now = time.monotonic()
-        self._first = done if self._first is None else self._first
         if now - self._last < self.every:
             return
         self._last, found = now, state()
@@ -257,7 +257,7 @@ class StateFile:
         with part.open("wb") as stream:
             np.savez(stream, meta=json.dumps(meta), **arrays)
         os.replace(part, self.path)
-        left = (now - self._begun) / max(1, done - self._first) * (of - done)
+        left = (now - self._begun) / (done - self._first) * (of - done)
         so_far = "" if accuracy is None else f", accuracy {accuracy:.4f}"
         print(f"  {done} of {of} done, {left / 60:.0f} min left{so_far}", file=sys.stderr, flush=True)
 
