@@ -1,4 +1,4 @@
-"""Speed and memory of the library on this machine, against fixed limits: `make bench`.
+"""Speed of the library on this machine, against fixed limits: `make bench`.
 
 Every speed is a ratio of two times of one run, so that it means the same on a slow and on a fast machine. The works
 that are compared run in turn, several rounds of them, and the shortest time of each counts. Times are CPU seconds of

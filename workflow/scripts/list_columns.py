@@ -1,18 +1,5 @@
-"""Write docs/columns.md, the dictionary of all columns of cells.csv, from what the algorithms say of theirs."""
+"""Print what the columns of cells.csv mean: those of every study, then those that each method adds."""
 
-import argparse
-from pathlib import Path
-
-from privrep.run.cli_errors import one_line_errors
 from privrep.run.columns import dictionary
 
-
-@one_line_errors
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("docs/columns.md"))
-    parser.parse_args().output.write_text(dictionary())
-
-
-if __name__ == "__main__":
-    main()
+print(dictionary(), end="")

@@ -5,7 +5,7 @@ class CentaurOptions(Declared):
     rounds: int = option("rounds of the server, T_g", check_count)
     numbers: ClassVar = {"zeta": "clipping bound of a user's update in absolute terms"}
 
-From this follow the checks, the columns of a table and docs/columns.md.
+From this follow the checks, the columns of a table and what is printed of them.
 What one option asks of another is checked in a `__post_init__` that calls this one's.
 """
 

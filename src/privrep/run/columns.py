@@ -115,7 +115,7 @@ def check_columns(row: dict) -> None:
 
 def dictionary() -> str:
     """All columns of all tables by owner, as Markdown."""
-    lines = ["# Columns of cells.csv", "", "Written by `python workflow/scripts/list_columns.py` from the code."]
+    lines = ["# Columns of cells.csv"]
     owners = {"Every study": IDENTITY | RESULTS} | {f"`{name}`": own_columns(name) for name in method_files()}
     for title, owned in owners.items():
         lines += ["", f"## {title}", "", "| column | meaning |", "|---|---|"]
