@@ -40,6 +40,7 @@ figures-pdf: all
 
 lint: .venv/ready
 	ruff check . && ruff format --check . && codespell
+	python workflow/scripts/count_lines.py
 	numpydoc lint $(shell find $(DOCUMENTED) -name '*.py')
 	snakefmt --check Snakefile workflow/rules
 	snakemake --lint
