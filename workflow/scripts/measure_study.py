@@ -15,7 +15,6 @@ from privrep.evidence.cells import read_cells, sizes_of
 from privrep.evidence.facts import Quantities, facts_json
 from privrep.evidence.findings import write_numbers
 from privrep.evidence.measured import MEASURE_COLUMNS, check_names
-from privrep.evidence.recount import MiscountError, check_epsilons
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.columns import settings_columns
 from privrep.run.csv_tables import write_rows
@@ -38,13 +37,12 @@ def main() -> None:
     cells = read_cells(folder / "cells.csv" if simulation.series else None)
     try:
         if cells is not None:
-            check_epsilons(cells)
             write_numbers(folder / "sizes.csv", sizes_of(cells, settings_columns(simulation)))
         analysis = importlib.import_module(f"privrep.studies.{study.study}.analysis")
         found = analysis.analyse(cells, study)
         check_names(found.quantities, study)
         tables = found.numbers(study)
-    except (ConfigError, MiscountError) as error:
+    except ConfigError as error:
         sys.exit(f"measure_study.py: {error}")
     facts = facts_json(getattr(analysis, "FACTS", {}), cells, Quantities(found.quantities))
     write_rows(folder / "measures.csv", [asdict(one) for one in found.quantities], MEASURE_COLUMNS)
