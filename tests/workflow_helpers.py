@@ -11,7 +11,7 @@ from pathlib import Path
 from patience import patience
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = ("docs/record", "docs/default.csv", "docs/job_costs.csv", "docs/confirmation.csv")
+DOCS = ("docs/record", "docs/job_costs.csv", "docs/confirmation.csv")
 PARTS = ("Snakefile", "environment.yml", "config", *DOCS, "profiles", "src", "workflow")
 
 

@@ -121,7 +121,7 @@ rule judge_claims:
     input:
         claims=f"results/{RUN}/claims.json",
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
-        confirmation=[path for path in ["docs/confirmation.csv"] if Path(path).exists()],
+        confirmation="docs/confirmation.csv",
         code=code_of("judge_claims"),
     output:
         f"{REPORTS}/claims.csv",

@@ -40,12 +40,10 @@ rule render_report:
         figures=figure_files(*STUDIES),
         page=PAGE_FILES,
         deviations="config/deviations.yaml",
-        # There once a confirmation was run
-        confirmation=[path for path in ["docs/confirmation.csv"] if Path(path).exists()],
         record=[
             f"docs/{name}"
             for name in (
-                "default.csv",
+                "confirmation.csv",
                 "record/claims.csv",
                 "record/differences.yaml",
                 "record/provenance.json",

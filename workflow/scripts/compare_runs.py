@@ -3,9 +3,9 @@
     python workflow/scripts/compare_runs.py reports/claims.csv results/default-seed7/reports/claims.csv
     python workflow/scripts/compare_runs.py tests/reference/claims_quick.csv results/quick/reports/claims.csv
 
-The first form asks whether the verdicts stand under other random numbers: verdicts must agree, and both measured
-numbers are shown. In the second form the first table has a column `within`, and the numbers must agree to that relative
-tolerance too. Exit status 1 when something disagrees.
+The first form asks whether the verdicts stand under other random numbers. In the second form the first table has a
+column `within`, and the numbers must agree to that relative tolerance too. What disagrees is printed, and the exit
+status is then 1.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import math
 import sys
 from pathlib import Path
 
-from privrep.evidence.confirmation import by_name
+from privrep.evidence.compare import by_name, paired, summary
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.csv_tables import read_rows, write_rows
 
@@ -27,39 +27,36 @@ READ = "images"
 """The study whose rows are of a committed table, which grows, and not of the run."""
 
 
-def agree(one: float, two: float, within: float) -> bool:
-    """Whether two numbers agree to a relative tolerance; two that could not be had agree."""
-    return math.isclose(one, two, rel_tol=within) or (math.isnan(one) and math.isnan(two))
-
-
 def measured_rows(path: Path) -> list[dict]:
     """The rows of a run's claims.csv that it measured itself, or of a reference."""
     return [row for row in read_rows(path) if row.get("study") != READ]
 
 
+def agree(row: dict, other: dict) -> bool:
+    """Whether two rows have one verdict and, to the tolerance of the first, one number; NaN agrees with NaN."""
+    one, two, within = (float(text or "nan") for text in (row["measured"], other["measured"], row.get("within")))
+    near = math.isnan(within) or math.isclose(one, two, rel_tol=within) or (math.isnan(one) and math.isnan(two))
+    return near and row["verdict"] == other["verdict"]
+
+
 def differences(first: list[dict], second: list[dict]) -> list[str]:
     """One line for each disagreement."""
-    one, two = by_name(first), by_name(second)
-    lines = [f"{' '.join(name)}: in one run only" for name in sorted(one.keys() ^ two.keys())]
-    for name in [name for name in one if name in two]:
-        a, b = one[name], two[name]
-        if a["verdict"] != b["verdict"]:
-            lines.append(f"{' '.join(name)}: verdict {a['verdict']} against {b['verdict']}")
-        if a.get("within") and not agree(
-            float(a["measured"] or "nan"), float(b["measured"] or "nan"), float(a["within"])
-        ):
-            lines.append(f"{' '.join(name)}: measured {a['measured']} against {b['measured']}, tolerance {a['within']}")
-    return lines
+    alone = sorted(by_name(first).keys() ^ by_name(second).keys())
+    return [f"{' '.join(name)}: in one run only" for name in alone] + [
+        f"{row['id']} {row['quantity']}: {row['measured']} {row['verdict']} against {other['measured']} "
+        f"{other['verdict']}" + (f", tolerance {row['within']}" if row.get("within") else "")
+        for row, other in paired(first, second)
+        if not agree(row, other)
+    ]
 
 
 def reference(rows: list[dict]) -> list[dict]:
     """The rows of a run as a reference with tolerances."""
-    kept = [{name: row[name] for name in REFERENCE_COLUMNS[:-1]} for row in rows]
-    for row, full in zip(kept, rows, strict=True):
-        row["within"] = SIMULATED if int(full["seeds"] or 0) else ARITHMETIC
-        if full["study"] == GROWING:
-            row["within"] = GROWN
-    return kept
+    return [
+        {name: row[name] for name in REFERENCE_COLUMNS[:-1]}
+        | {"within": GROWN if row["study"] == GROWING else SIMULATED if int(row["seeds"] or 0) else ARITHMETIC}
+        for row in rows
+    ]
 
 
 @one_line_errors
@@ -76,15 +73,8 @@ def main() -> None:
     if args.second is None:
         parser.error("two runs are needed to compare")
     second = measured_rows(args.second)
-    two = by_name(second)
-    for name, row in by_name(first).items():
-        if name in two:
-            print(
-                f"{row['id']:<10} {row['quantity'][:58]:<58} {row['measured'][:9]:>10} "
-                f"{two[name]['measured'][:9]:>10}  {two[name]['verdict']}"
-            )
     lines = differences(first, second)
-    print("\n".join(lines) or "All verdicts agree.")
+    print("\n".join([*lines, summary(paired(first, second))]))
     sys.exit(bool(lines))
 
 

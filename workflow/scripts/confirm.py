@@ -8,31 +8,24 @@ the comparison to docs/confirmation.csv and docs/confirmation.md. --no-run write
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-from privrep.evidence.claims import exponents_judged
-from privrep.evidence.confirmation import (
-    CODE,
-    COLUMNS,
-    ConfirmationError,
-    agreement,
-    check_record,
-    check_same,
-    check_seed,
-    compared,
-    document,
-    known_before,
-)
-from privrep.evidence.quantities import checked_claims
-from privrep.evidence.stability import chances
+from privrep.evidence.compare import CONFIRMATION_COLUMNS, SHOWN, confirmation_pairs, paired, summary
+from privrep.report.documents import confirmation_page
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import read_config
 from privrep.run.csv_tables import read_rows, write_rows
+from privrep.run.provenance import clean_record
+from privrep.run.settings import ConfigError
 
 DOCUMENT, TABLE = Path("docs/confirmation.md"), Path("docs/confirmation.csv")
+USED_SEEDS = (20211206, 7, 20261122)
+"""Master seeds on which results were seen: the default one, that of `make all SEED=7`, and that of a first
+confirmation."""
+CODE = ("src", "workflow", "config", "Snakefile", "requirements.lock")
+"""What decides a run: two commits that agree in these have the same code."""
 
 
 def git(*words: str) -> str:
@@ -45,54 +38,52 @@ def same_code(one: str, two: str) -> bool:
     return one == two or not git("diff", "--name-only", one, two, "--", *CODE)
 
 
-def read_record(reports: Path) -> dict:
-    """The provenance of a run.
-
-    Raises
-    ------
-    ConfirmationError
-        If the run is not there.
-    """
-    path = reports / "provenance.json"
-    if not path.exists():
-        raise ConfirmationError(f"{path} is missing; run it first")
-    return json.loads(path.read_text())
+def check_seed(seed: int, earlier: list[dict]) -> None:
+    """Raise ConfigError if results were ever seen on a seed; `earlier` are rows of docs/confirmation.csv."""
+    if seed in {read_config().master_seed, *USED_SEEDS} or str(seed) in {row["confirmed_seed"] for row in earlier}:
+        raise ConfigError(f"seed {seed} was used before; a confirmation needs a seed never used")
 
 
 def check_start(first: dict) -> None:
-    """Raise ConfirmationError unless the default run is of the present code, and the tree is clean."""
-    check_record(first, "the default run")
+    """Raise ConfigError unless the default run is of the present code, and the tree is clean."""
     if git("status", "--porcelain"):
-        raise ConfirmationError("the tree has uncommitted changes; commit or remove them first")
+        raise ConfigError("the tree has uncommitted changes; commit or remove them first")
     if not same_code(first["commit"], "HEAD"):
-        raise ConfirmationError(
+        raise ConfigError(
             f"the default run is of commit {first['commit'][:10]}, whose code is not the present one; make all first"
         )
 
 
+def check_same(first: dict, second: dict) -> None:
+    """Raise ConfigError unless two runs at the default scale differ, by their provenance, in their seed alone."""
+    one, two = ({**record["config"], "master_seed": None} for record in (first, second))
+    if one["scale"] != "default":
+        raise ConfigError(f"the first run has scale {one['scale']}; a confirmation compares runs at the default scale")
+    differing = sorted(key for key in one.keys() | two.keys() if one.get(key) != two.get(key))
+    if differing:
+        raise ConfigError(f"the two runs differ in more than their seed: {', '.join(differing)}")
+    if not same_code(first["commit"], second["commit"]):
+        raise ConfigError(
+            f"the two runs have different code: commits {first['commit'][:10]} and {second['commit'][:10]}"
+        )
+
+
 def compare(first: Path, second: Path) -> list[dict]:
-    """The comparison of two runs, from their folders of reports."""
-    one, two = read_record(first), read_record(second)
-    check_same(one, two, same_code(one["commit"], two["commit"]))
-    facts = {
-        "seed": one["config"]["master_seed"],
-        "confirmed_seed": two["config"]["master_seed"],
-        "commit": two["commit"],
-        "committed": git("show", "-s", "--format=%cs", two["commit"]),
-        "config": git("rev-parse", f"{two['commit']}:config"),
-    }
-    claims = [claim for claims in checked_claims().values() for claim in claims]
-    tables = Path("results/default").glob("*/measures.csv")
-    measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in tables}
-    judged = exponents_judged(claims, measures, "default")
-    earlier = read_rows(TABLE) if TABLE.exists() else []
-    return compared(
-        read_rows(first / "claims.csv"),
-        read_rows(second / "claims.csv"),
-        facts,
-        chances(claims, measures, "default", judged),
-        known_before(earlier, facts["confirmed_seed"]),
-    )
+    """The rows of docs/confirmation.csv, from the folders of reports of two runs."""
+    one, two = clean_record(first), clean_record(second)
+    check_same(one, two)
+    tables = [read_rows(folder / "claims.csv") for folder in (first, second)]
+    pairs = paired(*tables)
+    if not len(pairs) == len(tables[0]) == len(tables[1]):
+        raise ConfigError("the two runs do not have the same rows")
+    seeds = {"seed": one["config"]["master_seed"], "confirmed_seed": two["config"]["master_seed"]}
+    return [
+        {name: row[name] for name in ("id", "quantity", *SHOWN)}
+        | {f"confirmed_{name}": other[name] for name in SHOWN}
+        | seeds
+        | {"commit": two["commit"]}
+        for row, other in pairs
+    ]
 
 
 @one_line_errors
@@ -103,23 +94,17 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=8)
     args = parser.parse_args()
     first, second = Path("reports"), Path("results") / f"default-seed{args.seed}" / "reports"
-    try:
-        if not args.no_run:
-            written = DOCUMENT.read_text() if DOCUMENT.exists() else ""
-            check_seed(args.seed, read_config().master_seed, written)
-            check_start(read_record(first))
-            run = [sys.executable, str(Path(__file__).with_name("run_all.py"))]
-            status = subprocess.run([*run, "--jobs", str(args.jobs), "--master-seed", str(args.seed)]).returncode
-            if status:
-                sys.exit(status)
-        else:
-            check_seed(args.seed, read_config().master_seed)
-        rows = compare(first, second)
-    except ConfirmationError as error:
-        sys.exit(f"confirm.py: {error}")
-    write_rows(TABLE, rows, COLUMNS)
-    DOCUMENT.write_text(document(rows))
-    print(agreement(rows))
+    check_seed(args.seed, read_rows(TABLE) if TABLE.exists() and not args.no_run else [])
+    if not args.no_run:
+        check_start(clean_record(first))
+        run = [sys.executable, str(Path(__file__).with_name("run_all.py"))]
+        status = subprocess.run([*run, "--jobs", str(args.jobs), "--master-seed", str(args.seed)]).returncode
+        if status:
+            sys.exit(status)
+    write_rows(TABLE, compare(first, second), CONFIRMATION_COLUMNS)
+    rows = read_rows(TABLE)
+    DOCUMENT.write_text(confirmation_page(rows))
+    print(summary(confirmation_pairs(rows)))
     print(f"Written: {DOCUMENT}, {TABLE}")
 
 

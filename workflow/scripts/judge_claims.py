@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
-from privrep.evidence.confirmation import confirmed
+from privrep.evidence.compare import confirmation_pairs, confirmed
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import ConfigError
 from privrep.run.csv_tables import read_rows, write_rows
@@ -18,7 +18,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--claims", required=True, type=Path, help="paper -> claims, see workflow/rules/common.smk")
     parser.add_argument("--measures", required=True, nargs="+", type=Path, help="<study>/measures.csv")
-    parser.add_argument("--confirmation", type=Path, nargs="*", default=[], help="docs/confirmation.csv, where it is")
+    parser.add_argument("--confirmation", required=True, type=Path, help="docs/confirmation.csv")
     parser.add_argument("--scale", required=True)
     parser.add_argument("--figures", required=True, help="folder of all figures")
     parser.add_argument("--options", default="", help="what Snakemake needs for this run beyond the default")
@@ -34,7 +34,7 @@ def main() -> None:
             rows += judge(entries, paper, measures, args.scale, args.figures, args.options, judged)
     except ConfigError as error:
         sys.exit(f"judge_claims.py: {error}")
-    comparison = [row for path in args.confirmation for row in read_rows(path)]
+    comparison = confirmation_pairs(read_rows(args.confirmation))
     write_rows(args.output, [row | {"confirmed": confirmed(row, comparison)} for row in rows], CLAIM_COLUMNS)
 
 

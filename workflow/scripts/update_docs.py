@@ -4,27 +4,25 @@
     python workflow/scripts/update_docs.py --record record
 
 With --record a finished run of a clean tree becomes the run of record first: its tables go to docs/record, its page to
-docs/index.html. The documents are made of the run of record, and of the default run beside it.
+docs/index.html. The documents are made of the run of record, and of the default run in docs/confirmation.csv.
 """
 
 import argparse
 import hashlib
-import json
 import shutil
-import sys
 from pathlib import Path
 
 import pandas as pd
 
 from privrep.data.whole_files import write_whole
-from privrep.report.documents import DEFAULT_COLUMNS, Documented, results_page, with_findings
+from privrep.report.documents import Documented, results_page, with_findings
 from privrep.report.page import page
 from privrep.report.run_tables import Run, read_text
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import chapters
 from privrep.run.costs import COLUMNS, TABLE, measured
 from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.provenance import cpu_model
+from privrep.run.provenance import clean_record, cpu_model
 
 RECORD = Path("docs/record")
 
@@ -36,21 +34,10 @@ def folders(run: str) -> tuple[Path, Path, Path]:
     return results, above / "reports", above / "figures"
 
 
-def check_clean(reports: Path) -> dict:
-    """The provenance of a finished run; the script ends where its tree had changes."""
-    path = reports / "provenance.json"
-    if not path.exists():
-        sys.exit(f"update_docs.py: {path} is missing; run it first")
-    record = json.loads(path.read_text())
-    if record["dirty"] or not record["commit"]:
-        sys.exit(f"update_docs.py: the run of {path} was made with uncommitted changes; commit, and run again")
-    return record
-
-
 def write_record(run: str) -> None:
     """The tables, the page and one picture of a run as those of record."""
     results, reports, figures = folders(run)
-    check_clean(reports)
+    clean_record(reports)
     RECORD.mkdir(exist_ok=True)
     for name in ("claims.csv", "errata.csv", "provenance.json"):
         shutil.copy(reports / name, RECORD / name)
@@ -85,9 +72,6 @@ def main() -> None:
     args = parser.parse_args()
     if args.record:
         write_record(args.record)
-    if Path("reports/provenance.json").exists():
-        check_clean(Path("reports"))
-        read_text(Path("reports/claims.csv"))[list(DEFAULT_COLUMNS)].to_csv("docs/default.csv", index=False)
     write_rows(TABLE, job_costs(), COLUMNS)
     Path("docs/results.md").write_text(results_page())
     readme = Path("README.md")

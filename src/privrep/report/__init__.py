@@ -19,8 +19,8 @@ bars        : one judged number as marks on a scale.
 grids       : what a study ran, in a line.
 html_pieces : tables and downloads.
 badges      : verdicts in the order of what they say.
-claims_table, deviations, run_record, papers, confirmation : what parts of the page show; the errata stand in papers.
+claims_table, deviations, run_record, papers, comparison : what parts of the page show; the errata stand in papers.
 summary     : counts of the claims.
 page        : Markdown as HTML, formulas, contents, and the whole page; its styles and scripts stand in workflow/page.
-documents   : the findings in the README, and docs/results.md.
+documents   : the findings in the README, docs/results.md and docs/confirmation.md.
 """

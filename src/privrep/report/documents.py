@@ -15,11 +15,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.evidence.confirmation import NUMBERS, agreement, changed, revised_since, with_interval
+from privrep.evidence.compare import (
+    Pair,
+    both_tested,
+    changed,
+    confirmation_pairs,
+    coverage,
+    paired,
+    summary,
+    table,
+    with_interval,
+)
 from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report.anchors import claim_anchor
 from privrep.report.chapters import page_text
-from privrep.report.of_record import DOCS, both_tested, differing, reasons
+from privrep.report.comparison import DOCS, confirmation_of, reasons
 from privrep.report.run_tables import Measures, Run, listed, read_text
 from privrep.report.stub_run import planned_sizes
 from privrep.run.csv_tables import read_rows
@@ -27,10 +37,6 @@ from privrep.run.settings import ConfigError
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
 """The part of the README that is written."""
-
-
-DEFAULT_COLUMNS = ("id", "quantity", "verdict", *NUMBERS[1:], "seeds", "reason")
-"""Of docs/default.csv: what the default run found."""
 
 
 class Documented(Run):
@@ -80,11 +86,11 @@ def as_markdown(text: str) -> str:
 def results_page(docs: Path = DOCS) -> str:
     """docs/results.md: what became of each claim, what does not hold as printed, the default run, and the run on
     another seed."""
-    record, confirmed = docs / "record", read_rows(docs / "confirmation.csv")
-    claims, default = read_rows(record / "claims.csv"), read_rows(docs / "default.csv")
+    record, confirmation = docs / "record", confirmation_of(docs)
+    claims = read_rows(record / "claims.csv")
     about = json.loads((record / "provenance.json").read_text())
     letters = "; ".join(f"{letter} {meaning}" for letter, meaning in SEVERITIES.items())
-    pairs = both_tested(claims, default)
+    pairs = both_tested(paired((default for default, _ in confirmation), claims))
     return (
         "\n\n".join(
             [
@@ -104,22 +110,37 @@ def results_page(docs: Path = DOCS) -> str:
                 "## What the verdicts mean",
                 _table(("verdict", "meaning"), [[word, word.meaning] for word in Verdict]),
                 "## The default run beside it",
-                f"Of {len(pairs)} rows that both runs tested {len(pairs) - len(differing(pairs))} have the same "
-                "verdict. Why the others differ is written by hand in [differences.yaml](record/differences.yaml).",
-                _table(("claim", "quantity", "default", "record", "why"), explained(differing(pairs), docs)),
+                f"{summary(pairs)} Why they differ is written by hand in [differences.yaml](record/differences.yaml).",
+                _table(("claim", "quantity", "default", "record", "why"), explained(changed(pairs), docs)),
                 "## The default run once more",
                 "On a master seed never used; see [confirmation.md](confirmation.md).",
-                agreement(confirmed),
-                _table(("claim", "quantity", "first run", "second run"), other_verdicts(confirmed)),
-                revised_since(confirmed, default),
+                summary(confirmation),
             ]
         ).rstrip()
         + "\n"
     )
 
 
-def explained(pairs: list[tuple[dict, dict]], docs: Path = DOCS) -> list[list[str]]:
-    """The rows of the run of record with another verdict than the default run, and why.
+def confirmation_page(rows: list[dict]) -> str:
+    """docs/confirmation.md, from the rows of docs/confirmation.csv."""
+    fact, pairs = rows[0], confirmation_pairs(rows)
+    differ = table(changed(both_tested(pairs)))
+    parts = [
+        "# Confirmation",
+        "Written by `make confirmation` from `docs/confirmation.csv`; not edited by hand.",
+        f"The configuration was frozen at commit `{fact['commit']}` and run once more, with master seed "
+        f"`{fact['confirmed_seed']}`, on which nothing had been run before. The first run has the default master seed "
+        f"`{fact['seed']}`, which was used throughout development. The two runs differ in their master seed alone. How "
+        "many verdicts another seed should change is not estimated.",
+        f"{summary(pairs)} {coverage(pairs)}",
+        "## Quantities whose verdict differs",
+        _table(("claim", "quantity", "first run", "second run"), differ) if differ else "None.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
+    """The rows of the default run with another verdict than the run of record, and why.
 
     Raises
     ------
@@ -133,16 +154,7 @@ def explained(pairs: list[tuple[dict, dict]], docs: Path = DOCS) -> list[list[st
     if wrong:
         lines = "; ".join(f"{' '.join(name)} {what}" for name, what in wrong)
         raise ConfigError(f"docs/record/differences.yaml: {lines}")
-    return [
-        [
-            row["id"],
-            row["quantity"],
-            f"{with_interval(default)}, {default['verdict']}",
-            f"{with_interval(row)}, {row['verdict']}",
-            known[row["id"], row["quantity"]],
-        ]
-        for row, default in pairs
-    ]
+    return [[*cells, known[cells[0], cells[1]]] for cells in table(pairs)]
 
 
 def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
@@ -172,19 +184,6 @@ def contradictions(claims: list[dict]) -> list[list[str]]:
             row["advice"],
         ]
         for row in sorted(negative, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
-    ]
-
-
-def other_verdicts(confirmed: list[dict]) -> list[list[str]]:
-    """The quantities whose verdict the second run does not share."""
-    return [
-        [
-            row["id"],
-            row["quantity"],
-            f"{with_interval(row)}, {row['verdict']}",
-            f"{with_interval(row, 'confirmed_')}, {row['confirmed_verdict']}",
-        ]
-        for row in changed(confirmed)
     ]
 
 

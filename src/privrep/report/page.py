@@ -15,7 +15,7 @@ from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from privrep.evidence.verdicts import GROUPS
-from privrep.report import confirmation, deviations, of_record, papers, run_record, summary
+from privrep.report import comparison, deviations, papers, run_record, summary
 from privrep.report.anchors import unused
 from privrep.report.chapters import chapter, page_text
 from privrep.report.claims_table import all_rows
@@ -96,7 +96,7 @@ def body(run: Run) -> Markup:
         "content.html.jinja",
         title=TITLE,
         record=run.provenance,
-        of_record=of_record.agreement(run),
+        of_record=comparison.with_record(run),
         alone=run.alone,
         about=about,
         text=lambda name: from_markdown(page_text(name, run)),
@@ -105,7 +105,7 @@ def body(run: Run) -> Markup:
         verdicts=GROUPS,
         chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
         rows=all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of),
-        confirmation=confirmation.section(run.claims),
+        confirmation=comparison.confirmation(run.claims),
         deviations=deviations.deviations_table(run.deviations),
         errata=papers.errata_list(run.errata),
         candidates=papers.candidates_table(run.errata),

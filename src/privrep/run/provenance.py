@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from privrep.run.settings import ConfigError
+
 PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "snakemake", "jupytext", "nbconvert", "dp-accounting")
 
 
@@ -31,6 +33,17 @@ def cpu_model() -> str:
         else []
     )
     return names[0] if names else platform.processor()
+
+
+def clean_record(reports: Path) -> dict:
+    """The provenance of the finished run with this folder of reports; ConfigError unless it was made from a commit."""
+    path = reports / "provenance.json"
+    if not path.exists():
+        raise ConfigError(f"{path} is missing; run it first")
+    record = json.loads(path.read_text())
+    if record["dirty"] or not record["commit"]:
+        raise ConfigError(f"the run of {path} was made with uncommitted changes; commit, and run again")
+    return record
 
 
 def provenance(config: dict) -> dict:

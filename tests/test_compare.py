@@ -1,0 +1,354 @@
+"""Comparison of two runs: of the default run with its confirmation, and of any run with the run of record."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from patience import patience
+from stub_page import write_run
+from workflow_helpers import ROOT, copy_run, environment
+
+from privrep.evidence.claims import CLAIM_COLUMNS
+from privrep.evidence.compare import (
+    CONFIRMATION_COLUMNS,
+    SHOWN,
+    both_tested,
+    changed,
+    confirmation_pairs,
+    confirmed,
+    coverage,
+    paired,
+    summary,
+    table,
+)
+from privrep.report.comparison import DOCS, confirmation, with_record
+from privrep.report.documents import confirmation_page, explained
+from privrep.report.run_tables import Run
+from privrep.run.config import ConfigError
+from privrep.run.csv_tables import read_rows, write_rows
+
+spec = importlib.util.spec_from_file_location("confirm", ROOT / "workflow" / "scripts" / "confirm.py")
+confirm = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(confirm)
+
+RECORD = DOCS / "record"
+
+
+def claim(name: str, verdict: str, measured: float | str = "", half: float = 0.0, corrected: float | str = "") -> dict:
+    """A row of claims.csv as text."""
+    ends = ("", "") if measured == "" else (measured - half, measured + half)
+    shown = dict(zip(SHOWN, map(str, (verdict, measured, *ends, corrected)), strict=True))
+    return dict.fromkeys(CLAIM_COLUMNS, "") | {"id": name, "quantity": f"of {name}"} | shown
+
+
+FIRST = [
+    claim("A-1", "RATE-EXACT", 1.1, 0.1, corrected=1.0),
+    claim("A-2", "RATE-EXACT", -1.0, 0.05, corrected=-1.0),
+    claim("A-3", "HOLDS", 0.5, 0.1),
+    claim("A-4", "HOLDS", 2.0),
+    claim("A-5", "HOLDS", 0.5, 0.1),
+]
+SECOND = [
+    claim("A-1", "RATE-EXACT", 1.2, 0.1, corrected=1.05),
+    claim("A-2", "LOOSE", -1.3, 0.05, corrected=-1.3),
+    claim("A-3", "INCONCLUSIVE", 0.9, 0.2),
+    claim("A-4", "HOLDS", 2.0),
+    claim("A-5", "NOT-TESTED"),
+]
+
+
+def test_pairs_and_their_changes():
+    """A row of one run alone has no pair; one that a run did not test has not changed."""
+    pairs = paired(FIRST, SECOND[::-1])
+    assert [row["id"] for row, _ in pairs] == [row["id"] for row in FIRST] and paired(FIRST, SECOND[:2]) == pairs[:2]
+    assert [row["id"] for row, _ in changed(both_tested(pairs))] == ["A-2", "A-3"]
+    assert summary(pairs) == (
+        "Of 4 rows that both runs tested 2 have the same verdict. 2 have another one, 1 of them to or from "
+        "INCONCLUSIVE."
+    )
+    assert summary(paired(FIRST, FIRST)) == "Of 5 rows that both runs tested 5 have the same verdict."
+    assert table(changed(both_tested(pairs))) == [
+        ["A-2", "of A-2", "-1 [-1.05, -0.95], RATE-EXACT", "-1.3 [-1.35, -1.25], LOOSE"],
+        ["A-3", "of A-3", "0.5 [0.4, 0.6], HOLDS", "0.9 [0.7, 1.1], INCONCLUSIVE"],
+    ]
+
+
+def test_exponents_are_compared_without_the_share_of_the_grid():
+    """The corrected exponent of the second run against the first one's interval about its own."""
+    assert coverage(paired(FIRST, SECOND)).startswith("Of 2 exponents 1 of the second run lie in the 95 % interval")
+    moved = [SECOND[0] | {"corrected": "1.15"}]  # outside 1.0 +- 0.1, inside 1.1 +- 0.1
+    assert coverage(paired(FIRST, moved)).startswith("Of 1 exponents 0 of")
+
+
+def confirmation_rows() -> list[dict]:
+    """Rows of docs/confirmation.csv."""
+    return [
+        {name: row[name] for name in ("id", "quantity", *SHOWN)}
+        | {f"confirmed_{name}": other[name] for name in SHOWN}
+        | {"seed": "20211206", "confirmed_seed": "31", "commit": "c" * 40}
+        for row, other in paired(FIRST, SECOND)
+    ]
+
+
+def test_a_row_says_whether_it_was_confirmed():
+    """A row under another rule than then, one that was not tested and one that is new are not confirmed."""
+    pairs = confirmation_pairs(confirmation_rows())
+    assert [confirmed(row, pairs) for row in FIRST] == ["yes", "no", "no", "yes", "not run"]
+    for other in ({"verdict": "LIMIT"}, {"quantity": "r"}, {"id": "B"}):
+        assert confirmed(FIRST[0] | other, pairs) == "not run" == confirmed(FIRST[0], [])
+
+
+def test_document_and_page_show_every_changed_row(tmp_path):
+    text = confirmation_page(confirmation_rows())
+    assert "| A-3 | of A-3 | 0.5 [0.4, 0.6], HOLDS | 0.9 [0.7, 1.1], INCONCLUSIVE |" in text and "of A-1" not in text
+    assert all(f"`{word}`" in text for word in ("20211206", "31", "c" * 40))
+    write_rows(tmp_path / "confirmation.csv", confirmation_rows(), CONFIRMATION_COLUMNS)
+    content = confirmation(pd.DataFrame({"confirmed": ["yes", "yes", "no", "not run"]}), tmp_path)
+    assert "Of 4 rows of this run 2 have the verdict that was confirmed, 1 another one; 1 were not" in content
+    assert summary(paired(FIRST, SECOND)) in content and "of A-2" in content and "of A-1" not in content
+
+
+def test_the_committed_document_follows_its_table():
+    rows = read_rows(DOCS / "confirmation.csv")
+    assert (DOCS / "confirmation.md").read_text() == confirmation_page(rows)
+
+
+# The command, in a throw-away repository
+
+
+def git(folder: Path, *words: str) -> str:
+    words = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org", *words]
+    return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def write_tables(reports: Path, rows: list[dict], seed: int, **changes) -> None:
+    """The tables of a run of the present commit, which is clean and at the default scale but for changes."""
+    config = {"scale": "default", "master_seed": seed} | changes.pop("config", {})
+    about = {"commit": git(Path(), "rev-parse", "HEAD"), "dirty": False} | changes
+    reports.mkdir(parents=True, exist_ok=True)
+    write_rows(reports / "claims.csv", rows, CLAIM_COLUMNS)
+    (reports / "provenance.json").write_text(json.dumps(about | {"config": config}))
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs the command where two runs are there; returns its message, empty where it succeeds."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("config", "docs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "config" / "config.yaml").write_text("scale: default\n")
+    (tmp_path / ".gitignore").write_text("/reports/\n/results/\n")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        git(tmp_path, *words)
+    write_tables(Path("reports"), FIRST, 20211206)
+    write_tables(Path("results/default-seed31/reports"), SECOND, 31)
+
+    def run(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["confirm.py", *words])
+        try:
+            confirm.main()
+        except SystemExit as stop:
+            return str(stop)
+        return ""
+
+    return run
+
+
+def test_command_writes_table_and_document(command):
+    """A seed is spent then; the default one and others on which results were seen are spent from the beginning."""
+    assert command("--seed", "31", "--no-run") == ""
+    rows = read_rows(Path("docs/confirmation.csv"))
+    assert rows == [row | {"commit": git(Path(), "rev-parse", "HEAD")} for row in confirmation_rows()]
+    assert Path("docs/confirmation.md").read_text() == confirmation_page(rows)
+    for seed in ("31", "7", "20211206"):
+        assert f"seed {seed} was used before" in command("--seed", seed)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"dirty": True}, "uncommitted"),
+        ({"commit": ""}, "uncommitted"),
+        ({"config": {"scale": "quick"}}, "more than their seed: scale"),
+        ({"config": {"studies": ["figure2"]}}, "more than their seed: studies"),
+    ],
+)
+def test_runs_that_differ_in_more_than_their_seed_are_refused(command, changes, word):
+    write_tables(Path("results/default-seed31/reports"), SECOND, 31, **changes)
+    assert word in command("--seed", "31", "--no-run")
+
+
+def test_runs_with_other_rows_and_of_another_scale_are_refused(command):
+    write_tables(Path("results/default-seed31/reports"), SECOND[:-1], 31)
+    assert "do not have the same rows" in command("--seed", "31", "--no-run")
+    assert "provenance.json is missing" in command("--seed", "32", "--no-run")
+    for path, rows in (("reports", FIRST), ("results/default-seed31/reports", SECOND)):
+        write_tables(Path(path), rows, 31, config={"scale": "quick"})
+    assert "scale quick" in command("--seed", "31", "--no-run")
+
+
+def test_a_run_needs_the_present_code_and_a_clean_tree(command, monkeypatch):
+    """A commit to the documents alone is the same code; a run that fails writes nothing."""
+    commit, started, started_run = git(Path(), "rev-parse", "HEAD"), [], subprocess.run
+
+    def run(words, **options):
+        if "run_all.py" not in " ".join(words):
+            return started_run(words, **options)
+        started.append(words[2:])
+        return subprocess.CompletedProcess(words, 3)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    Path("docs/note.md").write_text("a note\n")
+    assert "uncommitted changes" in command("--seed", "31")
+    git(Path(), "add", "-A")
+    git(Path(), "commit", "-qm", "note")
+    assert confirm.same_code(commit, "HEAD")
+    assert command("--seed", "31", "--jobs", "2") == "3"
+    assert started == [["--jobs", "2", "--master-seed", "31"]] and not Path("docs/confirmation.md").exists()
+    Path("config/config.yaml").write_text("scale: quick\n")
+    git(Path(), "commit", "-qam", "scale")
+    assert "make all first" in command("--seed", "31")
+    write_tables(Path("results/default-seed31/reports"), SECOND, 31)
+    assert "different code" in command("--seed", "31", "--no-run")
+
+
+# The run of record
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """File -> checksum, as SHA256SUMS has them."""
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    return {name: digest for digest, name in (line.split("  ") for line in lines)}
+
+
+def test_what_is_committed_is_whole():
+    """Every table has its checksum, and every row of the claims the scale of the run."""
+    tables = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in RECORD.glob("*.[cj]s*")}
+    assert tables.pop("images.csv")  # it grows by itself, and its lines have checksums of their own
+    assert sums(RECORD) == tables
+    assert tables.keys() == {f"{name}.csv" for name in ("audits", "claims", "errata", "measures")} | {"provenance.json"}
+    about = json.loads((RECORD / "provenance.json").read_text())
+    assert about["commit"] and not about["dirty"]
+    assert {row["scale"] for row in read_rows(RECORD / "claims.csv")} == {about["config"]["scale"]}
+
+
+def test_the_page_of_record_is_of_this_run_and_small():
+    """It says which run it is, has its rows, stands alone, and is not heavy."""
+    page = (DOCS / "index.html").read_text(encoding="utf-8")
+    about = json.loads((RECORD / "provenance.json").read_text())
+    assert len(page.encode()) < 3_000_000
+    assert f"<code>{about['commit'][:10]}</code>" in page and "This is the run of record" in page
+    fields, *rows = json.loads(re.search(r'id="rows">(.*?)</script>', page, flags=re.DOTALL)[1])
+    names = ("id", "quantity", "verdict", "measured")
+    found = {tuple(row[fields.index(name)] for name in names) for row in rows}
+    assert found == {tuple(row[name] for name in names) for row in read_rows(RECORD / "claims.csv")}
+    assert not re.search(r'href="(?!#|data:)', page)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    folder = write_run(tmp_path_factory.mktemp("run"))
+    files = [folder / name for name in ("claims.csv", "errata.csv", "provenance.json")]
+    return Run.read(*files, [], ROOT / "config/deviations.yaml", folder / "results", folder / "figures")
+
+
+def write_differences(docs: Path, *entries: dict) -> None:
+    (docs / "record").mkdir(parents=True, exist_ok=True)
+    (docs / "record" / "differences.yaml").write_text(yaml.safe_dump({"differences": list(entries)}))
+
+
+def held_against(docs: Path, run: Run, default: str = "", **changes: str) -> str:
+    """What the page of a run says of a record with the same rows but for the verdicts of some claims. The default run
+    has the verdicts of this run, or one for all rows."""
+    own = run.claims.to_dict("records")
+    rows = [row | {"verdict": changes.get(row["id"], row["verdict"])} for row in own]
+    write_differences(docs, *({"id": row["id"], "quantity": row["quantity"], "why": "Seeds."} for row in own))
+    write_rows(
+        docs / "confirmation.csv",
+        [
+            {name: row.get(name, "") for name in CONFIRMATION_COLUMNS} | {"verdict": default or row["verdict"]}
+            for row in own
+        ],
+        CONFIRMATION_COLUMNS,
+    )
+    write_rows(docs / "record" / "claims.csv", rows, tuple(rows[0]))
+    about = {"commit": "abcdef0123456789", "config": {"scale": "record", "master_seed": 5}, "cell_cpu_seconds": 7200}
+    (docs / "record" / "provenance.json").write_text(json.dumps(about | {"cpu": "abacus"}))
+    return " ".join(re.sub(r"<[^>]+>", " ", with_record(run, docs)).split())
+
+
+def test_a_page_says_whether_it_agrees(run, tmp_path):
+    """A row with the verdict of the default run says why that differs; a third verdict is not explained by it."""
+    known = run.claims[run.claims["verdict"] != "NOT-TESTED"]
+    named, count = known["id"].iloc[0], len(known)
+    many = int((known["id"] == named).sum())
+    said = "run of record (scale record, seed 5, commit abcdef0123)"
+    assert held_against(tmp_path, run).endswith(f"both this run and the {said} tested all agree.")
+    text = held_against(tmp_path, run, **{named: "LIMIT"})
+    assert f"Of {count} rows that both this run and the {said} tested {count - many} agree; {many} do" in text
+    assert text.count("LIMIT there with") == many == text.count("Seeds.")
+    assert "Seeds." not in held_against(tmp_path, run, "PARTIAL", **{named: "LIMIT"})
+    untested = dict.fromkeys(run.claims["id"].unique(), "NOT-TESTED")
+    assert held_against(tmp_path, run, **untested) == f"No row of this run was tested by the {said} too."
+    about = run.provenance | {"cell_cpu_seconds": 7200}
+    (tmp_path / "record" / "provenance.json").write_text(json.dumps(about))
+    run.provenance["cell_cpu_seconds"] = 7200
+    assert "This is the run of record: 2 CPU hours on abacus" in with_record(run, tmp_path)
+    del run.provenance["cell_cpu_seconds"]
+
+
+def test_every_difference_is_explained_and_nothing_else(tmp_path):
+    pairs = changed(paired(FIRST[2:3], SECOND))
+    write_differences(tmp_path, {"id": "A-3", "quantity": "of A-3", "why": "Eight seeds decided nothing."})
+    assert explained(pairs, tmp_path)[0][-1] == "Eight seeds decided nothing."
+    with pytest.raises(ConfigError, match="A-3 of A-3 has the same verdict in both runs"):
+        explained([], tmp_path)
+    write_differences(tmp_path)
+    with pytest.raises(ConfigError, match=r"record/differences\.yaml: A-3 of A-3 is not explained"):
+        explained(pairs, tmp_path)
+
+
+def updated(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "workflow/scripts/update_docs.py", *words]
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=patience()
+    )
+
+
+def test_a_finished_run_becomes_the_run_of_record(quick_run, tmp_path):
+    """Its tables with their checksums, its page, the findings in the README; a run with changes is refused.
+    The quick run has no pictures, errata and provenance: others stand in for them."""
+    folder = copy_run(quick_run, tmp_path / "run")
+    results = folder / "results" / "quick"
+    reports, promise = results / "reports", results / "figures" / "comparison" / "promise.svg"
+    promise.parent.mkdir(parents=True, exist_ok=True)
+    for source, target in (("README.md", folder), ("docs/record/errata.csv", reports), ("docs/promise.svg", promise)):
+        shutil.copy(ROOT / source, target)
+    rows = [row | {f"confirmed_{name}": row[name] for name in SHOWN} for row in read_rows(reports / "claims.csv")]
+    kept = [{name: row.get(name, "") for name in CONFIRMATION_COLUMNS} for row in rows]
+    write_rows(folder / "docs" / "confirmation.csv", kept, CONFIRMATION_COLUMNS)
+    write_differences(folder / "docs")
+    assert "results/quick/reports/provenance.json is missing" in updated(folder, "--record", "quick").stderr
+    about = json.loads((RECORD / "provenance.json").read_text())
+    about |= {"config": about["config"] | {"scale": "quick"}, "commit": "c" * 40}
+    for dirty in (True, False):
+        (reports / "provenance.json").write_text(json.dumps(about | {"dirty": dirty}))
+        if dirty:
+            assert "uncommitted changes; commit, and run again" in updated(folder, "--record", "quick").stderr
+    done = updated(folder, "--record", "quick")
+    assert done.returncode == 0, done.stderr
+    record = folder / "docs" / "record"
+    assert sums(record)["claims.csv"] == hashlib.sha256((reports / "claims.csv").read_bytes()).hexdigest()
+    page = (folder / "docs" / "index.html").read_text(encoding="utf-8")
+    assert "This is the run of record" in page and "Scale quick" in page
+    assert (folder / "README.md").read_text() != (ROOT / "README.md").read_text()
