@@ -19,6 +19,7 @@ from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.probes.client_lemmas import ClientLemmasOptions, clients
 from privrep.studies.client_lemmas import analysis as study
+from privrep.studies.extremes import extreme_run
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
@@ -341,7 +342,7 @@ def test_shares_of_runs_beyond():
     assert (found.quantity, found.measured, found.seeds) == ("x, share of runs beyond", pytest.approx(1 / 3), 3)
     assert (found.ci_low, found.ci_high) == pytest.approx(tuple(stats.binomtest(1, 3).proportion_ci()))
     assert study.beyond("x", values[2:3]) == []
-    top = study.extreme("x, largest ratio", values)
+    top = extreme_run("x, largest ratio", values)
     assert top.measured == 1.5 and math.isnan(top.ci_low) and math.isnan(top.ci_high)
 
 

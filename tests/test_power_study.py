@@ -8,10 +8,9 @@ import pytest
 from conftest import clopper_pearson
 
 from privrep.laws.shen2023 import TARGET
+from privrep.studies.extremes import extreme_run, share_beyond
 from privrep.studies.power_method.analysis import (
-    beyond,
     iterations_needed,
-    largest,
     noise_of_half,
     success_points,
     with_predictions,
@@ -67,9 +66,10 @@ def test_iterations_needed():
 
 def test_runs_beyond_a_bound():
     """Counted with its interval; cells of other series have no value and do not count."""
-    found = beyond("x", pd.Series([0.0, 0.2, math.nan]), 0.0)
-    assert (found.quantity, found.measured, found.seeds) == ("x, share of runs beyond", 0.5, 2)
-    assert math.isnan(largest("x", pd.Series([1.0, 2.0])).ci_low)
+    found = share_beyond("x", pd.Series([0.0, 0.2, math.nan]), 0.0)
+    assert (found.quantity, found.measured, found.seeds) == ("x", 0.5, 2)
+    largest = extreme_run("x", pd.Series([1.0, 2.0, math.nan]))
+    assert largest.measured == 2.0 and math.isnan(largest.ci_low) and largest.note == "largest of 2 runs"
 
 
 def laws(**columns) -> pd.DataFrame:

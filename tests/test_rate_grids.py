@@ -161,7 +161,7 @@ def test_starts_within_the_condition_are_counted_run_by_run():
     """A run counts when it halves its distance or ends as near as the nearest start does;
     starts further out are not asked for."""
     rows = start_rows({0.01: [0.001, 0.001], 0.03: [0.014, 0.02], 0.5: [0.5, 0.5]})
-    found = local_convergence.near_starts(rows, noise=False)
+    found = local_convergence.near_starts(rows, noise=False, near_error=1.5)
     assert (found.quantity, found.measured, found.seeds) == (
         "start within 1/32 is enough without noise, share of runs",
         0.75,
@@ -173,7 +173,7 @@ def test_the_least_number_of_samples_has_no_interval_of_its_own():
     """It is found in steps of four: repetitions that agree say nothing about its error.
     The share of runs says how sure it is."""
     points = pd.DataFrame({"rank": [1, 1, 2, 2], "spare": 0, "square": [1.0, 1.0, 1.0, 9.0], "samples": 4, "seed": 0})
-    found = {one.quantity: one for one in sample_complexity.least_enough(points)}
+    found = {one.quantity: one for one in sample_complexity.least_enough(points, near=1.5)}
     assert found["m = 4 k suffices, share of runs"].measured == 0.75
     assert found["m = 4 k suffices at rank 2, share of runs"].measured == 0.5
     assert found["m = 4 k suffices at rank 1, share of runs"].ci_high == 1.0

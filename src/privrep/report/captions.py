@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from privrep.report.sizes import enumerated, found
-from privrep.run.config import ConfigError, read_yaml
+from privrep.run.config import ROOT, ConfigError, read_yaml
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -61,12 +61,21 @@ def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
         if table is None:
             raise ValueError(f"the study {study} has no cells")
         return found(table, series, column)
-    constant = getattr(importlib.import_module(f"privrep.studies.{study}.analysis"), name, None)
-    if not name.isupper() or constant is None:
+    constant = constants(study).get(name)
+    if constant is None:
         raise ValueError(
             f"privrep.studies.{study}.analysis has no constant of this name; a size of the cells is {{series.column}}"
         )
     return list(constant) if isinstance(constant, tuple) else [constant]
+
+
+def constants(study: str) -> dict[str, object]:
+    """Return the constants of a study's analysis and, in capitals, the thresholds of its file."""
+    thresholds = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml").get("thresholds", {})
+    own = vars(importlib.import_module(f"privrep.studies.{study}.analysis"))
+    return {name: value for name, value in own.items() if name.isupper()} | {
+        name.upper(): value for name, value in thresholds.items()
+    }
 
 
 def read_captions(path: Path) -> dict[str, Caption]:

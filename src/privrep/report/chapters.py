@@ -8,7 +8,6 @@ exist stops the build, and a paragraph that needs a number which a smaller run d
 from __future__ import annotations
 
 import html
-import importlib
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +23,7 @@ from markupsafe import Markup
 from privrep.evidence.verdicts import Verdict
 from privrep.report import html_pieces, spelling, summary
 from privrep.report.badges import counted
+from privrep.report.captions import constants
 from privrep.report.html_pieces import PIECES
 from privrep.report.layout import macros
 from privrep.report.run_tables import Measures, NotMeasured, Run
@@ -175,10 +175,10 @@ class Words:
 
     def constant(self, name: str, study: str = "") -> object:
         """A constant of the study's measures."""
-        module = f"privrep.studies.{study or self.study}.analysis"
-        known = {key: value for key, value in vars(importlib.import_module(module)).items() if key.isupper()}
+        known = constants(study or self.study)
         if name not in known:
-            raise ConfigError(misnamed(name, f"no constant of {module}", list(known)))
+            what = f"no constant of privrep.studies.{study or self.study}.analysis"
+            raise ConfigError(misnamed(name, what, list(known)))
         return known[name]
 
     def law(self, prefix: str) -> dict[str, object]:

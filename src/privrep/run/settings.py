@@ -246,9 +246,10 @@ def _with_names(fits: object) -> object:
 
 
 class Analysis(Model):
-    """What a study makes of its cells: the fits and their windows."""
+    """What a study makes of its cells: the fits and their windows, and by name what decides whether a run counts."""
 
     study: str
+    thresholds: dict[str, float] = {}
     window: Window = Window()
     fits: Annotated[dict[str, Spec], BeforeValidator(_with_names)] = {}
 

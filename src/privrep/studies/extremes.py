@@ -1,4 +1,4 @@
-"""The least or largest of several ratios, for one interval."""
+"""Extremes over runs or settings, and shares of runs beyond a limit."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from privrep.evidence.intervals import LEVEL, student
-from privrep.evidence.measured import Measured
+from privrep.evidence.measured import Measured, bare, share
 
 
 def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "") -> Measured:
-    """The extreme with an interval that is simultaneous (Bonferroni): where all numbers lie in theirs,
-    so does the extreme between the extreme ends.
+    """Return the least or largest of positive numbers with an interval that is simultaneous over them (Bonferroni).
 
-    Parameters
-    ----------
-    word : least or largest. found : positive numbers with Student intervals on the log scale, which are widened.
+    Where all numbers lie in their widened intervals, the extreme lies between the extreme ends.
     """
     choose = np.min if word == "least" else np.max
     level = 1 - (1 - LEVEL) / len(found)
@@ -27,3 +25,16 @@ def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "
     values = np.array([one.measured for one in found])
     low, high = (choose(values * np.exp(sign * np.array(halves))) for sign in (-1, 1))
     return Measured(name, float(choose(values)), float(low), float(high), min(one.seeds for one in found), note)
+
+
+def extreme_run(name: str, values: pd.Series, word: str = "largest") -> Measured:
+    """Return the least or largest number over the runs that have one, without an interval."""
+    values = values.dropna()
+    value = float(values.min() if word == "least" else values.max()) if len(values) else math.nan
+    return bare(name, value, len(values), f"{word} of {len(values)} runs")
+
+
+def share_beyond(name: str, values: pd.Series, limit: float, note: str = "") -> Measured:
+    """Return in which share of the runs that have a number it exceeds a limit, with its interval."""
+    values = values.dropna()
+    return share(name, int((values > limit).sum()), len(values), note)

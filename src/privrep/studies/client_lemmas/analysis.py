@@ -21,11 +21,12 @@ from privrep.data.subspace import planted_subspace, random_subspace
 from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import with_interval
-from privrep.evidence.measured import Measured, bare, exact, share
+from privrep.evidence.measured import Measured, exact
 from privrep.evidence.scaling import fit_all
 from privrep.laws import shared, shen2023
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.centaur_rates.analysis import progress
+from privrep.studies.extremes import extreme_run, share_beyond
 
 STUDY = "client_lemmas"
 BALL = 0.2
@@ -36,8 +37,6 @@ CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)
 """n and mbar at which the law of Lemmas C.2 and C.3 is computed for k = 1."""
 NORMAL_NORM2 = 8 / 3
 """Squared subgaussian norm of a standard normal variable."""
-BELOW = 0.5
-"""Steady states up to this times the start are well below it."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -157,12 +156,6 @@ def path_points(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def norm_points(runs: pd.DataFrame) -> pd.DataFrame:
-    """Largest and median gradients with the clip of Lemma C.1 (printed) and the law of the median; one row per run."""
-    points = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
-    return points.assign(printed=printed_clip(runs), law=runs["gradient"])
-
-
 def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
     """Of `step_points` without noise: mean, min and max of the factor by start and kappa;
     and against kappa law_F8 and bound_19."""
@@ -204,8 +197,7 @@ def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float
 
 
 def subgaussian_norms() -> list[Measured]:
-    """inf {s: E exp(x^2 / s^2) <= 2} of Appendix A.1 at variance 1: the least, by Jensen, that of a random sign;
-    and that of a normal variable."""
+    """Return inf {s: E exp(x^2 / s^2) <= 2} at variance 1, the least, which is a random sign's, and a normal one's."""
     return [
         exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
         exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)),
@@ -245,21 +237,12 @@ def chances() -> list[Measured]:
     return found
 
 
-def extreme(name: str, values: pd.Series, smallest: bool = False) -> Measured:
-    """The largest value over runs, which has no interval."""
-    values = values.dropna()
-    value = float(values.min() if smallest else values.max()) if len(values) else math.nan
-    note = f"{'least' if smallest else 'largest'} of {len(values)} runs"
-    return bare(name, value, len(values), note)
-
-
 def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
     """In which share of the runs a value exceeds the limit; nothing where no run has a value."""
     values = values.dropna()
     if not len(values):
         return []
-    found = share(f"{name}, share of runs beyond", int((values > limit).sum()), len(values), f"{len(values)} runs")
-    return [found]
+    return [share_beyond(f"{name}, share of runs beyond", values, limit, f"{len(values)} runs")]
 
 
 def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
@@ -304,15 +287,15 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
         ("D.7", " without noise", silent),
         ("D.7", " conditions met", met & silent),
     ):
-        found.append(extreme(f"{name}{where}, largest ratio", sides.loc[rows, name]))
+        found.append(extreme_run(f"{name}{where}, largest ratio", sides.loc[rows, name]))
         found += beyond(f"{name}{where}", sides.loc[rows, name])
     return [
         *found,
-        extreme("C.1 share clipped", runs.loc[many, "clipped_share"]),
+        extreme_run("C.1 share clipped", runs.loc[many, "clipped_share"]),
         *beyond("C.1 clipped", runs.loc[many, "clipped_share"], 0.0),
-        extreme("C.2 least ratio", sides.loc[many, "C.2"], smallest=True),
-        extreme("D.2 printed, least ratio", sides["D.2 printed"], smallest=True),
-        extreme("Remark C.1 least ratio, other runs", sides.loc[many, "Remark C.1"], smallest=True),
+        extreme_run("C.2 least ratio", sides.loc[many, "C.2"], "least"),
+        extreme_run("D.2 printed, least ratio", sides["D.2 printed"], "least"),
+        extreme_run("Remark C.1 least ratio, other runs", sides.loc[many, "Remark C.1"], "least"),
     ]
 
 
@@ -337,7 +320,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     found = side_measures(runs, sides) + printed_deltas(runs, sides)
     points, path = step_points(cells), path_points(cells)
     found += [
-        extreme("C.5, largest ratio", points["factor"] / points["bound"]),
+        extreme_run("C.5, largest ratio", points["factor"] / points["bound"]),
         *beyond("C.5", points["factor"] / points["bound"]),
     ]
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
@@ -346,18 +329,19 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         mean = with_interval(name, lambda indices, f=factors: f[indices].mean(), seeds, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
-    below = path.loc[path["steady"] <= BELOW, "largest"]
+    below = path.loc[path["steady"] <= study.thresholds["below"], "largest"]
     found += [
-        extreme("path, steady state below, largest ratio", below),
+        extreme_run("path, steady state below, largest ratio", below),
         *beyond("path, steady state below", below),
-        extreme(
-            "path, least steady state with a run beyond the start", path["steady"][path["largest"] > 1], smallest=True
+        extreme_run(
+            "path, least steady state with a run beyond the start", path["steady"][path["largest"] > 1], "least"
         ),
     ]
     found += [exact(name, value) for name, value in kronecker().items()]
     found += subgaussian_norms() + chances()
+    norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
     tables = {
-        "shen2023/gradient_norms": norm_points(runs),
+        "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),
         "shen2023/one_step": pd.concat([points, step_ranges(points), path], ignore_index=True),
     }
     return Findings(found, tables, fit_all(study, cells))

@@ -15,15 +15,13 @@ from privrep.evidence.cells import resampled
 from privrep.evidence.facts import ratio
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, with_interval
-from privrep.evidence.measured import Measured, share
+from privrep.evidence.measured import Measured, bare, share
 from privrep.evidence.scaling import fit_all
 from privrep.laws import jain2021
 from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
 from privrep.run.settings import AnalysisSettings
+from privrep.studies.extremes import share_beyond
 
-FALLBACKS = ("solve", "ridge", "eigclip")
-NEAR = 1.5
-"""Ratio of errors up to which one start is as good as another."""
 ASKED = 1 / 32
 """Distance of the start that Lemma 4.4 asks for, with heads of condition number 1."""
 CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
@@ -78,13 +76,12 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(points)
 
 
-def near_starts(cells: pd.DataFrame, noise: bool) -> Measured:
-    """Share of runs from within the distance that Lemma 4.4 asks for which one round at least halves or leaves as good
-    as one from the nearest start of the grid, see `basin`."""
+def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured:
+    """Measure the share of runs from within the distance of Lemma 4.4 that one round makes good, see `basin`."""
     rows = cells[(cells["series"] == "start") & ((cells["noise_multiplier"] > 0) == noise)]
     nearest = rows.loc[rows["start_sine"] == rows["start_sine"].min(), "distF"]
     near = rows[rows["start_sine"] <= ASKED]
-    reference = NEAR * np.sqrt((nearest**2).mean())
+    reference = near_error * np.sqrt((nearest**2).mean())
     good = near["distF"] <= np.maximum(reference, near["start_sine"] * np.sqrt(near["rank"]) / 2)
     name = f"start within 1/32 is enough {'with' if noise else 'without'} noise, share of runs"
     return share(
@@ -92,15 +89,15 @@ def near_starts(cells: pd.DataFrame, noise: bool) -> Measured:
     )
 
 
-def basin(points: pd.DataFrame, noise: bool) -> float:
-    """The largest start sine up to which every start of the grid is as good as one at the truth, or at least halved,
-    by one round.
+def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
+    """Return the largest start sine up to which one round makes every start of the grid good.
 
-    As good: distF is at most `NEAR` times what the nearest start of the grid leaves, where the noise decides.
+    It at least halves the distance, or leaves at most `near_error` times what the nearest start of the grid leaves,
+    where the noise decides.
     """
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
     sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
-    good = left <= np.maximum(NEAR * left[0], sines / 2)
+    good = left <= np.maximum(near_error * left[0], sines / 2)
     return float(sines[: np.argmin(good)][-1]) if not good.all() else float(sines[-1])
 
 
@@ -188,7 +185,7 @@ def definite(cells: pd.DataFrame) -> list[Measured]:
 
 
 def repetitions(cells: pd.DataFrame, series: str) -> int:
-    """How many repetitions a series has."""
+    """Return how many repetitions a series has."""
     return int(cells.loc[cells["series"] == series, "seed"].nunique())
 
 
@@ -199,11 +196,11 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
     found: list[Measured] = []
-    points, starts = start_points(cells), repetitions(cells, "start")
+    points, starts, near_error = start_points(cells), repetitions(cells, "start"), study.thresholds["near"]
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
         # The largest start of a grid has no interval.
-        found.append(Measured(name, basin(points, noise), np.nan, np.nan, starts, "of the starts tried"))
-        found.append(near_starts(cells, noise))
+        found.append(bare(name, basin(points, noise, near_error), starts, "of the starts tried"))
+        found.append(near_starts(cells, noise, near_error))
     for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
         found += bootstrap_measures(
             lambda indices, numbers=numbers: numbers(cells, indices), repetitions(cells, series), series, ROUND_DRAWS
@@ -213,8 +210,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
     note = f"largest of {len(lemmas)} runs"
     found += [
-        Measured("B.6 M over distF", float(along.max()), np.nan, np.nan, int(lemmas["seed"].nunique()), note),
-        share("B.6 M over distF, share of runs beyond", int((along > 1).sum()), len(along)),
+        bare("B.6 M over distF", float(along.max()), int(lemmas["seed"].nunique()), note),
+        share_beyond("B.6 M over distF, share of runs beyond", along, 1),
     ]
     before = pd.DataFrame({"rounds": [0], "ratio": [1.0], "predicted": [1.0]})
     tables = {

@@ -14,11 +14,12 @@ from privrep.evidence.counts import proportion, with_ends
 from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
-from privrep.evidence.measured import Measured, bare, exact, share
+from privrep.evidence.measured import Measured, bare, exact
 from privrep.evidence.scaling import Fit, fit_all, fit_table
 from privrep.laws import shared, shen2023
 from privrep.laws.shen2023 import CANDIDATE, TARGET
 from privrep.run.settings import AnalysisSettings
+from privrep.studies.extremes import extreme_run, share_beyond
 
 NEAR = 0.1
 """Noise permitted within this of the law's is near it."""
@@ -85,16 +86,6 @@ def clip_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     }
 
 
-def clip_extremes(points: pd.DataFrame, seeds: int) -> list[Measured]:
-    """Of `clip_points`: largest and smallest noise permitted over the law, over the clips;
-    extremes have no interval."""
-    over = points["permitted"] / points["predicted"]
-    return [
-        bare("noise permitted over law, largest", over.max(), seeds),
-        bare("noise permitted over law, smallest", over.min(), seeds),
-    ]
-
-
 def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | None = None) -> pd.DataFrame:
     """Share of runs within the accuracy; `level` is the noise over what the law permits, `draws` the number of data
     sets."""
@@ -140,35 +131,23 @@ def accuracy_table(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
     return table.assign(init_clip=[clips[fits[name].sweep.spec.series] for name in table["fit"]])
 
 
-def users_for(target: float, dim: int, rank: int, samples: int) -> float:
-    """n at which dist2 by sampling alone is half the target, by law: all samples in each iteration, no clip,
-    no noise."""
+def bound_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure the prescribed clip, the printed bound on norms, and the users that the printed accuracy takes.
+
+    These leave half of that accuracy to sampling, with all samples in each iteration, no clip and no noise.
+    """
+    dim, rank, samples = 20, 2, 32
     product = shen2023.clipped_product(dim, rank, samples, np.inf)
     at_one = shen2023.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
-    return float((2 * shared.edge(dim, rank) * at_one / target) ** 2)
-
-
-def largest(quantity: str, values: pd.Series) -> Measured:
-    """The largest value over runs, which has no interval."""
-    return bare(quantity, values.max(), int(values.count()), f"largest of {values.count()} runs")
-
-
-def beyond(quantity: str, values: pd.Series, limit: float) -> Measured:
-    """The share of runs in which a value exceeds the limit."""
-    values = values.dropna()
-    return share(f"{quantity}, share of runs beyond", int((values > limit).sum()), len(values))
-
-
-def bound_measures(cells: pd.DataFrame) -> list[Measured]:
-    """The prescribed clip, the printed bound on norms, and the users that the printed accuracy takes."""
+    users = float((2 * shared.edge(dim, rank) * at_one / CANDIDATE) ** 2)
     prescribed = cells[cells["series"] == "prescribed"]
     practical = np.sqrt(prescribed["dim"]) * prescribed["rank"] ** 1.5
     norms = cells["norm_ratio"] / cells["rank"] ** 1.5
     return [
-        largest("largest norm over printed bound", norms),
-        beyond("norm over printed bound", norms, 1.0),
+        extreme_run("largest norm over printed bound", norms),
+        share_beyond("norm over printed bound, share of runs beyond", norms, 1.0),
         exact("prescribed over practical bound", (prescribed["zeta"] / practical).max()),
-        exact("users for 0.01", users_for(CANDIDATE, 20, 2, 32), "d = 20, k = 2, m = 32, by law"),
+        exact("users for 0.01", users, f"d = {dim}, k = {rank}, m = {samples}, by law"),
     ]
 
 
@@ -197,9 +176,16 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     ):
         found += series_measures(cells, series, statistic, missing)
     clips, fits = clip_points(cells), fit_all(study, cells)
+    over, clip_seeds = (
+        clips["permitted"] / clips["predicted"],
+        int(cells.loc[cells["series"] == "clip", "seed"].nunique()),
+    )
     printed, noise = (success_points(cells, series, "noise_multiplier") for series in ("printed", "noise"))
     steps = success_points(cells, "steps", "iterations")
-    found += clip_extremes(clips, int(cells.loc[cells["series"] == "clip", "seed"].nunique()))
+    found += [
+        bare("noise permitted over law, largest", over.max(), clip_seeds),
+        bare("noise permitted over law, smallest", over.min(), clip_seeds),
+    ]
     found += success_measures(printed, noise, steps) + bound_measures(cells)
     tables = {
         "shen2023/power_accuracy": accuracy_table(cells, fits),

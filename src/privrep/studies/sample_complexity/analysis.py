@@ -11,13 +11,10 @@ import pandas as pd
 from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, share
-from privrep.evidence.scaling import Fit, Spec, Sweep, Window, fit, fit_all, fit_table
+from privrep.evidence.scaling import Spec, Sweep, Window, fit, fit_all, fit_table
 from privrep.laws import jain2021
 from privrep.laws.of_cells import privacy_distance, step_sizes
 from privrep.run.settings import AnalysisSettings
-
-NEAR = 1.5
-"""Samples suffice when distF is at most this times the privacy error that F3 expects for any number of samples."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -49,10 +46,10 @@ def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points
 
 
-def samples_needed(points: pd.DataFrame, window: Window) -> Sweep:
-    """The least m at which distF is near F3, per repetition, against the rank."""
+def samples_needed(points: pd.DataFrame, near: float, window: Window) -> Sweep:
+    """Return the least m at which distF is at most `near` times F3, per repetition, against the rank."""
     spec = Spec(name="samples k", series="samples", axis="rank", response="samples", prediction="law", power=1)
-    needed = points[points["square"] <= NEAR**2].groupby(["rank", "seed"])["samples"].min().unstack()
+    needed = points[points["square"] <= near**2].groupby(["rank", "seed"])["samples"].min().unstack()
     reasons = ["" if row.notna().all() else "not reached" for _, row in needed.iterrows()]
     values = needed.index.to_numpy(dtype=float)
     # A quarter of the samples fits the heads and needs as many as the rank.
@@ -60,21 +57,10 @@ def samples_needed(points: pd.DataFrame, window: Window) -> Sweep:
     return Sweep(spec, window, values, needed.to_numpy(dtype=float), np.zeros(len(values)), law, reasons)
 
 
-def with_samples_fit(study: AnalysisSettings, cells: pd.DataFrame, points: pd.DataFrame) -> dict[str, Fit]:
-    """The fits of the study, and the one of the least number of samples, which is no column of the table.
-
-    The least number is found in steps of 4, the fewest that a split permits:
-    repetitions that agree on it are no measure of its error, so that the exponent has no interval.
-    """
-    needed = samples_needed(points, study.window)
-    return fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
-
-
-def least_enough(points: pd.DataFrame) -> list[Measured]:
-    """Share of runs in which 4 k samples suffice, the fewest for which Algorithm 1 can fit heads:
-    for each rank and for all."""
+def least_enough(points: pd.DataFrame, near: float) -> list[Measured]:
+    """Measure for each rank and for all in which share of runs 4 k samples suffice, the fewest that can fit heads."""
     fewest = points[points["spare"] == 0]
-    enough = fewest["square"] <= NEAR**2
+    enough = fewest["square"] <= near**2
     ranks = [(f" at rank {rank:g}", enough[fewest["rank"] == rank]) for rank in sorted(fewest["rank"].unique())]
     return [
         share(f"m = 4 k suffices{name}, share of runs", int(part.sum()), len(part))
@@ -94,8 +80,10 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """All exponents; the least number of samples per user, and how often the fewest possible suffice."""
     cells = with_predictions(cells)
     points = sample_points(cells)
-    fits, found = with_samples_fit(study, cells, points), least_enough(points)
-    needed = fits["samples k"].sweep
+    near = study.thresholds["near"]
+    needed, found = samples_needed(points, near, study.window), least_enough(points, near)
+    # In steps of 4, the fewest that a split permits, repetitions agree: the exponent has no interval.
+    fits = fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
     for rank, samples in zip(needed.values, needed.means(), strict=True):
         # Found in steps of one: no interval.
         spare, name = samples / 4 - rank, f"samples / 4 - rank at rank {rank:g}"

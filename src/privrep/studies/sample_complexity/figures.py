@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from privrep.drawing.style import COLOURS, few_ticks, new_figure
 from privrep.drawing.sweeps import sweep_panel
 from privrep.run.settings import PlotSettings
-from privrep.studies.sample_complexity.analysis import NEAR
 
 REMARK_2 = 2
 """Power of k in the samples per user that Remark 2 asks for."""
@@ -22,7 +21,7 @@ def draw_samples_needed(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     means = numbers.groupby(["rank", "spare"])["square"].mean().reset_index()
     for colour, (rank, part) in zip(COLOURS, means.groupby("rank"), strict=False):
         axes[0].plot(part["spare"], np.sqrt(part["square"]), "o-", color=colour, markersize=4.5, label=f"k = {rank:g}")
-    axes[0].axhline(NEAR, color="0.35", linewidth=0.8)
+    axes[0].axhline(study.thresholds["near"], color="0.35", linewidth=0.8)
     axes[0].set(yscale="log", xlabel="m/4 − k", ylabel="distF over the law F3")
     few_ticks(axes[0].yaxis)
     axes[0].legend()
