@@ -45,14 +45,8 @@ SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 @dataclass(frozen=True)
 class BoundedFit:
-    """Heads of bounded length, with how good they are.
-
-    Attributes
-    ----------
-    heads : (k, N).
-    values : (N,), the loss at them.
-    gaps : (N,), certified bounds on how far that is above the minimum.
-    """
+    """Heads (k, N) of bounded length, the loss (N,) at them, and certified bounds (N,) on its distance from the
+    minimum."""
 
     heads: np.ndarray
     values: np.ndarray
@@ -62,21 +56,9 @@ class BoundedFit:
 def fit_bounded(
     projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, tolerance: float = TOLERANCE
 ) -> BoundedFit:
-    """Heads of N users, or of users in several subspaces.
-
-    Parameters
-    ----------
-    projected : z, (k, q, N) floats.
-    labels : (q, N).
-    loss : absolute, or one with a width.
-    bound : C > 0.
-    tolerance : on a user's gap, in units of the labels; the absolute loss with k >= 2 has its own.
-
-    Returns
-    -------
-    Fits with gaps of at most the tolerance, or of at most twice the last width of `SMOOTHINGS` for the absolute loss
-        with k >= 2, where `MOST_STEPS` steps were enough.
-    """
+    """Fit heads of length at most `bound` to projected samples (k, q, N) and labels (q, N) of N users, or of users in
+    several subspaces. Gaps are at most the tolerance, in units of the labels, or twice the last of `SMOOTHINGS` for
+    the absolute loss with k >= 2, where `MOST_STEPS` steps were enough."""
     if loss.name == "absolute" and len(projected) == 1:
         return _weighted_median(projected[0], labels, bound)
     if loss.name == "absolute":
@@ -90,7 +72,7 @@ def fit_bounded(
 
 
 def _weighted_median(projected: np.ndarray, labels: np.ndarray, bound: float) -> BoundedFit:
-    """The exact minimum of the mean of |z_i v - y_i| over |v| <= C, k = 1."""
+    """Return the exact minimum of the mean of |z_i v - y_i| over |v| <= C, k = 1."""
     weights = np.abs(projected)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(weights > 0, labels / projected, 0)
@@ -140,7 +122,8 @@ def _newton(
 def _best(
     loss: Loss, z: np.ndarray, y: np.ndarray, v: np.ndarray, newton: np.ndarray, majorised: np.ndarray
 ) -> np.ndarray:
-    """The best of a Newton step, shorter ones, and a step that cannot increase the loss; for each user, (k, N)."""
+    """Return for each user, (k, N), the best of a Newton step, shorter ones, and a step that cannot increase the
+    loss."""
     tried = np.array([*(v + t * (newton - v) for t in SHORTENED), majorised])
     losses = np.array([loss.value(_residual(z, y, heads)).mean(axis=0) for heads in tried])
     return np.take_along_axis(tried, np.nan_to_num(losses, nan=np.inf).argmin(axis=0)[None, None], axis=0)[0]
@@ -151,7 +134,7 @@ def _residual(z: np.ndarray, y: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray, bound: float) -> np.ndarray:
-    """Minimiser over the ball of the quadratic with these weights at v."""
+    """Return the minimiser over the ball of the quadratic with these weights at v."""
     gram = np.einsum("aqn,bqn->abn", weight * z, z) / len(weight)
     diagonal = range(len(gram))
     gram[diagonal, diagonal] += RIDGE[gram.dtype] * sum(gram[a, a] for a in diagonal)
@@ -159,16 +142,11 @@ def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray
 
 
 def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray:
-    """The minimisers of v^T H v / 2 - b^T v over ||v|| <= C, (k, N).
+    """Return the minimisers (k, N) of v^T H v / 2 - b^T v over ||v|| <= C, for H (k, k, N) positive definite and b (k,
+    N).
 
     Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on
     1/||v|| - 1/C comes from below and does not overshoot; what its steps leave is cut to the length C.
-
-    Parameters
-    ----------
-    gram : H, (k, k, N), positive definite, by a little.
-    right : b, (k, N).
-    bound : C > 0.
     """
     trace = sum(gram[a, a] for a in range(len(right)))
     unit = np.where(trace > 0, trace, 1)
@@ -197,7 +175,7 @@ def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray
 
 
 def _solve(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """H^{-1} b for N systems, (k, N): by Cramer's rule for k <= 2, by Cholesky beyond."""
+    """Return H^{-1} b of N systems, (k, N), by Cramer's rule for k <= 2 and by Cholesky beyond."""
     if len(right) == 1:
         return right / gram[0]
     if len(right) > 2:

@@ -19,13 +19,7 @@ from privrep.data.problem import FLOATS_PER_STREAM, STREAMS_PER_BLOCK, Block
 
 @dataclass(frozen=True, eq=False)
 class CappedUsers:
-    """Users whose rows somebody reads.
-
-    Attributes
-    ----------
-    known : what is public; `samples` is the cap.
-    counts : rows of each user, (n,), at most the cap.
-    """
+    """Users whose rows a subclass reads: `counts` (n,) of them, at most the public cap `known.samples`."""
 
     known: Known
     counts: np.ndarray
@@ -33,12 +27,8 @@ class CappedUsers:
     truth = held_out = None
 
     def rows(self, begin: int, end: int) -> np.ndarray:
-        """Labels and features of the rows numbered begin, ..., end - 1, user by user, (end - begin, 1 + d) float32.
-
-        Parameters
-        ----------
-        begin, end : numbers of the first row and of that behind the last.
-        """
+        """Read labels and features of the rows numbered begin, ..., end - 1, user by user, as (end - begin, 1 + d)
+        float32."""
         raise NotImplementedError
 
     @property
@@ -56,17 +46,7 @@ class CappedUsers:
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1, by default all.
-
-        Parameters
-        ----------
-        start, stop : numbers of the first user and of that behind the last.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 <= start <= stop <= users.
-        """
+        """Yield the users numbered start, ..., stop - 1, block by block."""
         users = self.known.users
         stop = users if stop is None else stop
         if not 0 <= start <= stop <= users:
@@ -84,7 +64,7 @@ class CappedUsers:
 
 @dataclass(frozen=True, eq=False)
 class MemoryUsers(CappedUsers):
-    """Users whose rows are in memory. table : (N, 1 + d) float32, user by user."""
+    """Users whose rows are in memory, as a table (N, 1 + d) float32, user by user."""
 
     table: np.ndarray
 
@@ -92,16 +72,10 @@ class MemoryUsers(CappedUsers):
     def of(
         cls, labels: np.ndarray, features: np.ndarray, number: np.ndarray, users: int, cap: int, rank: int
     ) -> MemoryUsers:
-        """From rows in any order, of which each user keeps a random choice; a row without a label is dropped.
+        """Lay out rows in any order, with labels (N,), features (N, d) and user numbers (N,) below `users`.
 
-        Parameters
-        ----------
-        labels : (N,), NaN where one is missing.
-        features : (N, d).
-        number : (N,), whose a row is, below `users`.
-        users : how many there are, with those who have no row.
-        cap : rows that a user keeps at most; their choice and order are public and do not look at values.
-        rank : of the subspace that is sought.
+        Rows with a NaN label are dropped. Of more than `cap` rows a user keeps a choice that is public and does not
+        look at values.
         """
         there = np.flatnonzero(~np.isnan(labels))
         there = there[np.argsort(number[there], kind="stable")]

@@ -32,7 +32,7 @@ KEEP_MEMORY = {
 
 
 class _OfTask(cloudpickle.Pickler):
-    """Of rows that users keep, those of one task are sent alone."""
+    """A pickler that sends of the users' `Own` rows only those of one task."""
 
     def __init__(self, file: io.BytesIO, task: range):
         super().__init__(file)
@@ -46,34 +46,21 @@ class _OfTask(cloudpickle.Pickler):
 
 
 def sent(statistic: Callable[[Block], Any], task: range) -> bytes:
-    """A statistic, for the users of a task.
-
-    Parameters
-    ----------
-    statistic : block -> something.
-    task : numbers of the users.
-    """
+    """Pickle a statistic for the users of a task."""
     file = io.BytesIO()
     _OfTask(file, task).dump(statistic)
     return file.getvalue()
 
 
 def arrived(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
-    """`listed` on a worker, with BLAS on one thread from then on: given back while another task is at work here, the
-    others would round otherwise.
-
-    Parameters
-    ----------
-    users : as they came.
-    statistic : as `sent`.
-    over, narrow : as in `privrep.data.passes.values`.
-    """
+    """Run `listed` on a worker. BLAS keeps to one thread from then on: a reset while another task runs would change
+    its rounding."""
     threadpool_limits(1)
     return listed(users, pickle.loads(statistic), over, narrow)
 
 
 def code() -> str:
-    """Names the code that a process has: privrep's files and the version of NumPy."""
+    """Return a checksum of privrep's files and NumPy's version in this process."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256(np.__version__.encode())
     for path in sorted(package.rglob("*.py")):
@@ -82,17 +69,8 @@ def code() -> str:
 
 
 class Dask:
-    """The workers of a scheduler. A task of a worker that dies is done by another one.
-
-    Parameters
-    ----------
-    client : of the scheduler.
-
-    Raises
-    ------
-    ValueError
-        If a worker has other code than this process.
-    """
+    """The workers of a scheduler, which must all have this process's code. A task of a worker that dies is run by
+    another."""
 
     def __init__(self, client):
         self._client, self._users, self._there = client, None, None
@@ -115,18 +93,7 @@ class Dask:
 
 @contextmanager
 def connected(scheduler: str | None, cores: int) -> Iterator[Dask]:
-    """The workers of a scheduler, or one on each core of this machine, for the time of the context.
-
-    Parameters
-    ----------
-    scheduler : its address, or None.
-    cores : of this machine.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be reached, or a worker has other code.
-    """
+    """Connect to a scheduler, or start a worker on each core of this machine, within this context."""
     if scheduler is None:
         with (
             dask.config.set(KEEP_MEMORY),

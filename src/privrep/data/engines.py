@@ -29,13 +29,8 @@ AHEAD = 3
 
 
 def tasks(users: UserData, over: range) -> list[range]:
-    """Users of one task each: some whole blocks, or all where no block can be had by itself.
-
-    Parameters
-    ----------
-    users : whose blocks.
-    over : numbers of the users.
-    """
+    """Split users into ranges of whole blocks, one a task, or leave all in one where blocks cannot be read
+    separately."""
     if users.block_size is None:
         return [over]
     size = max(BLOCKS, -(-len(over) // (TASKS * users.block_size))) * users.block_size
@@ -44,14 +39,7 @@ def tasks(users: UserData, over: range) -> list[range]:
 
 
 def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
-    """What tasks give, in their order.
-
-    Parameters
-    ----------
-    submit : task -> a future of a list.
-    tasks : in the order that counts.
-    ahead : tasks whose results have not been taken.
-    """
+    """Yield the entries of the tasks' lists in the order of the tasks, with at most `ahead` of them submitted."""
     waiting = deque()
     for task in tasks:
         waiting.append(submit(task))
@@ -62,18 +50,12 @@ def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
 
 
 def listed(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool) -> list:
-    """The values of a task. Parameters as in `privrep.data.passes.values`."""
+    """Return the statistic's values of a task's blocks."""
     return list(values(users, statistic, over, narrow))
 
 
 class Threads:
-    """Threads of this process, as many as it may use cores; NumPy lets go of the interpreter while it works.
-
-    Parameters
-    ----------
-    pool : of the threads.
-    count : how many they are.
-    """
+    """Threads of this process, one for each core that it may use; NumPy releases the interpreter while it works."""
 
     def __init__(self, pool: ThreadPoolExecutor, count: int):
         self._pool, self._count = pool, count

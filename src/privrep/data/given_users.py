@@ -16,20 +16,8 @@ from privrep.data.problem import Block, Truth
 def laid_out(
     features: np.ndarray, labels: np.ndarray, user: np.ndarray, samples: int, users: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows by user, zero past a user's last sample.
-
-    Parameters
-    ----------
-    features : (N, d).
-    labels : (N,).
-    user : (N,) numbers below B, ascending.
-    samples : m, the most that a user has.
-    users : B.
-
-    Returns
-    -------
-    Features (m, B, d) and labels (m, B), float32.
-    """
+    """Arrange rows with features (N, d), labels (N,) and ascending user numbers (N,) as float32 arrays (samples,
+    users, d) and (samples, users), zero past a user's last sample."""
     position = np.arange(len(user)) - np.searchsorted(user, user)
     by_user = np.zeros((samples, users, features.shape[1]), np.float32), np.zeros((samples, users), np.float32)
     for array, rows in zip(by_user, (features, labels), strict=True):
@@ -38,32 +26,17 @@ def laid_out(
 
 
 def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
-    """Which rows (N,) are held out: the last of each user.
-
-    Parameters
-    ----------
-    user : (N,) ascending.
-    share : of each user's rows, in [0, 1), rounded down to whole ones.
-    """
+    """Mark the rows (N,) that are held out, for ascending user numbers (N,): the last of each user's rows, `share` of
+    them rounded down."""
     first, last = np.searchsorted(user, user), np.searchsorted(user, user, side="right")
     return np.arange(len(user)) >= last - np.floor(share * (last - first))
 
 
 @dataclass(frozen=True, eq=False)
 class GivenUsers:
-    """Users with given data.
-
-    Attributes
-    ----------
-    known : what is public; sizes are those of the arrays.
-    features : (m, n, d).
-    labels : (m, n).
-    heads : (n, k), where they are known.
-    truth : the subspace behind the labels, where it is known.
-    held_out : the same users with samples that no fit sees.
-    block_size : users of a block; by default all in one.
-    sums : see `privrep.data.passes.total`.
-    """
+    """Users with given arrays, `features` (m, n, d) and `labels` (m, n); `heads` (n, k) and `truth` where they are
+    known, `held_out` with samples that no fit reads, blocks of `block_size` users (by default all in one), and `sums`,
+    the cache of `privrep.data.passes.total`."""
 
     known: Known
     features: np.ndarray
@@ -118,7 +91,7 @@ class GivenUsers:
         return replace(parts[0], held_out=parts[1] if held_out else None)
 
     def __getstate__(self) -> dict:
-        """Without what can be made again."""
+        """Drop caches."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
         return given | {"sums": self.sums and OrderedDict()}
 
@@ -136,8 +109,7 @@ class GivenUsers:
         ]
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1, block by block. Parameters as in
-        `privrep.data.problem.Users.blocks`."""
+        """Yield the users numbered start, ..., stop - 1, block by block."""
         stop = self.known.users if stop is None else stop
         for block in self._blocks:
             if block.start < stop and start < block.start + block.users:

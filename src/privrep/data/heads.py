@@ -19,13 +19,8 @@ HeadRule = Callable[[Block], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RidgeHeads:
-    """Ridge regression in the columns of a frame, on all samples.
-
-    Attributes
-    ----------
-    frame : (d, k), any matrix.
-    penalty : on the squared length of a head.
-    """
+    """Ridge regression in the columns of a frame (d, k), on all samples, with a penalty on the squared length of a
+    head."""
 
     frame: np.ndarray
     penalty: float
@@ -36,14 +31,8 @@ class RidgeHeads:
 
 @dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of Algorithm 1 of jain2021: least squares in the current subspace, on a range of samples.
-
-    Attributes
-    ----------
-    basis : (d, k).
-    samples : the range.
-    penalty : of a ridge.
-    """
+    """The head step of Algorithm 1 of jain2021: least squares in a subspace with basis (d, k) on a range of samples,
+    or ridge with a penalty."""
 
     basis: np.ndarray
     samples: slice
@@ -65,45 +54,21 @@ FINAL_HEADS_COLUMN = {
 
 
 def final_penalty(final_heads: str, known: Known) -> float:
-    """Penalty of the last heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root mean square
-    coordinate of a head.
-
-    The last heads are the users' own and in no ledger: which rule they follow is no part of a method.
-
-    Parameters
-    ----------
-    final_heads : one of `FINAL_HEADS`.
-    known : with s and h.
-    """
+    """Return the ridge penalty of the final heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root
+    mean square coordinate of a head. Final heads stay with the users and are in no ledger, so that their rule is no
+    part of a method."""
     return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
 
 
 def true_heads(block: Block) -> np.ndarray:
-    """The heads behind the labels, in the coordinates of the true subspace; of simulated users alone,
-    for theory that is given them.
-
-    Parameters
-    ----------
-    block : of simulated users.
-    """
+    """Return the heads of simulated users in the coordinates of the true subspace, for analysis."""
     return block.heads
 
 
 def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve many small positive definite systems by Cholesky, vectorised over the last axis.
-
-    A system that is singular to working precision gets the solution of its leading part, with zeros in the dependent
-    coordinates, so that no entry is NaN.
-
-    Parameters
-    ----------
-    gram : (k, k, B) float64; only the lower triangle is read.
-    right : (k, B) float64
-
-    Returns
-    -------
-    (k, B) float64
-    """
+    """Solve B small positive definite systems, gram (k, k, B) and right (k, B), by Cholesky. A system that is singular
+    to working precision gets the solution of its leading part, zero in dependent coordinates, so that no entry is
+    NaN."""
     k = len(right)
     factor = np.zeros_like(gram)
     for i in range(k):
@@ -122,42 +87,17 @@ def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """U^T x for all samples, (k, q, B) float64.
-
-    Parameters
-    ----------
-    features : (q, B, d) float32.
-    basis : U, (d, k).
-    """
+    """Return U^T x of all samples (q, B, d) for U (d, k) as (k, q, B) float64."""
     samples, users, dim = features.shape
     flat = features.reshape(-1, dim) @ basis.astype(np.float32)
     return np.ascontiguousarray(flat.T, dtype=np.float64).reshape(basis.shape[1], samples, users)
 
 
 def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
-    """Least squares of the labels on U^T x, one regression per user.
+    """Regress labels (q, B) on U^T x for each user, with features (q, B, d), U (d, k) and a ridge penalty; heads (B,
+    k).
 
-    The constraint printed in line 5 is garbled ("||v||_2 <= R^k"); this is the unconstrained fit over R^k.
-
-    Parameters
-    ----------
-    features : (q, B, d) float32
-    labels : (q, B) float32
-    basis : (d, k)
-    penalty : of a ridge; 0 for ordinary least squares.
-
-    Returns
-    -------
-    (B, k) float64
-
-    Raises
-    ------
-    ValueError
-        If q < k without a penalty, in which case the regression has no unique solution.
-
-    References
-    ----------
-    jain2021 Algorithm 1, line 5.
+    jain2021 Algorithm 1, line 5, whose printed constraint is garbled ("||v||_2 <= R^k"): this is the unconstrained fit.
     """
     samples, rank = len(features), basis.shape[1]
     if samples < rank and not penalty:

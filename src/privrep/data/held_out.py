@@ -10,16 +10,9 @@ from privrep.data.problem import Block, UserData
 
 
 def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
-    """Mean over users of the mean squared error on their held-out samples, and that of predicting zero,
-    in the labels' own unit squared.
-
-    A user without held-out samples is not counted; a sample whose features are all zero counts as none.
-
-    Parameters
-    ----------
-    users : with `held_out`.
-    models : block -> (B, d), of the users' other samples.
-    """
+    """Return the mean over users of the mean squared error on their held-out samples, and that of predicting zero, in
+    the labels' own unit squared, for models (B, d) of a block. Users without held-out samples and samples with all
+    features zero do not count."""
     sums, counted = np.zeros(2), 0
     for block, apart in zip(users.blocks(), users.held_out.blocks(), strict=True):
         predicted = np.einsum("mbd,bd->mb", apart.features.astype(np.float64), models(block))

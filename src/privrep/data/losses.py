@@ -25,7 +25,7 @@ REACH = 12.0
 
 @cache
 def _half_normal() -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the mean of a function of |Z|, Z standard normal."""
+    """Return nodes and weights of the mean of a function of |Z|, Z standard normal."""
     # Nodes in z^(1/3): a kink at |r| = h << sd lies near 0, where they are dense.
     nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE)
     root = (nodes + 1) / 2
@@ -35,7 +35,7 @@ def _half_normal() -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A loss of width 1, even in r. value : l(r). weights : l'(r) / r and l''(r)."""
+    """A loss of width 1, even in r: its value l(r), and the weights l'(r) / r and l''(r)."""
 
     value: Callable[[np.ndarray], np.ndarray]
     weights: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -76,13 +76,8 @@ LOSSES = ("absolute", *SHAPES)
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the residual r = prediction - label.
-
-    Attributes
-    ----------
-    name : one of `LOSSES`.
-    width : h > 0, in units of the labels; 0 for the absolute loss alone, which is the limit h -> 0 of both others.
-    """
+    """A loss of the residual r = prediction - label. The width h > 0, in units of the labels, is 0 for the absolute
+    loss alone, which is the limit h -> 0 of both others."""
 
     name: str
     width: float = 1.0
@@ -97,40 +92,24 @@ class Loss:
 
     @property
     def lipschitz(self) -> float:
-        """xi: the largest slope."""
+        """xi, the largest slope."""
         return 1.0 if self.name == "absolute" else SHAPES[self.name].lipschitz
 
     def value(self, residual: np.ndarray) -> np.ndarray:
-        """l(r), elementwise.
-
-        Parameters
-        ----------
-        residual : r, any shape.
-        """
+        """Return l(r), elementwise."""
         if self.name == "absolute":
             return np.abs(residual)
         return self.width * SHAPES[self.name].value(residual / self.width)
 
     def weights(self, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """l'(r) / r and l''(r), of a loss with a width: l(s) <= l(r) + (l'(r) / r) (s^2 - r^2) / 2 for all s.
-
-        Parameters
-        ----------
-        residual : r, any shape.
-        """
+        """Return l'(r) / r and l''(r), of a loss with a width: l(s) <= l(r) + (l'(r) / r) (s^2 - r^2) / 2 for all s."""
         if self.width == 1:
             return SHAPES[self.name].weights(residual)
         weight, curvature = SHAPES[self.name].weights(residual / self.width)
         return weight / self.width, curvature / self.width
 
     def gaussian_mean(self, sd: np.ndarray) -> np.ndarray:
-        """E l(Z) for Z ~ N(0, sd^2), elementwise; relative error below 1e-5 for sd up to 1e3 widths,
-        far below without a kink.
-
-        Parameters
-        ----------
-        sd : any shape, at least 0.
-        """
+        """Return E l(Z) for Z ~ N(0, sd^2), elementwise, with a relative error below 1e-5 for sd up to 1e3 widths."""
         sd = np.asarray(sd, dtype=float)
         if self.name == "absolute":
             return sd * math.sqrt(2 / math.pi)
@@ -139,17 +118,8 @@ class Loss:
 
 
 def finite_lipschitz(loss: Loss) -> Loss:
-    """The loss, if the exponential mechanism can be run with it.
-
-    Parameters
-    ----------
-    loss : with any Lipschitz constant.
-
-    Raises
-    ------
-    ValueError
-        If its Lipschitz constant is infinite: one user could then move the score without bound.
-    """
+    """Return the loss; raise ValueError if its Lipschitz constant is infinite: one user could then move the score
+    without bound."""
     if not math.isfinite(loss.lipschitz):
         finite = [name for name in LOSSES if name == "absolute" or math.isfinite(SHAPES[name].lipschitz)]
         raise ValueError(

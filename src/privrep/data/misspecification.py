@@ -27,7 +27,7 @@ CORRUPTED_LENGTH = 10.0
 
 
 class Misspecification(Protocol):
-    """What of a problem decides them."""
+    """The fields of a problem that misspecifications depend on."""
 
     users: int
     samples: int
@@ -44,14 +44,8 @@ class Misspecification(Protocol):
 
 
 def feature_entries(law: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Independent entries of mean 0 and variance 1, float32.
-
-    Parameters
-    ----------
-    law : `gauss`, normal; `rare`, there with probability `RARE`; `skewed`, exponential.
-    shape : of the array.
-    rng : of the draw.
-    """
+    """Draw independent float32 entries of mean 0 and variance 1: normal (`gauss`), centred Bernoulli of probability
+    `RARE` (`rare`) or centred exponential (`skewed`)."""
     if law == "rare":
         return ((rng.random(shape, dtype=np.float32) < RARE) - np.float32(RARE)) / np.float32(
             (RARE * (1 - RARE)) ** 0.5
@@ -62,103 +56,53 @@ def feature_entries(law: str, shape: tuple[int, ...], rng: np.random.Generator) 
 
 
 def feature_scales(problem: Misspecification) -> np.ndarray:
-    """Standard deviations of the coordinates of a feature, in geometric steps, with root mean square `feature_scale`;
-    (d,).
-
-    Parameters
-    ----------
-    problem : whose features they are.
-    """
+    """Return standard deviations (d,) of a feature's coordinates, in geometric steps, with root mean square
+    `feature_scale`."""
     scales = np.geomspace(problem.feature_condition, 1.0, problem.dim)
     return scales * (problem.feature_scale / np.sqrt((scales**2).mean()))
 
 
 def feature_root(problem: Misspecification) -> np.ndarray:
-    """R, (d, d), such that features are R^T z with z of covariance I: scales, and for mixed axes the orthonormal cosine
-    transform behind them.
-
-    Parameters
-    ----------
-    problem : whose features they are.
-    """
+    """Return R, (d, d), such that features are R^T z with z of covariance I: scales, and for mixed axes the
+    orthonormal cosine transform behind them."""
     scales = np.diag(feature_scales(problem))
     return scales @ dct(np.eye(problem.dim), norm="ortho") if problem.feature_axes == "mixed" else scales
 
 
 def are_scaled(problem: Misspecification) -> bool:
-    """Whether the covariance of features is not I.
-
-    Parameters
-    ----------
-    problem : whose features they are.
-    """
+    """Return whether the covariance of features differs from I."""
     return problem.feature_condition > 1 or problem.feature_scale != 1
 
 
 def tail_factors(problem: Misspecification, users: int, rng: np.random.Generator) -> np.ndarray:
-    """What makes Gaussian samples multivariate Student ones of `feature_tail` degrees of freedom, with the same
-    covariance; (m, users).
-
-    Parameters
-    ----------
-    problem : with `feature_tail` above 2.
-    users : how many.
-    rng : of the draw.
-    """
+    """Draw factors (m, users) that turn Gaussian samples into multivariate Student ones of the same covariance."""
     tail = problem.feature_tail
     return np.sqrt((tail - 2) / rng.chisquare(tail, (problem.samples, users))).astype(np.float32)
 
 
 def noise_factors(problem: Misspecification, users: int, rng: np.random.Generator) -> np.ndarray:
-    """Standard deviations of the users' label noise over the root of their mean square;
-    logarithms are uniform, extremes differ by `noise_spread`; (users,).
-
-    Parameters
-    ----------
-    problem : with `noise_spread` above 1.
-    users : how many.
-    rng : of the draw.
-    """
+    """Draw the users' label noise over its root mean square, (users,): logarithms are uniform, extremes differ by
+    `noise_spread`."""
     log = np.log(problem.noise_spread)
     factors = np.exp(log * rng.random(users)) / np.sqrt((problem.noise_spread**2 - 1) / (2 * log))
     return factors.astype(np.float32)
 
 
 def present(problem: Misspecification, users: int, rng: np.random.Generator) -> np.ndarray:
-    """Which samples a user has: m_j of them, uniform on fewest_samples, ..., m; (m, users).
-
-    Parameters
-    ----------
-    problem : whose users they are.
-    users : how many.
-    rng : of the draw.
-    """
+    """Draw which samples users have, (m, users): m_j of them, uniform on fewest_samples, ..., m."""
     counts = rng.integers(problem.fewest_samples, problem.samples + 1, users)
     return np.arange(problem.samples)[:, None] < counts
 
 
 def against(problem: Misspecification, start: int, users: int) -> np.ndarray:
-    """Which users are corrupted, evenly spread; (users,).
-
-    Parameters
-    ----------
-    problem : whose users they are.
-    start : number of the first.
-    users : how many.
-    """
+    """Mark the corrupted ones, evenly spread, among the users numbered from `start` on; (users,)."""
     number = np.arange(start, start + users)
     return (number * problem.adversaries) % problem.users < problem.adversaries
 
 
 def corrupted_vector(problem: Misspecification, basis: np.ndarray) -> np.ndarray:
-    """theta of all corrupted users, (d,): halfway between a direction of the subspace and one outside,
-    to tilt it as far as they can.
-
-    Parameters
-    ----------
-    problem : whose users they are.
-    basis : (d, k) orthonormal, of the true subspace, k < d.
-    """
+    """Return theta (d,) of all corrupted users, halfway between a direction of the true subspace (d, k) and one
+    outside, to tilt it as far as they can."""
     outside = np.eye(problem.dim)[np.abs(basis).max(axis=1).argmin()]
     outside = outside - basis @ (basis.T @ outside)
     halfway = basis[:, 0] + outside / np.linalg.norm(outside)

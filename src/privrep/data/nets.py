@@ -21,59 +21,27 @@ LARGEST = 200_000
 
 
 def cells_per_entry(dim: int, rank: int, radius: float) -> int:
-    """p: the fewest cells per entry that give the radius.
-
-    Parameters
-    ----------
-    dim : d.
-    rank : k, less than d.
-    radius : positive.
-    """
+    """Return p, the fewest cells per entry that give a positive radius."""
     return max(1, math.ceil(math.sqrt(rank * (dim - rank)) / radius))
 
 
 def net_size(dim: int, rank: int, radius: float) -> int:
-    """Number of subspaces of `chart_net`.
-
-    Parameters
-    ----------
-    dim : d.
-    rank : k, less than d.
-    radius : positive.
-    """
+    """Return the number of subspaces of `chart_net`."""
     return math.comb(dim, rank) * cells_per_entry(dim, rank, radius) ** (rank * (dim - rank))
 
 
 @dataclass(frozen=True)
 class Net:
-    """Some subspaces, and how much of the set of all of them each stands for.
-
-    Attributes
-    ----------
-    bases : (c, d, k) orthonormal.
-    volumes : (c,), density of the uniform law over that of a uniform choice in the net, up to a factor; exact where the
-        cubes do not overlap, for k = 1 and k = d - 1.
-    """
+    """Bases (c, d, k) of some subspaces, and volumes (c,), the density of the uniform law over that of a uniform
+    choice in the net, up to a factor; exact where the cubes do not overlap, for k = 1 and k = d - 1."""
 
     bases: np.ndarray
     volumes: np.ndarray
 
 
 def chart_net(dim: int, rank: int, radius: float) -> Net:
-    """A net of the k-dimensional subspaces of R^d: for each U there are a net point N and a rotation R with ||U - N
-    R||_F <= radius.
-
-    Parameters
-    ----------
-    dim : d.
-    rank : k, less than d.
-    radius : in Frobenius norm.
-
-    Raises
-    ------
-    ValueError
-        If the rank is not below dim, the radius is not positive, or the net would have more than `LARGEST` subspaces.
-    """
+    """Return a net of the k-dimensional subspaces of R^d: for each U there are a net point N and a rotation R with ||U
+    - N R||_F <= radius."""
     check_net(dim, rank, radius)
     free, p = dim - rank, cells_per_entry(dim, rank, radius)
     middles = (2 * np.arange(p) + 1) / p - 1
@@ -90,14 +58,7 @@ def chart_net(dim: int, rank: int, radius: float) -> Net:
 
 
 def check_net(dim: int, rank: int, radius: float) -> None:
-    """Raise ValueError unless the radius is positive, the net small enough, and rank below dim.
-
-    Parameters
-    ----------
-    dim : d.
-    rank : k.
-    radius : in Frobenius norm.
-    """
+    """Raise ValueError unless the radius is positive, the net small enough, and rank below dim."""
     if rank >= dim:
         raise ValueError(f"rank is {rank}; a net needs it below dim, which is {dim}")
     if not 0 < radius < math.inf:
@@ -111,19 +72,14 @@ def check_net(dim: int, rank: int, radius: float) -> None:
 
 
 def _inverse_root(squares: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """(W^T W)^{-1/2}, (c, k, k), and the density det(W^T W)^{-d/2} of the invariant measure in a chart, (c,)."""
+    """Return (W^T W)^{-1/2}, (c, k, k), and the density det(W^T W)^{-d/2} of the invariant measure in a chart, (c,)."""
     values, vectors = np.linalg.eigh(squares)
     inverse_root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
     return inverse_root, np.prod(values, axis=1) ** (-dim / 2)
 
 
 def distance_to_net(basis: np.ndarray, bases: np.ndarray) -> float:
-    """min over the net and rotations R of ||U - N R||_F = sqrt(2 (k - largest sum of the singular values of N^T U)).
-
-    Parameters
-    ----------
-    basis : U, (d, k) orthonormal.
-    bases : (c, d, k) orthonormal, of the net.
-    """
+    """Return min over net points N (c, d, k) and rotations R of ||U - N R||_F = sqrt(2 (k - largest sum of the
+    singular values of N^T U))."""
     singular = np.linalg.svd(bases.transpose(0, 2, 1) @ basis, compute_uv=False).sum(axis=1)
     return float(np.sqrt(2 * max(basis.shape[1] - singular.max(), 0.0)))

@@ -22,43 +22,24 @@ Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """What users keep: one row for each, (B, ...), of the users from number `start` on.
-    It is theirs: only a statistic looks at it, on their side."""
+    """Rows (B, ...) that stay with the users numbered from `start` on: only a statistic reads them, on the users'
+    side."""
 
     rows: np.ndarray
     start: int = 0
 
     def of(self, block: Block) -> np.ndarray:
-        """The rows of the users of a block.
-
-        Parameters
-        ----------
-        block : of users who have rows here.
-        """
+        """Return the rows of the users of a block."""
         first = block.start - self.start
         return self.rows[first : first + block.users]
 
     def updated(self, new: Own, who: np.ndarray | None) -> Own:
-        """New rows of some users.
-
-        Parameters
-        ----------
-        new : rows of all these users, of which some count.
-        who : (n,) whose rows are replaced, by default of all.
-        """
+        """Replace the rows of the users marked in `who` (n,), by default of all."""
         return new if who is None else Own(np.where(who[:, None], new.rows, self.rows), self.start)
 
 
 def values(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool = False) -> Iterator:
-    """A statistic of the blocks of some users, one behind the other in this process.
-
-    Parameters
-    ----------
-    users : whose data are read.
-    statistic : block -> something.
-    over : numbers of the users.
-    narrow : see `total`.
-    """
+    """Yield a statistic of the blocks of some users, in order, in this process; `narrow` as in `total`."""
     blocks = users.blocks(over.start, over.stop)
     return map(statistic, chain.from_iterable(map(Block.streams, blocks)) if narrow else blocks)
 
@@ -78,23 +59,12 @@ def total(
     name: Hashable = None,
     narrow: bool = False,
 ) -> Sums:
-    """Sum of a statistic over users, in float64.
+    """Return the sum of a statistic over users, by default all, in float64.
 
-    Parameters
-    ----------
-    users : whose data are read.
-    statistic : block -> an array or a number, or a tuple of them, which are summed each.
-        Rows that are the users' `Own` are laid one below the other; what is no number must be the same in all blocks.
-    over : the users numbered start, ..., stop - 1; all by default.
-    name : of the statistic, by all that it depends on besides the data.
-        A sum with a name is taken once: cells that differ in their noise alone begin with the same ones.
-    narrow : the statistic is taken of the users of one stream at a time.
-        One that sums in float32 rounds the less, the fewer they are.
-
-    Raises
-    ------
-    ValueError
-        If what is no number differs between blocks.
+    A statistic maps a block to an array or number, or a tuple of them. Rows of type `Own` are concatenated; any other
+    value must be the same in all blocks. `name` says all that the statistic depends on besides the data: such a sum is
+    taken once, since cells that differ in their noise alone begin with the same ones. `narrow` takes the statistic of
+    the users of one stream at a time: the fewer users, the less a sum in float32 rounds.
     """
     kept = getattr(users, "sums", None)
     if name is None or kept is None:
@@ -123,14 +93,14 @@ def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | No
 
 
 def _nothing(term: object) -> object:
-    """What is added to."""
+    """Return the value that a sum starts from."""
     if isinstance(term, Own):
         return Own([], term.start)
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
 
 
 def _together(rows: list[np.ndarray]) -> np.ndarray:
-    """One below the other; those of a single block stay where they are."""
+    """Concatenate rows; those of a single block are not copied."""
     return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
@@ -145,22 +115,10 @@ def _added(sum_: object, term: object) -> object:
 
 
 def parts(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> list[tuple[np.ndarray, ...]]:
-    """For each array of a statistic, its values in all blocks, in order.
-
-    Parameters
-    ----------
-    users : whose data are read.
-    statistic : block -> a tuple of arrays.
-    """
+    """Return, for each array of a statistic, its values in all blocks, in order."""
     return list(zip(*ENGINE.get()(users, statistic, range(users.known.users), False), strict=True))
 
 
 def rows(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """Rows of all users.
-
-    Parameters
-    ----------
-    users : whose data are read.
-    statistic : block -> a tuple of arrays with one row per user.
-    """
+    """Concatenate the arrays of a statistic, which have one row per user, over all users."""
     return tuple(np.concatenate(part) for part in parts(users, statistic))

@@ -166,8 +166,7 @@ class Problem:
 
     @property
     def axes(self) -> dict:
-        """Names and values of all parameters.
-        The newer ones are left out at their default, so that older streams stay."""
+        """Names and values of all parameters, less newer ones at their default, so that older streams stay."""
         axes = dict(vars(self))
         for name in NEWER:
             if axes[name] == getattr(Problem, name):
@@ -181,8 +180,8 @@ class Problem:
 
     @property
     def known(self) -> Known:
-        """What methods are told: the sizes, and the laws of heads and label noise.
-        That features have another scale is a misspecification."""
+        """The public sizes and laws that methods are given; a feature scale other than 1 is a misspecification and not
+        in it."""
         longest = None if self.head_law == "gauss" else self.longest_head
         return Known(
             self.users,
@@ -202,7 +201,8 @@ class Problem:
 
     @property
     def stream_users(self) -> int:
-        """Users drawn from one stream; a function of the problem alone, so the numbers do not depend on the machine."""
+        """Users drawn from one stream, a function of the problem alone, so that numbers do not depend on the
+        machine."""
         return max(1, FLOATS_PER_STREAM // (self.samples * self.dim))
 
     @property
@@ -213,24 +213,15 @@ class Problem:
 
 @dataclass(frozen=True)
 class Truth:
-    """The subspace behind the labels.
-
-    theta_j = basis @ mixing @ v_j with v_j from the head law. `basis` (d, k) is orthonormal; `mixing` (k, k) is the
-    identity for orthonormal columns and the R factor of U* otherwise.
-    """
+    """The subspace behind the labels, theta_j = basis @ mixing @ v_j: `basis` (d, k) is orthonormal, and `mixing` (k,
+    k) is the identity for orthonormal columns and the R factor of U* otherwise."""
 
     basis: np.ndarray
     mixing: np.ndarray
 
 
 def draw_truth(problem: Problem, master_seed: int) -> Truth:
-    """Draw U* from the problem's own stream.
-
-    Parameters
-    ----------
-    problem : whose truth it is.
-    master_seed : of the run.
-    """
+    """Draw U* from the problem's own stream."""
     columns = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
     basis = orthonormalise(columns)
     if problem.truth_law == "orthonormal":
@@ -240,18 +231,9 @@ def draw_truth(problem: Problem, master_seed: int) -> Truth:
 
 
 class UserData(Protocol):
-    """Users as a method sees them. Whether a truth is known, and where the samples come from, is no concern of a
-    method.
-
-    They are drawn (`Users`), given as arrays (`privrep.data.given_users`), read from a table
-    (`privrep.data.tables`; `privrep.data.scattered`, where rows stand in any order), or have images
-    (`privrep.images.image_users`, whose blocks hold them in place of features). Who scores a fit asks
-    for two things more: `truth`, or None, and `held_out`, the same users with samples that no fit sees, or None.
-
-    Attributes
-    ----------
-    block_size : users of a block, where any block can be had by itself; None where all are read one behind the other.
-    """
+    """Users as a method reads them: simulated (`Users`), arrays (`privrep.data.given_users`), a table on disk
+    (`privrep.data.scattered`) or images (`privrep.images.image_users`). `block_size` is None where all users are read
+    in sequence; scoring also reads `truth` and `held_out`, which may be None."""
 
     @property
     def known(self) -> Known: ...
@@ -263,12 +245,7 @@ class UserData(Protocol):
 
 
 def norms_in_domain(features: np.ndarray) -> np.ndarray:
-    """||x_ij||, (m, B) in the dtype of the features; inf outside `NORMS` and where an entry is no number.
-
-    Parameters
-    ----------
-    features : (m, B, d).
-    """
+    """Return ||x_ij||, (m, B), of features (m, B, d); inf outside `NORMS` and where an entry is NaN."""
     with np.errstate(over="ignore"):
         squared = np.einsum("mbd,mbd->mb", features, features)
     low, high = NORMS
@@ -279,17 +256,11 @@ def norms_in_domain(features: np.ndarray) -> np.ndarray:
 class Block:
     """Users `start` to `start + B - 1`.
 
-    A sample whose feature norm lies outside `NORMS`, or whose label is larger or no number, has features and label
-    zero: it counts as nothing in every statistic, and no sum meets an infinite number.
-
-    Attributes
-    ----------
-    features : (m, B, d) float32; samples first, so that any range of samples is one contiguous matrix.
-    labels : (m, B) float32
-    heads : (B, k) float32; theta_j in the coordinates of `Truth.basis`, of simulated users; NaN for corrupted users.
-        For scoring only, never for fitting.
-    stream_users : users drawn from one stream, where there is more than one.
-    in_domain : the samples are known to lie in the domain, as drawn ones do, and are not looked at.
+    A sample whose feature norm lies outside `NORMS`, or whose label is larger or NaN, has features and label zero: it
+    counts as nothing in every statistic, and no sum meets an infinite number. Samples known to be `in_domain` are not
+    checked. `features` are (m, B, d) and `labels` (m, B) float32, samples first, so that a range of samples is one
+    contiguous matrix. `heads` (B, k), in the coordinates of `Truth.basis` and NaN for corrupted users, are for scoring
+    only. `stream_users` is set where a block has users of several streams.
     """
 
     start: int
@@ -325,13 +296,7 @@ class Block:
         return np.isfinite(self.feature_norms).sum(axis=0)
 
     def take(self, start: int, stop: int) -> Block:
-        """The users of this block whose number lies between two.
-
-        Parameters
-        ----------
-        start : the first number.
-        stop : the number after the last.
-        """
+        """Return the users of this block numbered start, ..., stop - 1."""
         first, last = max(start - self.start, 0), min(stop - self.start, self.users)
         if (first, last) == (0, self.users):
             return self
@@ -343,22 +308,14 @@ class Block:
         return taken
 
     def streams(self) -> Iterator[Block]:
-        """The users by the stream that they were drawn from."""
+        """Split the users by the stream that they were drawn from."""
         size = self.stream_users or self.start + self.users
         for first in range(self.start // size * size, self.start + self.users, size):
             yield self.take(first, first + size)
 
 
 def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
-    """Draw the users of one stream: heads, features, label noise, in that order.
-
-    Parameters
-    ----------
-    problem : whose users they are.
-    truth : the subspace behind their labels.
-    streams : of the data.
-    index : number of the stream.
-    """
+    """Draw the users of one stream: heads, features, label noise, in that order."""
     rng = streams[index]
     start = index * problem.stream_users
     users = min(problem.stream_users, problem.users - start)
@@ -402,15 +359,7 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
 
 
 def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
-    """Draw one block: the users of some streams, one behind the other.
-
-    Parameters
-    ----------
-    problem : whose users they are.
-    truth : the subspace behind their labels.
-    streams : of the data.
-    index : number of the block.
-    """
+    """Draw one block, the users of `STREAMS_PER_BLOCK` consecutive streams."""
     count = -(-problem.users // problem.stream_users)
     among = range(count)[index * STREAMS_PER_BLOCK : (index + 1) * STREAMS_PER_BLOCK]
     drawn = [draw_stream(problem, truth, streams, one) for one in among]
@@ -425,11 +374,9 @@ def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int
 
 @dataclass
 class Users:
-    """All users of a problem, streamed.
-
-    Blocks are kept in memory when the whole problem fits into `memory_budget` bytes and drawn again on each pass
-    otherwise. Both modes give the same numbers.
-    """
+    """All users of a problem, streamed. Blocks stay in memory when the whole problem fits into `memory_budget` bytes
+    and are drawn again on each pass otherwise, with the same numbers. `sums` is the cache of
+    `privrep.data.passes.total`."""
 
     problem: Problem
     master_seed: int = 0
@@ -456,7 +403,7 @@ class Users:
         return STREAMS_PER_BLOCK * self.problem.stream_users
 
     def __getstate__(self) -> dict:
-        """Without what can be made again."""
+        """Drop caches."""
         return vars(self) | {"sums": OrderedDict(), "_kept": {}}
 
     @property
@@ -473,18 +420,7 @@ class Users:
         return block
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1, block by block.
-
-        Parameters
-        ----------
-        start : number of the first user.
-        stop : number after the last user; by default that of all users.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 <= start <= stop <= users.
-        """
+        """Yield the users numbered start, ..., stop - 1, block by block."""
         stop = self.problem.users if stop is None else stop
         if not 0 <= start <= stop <= self.problem.users:
             raise ValueError(f"users {start} to {stop} are asked for; there are {self.problem.users}")
@@ -495,8 +431,7 @@ class Users:
 
 @dataclass
 class FirstUsers:
-    """The first `count` users of a larger set without corrupted users, as a set of their own.
-    Its samples are those of the larger set."""
+    """The first `count` users of a larger set without corrupted users, with the same samples."""
 
     users: Users
     count: int
@@ -525,7 +460,7 @@ class FirstUsers:
         return self.users.truth
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """The users numbered start, ..., stop - 1, block by block. Parameters and errors as in `Users.blocks`."""
+        """Yield the users numbered start, ..., stop - 1, block by block."""
         stop = self.count if stop is None else stop
         if not 0 <= start <= stop <= self.count:
             raise ValueError(f"users {start} to {stop} are asked for; there are {self.count}")

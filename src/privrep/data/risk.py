@@ -21,16 +21,8 @@ from privrep.data.problem import Block, Problem, Truth, Users
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """||theta_j - basis @ v_j||^2 for the users of a block, as a sum of squares in and out of the true subspace;
-    (B,), NaN for corrupted users.
-
-    Parameters
-    ----------
-    block : with the true heads.
-    truth : the subspace behind the labels.
-    basis : (d, k'), any matrix.
-    heads : (B, k').
-    """
+    """Return ||theta_j - basis @ v_j||^2 for the users of a block and any basis (d, k'), as a sum of squares in and
+    out of the true subspace; (B,), NaN for corrupted users."""
     inside = truth.basis.T @ basis
     outside = basis - truth.basis @ inside
     error = block.heads - heads @ inside.T
@@ -38,38 +30,18 @@ def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarra
 
 
 def scored(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
-    """The values of the users of a block that are not corrupted.
-
-    Parameters
-    ----------
-    users : all of the problem.
-    block : of some of them.
-    excess : (B, ...), a row for each.
-    """
+    """Select the rows (B, ...) of a block's users who are not corrupted."""
     return excess[~np.isnan(block.heads[:, 0])] if users.problem.adversaries else excess
 
 
 def mean(users: Users, sum_: float) -> float:
-    """A sum over the users that are not corrupted, over their number.
-
-    Parameters
-    ----------
-    users : all of the problem.
-    sum_ : over those that are not corrupted.
-    """
+    """Divide a sum by the number of users who are not corrupted."""
     return float(sum_ / (users.problem.users - users.problem.adversaries))
 
 
 def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
-    """Truth, basis and block in coordinates in which features have covariance I: R U* is orthonormalised,
-    and heads follow.
-
-    Parameters
-    ----------
-    users : all of the problem.
-    basis : (d, k').
-    block : of some users.
-    """
+    """Return truth, basis (d, k') and block in coordinates in which features have covariance I: R U* is
+    orthonormalised, and heads follow."""
     if not are_scaled(users.problem):
         return users.truth, basis, block
     root = feature_root(users.problem)
@@ -79,14 +51,7 @@ def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarr
 
 
 def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
-    """Mean excess risk of the models basis @ v_j.
-
-    Parameters
-    ----------
-    users : all of the problem.
-    basis : (d, k').
-    heads : the rule for v_j.
-    """
+    """Return the mean excess risk of the models basis @ v_j, with v_j from a head rule."""
 
     def excess(block: Block) -> float:
         truth, frame, moved = seen(users, basis, block)
@@ -96,40 +61,13 @@ def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
 
 
 def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
-    """Mean excess risk after each user fits a head.
-
-    Parameters
-    ----------
-    users : all of the problem.
-    basis : (d, k) orthonormal, in which heads are fitted.
-    samples : the range to which they are fitted.
-
-    References
-    ----------
-    jain2021 Theorem 4.2.
-    """
+    """Return the mean excess risk after each user fits a head on a range of samples (jain2021, Theorem 4.2)."""
     return personal_risk(users, basis, FittedHeads(basis, samples))
 
 
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
-    """Mean excess loss of the models basis @ v_j over that of the true ones.
-
-    Parameters
-    ----------
-    users : all of the problem.
-    basis : (d, k').
-    heads : the rule for v_j.
-    loss : of a residual.
-
-    Raises
-    ------
-    ValueError
-        If residuals are not Gaussian with a known variance, or users have no true model.
-
-    References
-    ----------
-    jain2021 Theorem 5.2.
-    """
+    """Return the mean excess loss of the models basis @ v_j over that of the true ones (jain2021, Theorem 5.2). Raise
+    ValueError where residuals are not Gaussian with a known variance, or users have no true model."""
     for name in (
         "feature_law",
         "feature_scale",
@@ -153,13 +91,7 @@ def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) 
 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
-    """Mean excess risk of models of the users' own.
-
-    Parameters
-    ----------
-    users : all of the problem.
-    models_of : block -> theta_j, (B, d).
-    """
+    """Return the mean excess risk of models (B, d) of a block's users."""
     root = feature_root(users.problem)
 
     def excess(block: Block) -> float:

@@ -20,14 +20,10 @@ Axis = str | float | int | bool | None
 
 
 def canonical(axes: Mapping[str, Axis]) -> str:
-    """The one spelling of a set of named axes: sorted JSON in which 1, 1.0 and numpy's 1 read the same.
+    """Spell named axes as sorted JSON in which 1, 1.0 and numpy's 1 read the same.
 
     >>> canonical({"rank": 2, "epsilon": 1}) == canonical({"epsilon": 1.0, "rank": np.int64(2)})
     True
-
-    Parameters
-    ----------
-    axes : by name, in any order.
     """
 
     def spell(value: Axis) -> Axis:
@@ -43,66 +39,35 @@ def canonical(axes: Mapping[str, Axis]) -> str:
 
 
 def digest(axes: Mapping[str, Axis]) -> str:
-    """Hexadecimal sha256 of the canonical name.
-
-    Parameters
-    ----------
-    axes : by name, in any order.
-    """
+    """Return the hexadecimal sha256 of the canonical name."""
     return hashlib.sha256(canonical(axes).encode()).hexdigest()
 
 
 def seed_sequence(master_seed: int, role: str, axes: Mapping[str, Axis]) -> SeedSequence:
-    """The seed sequence of one named stream.
-
-    Parameters
-    ----------
-    master_seed : of the run.
-    role : what the stream is for.
-    axes : of the cell.
-    """
+    """Return the seed sequence of the stream that a role and the axes of a cell name."""
     words = np.frombuffer(hashlib.sha256(f"{role}|{canonical(axes)}".encode()).digest(), dtype=np.uint32)
     return SeedSequence(master_seed, spawn_key=tuple(int(word) for word in words))
 
 
 def stream(master_seed: int, role: str, axes: Mapping[str, Axis]) -> Generator:
-    """The generator of one named stream.
-
-    Parameters
-    ----------
-    master_seed : of the run.
-    role : what the stream is for.
-    axes : of the cell.
-    """
+    """Return the generator of the stream that a role and the axes of a cell name."""
     return Generator(Philox(seed_sequence(master_seed, role, axes)))
 
 
 class BlockStreams:
-    """A stream cut into blocks, each with its own counter range, so that any block can be drawn again alone.
-
-    Parameters
-    ----------
-    master_seed : of the run.
-    role : what the stream is for.
-    axes : of the cell.
-    """
+    """A stream cut into blocks, each with its own counter range, so that any block can be drawn again alone."""
 
     def __init__(self, master_seed: int, role: str, axes: Mapping[str, Axis]):
         self._key = seed_sequence(master_seed, role, axes).generate_state(2, np.uint64)
 
     def __getitem__(self, block: int) -> Generator:
-        """The generator of block `block`; the block number is the top word of the 256-bit counter."""
+        """Return the generator of a block, whose number is the top word of the 256-bit counter."""
         return Generator(Philox(key=self._key, counter=[0, 0, 0, block]))
 
 
 class Streams(dict[str, Generator]):
-    """Named streams of one fit, each started when it is first asked for, and once:
-    starting again would repeat its numbers.
-
-    Parameters
-    ----------
-    start : role -> a generator at its beginning.
-    """
+    """Named streams of one fit, each started by `start` once, when it is first used: a second start would repeat its
+    numbers."""
 
     def __init__(self, start: Callable[[str], Generator]):
         super().__init__()

@@ -35,13 +35,9 @@ user has much of all rows."""
 class ScatteredUsers(CappedUsers):
     """The users of a table, with features and labels as `privrep.data.schema.Schema` scales them.
 
-    Attributes
-    ----------
-    known : what is public. `users` counts the ids in the table; `samples` is the cap.
-    counts : rows kept of each, (n,); 0 for a user without labels.
-    ids : of the users in the order of the blocks, (n,), integers or text as in the table; text from CSV.
-    file : labels and features of the rows, (N, 1 + d) float32, user by user. It is gone with this object, and if it
-        has no name also with its process, however that ends.
+    `ids` (n,) name the users in the order of the blocks, as in the table, text from CSV; `counts` (n,) are rows kept of
+    each, 0 for a user without labels. `file` has labels and features of the rows, (N, 1 + d) float32, user by user. It
+    is deleted with this object, and if it has no name also with its process.
     """
 
     ids: pa.Array
@@ -116,7 +112,7 @@ class ScatteredUsers(CappedUsers):
         return rows
 
     def __reduce__(self) -> tuple:
-        """For a process that sees the file."""
+        """Pickle for a process that can open the file."""
         if not isinstance(self.file.name, str):
             raise ValueError("the rows lie in a file without a name, which no other process can read; see `elsewhere`")
         return _seen, (self.known, self.counts, self.ids[:0], self.file.name)
@@ -127,13 +123,8 @@ def _seen(known: Known, counts: np.ndarray, ids: pa.Array, name: str) -> Scatter
 
 
 def scattered(table: TableFile, folder: Path) -> list[Path]:
-    """Files of the rows, written to a folder; each has the users of a range of hashes, in ascending order.
-
-    Parameters
-    ----------
-    table : whose rows.
-    folder : for the files.
-    """
+    """Write the rows to files in a folder, each with the users of a range of hashes, and return their paths in
+    ascending order."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
     with ExitStack() as files:
         for batch in table.batches():
@@ -150,15 +141,8 @@ def scattered(table: TableFile, folder: Path) -> list[Path]:
 
 
 def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np.ndarray, np.ndarray]:
-    """Ids of the users of a bucket, (B,); whose the rows with a label are, (N,) ascending; and these rows, label and
-    features, (N, 1 + d) float32.
-
-    Parameters
-    ----------
-    table : of which the bucket is a part.
-    bucket : its file.
-    seed : public, orders a user's rows.
-    """
+    """Return the ids (B,) of a bucket's users, the ascending user numbers (N,) of its rows with a label, and these
+    rows, label and features, (N, 1 + d) float32; the public seed orders a user's rows."""
     with pa.OSFile(str(bucket)) as file:
         read = pa.ipc.open_stream(file).read_all()
     users = read[table.user].combine_chunks().dictionary_encode()
@@ -174,17 +158,12 @@ def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np
 
 
 def hashes(ids: pa.Array) -> np.ndarray:
-    """(N,) uint64 of text, the same everywhere.
-
-    Parameters
-    ----------
-    ids : of users, text.
-    """
+    """Hash text to uint64, (N,), the same on every machine."""
     return pd.util.hash_array(ids.to_numpy(zero_copy_only=False), categorize=False)
 
 
 def _keys(rows: np.ndarray, users: np.ndarray, seed: int) -> np.ndarray:
-    """By which a user's rows are sorted, (N,) uint64. users : hashes of their ids, (N,).
+    """Return uint64 keys (N,) by which a user's rows are sorted, from the rows and the hashes (N,) of the users' ids.
 
     Equal rows of a user are numbered: a hash of the row alone would keep or drop them together, and one without the id
     would favour the same rows of all users.

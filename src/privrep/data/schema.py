@@ -32,17 +32,7 @@ class Number:
         return (self.low + self.high) / 2
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """(N, 1), within sqrt(3) of 0.
-
-        Parameters
-        ----------
-        values : (N,) numbers; a missing one counts as the middle.
-
-        Raises
-        ------
-        ValueError
-            If a value is no number.
-        """
+        """Return one column (N, 1) within sqrt(3) of 0; a missing value counts as the middle."""
         numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), self.low, self.high)
         scaled = (numbers - self.middle) / ((self.high - self.low) / 12**0.5)
         return np.nan_to_num(scaled, nan=0.0)[:, None]
@@ -50,12 +40,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Flag:
-    """0 or 1.
-
-    Attributes
-    ----------
-    share : guess of how often it is 1, between 0 and 1.
-    """
+    """0 or 1, where `share` guesses how often it is 1, between 0 and 1."""
 
     share: float = 0.5
 
@@ -66,17 +51,7 @@ class Flag:
             raise ValueError(f"share is {self.share!r}; it must lie between 0 and 1")
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """(N, 1), of variance 1 for the guess.
-
-        Parameters
-        ----------
-        values : (N,) of 0 and 1; a missing one counts as the guess.
-
-        Raises
-        ------
-        ValueError
-            If a value is no number.
-        """
+        """Return one column (N, 1), of variance 1 for the guess; a missing value counts as the guess."""
         numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), 0, 1)
         return np.nan_to_num((numbers - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
 
@@ -96,12 +71,7 @@ class Category:
         return len(self.levels)
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """sqrt(c) (e - 1/c), (N, c); zeros for another value.
-
-        Parameters
-        ----------
-        values : (N,) levels.
-        """
+        """Return sqrt(c) (e - 1/c), (N, c); zeros for another value."""
         codes = pd.Index(self.levels).get_indexer(values.to_numpy())
         known = codes >= 0
         columns = np.zeros((len(codes), self.width))
@@ -115,9 +85,7 @@ Kind = Number | Flag | Category
 
 @dataclass(frozen=True)
 class Schema:
-    """The statements.
-
-    Inside, labels lie in [-1, 1] and the first feature is the constant 1.
+    """Public statements about a table. Inside, labels lie in [-1, 1] and the first feature is the constant 1.
 
     Attributes
     ----------
@@ -134,17 +102,8 @@ class Schema:
         return 1 + sum(kind.width for kind in self.features.values())
 
     def scaled(self, frame: pd.DataFrame) -> np.ndarray:
-        """Features of the rows of a table, (N, d) float32.
-
-        Parameters
-        ----------
-        frame : with the columns that are stated; others are passed over.
-
-        Raises
-        ------
-        ValueError
-            If a column is missing, or one of numbers has none.
-        """
+        """Return the features (N, d) float32 of a table's rows; other columns are ignored, and ValueError names one
+        that is missing or not of its kind."""
         columns = [np.ones((len(frame), 1))]
         for name, kind in self.features.items():
             if name not in frame:
@@ -156,20 +115,10 @@ class Schema:
         return np.concatenate(columns, axis=1, dtype=np.float32)
 
     def scaled_labels(self, labels: np.ndarray) -> np.ndarray:
-        """(N,) in [-1, 1]; NaN where one is missing.
-
-        Parameters
-        ----------
-        labels : (N,) in their own unit.
-        """
+        """Scale labels (N,) to [-1, 1]; NaN where one is missing."""
         half = (self.label.high - self.label.low) / 2
         return (np.clip(np.asarray(labels, np.float64), self.label.low, self.label.high) - self.label.middle) / half
 
     def labels(self, scaled: np.ndarray) -> np.ndarray:
-        """(N,) in the label's own unit.
-
-        Parameters
-        ----------
-        scaled : (N,) of `scaled_labels`.
-        """
+        """Return scaled labels (N,) in the label's own unit."""
         return self.label.middle + scaled * (self.label.high - self.label.low) / 2

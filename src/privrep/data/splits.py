@@ -76,19 +76,7 @@ PRESETS: dict[str, tuple[Callable[[int], Split], int, str]] = {
 
 
 def split_samples(preset: str, samples: int) -> Split:
-    """The ranges of a preset.
-
-    Parameters
-    ----------
-    preset : a name in `PRESETS`.
-    samples : m.
-
-    Raises
-    ------
-    ValueError
-        If the preset is unknown or m is not a multiple of what the preset needs (pairs in the initialisation, halves or
-        quarters).
-    """
+    """Return the ranges of a preset for m samples; raise ValueError if m is no multiple of what the preset needs."""
     if preset not in PRESETS:
         raise ValueError(f"split is {preset!r}; it must be one of {', '.join(PRESETS)}")
     ranges, multiple, _ = PRESETS[preset]
@@ -98,12 +86,7 @@ def split_samples(preset: str, samples: int) -> Split:
 
 
 def count(samples: slice) -> int:
-    """Length of a range of samples.
-
-    Parameters
-    ----------
-    samples : the range, with both ends.
-    """
+    """Return the length of a range with both ends."""
     return samples.stop - samples.start
 
 
@@ -115,32 +98,15 @@ SAMPLE_USES = ("fresh", "reuse")
 class SampleDraws:
     """Disjoint subsets of the samples, round after round (shen2023, Algorithms 4 and 5).
 
-    All users take the same positions. Their samples are drawn independently, so this has the law of a choice of their
-    own.
-
-    Parameters
-    ----------
-    use : one of `SAMPLE_USES`.
-    samples : m.
-    rng : draws the subsets; used by `reuse` alone.
-    used : samples that served before, for `fresh`.
+    All users take the same positions; since their samples are independent, this has the law of choices of their own.
+    `fresh` starts after the samples that were `used` before; `reuse` draws with `rng`.
     """
 
     def __init__(self, use: str, samples: int, rng: np.random.Generator, used: int = 0):
         self._use, self._samples, self._rng, self._next = use, samples, rng, used
 
     def take(self, *sizes: int) -> list[np.ndarray]:
-        """Positions of the subsets of one round, in ascending order within each.
-
-        Parameters
-        ----------
-        *sizes : of the subsets.
-
-        Raises
-        ------
-        ValueError
-            If there are not enough samples, or no fresh ones left.
-        """
+        """Return the ascending positions of one round's subsets; raise ValueError if there are not enough samples."""
         start = self._next if self._use == "fresh" else 0
         if start + sum(sizes) > self._samples:
             raise ValueError(
@@ -154,14 +120,7 @@ class SampleDraws:
 
 
 def check_draws(use: str, samples: int, rounds: list[int]) -> None:
-    """Raise ValueError unless there are samples for all rounds.
-
-    Parameters
-    ----------
-    use : one of `SAMPLE_USES`.
-    samples : m.
-    rounds : how many samples each round takes.
-    """
+    """Raise ValueError unless there are samples for all rounds, each of which takes so many."""
     needed = sum(rounds) if use == "fresh" else max(rounds)
     if needed > samples:
         raise ValueError(f"samples is {samples}; sample_use {use!r} needs at least {needed}")

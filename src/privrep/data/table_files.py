@@ -26,19 +26,8 @@ NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table with one row a sample.
-
-    Attributes
-    ----------
-    path : a file that ends in .parquet or .csv, or a folder of files that end in .parquet.
-    user, label : names of columns. schema : has the others.
-
-    Raises
-    ------
-    ValueError
-        At once if the path or the names cannot be; when it is read, if a file cannot be read, lacks a column, or has
-        another kind of values in it.
-    """
+    """A table with one row a sample, in a file that ends in .parquet or .csv or a folder of Parquet files. ValueErrors
+    name the file: at once for a bad path or equal names, on reading for a missing column or a wrong type."""
 
     path: Path
     user: str
@@ -60,7 +49,7 @@ class TableFile:
 
     @cached_property
     def columns(self) -> pa.Schema:
-        """How a row is given: users as text, categories as their levels are, all else as numbers."""
+        """Types of a row's values: users as text, categories as their levels, all else as numbers."""
         features = [
             (name, pa.array(kind.levels).type if isinstance(kind, Category) else pa.float64())
             for name, kind in self.schema.features.items()
@@ -69,12 +58,12 @@ class TableFile:
 
     @cached_property
     def id_type(self) -> pa.DataType:
-        """What users are in the table; text in CSV."""
+        """Type of the user column in the table; text in CSV."""
         first = self.files[0]
         return pa.string() if first.suffix == ".csv" else _plain(parquet.read_schema(first), self.user)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows, some at a time."""
+        """Yield all rows in batches."""
         for path in self.files:
             with naming(path):
                 for batch in self._read_csv(path) if path.suffix == ".csv" else self._read_parquet(path):
@@ -113,24 +102,14 @@ class TableFile:
 
 
 def _plain(columns: pa.Schema, name: str) -> pa.DataType:
-    """Type of a column; that of the entries, where they are in a dictionary."""
+    """Return the type of a column's entries, also where they are dictionary-encoded."""
     found = columns.field(name).type
     return found.value_type if types.is_dictionary(found) else found
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of whoever reads a file say which.
-
-    Parameters
-    ----------
-    path : of the file.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read.
-    """
+    """Turn errors of reading a file into ValueErrors that name it."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

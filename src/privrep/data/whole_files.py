@@ -11,17 +11,8 @@ from pathlib import Path
 
 @contextmanager
 def in_one_move(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write to, which takes its place at the end; nothing of it is left where writing fails.
-    Folders are made.
-
-    Parameters
-    ----------
-    path : of the file.
-
-    Yields
-    ------
-    The file to write to.
-    """
+    """Write to a file beside `path` that takes its place at the end; nothing of it is left where writing fails.
+    Folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -33,21 +24,8 @@ def in_one_move(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def folder_in_one_move(path: Path) -> Iterator[Path]:
-    """A folder beside `path` to write to, which takes its place at the end; nothing of it is left where that fails.
-
-    Parameters
-    ----------
-    path : of the folder; it must not be there, or be empty.
-
-    Yields
-    ------
-    The folder to write to.
-
-    Raises
-    ------
-    OSError
-        At once, if none can be made there.
-    """
+    """Fill a folder beside `path` that takes its place at the end; nothing of it is left where that fails. Raise
+    OSError at once if none can be made there."""
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -60,12 +38,6 @@ def folder_in_one_move(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text in one move.
-
-    Parameters
-    ----------
-    path : of the file.
-    text : its content.
-    """
+    """Write a text in one move."""
     with in_one_move(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

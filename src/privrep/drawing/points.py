@@ -39,22 +39,14 @@ Told = Callable[..., bool]
 
 
 def _nothing(*wanted: float) -> bool:
-    """Where there is no table."""
+    """Confirm no interval, where there is no table."""
     return False
 
 
 def drawn_points(figure: Figure, numbers: pd.DataFrame | None = None) -> dict:
-    """The panels of a figure with their series of points.
-
-    Parameters
-    ----------
-    numbers : the plotted numbers, which decide where several intervals go through a point.
-
-    Returns
-    -------
-    width, height : of the figure. panels : title, x and y as labels; series, each with its name and points; a point is
-    [left, top, x, y, low, high], where low and high are left out where no interval is drawn.
-    """
+    """Return width, height and panels of a figure; a panel has a title, x and y as labels, and series, each with a
+    name and points [left, top, x, y, low, high], where low and high are left out where no interval is drawn.
+    `numbers`, those plotted, decide where several intervals go through a point."""
     panels, told_by = [], _confirming(numbers)
     for axis in figure.axes:
         series: dict[str, list] = {}
@@ -77,7 +69,7 @@ def _from_left(point: list) -> tuple[float, float]:
 
 
 def plain(label: str) -> str:
-    r"""A label without the marks of mathematical text.
+    r"""Strip the marks of mathematical text from a label.
 
     >>> plain(r"label noise $\sigma_F$")
     'label noise sigma_F'
@@ -86,8 +78,8 @@ def plain(label: str) -> str:
 
 
 def _labels(figure: Figure, axis: Axes) -> tuple[str, str]:
-    """Labels of both axes; where panels share one, it stands at another panel of the row or column,
-    or at the figure."""
+    """Return the labels of both axes; a label that panels share stands at another panel of the row or column, or at
+    the figure."""
     position = axis.get_subplotspec()
 
     def shared(name: str) -> str:
@@ -106,7 +98,7 @@ def _labels(figure: Figure, axis: Axes) -> tuple[str, str]:
 
 
 def _legend(figure: Figure, axis: Axes) -> dict[tuple[str, str], str]:
-    """Colour and marker -> label in a legend of the panel or of the figure."""
+    """Map colour and marker to a label in a legend of the panel or of the figure."""
     legends = [axis.get_legend(), *figure.legends, *(other.get_legend() for other in figure.axes)]
     found: dict[tuple[str, str], str] = {}
     for legend in (legend for legend in legends if legend is not None):
@@ -117,8 +109,8 @@ def _legend(figure: Figure, axis: Axes) -> dict[tuple[str, str], str]:
 
 
 def _series(axis: Axes, legend: dict[tuple[str, str], str], told: Told) -> Iterator[tuple[str, list]]:
-    """Name and points of each line, cloud of markers and group of bars.
-    An interval belongs to what has its colour; that of an errorbar to its line."""
+    """Yield name and points of each line, cloud of markers and group of bars. An interval belongs to the artist of its
+    colour, that of an errorbar to its line."""
     axis.get_xlim()  # matplotlib scales a panel when it is asked
     errorbars = {
         container.lines[0]: container
@@ -163,7 +155,7 @@ def _series(axis: Axes, legend: dict[tuple[str, str], str], told: Told) -> Itera
 
 
 def _confirming(numbers: pd.DataFrame | None) -> Told:
-    """Says whether a row of the plotted numbers has a number and both ends of its interval."""
+    """Return a test whether a row of the plotted numbers has a number and both ends of its interval."""
     if numbers is None:
         return _nothing
     table = numbers.select_dtypes("number").to_numpy(dtype=float)
@@ -175,7 +167,7 @@ def _confirming(numbers: pd.DataFrame | None) -> Told:
 
 
 def all_in_a_row(table: np.ndarray, wanted: Iterable[float]) -> bool:
-    """Whether some row has all these numbers, up to rounding."""
+    """Return whether some row has all these numbers, up to rounding."""
     here = np.ones(len(table), dtype=bool)
     for number in wanted:
         here &= np.isclose(table, number, rtol=1e-6, atol=0).any(axis=1)
@@ -184,7 +176,7 @@ def all_in_a_row(table: np.ndarray, wanted: Iterable[float]) -> bool:
 
 @dataclass(frozen=True)
 class DrawnInterval:
-    """An interval as drawn: its ends in data and in pixels, and its colour."""
+    """A drawn interval: its ends in data and in pixels, and its colour."""
 
     data: np.ndarray
     pixels: np.ndarray
@@ -192,7 +184,7 @@ class DrawnInterval:
 
 
 def _bars(axis: Axes, collection: Collection) -> list[DrawnInterval]:
-    """Upright and level pieces of line, and pieces across a band."""
+    """Return upright and level pieces of line, and pieces across a band."""
     if isinstance(collection, LineCollection):
         pieces, colours = collection.get_segments(), collection.get_colors()
     elif isinstance(collection, FillBetweenPolyCollection):
@@ -207,7 +199,7 @@ def _bars(axis: Axes, collection: Collection) -> list[DrawnInterval]:
 
 
 def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float]]]:
-    """The upright pieces of a band at each place where it was given."""
+    """Yield the upright pieces of a band at each place where it was given."""
     corners = np.concatenate([np.empty((0, 2)), *(path.vertices for path in band.get_paths())])
     for x in np.unique(corners[:, 0]):
         here = corners[corners[:, 0] == x, 1]
@@ -215,7 +207,7 @@ def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float
 
 
 def _points(axis: Axes, where: np.ndarray, bars: Iterable[DrawnInterval] = (), told: Told = _nothing) -> list[list]:
-    """Position, numbers and interval of each place that lies in the panel."""
+    """Return position, numbers and interval of each place that lies in the panel."""
     found, bars = [], list(bars)
     with np.errstate(all="ignore"):
         pixels = axis.transData.transform(where)
@@ -232,15 +224,15 @@ def _inside(axis: Axes, pixel: np.ndarray) -> bool:
 
 
 def _place(axis: Axes, pixel: np.ndarray) -> list[float]:
-    """Pixels as points from the upper left corner."""
+    """Convert pixels to points from the upper left corner."""
     scale = SVG_DPI / axis.figure.dpi
     height = float(axis.figure.get_size_inches()[1]) * SVG_DPI
     return [round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)]
 
 
 def _interval(pixel: np.ndarray, point: tuple[float, float], bars: list[DrawnInterval], told: Told) -> list[float]:
-    """Ends of the interval through a point.
-    Of several the one that the table confirms, and none where it confirms none: a wrong one would mislead."""
+    """Return the ends of the interval through a point; of several the one that the table confirms, and none where it
+    confirms none."""
     through = {}
     for bar in bars:
         start, end = bar.pixels
@@ -255,7 +247,7 @@ def _interval(pixel: np.ndarray, point: tuple[float, float], bars: list[DrawnInt
 
 
 def _value(axis: Axis, value: float) -> float | str:
-    """A number, or the word that stands at the axis there."""
+    """Return a number, or the word that stands at the axis there."""
     formatter = axis.get_major_formatter()
     if isinstance(formatter, FixedFormatter) or type(formatter).__name__ == "StrCategoryFormatter":
         for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False):
@@ -266,5 +258,5 @@ def _value(axis: Axis, value: float) -> float | str:
 
 
 def _short(value: float) -> float:
-    """A number to `DIGITS` digits."""
+    """Round a number to `DIGITS` digits."""
     return float(f"{value:.{DIGITS}g}")

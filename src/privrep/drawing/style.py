@@ -81,7 +81,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power_of_ten(value: float) -> str:
-    """A power of ten as text for a label.
+    """Write a power of ten as text for a label.
 
     >>> power_of_ten(1e-6)
     '10⁻⁶'
@@ -97,26 +97,26 @@ def plain_ticks(axis: Axis) -> None:
 
 
 def few_ticks(axis: Axis) -> None:
-    """Decimal ticks at 1, 2 and 5 times powers of ten, for log axes that span about a decade."""
+    """Put decimal ticks at 1, 2 and 5 times powers of ten, for log axes that span about a decade."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value >= 1e-4 else f"{value:.0e}"))
     axis.set_minor_formatter(NullFormatter())
 
 
 def ticks_at(axis: Axes, values: Sequence[float]) -> None:
-    """A tick at each of these values of x and none between."""
+    """Put a tick at each of these values of x and none between."""
     axis.set_xticks(values, [f"{value:g}" for value in values])
     axis.minorticks_off()
 
 
 def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
-    """A figure with a constrained layout, in inches; keyword arguments go to `Figure.subplots`."""
+    """Make a figure with a constrained layout, in inches; keyword arguments go to `Figure.subplots`."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(**subplots)
 
 
 def with_points(svg: str, figure: Figure, numbers: pd.DataFrame) -> str:
-    """An SVG file that says, as metadata, which numbers it shows where."""
+    """Add to an SVG file, as metadata, which numbers it shows where."""
     told = json.dumps(drawn_points(figure, numbers), separators=(",", ":"), ensure_ascii=False)
     head, end = svg.rsplit("</svg>", 1)
     return f'{head}<metadata id="{POINTS}">{escape(told, quote=False)}</metadata>\n</svg>{end}'
@@ -142,7 +142,6 @@ def save_pdf(figure: Figure, path: Path) -> None:
 
 
 def _fix_layout(figure: Figure) -> None:
-    """Make the layout once and keep it: making it costs as much as drawing, and savefig draws each picture twice,
-    the first time for the layout."""
+    """Make the layout once and keep it: savefig would draw each picture twice, the first time for the layout."""
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")

@@ -58,7 +58,7 @@ LINES = [
 
 
 def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
-    """One sweep on logarithmic axes, from its rows of a `fit_table`; a point left out is hollow and carries its
+    """Draw one sweep on logarithmic axes, from its rows of a `fit_table`; a point left out is hollow and carries its
     reason."""
     shown = rows[(rows["value"] > 0) & (rows["error"] > 0)]
     reasons, used = shown["left out"].fillna(""), shown["left out"].fillna("") == ""
@@ -102,7 +102,7 @@ def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: st
 
 
 def caption(rows: pd.DataFrame, claimed: float | None) -> str:
-    """Measured and claimed exponent as text, from the rows of a fit."""
+    """Write measured and claimed exponent as text, from the rows of a fit."""
     exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
     if math.isnan(exponent):
         return "no exponent"
@@ -111,12 +111,7 @@ def caption(rows: pd.DataFrame, claimed: float | None) -> str:
 
 
 def draw_sweeps(numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str, float], ylabel: str) -> Figure:
-    """A figure of several fits.
-
-    Parameters
-    ----------
-    numbers : their `fit_table`. panels : name of a fit -> short title.
-    """
+    """Draw several fits from their `fit_table`, with a short title for each."""
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure, axes = new_figure(

@@ -30,13 +30,9 @@ WIDE = 1e6
 def distances(
     problem: Problem, rounds: int, *, sine: float = 0.1, noise: float = 0.0, batch: int = 12, direction: float = -1.0
 ) -> np.ndarray:
-    """dist2 after each round of CENTAUR from a planted start, nothing clipped; (rounds,).
-
-    Parameters
-    ----------
-    noise : g = eta_g sigma_g zeta_g / n, what a round adds to an entry of B.
-    direction : sign of the gradient in the update.
-    """
+    """Return dist2 after each round (rounds,) of CENTAUR from a planted start, nothing clipped. `noise` is g = eta_g
+    sigma_g zeta_g / n, the sd that a round adds to an entry of B; `direction` is the sign of the gradient in the
+    update."""
     users = Users(problem)
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
@@ -53,7 +49,7 @@ def distances(
 
 
 def steady(problem: Problem, rounds: int, **options) -> float:
-    """Root mean square of dist2 over the second half of the rounds."""
+    """Return the root mean square of dist2 over the second half of the rounds."""
     return float(np.sqrt(np.mean(distances(problem, rounds, **options)[rounds // 2 :] ** 2)))
 
 
@@ -107,17 +103,17 @@ def rounds_grow_as_the_noise_falls() -> Finding:
 
 
 def printed_cap(n: float, d: float, k: float) -> float:
-    """sigma_g of Theorem 5.1 over c_sigma, for mu = kappa = 1: n / (d sqrt(k ln n))."""
+    """Return sigma_g of Theorem 5.1 over c_sigma, for mu = kappa = 1: n / (d sqrt(k ln n))."""
     return n / (d * math.sqrt(k * math.log(n)))
 
 
 def corrected_cap(n: float, d: float, k: float) -> float:
-    """The same with the factor k that (18) loses from (21): n / (d k^1.5 sqrt(ln n))."""
+    """Return the cap with the factor k that (18) loses from (21): n / (d k^1.5 sqrt(ln n))."""
     return n / (d * k**1.5 * math.sqrt(math.log(n)))
 
 
 def at_cap(cap, rank: int) -> float:
-    """Steady distance at a hundredth of a cap, with the prescribed zeta_g, c_zeta = 1."""
+    """Return the steady distance at a hundredth of a cap, with the prescribed zeta_g, c_zeta = 1."""
     # d >= k^3 ln n up to k = 4, as the theorem assumes; n >= m.
     n, d, batch = 200, 344, 2 * rank + 8
     problem = sphere(n, 2 * batch, d, rank)
@@ -140,7 +136,8 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
 
 
 def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarray]:
-    """The mean gradient G of one round without clip or noise, and its mean Q V over the second samples; (d, k) each."""
+    """Return the mean gradient G of one round without clip or noise, and its mean Q V over the second samples; (d, k)
+    each."""
     users, half = Users(problem), problem.samples // 2
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, stream(0, "erratum", {"erratum": 43}))
@@ -173,7 +170,7 @@ def gradient_bound_lacks_the_mean_and_the_longest_head() -> Finding:
 
 
 def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
-    """H of (35): (1/n) sum_i (1/q) sum_j vec(A_ij^T B) vec(A_ij^T B)^T with A_ij = x_ij e_i^T; (nk, nk)."""
+    """Return H of (35), (nk, nk): (1/n) sum_i (1/q) sum_j vec(A_ij^T B) vec(A_ij^T B)^T with A_ij = x_ij e_i^T."""
     n, k = users.problem.users, users.problem.rank
     matrix = np.zeros((n, k, n, k))
     (projected,) = rows(users, lambda block: ((block.features @ basis).transpose(1, 0, 2),))
@@ -198,8 +195,8 @@ def printed_normal_matrix_shrinks_with_the_users() -> Finding:
 
 
 def least_batch(n: float, d: float, k: float, kappa: float) -> float:
-    """The smallest mbar with Remark C.1's inequality: max(delta_2 sqrt(k)/(1-delta_1), its square,
-    delta_3 k) <= (1-eps_0^2)/(36 kappa^2)."""
+    """Return the smallest mbar with Remark C.1's inequality: max(delta_2 sqrt(k)/(1-delta_1), its square, delta_3 k)
+    <= (1-eps_0^2)/(36 kappa^2)."""
 
     def excess(log_batch: float) -> float:
         batch = math.exp(log_batch)
@@ -228,7 +225,7 @@ def batch_grows_with_the_fourth_power_of_the_condition() -> Finding:
 
 
 def largest_labels(sets: int, users: int, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """max |y| of each client with a head of norm 1, in each data set; (sets, users)."""
+    """Draw max |y| of each client with a head of norm 1, in each data set; (sets, users)."""
     return np.abs(rng.standard_normal((sets, users, samples), dtype=np.float32)).max(axis=2)
 
 
@@ -270,12 +267,12 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
 
 
 def covariance_deviations(users: int, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """|B^T S_i B - 1| of each user for k = 1, where B^T x is one standard normal; (users,)."""
+    """Draw |B^T S_i B - 1| of each user for k = 1, where B^T x is one standard normal; (users,)."""
     return np.abs((rng.standard_normal((users, samples)) ** 2).mean(axis=1) - 1)
 
 
 def gaussian_square_exponential(scale: float) -> float:
-    """E exp(x^2 / s^2) of a standard normal, (1 - 2/s^2)^-1/2; infinite up to s = sqrt(2)."""
+    """Return E exp(x^2 / s^2) of a standard normal, (1 - 2/s^2)^-1/2; infinite up to s = sqrt(2)."""
     return (1 - 2 / scale**2) ** -0.5 if scale > math.sqrt(2) else math.inf
 
 

@@ -30,22 +30,22 @@ PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))
 
 
 def proved_exponent(epsilon: float, users: int, width: float) -> float:
-    """beta of eq. (34), width = xi L_f C."""
+    """Return beta of eq. (34), for width = xi L_f C."""
     return epsilon / (8 * width)
 
 
 def printed_exponent(epsilon: float, users: int, width: float) -> float:
-    """beta in the box of Algorithm 4."""
+    """Return beta in the box of Algorithm 4."""
     return epsilon * users / (8 * width)
 
 
 def laws(net: Net, users: int, others: str, exponent: float) -> list[np.ndarray]:
-    """ln p of the draw for both neighbours."""
+    """Return ln p of the draw for both neighbours."""
     return [exact_law(scores, 1 / exponent) for scores in neighbouring_scores(PAIR, net, users, others)]
 
 
 def privacy_loss(net: Net, users: int, exponent: float) -> float:
-    """Largest |ln p(U) - ln p'(U)| where the other users agree with the one who is replaced."""
+    """Return the largest |ln p(U) - ln p'(U)| where the other users agree with the one who is replaced."""
     first, second = laws(net, users, "agreeing", exponent)
     return float(np.abs(first - second).max())
 
@@ -68,7 +68,7 @@ def printed_exponent_breaks_the_guarantee() -> Finding:
 
 
 def longest_projection(users: Users, bases: np.ndarray) -> float:
-    """max ||U^T x|| over all samples and some U, (c, d, k)."""
+    """Return max ||U^T x|| over all samples and bases (c, d, k)."""
     return float(
         max(
             np.linalg.norm(block.features @ basis.astype(np.float32), axis=-1).max()
@@ -108,12 +108,12 @@ def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding
 
 
 def turned(basis: np.ndarray) -> np.ndarray:
-    """Another basis of the same subspace."""
+    """Return another basis of the same subspace."""
     return -basis
 
 
 def population_risk(users: Users, basis: np.ndarray, heads) -> float:
-    """L_Pop(U, V) of the smooth loss, labels without noise; heads : block -> V, (B, k)."""
+    """Return L_Pop(U, V) of the smooth loss, labels without noise, for heads V (B, k) of a block."""
     truth = users.truth.basis
 
     def losses(block: Block) -> float:
@@ -145,7 +145,7 @@ def true_heads_fit_one_basis_alone() -> Finding:
 
 
 def largest_correlation(products: np.ndarray) -> float:
-    """max <U, Z> over U (d, k) with orthonormal columns: the sum of the singular values of Z."""
+    """Return max <U, Z> over U (d, k) with orthonormal columns: the sum of the singular values of Z."""
     return float(np.linalg.svd(products, compute_uv=False).sum())
 
 
@@ -173,8 +173,8 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
-    """Mean excess loss of the best heads in the subspace that Algorithm 4 draws, features from N(0, unit^2 I),
-    without label noise."""
+    """Return the mean excess loss of the best heads in the subspace that Algorithm 4 draws, for features from N(0,
+    unit^2 I) and no label noise."""
 
     def in_units(block: Block) -> Block:
         factor = np.float32(unit)
@@ -204,23 +204,23 @@ def risk_bound_fails_in_other_units() -> Finding:
 
 
 def samples_alternating(rank: float, risk: float) -> float:
-    """The least m at which the term k/m of Theorem 4.2 is at most `risk`; Assumption 4.1 (ii) asks for k^2 in any
-    case."""
+    """Return the least m at which the term k/m of Theorem 4.2 is at most `risk`; Assumption 4.1 (ii) asks for k^2 in
+    any case."""
     return max(rank / risk, rank**2)
 
 
 def samples_exponential(rank: float, risk: float) -> float:
-    """The same for the term sqrt(k^2/m) of Theorem 5.2 with C = sqrt(k)."""
+    """Return the least m for the term sqrt(k^2/m) of Theorem 5.2 with C = sqrt(k)."""
     return (rank / risk) ** 2
 
 
 def users_alternating(rank: float, risk: float) -> float:
-    """The least eps n / d^1.5 at which the first term of Theorem 4.2 is at most `risk`."""
+    """Return the least eps n / d^1.5 at which the first term of Theorem 4.2 is at most `risk`."""
     return rank**2.5 / risk**0.5
 
 
 def users_exponential(rank: float, risk: float) -> float:
-    """The same for Theorem 5.2 with C = sqrt(k)."""
+    """Return the least eps n / d^1.5 for Theorem 5.2 with C = sqrt(k)."""
     return rank**1.5 / risk
 
 
@@ -246,7 +246,8 @@ def alternation_needs_at_most_rank_times_as_much() -> Finding:
 
 
 def terms_of_users(count: int, rng: np.random.Generator) -> np.ndarray:
-    """What random users add to the score less what they add at the head 0, by the loss itself; L_f = C = 1, k = 1."""
+    """Return what random users add to the score less what they add at the head 0, by the loss itself; L_f = C = 1, k =
+    1."""
     projected = np.clip(2 * rng.standard_normal((1, 2, count)), -1, 1)
     labels = 3 * rng.standard_normal((2, count))
     return fit_bounded(projected, labels, ABSOLUTE, 1.0).values - ABSOLUTE.value(labels).mean(axis=0)

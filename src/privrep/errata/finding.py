@@ -12,7 +12,7 @@ from privrep.data.rng import stream
 
 @dataclass(frozen=True)
 class Finding:
-    """What a demonstration found, in words with numbers, and whether it confirms the erratum."""
+    """The measurement of a demonstration, in words with numbers, and whether it confirms the erratum."""
 
     measured: str
     confirmed: bool
@@ -23,15 +23,8 @@ ENTERED: dict[str, Callable[[], Finding]] = {}
 
 
 def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[..., Finding]], Callable[[], Finding]]:
-    """Enters a function as the demonstration of an erratum, by its id in config/errata.yaml.
-
-    One with a parameter is given a generator of its own: the stream of this role that the number of the erratum names.
-
-    Raises
-    ------
-    ValueError
-        If the erratum has a demonstration already.
-    """
+    """Register a function as the demonstration of an erratum, by its id in config/errata.yaml; a function with a
+    parameter gets the generator of the stream of this role that the number of the erratum names."""
 
     def enter(show: Callable[..., Finding]) -> Callable[[], Finding]:
         if erratum in ENTERED:
@@ -51,10 +44,10 @@ def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[...,
 
 
 def decides(measured: float, *, printed: float, correct: float, within: float) -> bool:
-    """Whether a measurement agrees with the corrected value and not with the printed one."""
+    """Return whether a measurement agrees with the corrected value and not with the printed one."""
     return bool(abs(measured - correct) <= within < abs(measured - printed))
 
 
 def spell(values: Iterable[float]) -> str:
-    """Numbers to three digits, as a list."""
+    """Write numbers to three digits, as a list."""
     return ", ".join(f"{value:.3g}" for value in values)

@@ -19,14 +19,14 @@ from privrep.privacy.paired_samples import DisjointPairs
 
 
 def spectral_matrix(users: UserData, label_clip: float = np.inf) -> np.ndarray:
-    """M of Algorithm 3 without noise: the mean of W over the pairs of all samples."""
+    """Return M of Algorithm 3 without noise, the mean of W over the pairs of all samples."""
     known = users.known
     pairs = known.users * (known.samples // 2)
     return clipped_sums(users, SamplePairs(slice(0, known.samples), DisjointPairs), label_clip)[0] / pairs
 
 
 def leading(matrix: np.ndarray, rank: int) -> np.ndarray:
-    """Eigenvectors of the largest eigenvalues; (d, rank)."""
+    """Return the eigenvectors of the largest eigenvalues; (d, rank)."""
     return np.linalg.eigh(matrix)[1][:, -rank:]
 
 
@@ -44,13 +44,14 @@ def mean_norm_is_twice_the_printed(rng: np.random.Generator) -> Finding:
 
 
 def top_projectors(eigenvectors: np.ndarray, count: int) -> np.ndarray:
-    """Projectors onto the eigenvectors of the `count` largest eigenvalues; (..., p, p)."""
+    """Return projectors onto the eigenvectors of the `count` largest eigenvalues; (..., p, p)."""
     top = eigenvectors[..., -count:]
     return top @ top.swapaxes(-1, -2)
 
 
 def sine_theorem(g: np.ndarray, h: np.ndarray, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Left side of Lemma B.2 with eig^(j+1)(G), with eig^(j+1)(H), and its right side, for (..., p, p) matrices."""
+    """Return the left side of Lemma B.2 with eig^(j+1)(G), with eig^(j+1)(H), and its right side, for (..., p, p)
+    matrices."""
     (g_values, g_vectors), (h_values, h_vectors) = np.linalg.eigh(g), np.linalg.eigh(h)
     outside = np.eye(g.shape[-1]) - top_projectors(h_vectors, j)
     angle = np.linalg.norm(outside @ top_projectors(g_vectors, i), ord=2, axis=(-2, -1))

@@ -29,7 +29,7 @@ from privrep.laws.prescribed_powers import (
 
 
 def clipped(features: tuple[float, float], basis: np.ndarray, bound: float) -> np.ndarray:
-    """clip(y^2 x x^T X; bound) of a user with one sample (x, y = 30); (d, k)."""
+    """Return clip(y^2 x x^T X; bound), (d, k), of a user with one sample (x, y = 30)."""
     one = np.ones((1, 1), np.float32)
     user = Block(0, np.array([[features]], np.float32), 30 * one, one)
     (products,) = Products(np.arange(1), basis[None], bound)(user)
@@ -101,7 +101,8 @@ def half_of_the_runs_do_not_decide(rng: np.random.Generator) -> Finding:
 
 
 def sixth_moment(d: int) -> tuple[float, float]:
-    """Entries (1, 1) and (2, 2) of E[y^4 ||x||^2 x x^T] for y = x_1, by Gauss-Hermite quadrature, exact here."""
+    """Return the entries (1, 1) and (2, 2) of E[y^4 ||x||^2 x x^T] for y = x_1, by Gauss-Hermite quadrature, exact
+    here."""
     nodes, weights = roots_hermitenorm(10)
     weights = np.outer(weights, weights) / (2 * math.pi)
     first, second = np.meshgrid(nodes, nodes, indexing="ij")
@@ -138,7 +139,8 @@ def fresh_samples_need_rank_to_the_sixth() -> Finding:
 
 
 def mean_gain(users: Users, summed: int, divided_by: int) -> float:
-    """Mean over users of tr(U*^T M_i U*) / k with so many samples summed, divided by a number, over 2 lam_k + tr."""
+    """Return the mean over users of tr(U*^T M_i U*) / k, with so many samples summed, divided by a number, over 2
+    lam_k + tr."""
     truth, rank = users.truth.basis, users.problem.rank
     found = parts(
         users,

@@ -21,7 +21,7 @@ UNIT = SampleClip(1.0, 1.0)
 def moved(
     statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = UNIT, dim: int = 2, starts: int = 3
 ) -> float:
-    """How far replacing a user moves "first", "second" or "joint" of `MomentChange` at most, k = 1."""
+    """Return how far replacing a user moves "first", "second" or "joint" of `MomentChange` at most, k = 1."""
 
     def change(*pair: GivenUsers) -> float:
         return getattr(moment_change(*pair, slice(0, samples), clip), statistic)

@@ -30,7 +30,8 @@ from privrep.studies.accounting_shen2023.analysis import (
 
 
 def moved(users: np.ndarray, others: np.ndarray) -> float:
-    """How far the sum of clipped updates moves between two sets of users, each (B, d), in clipping thresholds."""
+    """Return how far the sum of clipped updates moves between two sets of users, each (B, d), in clipping
+    thresholds."""
     return float(np.linalg.norm(Rows(users).clipped(1.0)[0] - Rows(others).clipped(1.0)[0]))
 
 
@@ -83,11 +84,8 @@ def printed_divergence_is_negative() -> Finding:
 
 
 def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd: float) -> tuple[Mixture, float]:
-    """What a round that divides by |C_t| shows of a user with this update, the others' updates being 0;
-    and the chance of |C_t| = 0.
-
-    The noise has sd / |C_t|. `own_rate` 0 leaves the user out.
-    """
+    """Return the output law of a round that divides by |C_t| for one user's update, the others' being 0, with noise of
+    sd / |C_t|, and the chance of |C_t| = 0; `own_rate` 0 leaves the user out."""
     present = binom.pmf(np.arange(others + 1), others, rate)
     parts = [((1 - own_rate) * weight, 0.0, sd / count) for count, weight in enumerate(present) if count]
     parts += [(own_rate * weight, update / (count + 1), sd / (count + 1)) for count, weight in enumerate(present)]
@@ -95,10 +93,8 @@ def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd
 
 
 def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replaced: bool) -> float:
-    """RDP of that round when a user with update 0 is removed, or one with update 1 replaced by one with -1.
-
-    An empty round is an outcome of its own.
-    """
+    """Return the RDP of that round when a user with update 0 is removed, or one with update 1 replaced by one with -1;
+    an empty round is an outcome of its own."""
     own_rate, update = (rate, 1.0) if replaced else (0.0, 0.0)
     (seen, empty), (other, other_empty) = (
         mean_of_present(others, rate, own_rate, update, sd),
@@ -109,7 +105,7 @@ def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replac
 
 
 def empty_round_fails(rng: np.random.Generator) -> bool:
-    """Whether SERVER as printed stops when nobody takes part."""
+    """Return whether SERVER as printed stops when nobody takes part."""
     users = Users(Problem(users=3, samples=1, dim=2, rank=1))
     server = Server(rounds=1, clip=1.0, participation=1e-6, divide_by="realised")
     release = Release(1.0, Ledger(), range(3), {"participants": rng}, UNLIMITED)

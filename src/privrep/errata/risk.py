@@ -15,10 +15,8 @@ from privrep.laws.jain2021 import personal_risk
 
 
 def noisy_risk(users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator) -> float:
-    """Mean risk over noise draws after one step of Algorithm 2 with the true heads.
-
-    There is no label noise and no clipping, so all of it is due to privacy.
-    """
+    """Return the mean risk over noise draws after one step of Algorithm 2 with the true heads: without label noise and
+    clipping, all of it is due to privacy."""
     steps = noisy_steps(users, multiplier, draws, slack, rng)
     return float(np.mean([subspace_risk(users, basis) for _, basis in steps]))
 

@@ -20,7 +20,7 @@ from privrep.privacy.ledger import Ledger
 
 
 def bound_of_theorem_1_1(n: float, d: int, k: int, epsilon: float) -> float:
-    """d^3 k^5 / (eps^2 n^2): Theorem 1.1 for sigma_F = 0."""
+    """Return d^3 k^5 / (eps^2 n^2), Theorem 1.1 for sigma_F = 0."""
     return d**3 * k**5 / (epsilon * n) ** 2
 
 
@@ -47,7 +47,7 @@ def bound_says_nothing_at_its_premise(rng: np.random.Generator) -> Finding:
 
 
 def users_of_assumption(d: int, k: int, mu: float) -> float:
-    """Assumption 4.1 (iii) for eps -> infinity, sigma_F = 0 and lam_1 = lam_k, logarithms left out."""
+    """Return n of Assumption 4.1 (iii) for eps -> infinity, sigma_F = 0 and lam_1 = lam_k, logarithms left out."""
     return mu**2 * d * k + mu**4 * d
 
 
@@ -79,7 +79,7 @@ def ten_samples_do_not_suit_the_algorithm() -> Finding:
 
 
 def predicts(basis: np.ndarray, numbers: int) -> bool:
-    """Whether U v is defined for a head of so many numbers."""
+    """Return whether U v is defined for a head of so many numbers."""
     try:
         basis @ np.ones(numbers)
     except ValueError:

@@ -27,18 +27,18 @@ _unwritten: list[dict] = []
 
 
 def place() -> Path:
-    """The file."""
+    """Return the path of the journal."""
     return Path(os.environ.get(PLACE) or Path(user_state_dir("privrep")) / "journal.jsonl")
 
 
 def sketch(ids: np.ndarray) -> list[str]:
-    """The smallest hashes of ids (n,), as text."""
+    """Return the smallest hashes of ids (n,), as text."""
     hashed = pd.util.hash_array(np.array([str(one) for one in pd.unique(pd.Series(ids))], object))
     return [f"{one:016x}" for one in np.sort(hashed)[:HASHES]]
 
 
 def read(line: str) -> dict | None:
-    """The fit of a line; a broken one warns, since what it says is lost."""
+    """Read the fit of a line; warn about a broken one, whose fit is lost."""
     try:
         fit = json.loads(line)
         return {"mu_squared": float(fit["mu_squared"]), "users": list(fit["users"])}
@@ -49,7 +49,7 @@ def read(line: str) -> dict | None:
 
 
 def entered(ids: np.ndarray, mu_squared: float) -> tuple[int, float]:
-    """Write a fit down; returns how many fits on record share users with it, and their mu^2, with its own."""
+    """Record a fit; return how many recorded fits share users with it, and the sum of their mu^2, this one included."""
     fit = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "mu_squared": mu_squared, "users": sketch(ids)}
     mine, earlier = set(fit["users"]), []
     try:

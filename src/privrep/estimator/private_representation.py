@@ -51,18 +51,18 @@ ADVICE = {
 
 @dataclass(eq=False)
 class LocalHeads:
-    """Heads of users: local, not private. ids : (n,). vectors : (n, d), in the features of a schema."""
+    """Heads (n, d) of the users `ids`, in the features of a schema: local, not private."""
 
     ids: np.ndarray
     vectors: np.ndarray
 
     def of(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows for users (N,), zeros where one has none, and who has one."""
+        """Return the heads of users (N,), zeros where one has none, and which users have one."""
         found = pd.Index(self.ids).get_indexer(users)
         return self.vectors[np.maximum(found, 0)], found >= 0
 
     def updated(self, new: LocalHeads) -> LocalHeads:
-        """With the heads of other users, or newer ones."""
+        """Add the heads of other users, and replace those of the same."""
         kept = ~pd.Index(self.ids).isin(new.ids)
         return LocalHeads(np.concatenate([self.ids[kept], new.ids]), np.concatenate([self.vectors[kept], new.vectors]))
 
@@ -200,7 +200,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False))
 
     def _fit(self, schema: Schema, data: UserData, ids: np.ndarray) -> PrivateRepresentation:
-        """From users who are laid out."""
+        """Fit to users who are laid out."""
         n = data.known.users
         delta = min(n**-DELTA_POWER, 0.5) if self.delta is None else self.delta
         check_delta(delta)
@@ -280,7 +280,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             raise ValueError("rank is None; unit steps need one")
 
     def _read(self, X, users, *, reset: bool, needed: bool = True) -> tuple[pd.DataFrame, np.ndarray | None]:
-        """Features as a table, and whose the rows are."""
+        """Return features as a table, and the ids of the rows' users."""
         if isinstance(X, pd.DataFrame) and self.users is not None:
             if self.users in X:
                 users = X[self.users] if users is None else users
@@ -345,13 +345,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 def in_memory(
     schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int
 ) -> tuple[MemoryUsers, np.ndarray]:
-    """Users of a table, and their ids (n,), in the order of the ids.
-
-    Raises
-    ------
-    ValueError
-        If no row has a label.
-    """
+    """Lay out the rows of a table by user; return the users and their ids (n,), in the order of the ids."""
     number, names = pd.factorize(ids, sort=True)  # unlike np.unique it sorts numbers and text together
     scaled = schema.scaled_labels(labels)
     if np.isnan(scaled).all():
@@ -360,12 +354,13 @@ def in_memory(
 
 
 def heads(mixture: Mixture, data: UserData) -> np.ndarray:
-    """Posterior means of all users, (n, d)."""
+    """Return the posterior means of all users' heads, (n, d)."""
     return rows(data, lambda block: (mixture.heads(block),))[0]
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:
-    """Streams of a fit by role. Noise is the system's where there is no seed; what else is drawn is public."""
+    """Return the streams of a fit by role: noise from the operating system where there is no seed; other draws are
+    public."""
 
     def start(role: str) -> np.random.Generator | SystemNoise:
         if seed is None and role in ("noise", "init_noise"):
@@ -376,7 +371,7 @@ def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | System
 
 
 def advice(last: Iterate) -> dict:
-    """What the releases say of sharing; empty for a method that does not."""
+    """Return the released advice on sharing; empty for a method that gives none."""
     log = last.log
     if "answer" not in log:
         return {}

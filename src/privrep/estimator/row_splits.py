@@ -10,8 +10,8 @@ from sklearn.model_selection import BaseCrossValidator
 
 
 class RowsWithinUsers(BaseCrossValidator):
-    """Each fold tests about one n-th of the rows of every user, so that heads are measured.
-    GroupKFold tests users who took no part, and so the shared mean.
+    """Folds that each test about one n-th of the rows of every user, and so measure heads. GroupKFold tests users who
+    took no part, and so measures the shared mean.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class RowsWithinUsers(BaseCrossValidator):
         self.random_state = random_state
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
-        """The number of folds."""
+        """Return the number of folds."""
         return self.n_splits
 
     def _iter_test_indices(self, X=None, y=None, groups=None) -> Iterator[np.ndarray]:

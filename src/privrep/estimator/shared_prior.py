@@ -17,13 +17,13 @@ KINDS = {"number": Number, "flag": Flag, "category": Category}
 
 @dataclass(frozen=True, eq=False)
 class SharedPrior:
-    """Publishable: a function of releases and public statements alone.
+    """A publishable prior, a function of releases and public statements alone.
 
     Attributes
     ----------
     schema : the statements.
-    mean : the shared mean, (d,), by which somebody without rows is predicted.
-    heads : their prior; where the advice is not to share, several, which each user weighs by its own rows.
+    mean : the shared mean, (d,), by which users without rows are predicted.
+    heads : prior of the heads; where the advice is not to share, several, which each user weighs by its own rows.
     max_samples : the most rows by which a head is fitted.
     """
 
@@ -39,7 +39,7 @@ class SharedPrior:
         return first.strength * np.linalg.svd(first.root, compute_uv=False) ** 2
 
     def to_dict(self) -> dict:
-        """Numbers as decimal strings that are read back to the last bit."""
+        """Return all fields, with numbers as decimal strings that are read back to the last bit."""
         kinds = {kind: name for name, kind in KINDS.items()}
         features = {name: {"kind": kinds[type(kind)], **asdict(kind)} for name, kind in self.schema.features.items()}
         return {
@@ -61,13 +61,7 @@ class SharedPrior:
 
     @classmethod
     def from_dict(cls, read: dict) -> SharedPrior:
-        """The inverse of `to_dict`.
-
-        Raises
-        ------
-        ValueError
-            If it is of another version, or something is missing.
-        """
+        """Invert `to_dict`; raise ValueError for another version or a missing field."""
         if read.get("version") != VERSION:
             raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
         try:
@@ -93,7 +87,7 @@ class SharedPrior:
             raise ValueError(f"there is no {error.args[0]!r}") from error
 
     def to_json(self) -> str:
-        """As text."""
+        """Return `to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=1)
 
 

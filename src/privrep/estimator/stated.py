@@ -14,13 +14,7 @@ NUMBER, FLAG, CATEGORY = "number", "flag", "category"
 
 
 def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
-    """What is given for each column: by name, or one for each in their order.
-
-    Raises
-    ------
-    ValueError
-        If there are others than the table's columns, or fewer or more of them.
-    """
+    """Return the entries of an argument by column, given by name or in the order of the columns."""
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:
@@ -37,20 +31,8 @@ def is_pair(given: object) -> bool:
 
 
 def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bounds: object) -> Schema:
-    """The schema of a table.
-
-    Parameters
-    ----------
-    names : of its features.
-    kinds : "number", "flag" or the levels of a category; by name or in order. A column without one is a number.
-    feature_bounds : (low, high) of all numbers, or one pair for each, by name or in order; others are not read.
-    label_bounds : (low, high).
-
-    Raises
-    ------
-    ValueError
-        If something is missing or of no sense.
-    """
+    """Build the schema of a table from the estimator's arguments; raise ValueError where a statement is missing or
+    invalid."""
     if label_bounds is None:
         raise ValueError("label_bounds is None; state the least and largest label (the data are not asked)")
     kinds = {} if kinds is None else by_name("kinds", kinds, names)
@@ -64,7 +46,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
 
 
 def kind_of(name: str, kind: object, bounds: object) -> Kind:
-    """The kind of one column."""
+    """Return the kind of one column."""
     if isinstance(kind, str) and kind == FLAG:
         return Flag()
     if isinstance(kind, str) and kind != NUMBER:
@@ -79,7 +61,7 @@ def kind_of(name: str, kind: object, bounds: object) -> Kind:
 
 
 def pair(bounds: object, what: str = "label_bounds") -> Number:
-    """A range. `what` names it where it is none."""
+    """Return a range; the error for an invalid one begins with `what`."""
     try:
         low, high = map(float, bounds)
         return Number(low, high)
@@ -88,13 +70,7 @@ def pair(bounds: object, what: str = "label_bounds") -> Number:
 
 
 def from_toml(path: Path) -> Schema:
-    """The schema in a file that `privrep bounds` has begun.
-
-    Raises
-    ------
-    ValueError
-        If the file is none, or something in it is missing; the message names the file and the key.
-    """
+    """Read the schema in a file that `privrep bounds` has begun; a ValueError names the file and the key."""
     try:
         read = tomllib.loads(path.read_text())
         label, features = (table_in(read[name], f"[{name}]") for name in ("label", "features"))
@@ -107,14 +83,14 @@ def from_toml(path: Path) -> Schema:
 
 
 def table_in(read: object, what: str) -> Mapping:
-    """What should be a table of TOML."""
+    """Return a table of TOML; raise ValueError for another value."""
     if not isinstance(read, Mapping):
         raise ValueError(f"{what} is {read!r}; it must be a table")
     return read
 
 
 def kind_in(name: str, read: object) -> Kind:
-    """The kind of a column in such a file."""
+    """Return the kind of a column in such a file."""
     table = table_in(read, f"features.{name}")
     kind = table.get("kind", NUMBER)
     try:

@@ -21,28 +21,22 @@ SEEDED = "noise from a seed: it holds only against those who do not know the see
 
 
 class PrivacyStatement(dict):
-    """Numbers by name; as text, the sentence, and what the journal adds to it, which is not published."""
+    """Numbers by name; as text, the sentence, and the journal's addition to it, which is not published."""
 
     def __str__(self) -> str:
         return self["statement"] + self["on_record"]
 
     @property
     def public(self) -> dict:
-        """Without what the local journal says of other fits."""
+        """The statement without the local journal's numbers on other fits."""
         return {name: value for name, value in self.items() if not name.endswith("on_record")}
 
 
 def statement(
     ledger: Ledger, delta: float, users: int, unit: str, seeded: bool, on_record: tuple[int, float]
 ) -> PrivacyStatement:
-    """The statement of a fit.
-
-    Parameters
-    ----------
-    ledger : of its releases. delta : at which epsilon is told.
-    users : how many. unit : whose data are protected, "user" or "row".
-    seeded : noise is from a seed. on_record : fits that share users, with this one, and their mu^2.
-    """
+    """Write the privacy statement of a fit from its ledger. `unit` is protected, "user" or "row"; `on_record` counts
+    the fits that share users, this one included, and sums their mu^2."""
     mu, epsilon = ledger.mu, ledger.epsilon(delta)
     fits, all_mu = on_record[0], max(on_record[1], mu**2) ** 0.5
     who = "all rows of one user are" if unit == "user" else "one row is"

@@ -20,20 +20,15 @@ from privrep.images.stand_alone import StandAlone
 
 
 class TestSet(NamedTuple):
-    """The test images of each class.
-
-    Attributes
-    ----------
-    images : (classes, most images of a class, height, width, channels) uint8, filled up with black.
-    counts : (classes,), how many there are.
-    """
+    """Test images (classes, most of a class, height, width, channels) uint8, filled up with black, and their counts
+    (classes,)."""
 
     images: np.ndarray
     counts: np.ndarray
 
     @classmethod
     def of(cls, images: np.ndarray, labels: np.ndarray) -> TestSet:
-        """By class, from labelled images (T, height, width, channels)."""
+        """Group labelled images (T, height, width, channels) by class."""
         counts = np.bincount(labels)
         found = np.zeros((len(counts), counts.max(), *images.shape[1:]), np.uint8)
         for label, count in enumerate(counts):
@@ -42,23 +37,20 @@ class TestSet(NamedTuple):
 
 
 def by_shards(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
-    """Mean over a client's shards of the share of test images of the shard's class that are right, (n,): what the
-    authors' scripts count, where a class with two shards counts twice.
-
-    right : (n, classes). counts : (classes,). shards : (n, classes).
-    """
+    """Return the mean over a client's shards of the share of test images of the shard's class that are right, (n,),
+    from `right` and `shards` (n, classes); as in the authors' scripts, a class with two shards counts twice."""
     return (shards * right / counts).sum(axis=1) / shards.sum(axis=1)
 
 
 def own_classes_once(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
-    """Share of the test images of a client's classes that are right, (n,); parameters as in `by_shards`."""
+    """Return the share of the test images of a client's classes that are right, (n,)."""
     own = shards > 0
     return (own * right).sum(axis=1) / (own * counts).sum(axis=1)
 
 
 class Counts(NamedTuple):
-    """Of each client. right : (n, classes), test images of each class that it gets right.
-    validation : (n,), share of the images of its own that it did not train on."""
+    """Test images of each class that clients get right, (n, classes), and the share of their validation images,
+    (n,)."""
 
     right: np.ndarray
     validation: np.ndarray
@@ -84,12 +76,8 @@ def _federated(method, pixels, shared, own, clients, kept, test, keys, chunk):
 def federated(
     method: ImageMethod, pixels: Pixels, last: Round, clients: Client, kept: Client, test: TestSet, key: jax.Array
 ) -> Counts:
-    """What the first clients get right after a round.
-
-    Parameters
-    ----------
-    clients, kept : pixels uint8; `kept` of each client, for validation. key : of the descent on the heads.
-    """
+    """Test the first clients after a round, with `kept` images for validation and a key for the descent on the
+    heads."""
     some = len(clients.labels)
     own = jax.tree.map(lambda leaf: leaf[:some], last.own)
     keys = jax.random.split(key, some)
@@ -128,11 +116,6 @@ def alone(
     shards: np.ndarray,
     keys: jax.Array,
 ) -> Counts:
-    """What clients that train alone get right; 0 for classes that they do not have.
-
-    Parameters
-    ----------
-    shards : (n, classes) of these clients. keys : one for each.
-    """
+    """Test clients that train alone, with a key for each; 0 for classes that they do not have."""
     chunk = min(client_chunk(), len(shards))
     return Counts(*map(np.asarray, _alone(method, pixels, clients, kept, test, jnp.asarray(shards), keys, chunk)))

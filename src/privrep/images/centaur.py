@@ -21,7 +21,8 @@ from privrep.images.training import Descent, descend
 
 @dataclass(frozen=True)
 class ImageCentaur:
-    """local : descent on the representation in a round. head : descent on the head, in each round and at the end."""
+    """CENTAUR, with `local` descent on the representation in a round, and descent on the head in each round and at the
+    end."""
 
     task: ImageTask
     local: Descent

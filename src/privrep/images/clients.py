@@ -17,13 +17,8 @@ VALIDATION = 0.1
 
 @dataclass(frozen=True)
 class Partition:
-    """Positions in a set of images.
-
-    Attributes
-    ----------
-    training : (n, m). validation : (n, v).
-    shards : (n, classes), how many shards of each class a client has.
-    """
+    """Positions in a set of images, (n, m) for training and (n, v) for validation, and the shards of each class that a
+    client has, (n, classes)."""
 
     training: np.ndarray
     validation: np.ndarray
@@ -31,7 +26,7 @@ class Partition:
 
 
 def training_images(samples: int) -> int:
-    """How many of a client's images it trains on."""
+    """Return how many of a client's images it trains on."""
     return samples - round(VALIDATION * samples)
 
 
@@ -42,7 +37,8 @@ def check_batch(batch: int, images: int) -> None:
 
 
 def largest_shard(counts: np.ndarray, shards: int) -> int:
-    """The largest size at which the classes, cut each by itself, give so many shards; 0 where images are too few."""
+    """Return the largest size at which the classes, cut each by itself, give so many shards; 0 where images are too
+    few."""
     size = int(counts.sum()) // shards
     while size and (counts // size).sum() < shards:
         size -= 1
@@ -50,19 +46,8 @@ def largest_shard(counts: np.ndarray, shards: int) -> int:
 
 
 def split(labels: np.ndarray, clients: int, per_client: int, samples: int, rng: np.random.Generator) -> Partition:
-    """Images partitioned among clients.
-
-    Parameters
-    ----------
-    labels : (N,) classes of the images, 0, 1, ...
-    per_client : S, shards of a client; it divides `samples`.
-    samples : images of a client, validation included.
-
-    Raises
-    ------
-    ValueError
-        If S does not divide the images of a client, or there are fewer images than the clients need.
-    """
+    """Partition images with labels (N,) among clients of `samples` images, validation included, in `per_client` shards
+    each."""
     if per_client < 1 or samples % per_client:
         raise ValueError(f"rank is {per_client}; a client's {samples} images must be a multiple of its shards")
     counts, size = np.bincount(labels), samples // per_client

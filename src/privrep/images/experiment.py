@@ -37,14 +37,8 @@ BLOCK = 20
 
 @dataclass(frozen=True)
 class Federation:
-    """Images partitioned among clients.
-
-    Attributes
-    ----------
-    name, checksum : of the image set.
-    clients : what they train on. kept : what each keeps for validation.
-    test : one set for all. shards : (n, classes), how many shards of each class a client has.
-    """
+    """Images partitioned among clients: the name and checksum of the set, the images that clients train on and those
+    they `kept` for validation, one test set for all, and the shards of each class that a client has, (n, classes)."""
 
     name: str
     checksum: str
@@ -55,41 +49,29 @@ class Federation:
 
     @property
     def pixels(self) -> Pixels:
-        """How its images are read."""
+        """The normalisation of the images."""
         return Pixels(SETS[self.name].mean, SETS[self.name].sd)
 
     @property
     def users(self) -> ImageUsers:
-        """Its clients as a method sees them."""
+        """The clients as a source of users."""
         classes = int((self.shards > 0).sum(axis=1).max())
         return ImageUsers.of(self.clients, classes, ImageUsers.of(self.kept, classes))
 
     def task(self, shift: int = 0) -> ImageTask:
-        """What clients learn: the paper's network for the set. shift : see `ImageTask`."""
+        """The clients' task, with the paper's network for the set; `shift` as in `ImageTask`."""
         images = SETS[self.name]
         network = mlp(images.dim) if images.dense is None else lenet(images.side, images.channels, images.dense)
         return ImageTask(network, images.classes, shift)
 
     def part(self, which: slice) -> tuple[Client, Client]:
-        """Images of some clients: those to train on, and those kept."""
+        """Return the training and validation images of some clients."""
         return tuple(Client(one.images[which], one.labels[which]) for one in (self.clients, self.kept))
 
 
 def federation(name: str, clients: int, samples: int, per_client: int, seed: int, data: Path) -> Federation:
-    """Images of a set partitioned among clients.
-
-    Parameters
-    ----------
-    name : one of `privrep.images.sets.SETS`. samples : images of a client, validation included. per_client : S.
-    seed : of who gets which. data : the folder with a folder for each set.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the set's files are not there.
-    ValueError
-        If they are damaged, or too few for the clients.
-    """
+    """Partition a set of `privrep.images.sets.SETS`, read from its folder below `data`, among clients of `samples`
+    images, validation included, in `per_client` shards each; the seed decides who gets which."""
     training, test, checksum = read(name, data / name)
     dealt = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
     parts = (Client(training.pixels[part], training.labels[part]) for part in (dealt.training, dealt.validation))
@@ -110,11 +92,8 @@ def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
 
 
 class Saved(Protocol):
-    """Where a run keeps its state; a run without one starts anew.
-
-    `load` returns what was saved last, or None; `save` may leave out all but some of many states, of which it is told
-    how far they are.
-    """
+    """The place of a run's state: `load` returns the last one or None, and `save`, which is told how far the run is,
+    may skip most states."""
 
     def load(self) -> dict[str, Any] | None: ...
 
@@ -123,15 +102,14 @@ class Saved(Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """What became of clients. counts : of those tested. numbers : of the row. by_client : accuracy of the watched
-    clients, (watched,)."""
+    """The row's numbers, and the accuracies of the watched clients, (watched,)."""
 
     numbers: dict[str, float]
     by_client: np.ndarray
 
 
 def scored(federation: Federation, counts: Counts) -> tuple[dict[str, float], np.ndarray]:
-    """Both scores, and that by shards client by client; of the first clients if not all were tested."""
+    """Return both scores of the tested clients, the first ones, and the accuracy by shards of each."""
     given = counts.right, federation.test.counts, federation.shards[: len(counts.right)]
     shards = accuracy.by_shards(*given)
     numbers = {
@@ -145,7 +123,7 @@ def scored(federation: Federation, counts: Counts) -> tuple[dict[str, float], np
 
 
 def train_alone(federation: Federation, options: ImageOptions, seed: int, saved: Saved | None = None) -> Trained:
-    """The first watched clients, each by itself. saved : see `Saved`."""
+    """Train the first watched clients, each by itself."""
     descent = Descent(0.01, options.local_epochs, options.batch, options.momentum)
     method, pixels, n = StandAlone(federation.task(), descent), federation.pixels, len(federation.shards)
     watched = min(options.watched, n)
@@ -168,13 +146,13 @@ def train_alone(federation: Federation, options: ImageOptions, seed: int, saved:
 
 @dataclass
 class Way:
-    """What a run has seen so far. lengths : of all updates, (n,) a round. along : accuracy after the eighths."""
+    """Update lengths (n,) of each round so far, and accuracies after the eighths of the rounds."""
 
     lengths: list[np.ndarray] = field(default_factory=list)
     along: list[float] = field(default_factory=list)
 
     def numbers(self, clip: float) -> dict[str, float]:
-        """Who was clipped and when, and accuracies on the way."""
+        """Return clipped shares, lengths and accuracies along the run."""
         lengths = np.stack(self.lengths) / clip
         found = {"clipped_share": float((lengths > 1).mean())}
         for part, some in zip(EIGHTHS, np.array_split(lengths, len(EIGHTHS)), strict=True):
@@ -184,19 +162,14 @@ class Way:
 
 
 def looks(total: int) -> list[int]:
-    """The rounds after which clients are tested: the eighths, where there are so many."""
+    """Return the rounds after which clients are tested: the eighths, where there are so many."""
     return [round(part * total / len(EIGHTHS)) for part in EIGHTHS] if total >= len(EIGHTHS) else [total]
 
 
 def train_together(
     federation: Federation, options: ImageOptions, release: Release, seed: int, saved: Saved | None = None
 ) -> Trained:
-    """A federated method.
-
-    Parameters
-    ----------
-    seed : of starts and mini-batches, public. saved : see `Saved`.
-    """
+    """Run a federated method; the public seed decides starts and mini-batches."""
     method, pixels = federated_method(options, federation.task(options.shift)), federation.pixels
     training, final = jax.random.split(jax.random.key(seed))
     watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
@@ -222,8 +195,8 @@ def train_together(
 
 
 def stopped(last: rounds.Round, way: Way, release: Release) -> dict[str, Any]:
-    """All that the rounds after this one follow from: the shared model, what clients keep, the ledger, and the place in
-    the stream of the noise. Everything else is drawn anew from the seed and a round's number."""
+    """Return the state that later rounds follow from: the shared model, clients' own parts, the ledger, and the
+    position in the noise stream. Everything else follows from the seed and a round's number."""
     noise = release.noise.bit_generator.state
     return {
         "number": last.number,
@@ -238,7 +211,7 @@ def stopped(last: rounds.Round, way: Way, release: Release) -> dict[str, Any]:
 
 
 def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Way]:
-    """Where the rounds were; the handle is brought to where it was."""
+    """Return where the rounds were, and bring the release handle to its state then."""
     for entry in state["ledger"]:
         release.ledger.enter(GaussianRelease(*entry), release.allowed)
     release.noise.bit_generator.state = state["noise"]
@@ -247,7 +220,7 @@ def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Way]
 
 
 def device() -> str:
-    """What JAX runs on: the kind of a GPU, or the model of the processor."""
+    """Return the kind of the GPU that JAX runs on, or the model of the processor."""
     found = jax.devices()[0]
     if found.platform != "cpu":
         return found.device_kind

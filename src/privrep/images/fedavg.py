@@ -18,7 +18,7 @@ from privrep.images.training import Descent, descend
 
 @dataclass(frozen=True)
 class FedAvg:
-    """local : descent on the model in a round. head : descent on the head at the end."""
+    """DP-FedAvg, with `local` descent on the model in a round, and descent on the head at the end."""
 
     task: ImageTask
     local: Descent

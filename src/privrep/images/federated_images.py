@@ -33,13 +33,7 @@ EIGHTHS = tuple(range(1, 9))
 
 
 def experiments():
-    """The experiments.
-
-    Raises
-    ------
-    NotRun
-        If a package that they need is not installed.
-    """
+    """Import the experiments; raise NotRun if a package that they need is not installed."""
     try:
         from privrep.images import experiment
     except ModuleNotFoundError as error:
@@ -51,7 +45,7 @@ def experiments():
 
 @dataclass(frozen=True)
 class ImageOptions(Declared):
-    """How clients train. Defaults are those of the authors' scripts, which stand in no paper."""
+    """Options of the clients' training, by default those of the authors' scripts, which stand in no paper."""
 
     images: str = option(f"image set: {', '.join(SETS)}", among(tuple(SETS)))
     method: str = option(
@@ -101,25 +95,25 @@ class ImageOptions(Declared):
             raise ValueError(f"rounds is 0; {self.method} needs at least 1")
 
     def check_clients(self, samples: int, rank: int) -> None:
-        """Raise ValueError unless clients with so many images and shards can train like this."""
+        """Raise ValueError unless clients with so many images and shards can train with these options."""
         if rank > SETS[self.images].classes:
             raise ValueError(f"rank is {rank}; {self.images} has {SETS[self.images].classes} classes")
         check_batch(self.batch, training_images(samples))
 
     @property
     def cost(self) -> Cost:
-        """T releases, each of half the sensitivity that the ledger has, which is for replacing a user."""
+        """The cost of T releases, each of half the sensitivity that the ledger has, which is for replacing a user."""
         whole = self.spends
         return Cost(mu_squared=whole.mu_squared / 4, rho=whole.rho / 4)
 
     @property
     def spends(self) -> Cost:
-        """What the ledger has."""
+        """The cost in the ledger."""
         return self.rounds * GAUSSIAN_COST
 
 
 def spent(release: Release, delta: float) -> dict[str, float]:
-    """The noise of a run and, where there is some, its epsilon for adding or removing a user by the ledger."""
+    """Return the noise of a run and, where there is some, its epsilon for adding or removing a user by the ledger."""
     numbers = {"noise_multiplier": release.noise_multiplier}
     if release.noise_multiplier:
         numbers["epsilon_add_remove"] = gdp_epsilon(release.ledger.mu / 2, delta)
@@ -131,26 +125,14 @@ class FederatedImagesOptions(ImageOptions):
     """Options of an image experiment as a cell of a study."""
 
     def experiment(self, problem: Problem) -> Alone | Together:
-        """The experiment for a problem.
-
-        Raises
-        ------
-        ValueError
-            If its dimension is not the number of pixels, or clients cannot train like this.
-        """
         if problem.dim != SETS[self.images].dim:
             raise ValueError(f"dim is {problem.dim}; an image of {self.images} has {SETS[self.images].dim} numbers")
         self.check_clients(problem.samples, problem.rank)
         return Alone(self) if self.method == STAND_ALONE else Together(self)
 
     def federation(self, task: Task):
-        """The clients, and the seed of their starts and mini-batches, which all methods share.
-
-        Raises
-        ------
-        NotRun
-            If the files of the set are not there.
-        """
+        """Return the clients, and the seed of starts and mini-batches, which all methods share; raise NotRun if the
+        files of the set are missing."""
         problem, seed = task.users.problem, int(task.stream("init").integers(2**31))
         try:
             return experiments().federation(self.images, problem.users, problem.samples, problem.rank, seed, DATA), seed
@@ -165,7 +147,6 @@ class Alone:
     options: FederatedImagesOptions
 
     def run(self, task: Task) -> Outcome:
-        """Their accuracy."""
         federation, seed = self.options.federation(task)
         return Outcome(log=experiments().train_alone(federation, self.options, seed).numbers)
 
@@ -183,11 +164,9 @@ class Together:
 
     @property
     def spends(self) -> Cost:
-        """See `ImageOptions.spends`."""
         return self.options.spends
 
     def run(self, task: Task) -> Outcome:
-        """The accuracy of the clients."""
         release = opened(self, task)
         federation, seed = self.options.federation(task)
         found = experiments().train_together(federation, self.options, release, seed)

@@ -19,20 +19,13 @@ class Everybody(NamedTuple):
 
     @property
     def users(self) -> int:
-        """How many."""
         return len(self.clients.labels)
 
 
 @dataclass(frozen=True, eq=False)
 class ImageUsers:
-    """Clients, whose images and labels stay where they are.
-
-    Attributes
-    ----------
-    known : n, images of each, pixels of an image, classes of a client.
-    clients : pixels uint8 (n, m, height, width, channels) and labels (n, m).
-    held_out : the same clients with images that no fit sees.
-    """
+    """Clients with pixels uint8 (n, m, height, width, channels) and labels (n, m), which stay where they are; `known`
+    has n, images of each, pixels of an image and classes of a client; `held_out` has images that no fit reads."""
 
     known: Known
     clients: Client
@@ -42,10 +35,11 @@ class ImageUsers:
 
     @classmethod
     def of(cls, clients: Client, rank: int, held_out: ImageUsers | None = None) -> ImageUsers:
-        """Users with the sizes of the arrays. rank : classes of a client."""
+        """Take the sizes from the arrays; `rank` is the number of classes of a client."""
         users, samples, *image = clients.images.shape
         return cls(Known(users, samples, math.prod(image), rank), clients, held_out)
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Everybody]:
-        """The clients numbered start, ..., stop - 1, by default all, as one block: a scan goes over them one by one."""
+        """Yield the clients numbered start, ..., stop - 1, by default all, as one block: a scan goes over them one by
+        one."""
         yield Everybody(Client(*(part[start:stop] for part in self.clients)), start)

@@ -18,8 +18,8 @@ from privrep.images.training import Descent, Parameters, cross_entropy, descend
 
 
 class Client(NamedTuple):
-    """images : (m, height, width, channels) float32, normalised. labels : (m,).
-    With one more axis in front for many clients."""
+    """Normalised images (m, height, width, channels) float32 and labels (m,) of a client, or of many with one more
+    axis in front."""
 
     images: jax.Array
     labels: jax.Array
@@ -27,43 +27,42 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True)
 class Pixels:
-    """How images of 0 to 255 are read. mean, sd : public, of pixels between 0 and 1 by channel, so that networks see
-    about mean 0 and sd 1."""
+    """Normalisation of pixels from 0 to 255, by public means and standard deviations of each channel on the scale of 0
+    to 1."""
 
     mean: tuple[float, ...]
     sd: tuple[float, ...]
 
     def __call__(self, images: jax.Array) -> jax.Array:
-        """float32 images."""
+        """Return float32 images."""
         mean, sd = (jnp.array(each, jnp.float32) for each in (self.mean, self.sd))
         return (jnp.asarray(images, jnp.float32) / 255 - mean) / sd
 
     def client(self, client: Client) -> Client:
-        """A client with images as networks see them."""
+        """Return a client with normalised images."""
         return Client(self(client.images), jnp.asarray(client.labels))
 
 
 @dataclass(frozen=True)
 class ImageTask:
-    """network : of the representation. classes : logits of a head, all of them though a client has few.
-    shift : heads are fitted on images that are moved by up to so many pixels and mirrored, anew in each epoch; 0 on the
-    images as they are."""
+    """The network of the representation, and the number of classes, for each of which a head has a logit. With
+    `shift`, heads are fitted on images that are moved by up to so many pixels and mirrored, anew in each epoch."""
 
     network: Network
     classes: int
     shift: int = 0
 
     def head(self, key: jax.Array) -> Layer:
-        """A head at its start."""
+        """Draw a head at its start."""
         return dense(key, self.network.features, self.classes)
 
     def model(self, key: jax.Array) -> tuple[Body, Layer]:
-        """Representation and head at their start."""
+        """Draw representation and head at their start."""
         body, head = jax.random.split(key)
         return self.network.init(body), self.head(head)
 
     def loss(self, body: Body, head: Layer, images: jax.Array, labels: jax.Array) -> jax.Array:
-        """Mean cross-entropy of a model."""
+        """Return the mean cross-entropy of a model."""
         return cross_entropy(apply(head, self.network.forward(body, images)), labels)
 
 
@@ -71,26 +70,26 @@ class ImageMethod(Protocol):
     """A federated method."""
 
     def shared(self, key: jax.Array) -> Parameters:
-        """What the server holds at the start."""
+        """Return the server's parameters at the start."""
 
     def own(self, key: jax.Array) -> Parameters:
-        """What a client keeps from round to round at the start; it is never sent."""
+        """Return the parameters that a client keeps from round to round, at the start; they are never sent."""
 
     def client_update(
         self, shared: Parameters, own: Parameters, client: Client, key: jax.Array
     ) -> tuple[Parameters, Parameters]:
-        """How far the client's copy of the shared model has moved, and what it keeps."""
+        """Return the displacement of the client's copy of the shared model, and the parameters that it keeps."""
 
     def representation(self, shared: Parameters) -> Body:
-        """The shared representation, on which all clients have their heads in the end."""
+        """Return the shared representation, on which all clients have their final heads."""
 
     def final_head(self, shared: Parameters, own: Parameters, client: Client, key: jax.Array) -> Layer:
-        """The client's head in the end."""
+        """Return the client's final head."""
 
 
 def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
-    """Images (m, height, width, channels), each moved by up to `shift` pixels in both directions, zeros beyond the
-    edge, and mirrored or not."""
+    """Move each image (m, height, width, channels) by up to `shift` pixels in both directions, with zeros beyond the
+    edge, and mirror it or not."""
     padded = jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
     move, mirror = jax.random.split(key)
     corners = jax.random.randint(move, (len(images), 2), 0, 2 * shift + 1)
@@ -101,8 +100,8 @@ def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
 def head_rows(
     body: Body, task: ImageTask, client: Client, key: jax.Array, rule: Descent
 ) -> tuple[jax.Array, jax.Array, Descent]:
-    """Features, labels and descent of a head whose representation is fixed: features are taken once.
-    With `Task.shift` those of all epochs, each of other images, are rows of one."""
+    """Return features, taken once, labels and descent of a head whose representation is fixed. With `Task.shift` the
+    features of all epochs, each of other images, are rows of one epoch."""
     if not task.shift:
         return task.network.forward(body, client.images), client.labels, rule
     features = jax.lax.map(
@@ -113,7 +112,7 @@ def head_rows(
 
 
 def fitted_head(body: Body, head: Layer, task: ImageTask, client: Client, key: jax.Array, rule: Descent) -> Layer:
-    """The head after descent on the client's images, with the representation fixed."""
+    """Return the head after descent on the client's images, with the representation fixed."""
     features, labels, rule = head_rows(body, task, client, jax.random.fold_in(key, 1), rule)
 
     def loss(head: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:
@@ -123,5 +122,5 @@ def fitted_head(body: Body, head: Layer, task: ImageTask, client: Client, key: j
 
 
 def moved(after: Parameters, before: Parameters) -> Parameters:
-    """after - before."""
+    """Return after - before."""
     return jax.tree.map(lambda a, b: a - b, after, before)

@@ -32,7 +32,8 @@ KERNEL = 5
 
 @dataclass(frozen=True)
 class Network:
-    """init : key -> body. forward : body, images (B, height, width, channels) float32 -> features (B, `features`)."""
+    """A network whose `init` maps a key to a body, and `forward` a body and images (B, height, width, channels)
+    float32 to features (B, `features`)."""
 
     features: int
     init: Callable[[jax.Array], Body]
@@ -40,7 +41,7 @@ class Network:
 
 
 def dense(key: jax.Array, inputs: int, outputs: int) -> Layer:
-    """A layer at its start."""
+    """Draw a dense layer at its start."""
     bound = 1 / math.sqrt(inputs)
     weights, offsets = jax.random.split(key)
     return (
@@ -50,13 +51,13 @@ def dense(key: jax.Array, inputs: int, outputs: int) -> Layer:
 
 
 def apply(layer: Layer, rows: jax.Array) -> jax.Array:
-    """(..., inputs) -> (..., outputs)."""
+    """Map rows (..., inputs) to (..., outputs)."""
     weights, offsets = layer
     return rows @ weights + offsets
 
 
 def layers(key: jax.Array, widths: tuple[int, ...]) -> Body:
-    """Dense layers from each width to the next."""
+    """Draw dense layers from each width to the next."""
     keys = jax.random.split(key, len(widths) - 1)
     return tuple(dense(one, *pair) for one, pair in zip(keys, itertools.pairwise(widths), strict=True))
 
@@ -64,7 +65,7 @@ def layers(key: jax.Array, widths: tuple[int, ...]) -> Body:
 # One network for all who ask: what was compiled for it is found again.
 @cache
 def mlp(pixels: int, widths: tuple[int, ...] = (256, 128, 16)) -> Network:
-    """The network for EMNIST. pixels : of an image, all channels."""
+    """Return the network for EMNIST, for images of so many pixels, all channels."""
 
     def forward(body: Body, images: jax.Array) -> jax.Array:
         rows = images.reshape(len(images), -1)
@@ -76,7 +77,7 @@ def mlp(pixels: int, widths: tuple[int, ...] = (256, 128, 16)) -> Network:
 
 
 def patches(images: jax.Array) -> jax.Array:
-    """(B, h, w, c) -> (B, h - 4, w - 4, 25 c): the windows of a 5 x 5 convolution without padding."""
+    """Return the windows of a 5 x 5 convolution without padding, (B, h, w, c) -> (B, h - 4, w - 4, 25 c)."""
     _, height, width, _ = images.shape
     rows, columns = height - KERNEL + 1, width - KERNEL + 1
     windows = [images[:, i : i + rows, j : j + columns] for i in range(KERNEL) for j in range(KERNEL)]
@@ -84,22 +85,21 @@ def patches(images: jax.Array) -> jax.Array:
 
 
 def halved(images: jax.Array) -> jax.Array:
-    """(B, h, w, c) -> (B, h/2, w/2, c): maxima over 2 x 2 squares; an odd last row or column is dropped."""
+    """Take maxima over 2 x 2 squares, (B, h, w, c) -> (B, h/2, w/2, c); an odd last row or column is dropped."""
     batch, height, width, channels = images.shape
     even = images[:, : height // 2 * 2, : width // 2 * 2]
     return even.reshape(batch, height // 2, 2, width // 2, 2, channels).max(axis=(2, 4))
 
 
 def images_at_once() -> int | None:
-    """Images whose windows lie in memory together: one on a CPU, where they then fit its cache, which makes a round
-    nearly twice as fast; many on an accelerator."""
+    """Return how many images' windows lie in memory together: one on a CPU, where they then fit its cache, which makes
+    a round nearly twice as fast; many on an accelerator."""
     return None if jax.default_backend() == "cpu" else AT_ONCE
 
 
 @cache
 def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters: int = 64) -> Network:
-    """The network for CIFAR. side : of the images.
-    widths : of the dense layers, (384, 32) for CIFAR-10 and (128, 32) for CIFAR-100."""
+    """Return the network for CIFAR, with dense widths (384, 32) for CIFAR-10 and (128, 32) for CIFAR-100."""
     left = ((side - KERNEL + 1) // 2 - KERNEL + 1) // 2
 
     def init(key: jax.Array) -> Body:

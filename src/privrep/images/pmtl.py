@@ -22,7 +22,7 @@ from privrep.images.training import descend
 
 @dataclass(frozen=True)
 class Pmtl(FedAvg):
-    """strength : lambda of the penalty."""
+    """PMTL, where `strength` is lambda of the penalty."""
 
     strength: float = 1.0
 

@@ -20,14 +20,14 @@ from privrep.images.training import Descent, cross_entropy, descend
 
 
 def added(first: Layer, second: Layer) -> Layer:
-    """The sum of two heads."""
+    """Add two heads."""
     return jax.tree.map(jnp.add, first, second)
 
 
 @dataclass(frozen=True)
 class Ppsgd:
-    """local : descent on the shared model in a round. correction : on the own part in a round.
-    head : on the own part at the end."""
+    """PPSGD, with `local` descent on the shared model and a `correction` of the own part in a round, and descent on
+    the own part at the end."""
 
     task: ImageTask
     local: Descent
@@ -41,7 +41,7 @@ class Ppsgd:
         return jax.tree.map(jnp.zeros_like, self.task.head(key))
 
     def corrected(self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array, rule: Descent) -> Layer:
-        """The own part after descent with the shared model fixed."""
+        """Return the own part after descent with the shared model fixed."""
         body, head = shared
         features, labels, rule = head_rows(body, self.task, client, jax.random.fold_in(key, 1), rule)
 

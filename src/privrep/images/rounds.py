@@ -32,16 +32,8 @@ AT_ONCE = 100
 
 
 class Round(NamedTuple):
-    """After a round.
-
-    Attributes
-    ----------
-    number : of the round, from 1.
-    flat : all shared parameters in one vector.
-    shared : the same as the model that was released.
-    own : what clients keep, one more axis in front.
-    lengths : (n,) of the displacements before the clip, exact, for analysis, not released.
-    """
+    """The state after round `number`, from 1: shared parameters as one vector and as a model, the parameters that
+    clients keep, with one more axis in front, and exact displacement lengths (n,) before the clip, for analysis."""
 
     number: int
     flat: np.ndarray
@@ -51,8 +43,8 @@ class Round(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """Where rounds were stopped: how many are done, the shared parameters in one vector, and what clients keep, a leaf
-    each."""
+    """The state of stopped rounds: how many are done, the shared parameters in one vector, and the leaves that clients
+    keep."""
 
     number: int
     flat: np.ndarray
@@ -60,12 +52,13 @@ class Begun(NamedTuple):
 
 
 def client_chunk(backend: str | None = None) -> int:
-    """Clients that are worked on at once: one on a CPU, where batches of small products are many times slower."""
+    """Return how many clients are worked on at once: one on a CPU, where batches of small products are many times
+    slower."""
     return 1 if (backend or jax.default_backend()) == "cpu" else AT_ONCE
 
 
 def length(vector: jax.Array) -> jax.Array:
-    """Its norm in float32, by sums of sums: sqrt(p) terms in each, so that rounding grows with sqrt(p) alone."""
+    """Return the norm in float32, by sums of sums of sqrt(p) terms each, so that rounding grows with sqrt(p) alone."""
     side = _side(len(vector))
     squares = jnp.pad(vector * vector, (0, side**2 - len(vector))).reshape(side, side)
     return jnp.sqrt(squares.sum(axis=1).sum())
@@ -76,7 +69,7 @@ def _side(size: int) -> int:
 
 
 def _blocks(tree: Parameters, chunk: int) -> Parameters:
-    """Leaves (n, ...) cut into blocks (n / chunk rounded up, chunk, ...), the last one filled up with zeros."""
+    """Cut leaves (n, ...) into blocks (n / chunk rounded up, chunk, ...), the last one filled up with zeros."""
 
     def cut(leaf: jax.Array) -> jax.Array:
         missing = -len(leaf) % chunk
@@ -97,10 +90,8 @@ def clipped_sum(
     bound: float,
     chunk: int = 1,
 ) -> tuple[jax.Array, Parameters, jax.Array]:
-    """sum_i clip(g_i; bound) (p,), what the clients keep, and the lengths (n,).
-
-    A client whose numbers overflowed adds nothing. chunk : clients worked on at once.
-    """
+    """Return sum_i clip(g_i; bound) (p,), the parameters that clients keep, and the lengths (n,), with `chunk` clients
+    worked on at once. A client whose numbers overflowed adds nothing."""
 
     def clipped(own: Parameters, client: Client, key: jax.Array) -> tuple[jax.Array, Parameters, jax.Array]:
         displacement, own = method.client_update(shared, own, pixels.client(client), key)
@@ -131,12 +122,8 @@ def clipped_sum(
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """What the clients of a block add in a round: their displacements, clipped whole.
-    A kind of contribution, taken by one scan.
-
-    shared : the model that the server sent. own : what the clients keep from before.
-    key : of mini-batches and their orders. chunk : clients worked on at once.
-    """
+    """Contributions of a block's clients in a round: their displacements from the shared model, each clipped as a
+    whole, in one scan; the key decides mini-batches and their orders."""
 
     method: ImageMethod
     pixels: Pixels
@@ -147,13 +134,8 @@ class Displacements:
     chunk: int = 1
 
     def clipped(self, clip: float, there: np.ndarray | None = None) -> tuple:
-        """The sum in float64; then what they keep, a leaf each, and their lengths before the clip.
-
-        Raises
-        ------
-        ValueError
-            If some clients do not take part: the scan is over all.
-        """
+        """Return the sum in float64, then the leaves that clients keep, and their lengths before the clip; raise
+        ValueError if some clients do not take part, since the scan is over all."""
         if there is not None:
             raise ValueError("some clients do not take part; a round is a scan over all of them")
         parameters = sum(leaf.size for leaf in jax.tree.leaves(self.shared))
@@ -165,14 +147,14 @@ class Displacements:
         return np.asarray(total, np.float64), *kept
 
     def law(self, clip: float) -> Law:
-        """Each adds at most zeta: replacing it moves the sum by at most 2 zeta, and adding or removing it,
-        as the paper's scripts count, by zeta."""
+        """Return the noise law of updates of norm at most zeta: replacing one moves the sum by at most 2 zeta, and
+        adding or removing it, as the paper's scripts count, by zeta."""
         return Law.of_one(2 * clip, clip)
 
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """rounds : T. clip : zeta, positive."""
+    """T rounds with clipping bound zeta, which must be positive."""
 
     rounds: int
     clip: float
@@ -190,13 +172,8 @@ def run(
     key: jax.Array,
     begun: Begun | None = None,
 ) -> Iterator[Round]:
-    """The rounds.
-
-    Parameters
-    ----------
-    key : of starts, mini-batches and their orders; public. A round's own key follows from its number.
-    begun : where to go on; by default the start. The handle must be as it was then.
-    """
+    """Yield the rounds, from `begun` on, with the handle as it was then, or from the start. The public key decides
+    starts, mini-batches and their orders; a round's own key follows from its number."""
     n = users.known.users
     chunk = min(client_chunk(), n)
     start, keep, orders = jax.random.split(key, 3)

@@ -25,13 +25,8 @@ DOCUMENTED = "see docs/images.md"
 
 @dataclass(frozen=True)
 class Images:
-    """Labelled images.
-
-    Attributes
-    ----------
-    pixels : (N, height, width, channels) uint8, 0 to 255; channels red, green, blue.
-    labels : (N,) uint8, 0 to classes - 1.
-    """
+    """Labelled images: pixels (N, height, width, channels) uint8, 0 to 255, channels red, green, blue; labels (N,)
+    uint8."""
 
     pixels: np.ndarray
     labels: np.ndarray
@@ -39,14 +34,8 @@ class Images:
 
 @dataclass(frozen=True)
 class Record:
-    """How a file holds images: a header, then records of labels and pixels.
-
-    Attributes
-    ----------
-    header : bytes before the first record.
-    labels : label bytes of a record, of which the last counts; 0 where another file has them.
-    pixels : pixel bytes of a record.
-    """
+    """Layout of a file: a header, then records of label bytes, of which the last counts, and pixel bytes, 0 where
+    another file has them."""
 
     header: bytes
     labels: int
@@ -54,13 +43,12 @@ class Record:
 
     @property
     def size(self) -> int:
-        """Bytes of a record."""
         return self.labels + self.pixels
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of a set: its name, how many records it has, and how they are laid out."""
+    """A file of a set: its name, how many records it has, and their layout."""
 
     name: str
     count: int
@@ -69,17 +57,9 @@ class File:
 
 @dataclass(frozen=True)
 class ImageSet:
-    """What is public about a set.
-
-    Attributes
-    ----------
-    side, channels, classes : of its images.
-    mean, sd : of pixels between 0 and 1, by channel, for normalisation.
-    dense : widths of the dense layers of LeNet; None for the MLP.
-    training, test : files of each part, images before labels where these are apart.
-    origin : where the files come from.
-    transposed : whether the files hold images column by column.
-    """
+    """Public facts about a set: size of its images, mean and sd of pixels between 0 and 1 by channel, widths of
+    LeNet's dense layers (None for the MLP), files of both parts (images before labels), where they come from, and
+    whether they hold images column by column."""
 
     side: int
     channels: int
@@ -94,24 +74,24 @@ class ImageSet:
 
     @property
     def dim(self) -> int:
-        """Numbers of an image."""
         return self.side**2 * self.channels
 
 
 def _idx(count: int, *shape: int) -> Record:
-    """An idx file of uint8: two zeros, 8 for the type, the number of dimensions, these, the entries."""
+    """Lay out an idx file of uint8: two zeros, 8 for the type, the number of dimensions, these, the entries."""
     dimensions = (count, *shape)
     header = bytes([0, 0, 8, len(dimensions)]) + b"".join(size.to_bytes(4, "big") for size in dimensions)
     return Record(header, 0 if shape else 1, int(np.prod(shape)) if shape else 0)
 
 
 def _pair(images: str, labels: str, count: int) -> tuple[File, File]:
-    """Two idx files, of images and of their labels."""
+    """Describe two idx files, of images and of their labels."""
     return File(images, count, _idx(count, 28, 28)), File(labels, count, _idx(count))
 
 
 def _cifar(classes: int, names: dict[str, int]) -> tuple[File, ...]:
-    """Files of CIFAR's binary version: label, 1,024 bytes of red, of green and of blue; CIFAR-100 has two labels."""
+    """Describe files of CIFAR's binary version: label, 1,024 bytes of red, of green and of blue; CIFAR-100 has two
+    labels."""
     record = Record(b"", 1 if classes == 10 else 2, 3 * 32 * 32)
     return tuple(File(name, count, record) for name, count in names.items())
 
@@ -150,25 +130,9 @@ HELD_OUT = 0.2
 
 
 def read(name: str, folder: Path) -> tuple[Images, Images, str]:
-    """Training images, test images and checksum of a set.
-
-    Parameters
-    ----------
-    name : one of `SETS`.
-    folder : holds the files of the set, each plain or with .gz; not read for `digits`.
-
-    Returns
-    -------
-    training, test : as they are in the files, upright.
-    checksum : sha256 over the contents of all files in the order of `SETS`, unpacked; of `digits` over the pixels.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is not there; the message names it and says where to get it.
-    ValueError
-        If a file is damaged or not of this set; the message names it and says what it should be.
-    """
+    """Return the upright training and test images of a set, read from files that are plain or end in .gz, and the
+    sha256 over the unpacked contents of all files, for `digits` over the pixels. Errors name the file, what it should
+    be and where to get it."""
     images = SETS[name]
     if not images.training:
         return _digits()
@@ -179,7 +143,7 @@ def read(name: str, folder: Path) -> tuple[Images, Images, str]:
 
 
 def _contents(folder: Path, file: File, images: ImageSet) -> bytes:
-    """All bytes of a file, of which size and header are as they should be."""
+    """Return all bytes of a file, after a check of size and header."""
     path = next((path for path in (folder / file.name, folder / f"{file.name}.gz") if path.is_file()), None)
     if path is None:
         raise FileNotFoundError(f"{folder / file.name}: no such file; it comes from {images.origin}, {DOCUMENTED}")
@@ -199,7 +163,7 @@ def _contents(folder: Path, file: File, images: ImageSet) -> bytes:
 
 
 def _images(folder: Path, files: tuple[File, ...], contents: dict[str, bytes], images: ImageSet) -> Images:
-    """Images of a part, its files one behind the other."""
+    """Concatenate the images of a part's files."""
     pixels, labels = [], []
     for file in files:
         record = file.record
@@ -219,7 +183,7 @@ def _images(folder: Path, files: tuple[File, ...], contents: dict[str, bytes], i
 
 
 def _digits() -> tuple[Images, Images, str]:
-    """The digits of scikit-learn, whose values 0 to 16 are spread over 0 to 255."""
+    """Return scikit-learn's digits, with values 0 to 16 spread over 0 to 255."""
     from sklearn.datasets import load_digits
 
     found = load_digits()

@@ -17,8 +17,8 @@ from privrep.privacy.mechanisms import Release
 
 
 def small_rounds(images: np.ndarray, classes: np.ndarray, plan: RoundPlan, release: Release) -> Iterator[Round]:
-    """The rounds of clients with images (n, m, d, 1, 1) uint8 of two classes (n, m).
-    Starts and mini-batches are the same each time."""
+    """Yield the rounds of clients with images (n, m, d, 1, 1) uint8 of two classes (n, m), with the same starts and
+    mini-batches each time."""
     whole = images.shape[1]
     method = FedAvg(ImageTask(mlp(images.shape[2], (3,)), 2), Descent(0.5, 4, whole), Descent(0.1, 1, whole))
     users = ImageUsers.of(Client(images, classes), rank=2)

@@ -14,13 +14,13 @@ from privrep.images.training import Descent, descend
 
 @dataclass(frozen=True)
 class StandAlone:
-    """local : descent on the whole model."""
+    """Training alone, with `local` descent on the whole model."""
 
     task: ImageTask
     local: Descent
 
     def trained(self, client: Client, key: jax.Array) -> tuple[Body, Layer]:
-        """The client's model."""
+        """Return the client's model."""
         start, orders = jax.random.split(key)
 
         def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:

@@ -60,13 +60,8 @@ class Row:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Row:
-        """From the values of a block or a line.
-
-        Raises
-        ------
-        ValueError
-            If a key is missing or unknown, or a value is out of range.
-        """
+        """Read a row from the values of a block or a line; raise ValueError for a missing or unknown key, or a wrong
+        value."""
         for name in values:
             if name not in SETTINGS:
                 raise ValueError(f"{name} is no key of a row; there are {', '.join(SETTINGS)}")
@@ -112,13 +107,7 @@ COLUMNS = ("key", *SETTINGS, "noise_multiplier", *ImageOptions.numbers, BY_CLIEN
 
 
 def listed(path: Path) -> list[Row]:
-    """The rows of a list in order, each once.
-
-    Raises
-    ------
-    ValueError
-        If the file is no TOML or a block is wrong; the message names file and block.
-    """
+    """Return the rows of a list in order, each once; a ValueError names the file and the block."""
     try:
         content = tomllib.loads(path.read_text())
         defaults, blocks = content.get("defaults", {}), content["rows"]
@@ -136,7 +125,7 @@ def listed(path: Path) -> list[Row]:
 
 
 def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The product of a block's axes; values that vary together stand as tables in a list, whose own key is of no
+    """Yield the product of a block's axes; values that vary together stand as tables in a list, whose own key has no
     meaning."""
     axes = [
         [
@@ -150,13 +139,7 @@ def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def read_table(path: Path) -> dict[str, dict[str, str]]:
-    """Key -> line of a table; nothing where there is none.
-
-    Raises
-    ------
-    ValueError
-        If it has other columns.
-    """
+    """Map keys to lines of a table, or nothing where there is none; raise ValueError if it has other columns."""
     if not path.exists():
         return {}
     with path.open(newline="") as stream:
@@ -180,7 +163,7 @@ def add_line(path: Path, line: dict[str, Any]) -> None:
 
 @contextmanager
 def locked(path: Path, wait: bool = False) -> Iterator[bool]:
-    """Whether this process alone has the file; it is given back at the end, whatever ends the process."""
+    """Yield whether this process alone has the file, until the end of the context or of the process."""
     with path.open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -192,13 +175,8 @@ def locked(path: Path, wait: bool = False) -> Iterator[bool]:
 
 @dataclass
 class StateFile:
-    """The state of a run in a file, at most every `every` seconds. It has clients' heads and exact lengths, which are
-    theirs: the folder is not to be shared.
-
-    Attributes
-    ----------
-    path : of the file. about : the row's settings, and the checksum of its images.
-    """
+    """The state of a run in a file, written at most every `every` seconds. It has clients' heads and exact lengths,
+    which are private: the folder is not to be shared. `about` has the row's settings and the checksum of its images."""
 
     path: Path
     about: dict[str, Any]
@@ -215,13 +193,8 @@ class StateFile:
         return self._before + time.process_time() - self._cpu
 
     def load(self) -> dict[str, Any] | None:
-        """The state, or None where there is none.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, or of another configuration.
-        """
+        """Return the state, or None where there is none; raise ValueError if the file is damaged, or of another
+        configuration."""
         if not self.path.exists():
             return None
         try:
@@ -244,7 +217,7 @@ class StateFile:
         return state | parts | ({"own": own} if own else {})
 
     def save(self, done: int, of: int, accuracy: float | None, state: Callable[[], dict[str, Any]]) -> None:
-        """Write a state where the last one is old enough, and say how far the run is."""
+        """Write a state where the last one is old enough, and print how far the run is."""
         now = time.monotonic()
         if now - self._last < self.every:
             return
@@ -263,17 +236,7 @@ class StateFile:
 
 
 def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
-    """The line of a row, from its saved state on where there is one.
-
-    Parameters
-    ----------
-    data : the folder with a folder for each set. states : folder of the states of runs.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If files of the set are missing or damaged, or the state is; the message names the file.
-    """
+    """Run a row, from its saved state on where there is one, and return its line; errors name the file."""
     images = experiments()
     options, same = row.options, {"images": row.options.images, "clients": row.clients, "samples": row.samples}
     clients = same | {"rank": row.rank, "seed": row.seed}
@@ -303,13 +266,8 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
 
 
 def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str) -> int:
-    """Run what a table lacks, in order. Other processes with the same folder take other rows. A set whose files are
-    not there is said once.
-
-    Returns
-    -------
-    How many rows could not be run.
-    """
+    """Run the rows that a table lacks, in order, and return how many could not be run. Other processes with the same
+    folder take other rows; a set whose files are missing is reported once."""
     states.mkdir(parents=True, exist_ok=True)
     table.parent.mkdir(parents=True, exist_ok=True)
     failed, absent = 0, set()

@@ -21,8 +21,8 @@ Parameters = Any
 
 @dataclass(frozen=True)
 class Descent:
-    """step : of the gradient. epochs : passes over the images. batch : most images of a mini-batch.
-    momentum, decay : see above."""
+    """Stochastic gradient descent: step size, passes over the images, most images of a mini-batch, momentum and weight
+    decay."""
 
     step: float
     epochs: int
@@ -31,15 +31,15 @@ class Descent:
     decay: float = 1e-4
 
     def batches(self, images: int) -> tuple[int, int]:
-        """Mini-batches of an epoch, and images in each: as equal as can be, so that all have one shape;
-        a remainder waits for the next epoch's order. Raises ValueError for a batch of more than the images."""
+        """Return the mini-batches of an epoch, and the images in each, as equal as can be so that all have one shape;
+        a remainder waits for the next epoch's order."""
         check_batch(self.batch, images)
         count = -(-images // self.batch)
         return count, images // count
 
 
 def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
-    """Mean over the rows of logits (B, classes), for labels (B,)."""
+    """Return the mean over the rows of logits (B, classes), for labels (B,)."""
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None].astype(int), axis=1).mean()
 
 
@@ -51,13 +51,8 @@ def descend(
     key: jax.Array,
     rule: Descent,
 ) -> Parameters:
-    """Parameters after the epochs.
-
-    Parameters
-    ----------
-    loss : parameters, inputs and labels of a mini-batch -> number. inputs : (m, ...). labels : (m,).
-    key : of the orders of the images.
-    """
+    """Return the parameters after the epochs of a loss of parameters, inputs (m, ...) and labels (m,) of a mini-batch;
+    the key decides the orders of the images."""
     count, size = rule.batches(len(labels))
 
     def step(state, chosen):

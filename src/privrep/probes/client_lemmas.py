@@ -40,13 +40,8 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 @dataclass(frozen=True)
 class Clients:
-    """What the users compute in one round, in float64.
-
-    Attributes
-    ----------
-    left (n, d), heads (n, k) : G_i = left_i heads_i^T. true (n, k) : w_i*.
-    grams, crosses (n, k, k) : H_i and K_i.
-    """
+    """Results of the users' computations in one round, in float64: G_i = left_i heads_i^T with `left` (n, d) and
+    `heads` (n, k), w_i* as `true` (n, k), and H_i and K_i as `grams` and `crosses` (n, k, k)."""
 
     left: np.ndarray
     heads: np.ndarray
@@ -65,7 +60,7 @@ class Clients:
         return self.left.T @ self.heads / len(self.heads)
 
     def gradients(self, block: Block) -> Outer:
-        """What the users of a block add."""
+        """Return the contributions G_i of the users of a block."""
         own = slice(block.start, block.start + block.users)
         return Outer(self.left[own], self.heads[own])
 
@@ -76,7 +71,7 @@ class Clients:
 
 
 def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarray) -> Clients:
-    """The round of all users: heads on the samples `first`, gradients on `second`."""
+    """Compute the round of all users: heads on the samples `first`, gradients on `second`."""
     truth = users.truth.basis
     outside = basis @ (basis.T @ truth) - truth
     sides = np.hstack([basis, outside]).astype(np.float32)
@@ -93,7 +88,8 @@ def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarr
 
 @dataclass(frozen=True)
 class ClientLemmas:
-    """One round from a planted start. clip : zeta_g. samples : q for each of head and gradient. step : eta."""
+    """One round from a planted start, with zeta_g, the samples q for each of head and gradient, and the step size
+    eta."""
 
     clip: float
     samples: int
@@ -104,7 +100,6 @@ class ClientLemmas:
     """Theorem 5.2 with T = 1."""
 
     def run(self, task: Task) -> Outcome:
-        """The released iterate, and what the lemmas bound."""
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
         n = problem.users
         release = opened(self, task)
@@ -145,8 +140,7 @@ class ClientLemmas:
 
 @dataclass(frozen=True)
 class ClientLemmasOptions(Declared):
-    """Options of one round, as in `privrep.algorithms.centaur`: `clip`, `batch_samples`, `clip_scale`, `step`,
-    `start_sine`."""
+    """Options of one round, as in `privrep.algorithms.centaur`."""
 
     clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
@@ -173,7 +167,6 @@ class ClientLemmasOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> ClientLemmas:
-        """The round for a problem."""
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
         check_draws("reuse", problem.samples, [2 * self.batch_samples])

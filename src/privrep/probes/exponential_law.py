@@ -31,19 +31,14 @@ KEPT = 4
 
 
 def net_means(excess: np.ndarray, volumes: np.ndarray, scale: float) -> tuple[float, float]:
-    """Mean of score(U) - score(U*) over the draw from a net: as printed, and with the net's points weighted as the
-    uniform law has them.
-
-    Parameters
-    ----------
-    excess : (c,), score(U) - score(U*). volumes : (c,), see `privrep.data.nets.Net`. scale : 1/beta.
-    """
+    """Return the mean of score(U) - score(U*), given on c points of a net, over the draw from the net as printed, and
+    with its points weighted as the uniform law weights them (`privrep.data.nets.Net.volumes`), for scale 1/beta."""
     logs = -(excess - excess.min()) / scale
     return tuple(float((weights * excess).sum() / weights.sum()) for weights in (np.exp(logs), volumes * np.exp(logs)))
 
 
 def mixing(walked: Walk) -> dict[str, float]:
-    """Agreement of the chains' scores, and how many independent draws they are worth."""
+    """Return the agreement of the chains' scores, their effective sample size, and the share of accepted proposals."""
     # Half a second of import that only these cells pay.
     from arviz_stats.base import array_stats
 
@@ -57,7 +52,7 @@ def mixing(walked: Walk) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class ExponentialLaw:
-    """The law for one data set. Attributes as in its options."""
+    """The law for one data set, with fields as in its options."""
 
     rank: int
     score: UserScore
@@ -70,7 +65,6 @@ class ExponentialLaw:
     cost = PURE_COST
 
     def run(self, task: Task) -> Outcome:
-        """Expectations under the law, per user, and how well the chains mix."""
         users, n = task.users, task.users.problem.users
         release = opened(self, task)
         scale = release.temperature("subspace", width=self.score.width, limit=True)
@@ -111,7 +105,7 @@ class ExponentialLaw:
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialLawOptions(ScoreOptions):
-    """Options of the law: those of the score, and of the chains."""
+    """Options of the score and of the chains."""
 
     chains: int = option("independent chains", check_count, 8)
     burn_in: int = option("steps of a chain in which its step size is found", check_count, 500)

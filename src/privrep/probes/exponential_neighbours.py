@@ -37,7 +37,7 @@ STEP = 0.05
 
 
 def kinds(score: UserScore, angle: float, dim: int) -> Block:
-    """One user of each kind."""
+    """Return a block with one user of each kind."""
     directions = np.zeros((2, dim), np.float32)
     directions[0, 0], directions[1, :2] = 1, (math.cos(angle), math.sin(angle))
     samples = score.samples.stop
@@ -46,7 +46,7 @@ def kinds(score: UserScore, angle: float, dim: int) -> Block:
 
 
 def neighbouring_scores(score: UserScore, net: Net, users: int, others: str) -> tuple[np.ndarray, np.ndarray]:
-    """score(U) of two neighbours on the net, (c,) each."""
+    """Return score(U) of two neighbours on the net, (c,) each."""
     angle, share = OTHERS[others]
     first, second = Shares(score, net.bases)(kinds(score, angle, net.bases.shape[1])).shares(score.width).T
     count = round(share * (users - 1))
@@ -55,13 +55,13 @@ def neighbouring_scores(score: UserScore, net: Net, users: int, others: str) -> 
 
 
 def exact_law(scores: np.ndarray, scale: float) -> np.ndarray:
-    """ln p(U) of the draw, (c,)."""
+    """Return ln p(U) of the draw, (c,)."""
     return -scores / scale - logsumexp(-scores / scale)
 
 
 def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -> np.ndarray:
-    """ln p(U) after so many steps of a Metropolis chain from a uniform start, k = 1:
-    proposals fall off with the angle as a Gaussian."""
+    """Return ln p(U) after some steps of a Metropolis chain from a uniform start, k = 1, whose proposals fall off with
+    the angle as a Gaussian."""
     cosines = np.abs(bases[:, :, 0] @ bases[:, :, 0].T)
     proposal = np.exp(-0.5 * (np.arccos(np.minimum(cosines, 1)) / STEP) ** 2)
     np.fill_diagonal(proposal, 0)
@@ -71,14 +71,14 @@ def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -
 
 
 def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
-    """The least delta at which two laws, given by ln p, are (epsilon, delta)-close."""
+    """Return the least delta at which two laws, given by ln p, are (epsilon, delta)-close."""
     p, q = np.exp(first), np.exp(second)
     return float(max(np.maximum(p - np.exp(epsilon) * q, 0).sum(), np.maximum(q - np.exp(epsilon) * p, 0).sum()))
 
 
 @dataclass(frozen=True)
 class ExponentialNeighbours:
-    """The loss on one pair of neighbours. Attributes as in its options."""
+    """The privacy loss on one pair of neighbours, with fields as in its options."""
 
     score: UserScore
     theorem: PureTheorem
@@ -88,7 +88,6 @@ class ExponentialNeighbours:
     cost = PURE_COST
 
     def run(self, task: Task) -> Outcome:
-        """Loss and delta at the target epsilon."""
         problem = task.users.problem
         if not isinstance(task.budget, Budget):
             raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
@@ -113,7 +112,7 @@ class ExponentialNeighbours:
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialNeighboursOptions(ScoreOptions):
-    """Options of the score, and of the neighbours."""
+    """Options of the score and of the neighbours."""
 
     radius: float = option("radius of the net", default=0.05)
     others: str = option(
@@ -133,7 +132,6 @@ class ExponentialNeighboursOptions(ScoreOptions):
     scores: ClassVar = ()
 
     def experiment(self, problem: Problem) -> ExponentialNeighbours:
-        """The neighbours for a problem, of which the sizes alone count."""
         if problem.rank != 1 or problem.dim < 2:
             raise ValueError(
                 f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"

@@ -23,13 +23,13 @@ BAD = ("alike", "scattered")
 
 
 def trials_needed(good_share: float, failure: float) -> int:
-    """T_0 = 8 p ln(1/delta') of Lemma F.3, rounded up."""
+    """Return T_0 = 8 p ln(1/delta') of Lemma F.3, rounded up."""
     return math.ceil(8 * good_share * math.log(1 / failure))
 
 
 @dataclass(frozen=True)
 class SyntheticCandidates:
-    """Attributes as in its options."""
+    """Selections among synthetic candidates, with fields as in the options."""
 
     good_share: float
     failure: float
@@ -39,7 +39,7 @@ class SyntheticCandidates:
     selections: int
 
     def candidates(self, count: int, dim: int, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Candidates (count, d, k) and the truth: good ones at a random distance up to eps_i, bad ones just above
+        """Draw candidates (count, d, k) and the truth: good ones at a random distance up to eps_i, bad ones just above
         eps_0."""
         truth = random_subspace(dim, rank, rng)
         wrong = planted_subspace(truth, self.needed * 1.001, rng)
@@ -52,7 +52,7 @@ class SyntheticCandidates:
         return np.array(found), truth
 
     def run(self, task: Task) -> Outcome:
-        """How often selection fails: none passes, or the selected one is farther than eps_0."""
+        """Count how often selection fails: no candidate passes, or the selected one is farther than eps_0."""
         dim, rank, rng = task.users.problem.dim, task.users.problem.rank, task.stream("candidates")
         count, failed = trials_needed(self.good_share, self.failure), 0
         for _ in range(self.selections):
@@ -64,7 +64,7 @@ class SyntheticCandidates:
 
 @dataclass(frozen=True)
 class MadeUpCandidatesOptions(Declared):
-    """Options."""
+    """Options of selections among synthetic candidates."""
 
     good_share: float = option("probability that a candidate is good, p", check_share)
     failure: float = option("failure probability asked for, delta'", check_share)
@@ -78,6 +78,5 @@ class MadeUpCandidatesOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> SyntheticCandidates:
-        """The selections for a problem, of which the sizes alone count."""
         check_planted(problem.dim, problem.rank)
         return SyntheticCandidates(self.good_share, self.failure, self.bad, self.accuracy, self.needed, self.selections)

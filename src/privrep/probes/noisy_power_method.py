@@ -24,13 +24,8 @@ from privrep.fitting.options import Declared, check_count, check_positive, check
 def noisy_power_method(
     matrix: np.ndarray, start: np.ndarray, iterations: int, perturbation: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """The iterates X_1, ..., X_L, (L, ..., d, k).
-
-    Parameters
-    ----------
-    matrix : (d, d) symmetric. start : (..., d, k) orthonormal; leading axes are independent runs.
-    perturbation : maps the current iterates to G_l, of their shape.
-    """
+    """Return the iterates X_1, ..., X_L, (L, ..., d, k), for a symmetric matrix (d, d) and starts (..., d, k), whose
+    leading axes are independent runs; `perturbation` maps iterates to G_l, of their shape."""
     bases, iterates = start, []
     for _ in range(iterations):
         bases = np.linalg.qr(matrix @ bases + perturbation(bases))[0]
@@ -39,8 +34,8 @@ def noisy_power_method(
 
 
 def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
-    """The perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G, of norm
-    gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U in fixed directions. U are the first axes;
+    """Return the perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G,
+    of norm gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U, the first axes, in fixed directions;
     (..., d, k)."""
     dim, rank = basis.shape[-2:]
     norm = accuracy * gap / 5
@@ -53,13 +48,13 @@ def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> n
 
 
 def least_cosine(bases: np.ndarray) -> np.ndarray:
-    """Cosine of the largest angle between U, the first axes, and each basis, (...)."""
+    """Return the cosine of the largest angle between U, the first axes, and each basis, (...)."""
     return np.linalg.svd(bases[..., : bases.shape[-1], :], compute_uv=False)[..., -1]
 
 
 @dataclass(frozen=True)
 class NoisyPowerMethod:
-    """Runs from random starts until L = length ln(k d tau / eps) / gap. Attributes as in its options."""
+    """Runs from random starts until L = length ln(k d tau / eps) / gap, with fields as in the options."""
 
     gap: float
     tau: float
@@ -68,7 +63,7 @@ class NoisyPowerMethod:
     accuracy: float
 
     def run(self, task: Task) -> Outcome:
-        """Iterations that the runs need, and how many are there in the end."""
+        """Count the iterations that the runs need, and the runs that succeed."""
         dim, rank = task.users.problem.dim, task.users.problem.rank
         iterations = int(self.length * math.log(rank * dim * self.tau / self.accuracy) / self.gap)
         matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - self.gap))
@@ -90,7 +85,7 @@ class NoisyPowerMethod:
 
 @dataclass(frozen=True)
 class NoisyPowerMethodOptions(Declared):
-    """Options."""
+    """Options of the noisy power method."""
 
     gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
     tau: float = option(
@@ -107,7 +102,6 @@ class NoisyPowerMethodOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> NoisyPowerMethod:
-        """The runs for a problem, of which the sizes alone count."""
         if problem.dim < 2 * problem.rank:
             raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
         return NoisyPowerMethod(self.gap, self.tau, self.length, self.starts, self.accuracy)

@@ -33,7 +33,7 @@ KINDS = ("floor", "step")
 
 @dataclass(frozen=True, eq=False)
 class StepAtTruth:
-    """What users add: (g/|g|)(v/|v|)^T at the truth (d, k)."""
+    """The users' contributions (g/|g|)(v/|v|)^T at the truth (d, k)."""
 
     truth: np.ndarray
 
@@ -45,18 +45,17 @@ class StepAtTruth:
 
 
 def head_lengths(block: Block) -> float:
-    """Sum of |v| over the users of a block."""
+    """Return the sum of |v| over the users of a block."""
     return float(np.linalg.norm(block.heads, axis=1).sum())
 
 
 @dataclass(frozen=True)
 class Floor:
-    """Heads in the true subspace, on all samples. penalty : of a ridge."""
+    """Heads in the true subspace, on all samples, with a ridge penalty."""
 
     penalty: float = 0.0
 
     def run(self, task: Task) -> Outcome:
-        """The truth, and what the users make of it."""
         truth = task.users.truth.basis
         heads = FittedHeads(truth, slice(0, task.users.problem.samples), self.penalty)
         return Outcome(excess_risk=personal_risk(task.users, truth, heads), subspace=truth)
@@ -64,7 +63,7 @@ class Floor:
 
 @dataclass(frozen=True)
 class TrueStep:
-    """One release at the truth. penalty : of the heads."""
+    """One release at the truth, with a ridge penalty on the heads."""
 
     penalty: float = 0.0
 
@@ -72,7 +71,6 @@ class TrueStep:
     theorem = None
 
     def run(self, task: Task) -> Outcome:
-        """The truth and the noise of one step."""
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
         release = opened(self, task)
         step = release.sum("true_step", users, StepAtTruth(truth), clip=1.0)
@@ -88,20 +86,12 @@ class TrueStep:
 
 @dataclass(frozen=True)
 class OracleStepOptions(Declared):
-    """Options: `kind`, one of KINDS, and `final_heads`, one of `privrep.data.heads.FINAL_HEADS`."""
+    """Options of the reference models."""
 
     kind: str = option("which reference model", among(KINDS), "step")
     final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
 
     def experiment(self, problem: Problem) -> Floor | TrueStep:
-        """The point of reference for a problem.
-
-        Raises
-        ------
-        ValueError
-            If there is no label noise, without which a step at the truth has no direction, or if there are corrupted
-            users, who have no true head.
-        """
         penalty = final_penalty(self.final_heads, problem.known)
         if self.kind == "floor":
             return Floor(penalty)

@@ -37,17 +37,8 @@ BLOCK = 2048
 
 @lru_cache(maxsize=4)
 def split(table: str, number: int, permuted: bool) -> Halves:
-    """A split of a table.
-
-    Parameters
-    ----------
-    permuted : labels are permuted among rows with equal features, so that users have nothing of their own.
-
-    Raises
-    ------
-    NotRun
-        If the package that has the table is not installed.
-    """
+    """Split a table. Labels that are `permuted` among rows with equal features leave users nothing of their own. Raise
+    NotRun where the package that has the table is not installed."""
     from privrep.data import real_tables
     from privrep.probes.table_baselines import halves
 
@@ -66,7 +57,7 @@ def split(table: str, number: int, permuted: bool) -> Halves:
 
 
 def of_users(data: Halves, who: np.ndarray) -> Halves:
-    """Of some users (n,)."""
+    """Restrict a split to the users marked in `who` (n,)."""
     number, test = np.cumsum(who) - 1, who[data.test_user]
     return replace(
         data,
@@ -81,12 +72,11 @@ def of_users(data: Halves, who: np.ndarray) -> Halves:
 
 @dataclass(frozen=True)
 class WithoutPrivacy:
-    """What needs no privacy."""
+    """A fit without privacy."""
 
     options: RealTableOptions
 
     def run(self, task: Task) -> Outcome:
-        """Its error."""
         from privrep.probes.table_baselines import best_own_data, mixed_model, single_model
 
         data = split(self.options.table, task.users.problem.seed, False)
@@ -101,14 +91,14 @@ class WithoutPrivacy:
 
 @dataclass(frozen=True)
 class Private:
-    """The mixed model."""
+    """The private mixed model."""
 
     options: RealTableOptions
     cost = GAUSSIAN_COST
     theorem = None
 
     def run(self, task: Task) -> Outcome:
-        """Its error, and that of people who took no part."""
+        """Score users who took part and newcomers."""
         seed, options = task.users.problem.seed, self.options
         data = split(options.table, seed, options.permuted)
         new = stream(0, "newcomers", {"table": options.table, "split": seed}).random(len(data.rows)) < options.newcomers
@@ -155,5 +145,4 @@ class RealTableOptions(Declared):
     } | dict(MixedModelOptions.numbers)
 
     def experiment(self, problem: Problem) -> Private | WithoutPrivacy:
-        """The fit."""
         return Private(self) if self.method == PRIVATE else WithoutPrivacy(self)

@@ -46,7 +46,7 @@ class Heads:
 
 
 def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> Heads:
-    """The errors Delta_j = v_j - Q^{-1} v_j* of the fitted heads (Lemma B.4)."""
+    """Sum the errors Delta_j = v_j - Q^{-1} v_j* of the fitted heads (Lemma B.4)."""
 
     def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)
@@ -60,7 +60,7 @@ def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> Heads:
 
 
 def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """W^{-1/2} matrix W^{-1/2} for W = second (x) I."""
+    """Return W^{-1/2} matrix W^{-1/2} for W = second (x) I."""
     values, vectors = np.linalg.eigh(second)
     root = (vectors / np.sqrt(values)) @ vectors.T
     outer = np.kron(root, np.eye(len(matrix) // len(second)))
@@ -78,7 +78,7 @@ class StepLemmas:
     theorem = sequential_theorem(MOMENTS_COST)
 
     def run(self, task: Task) -> Outcome:
-        """The released iterate, and the parts of eq. (27)."""
+        """Return the released iterate, and the parts of eq. (27)."""
         users, problem, split, truth = task.users, task.users.problem, self.split, task.users.truth.basis
         release = opened(self, task)
         start = planted_subspace(truth, self.sine, release.streams["init"])
@@ -119,8 +119,7 @@ class StepLemmas:
 
 @dataclass(frozen=True)
 class StepLemmasOptions(Declared):
-    """Options of one step, as in `privrep.algorithms.altmin`: `split`, `clip_feature`, `clip_label`, `clip_scale`,
-    `start_sine`."""
+    """Options of one step, as in `privrep.algorithms.altmin`."""
 
     split: str = option(SPLIT_COLUMN["split"])
     clip_feature: float = option("clipping bound of the features (eta)", check_bound)
@@ -143,7 +142,6 @@ class StepLemmasOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> StepLemmas:
-        """The step for a problem."""
         check_planted(problem.dim, problem.rank)
         clip = SampleClip(
             feature_threshold(self.clip_scale, self.clip_feature, problem.known),

@@ -18,11 +18,8 @@ from privrep.data.rng import stream
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Rows of n users in two halves.
-
-    features (n, m, d) and labels (n, m), for training, zero past a user's last row; rows : (n,), how many there are.
-    test_features (N, d), test_labels (N,), and test_user (N,), whose they are.
-    """
+    """Rows of n users in two halves: for training, features (n, m, d) and labels (n, m), zero past a user's last of
+    `rows` (n,); for testing, features (N, d), labels (N,) and user numbers (N,)."""
 
     features: np.ndarray
     labels: np.ndarray
@@ -38,16 +35,14 @@ class Halves:
         return turned @ self.features, (turned @ self.labels[:, :, None])[:, :, 0]
 
     def error(self, models: np.ndarray) -> float:
-        """Mean square on test rows, all alike, over the variance of their labels. models : (n, d)."""
+        """Return the mean square over all test rows over the variance of their labels, for models (n, d)."""
         predicted = np.einsum("Nd,Nd->N", self.test_features, models[self.test_user])
         return float(np.mean((self.test_labels - predicted) ** 2) / np.var(self.test_labels))
 
 
 def halves(table: RealTable, seed: int, split: int) -> Halves:
-    """A random half of each user's rows, rounded up and no more than `most_rows`, for training; the rest for test.
-
-    Rows of the first half beyond `most_rows` serve neither.
-    """
+    """Draw a random half of each user's rows, rounded up and no more than `most_rows`, for training; the rest for
+    testing. Rows of the first half beyond `most_rows` serve neither."""
     user, names = pd.factorize(table.rows[table.user], sort=True)
     draw = stream(seed, "table_halves", {"table": table.name, "split": split}).random(len(user))
     order = np.lexsort((draw, user))
@@ -76,7 +71,8 @@ to the middle of the label's range, which needs nobody's rows and helps those wi
 
 
 def own_data(halves: Halves, penalty: float, intercept: float = 0.0) -> np.ndarray:
-    """Ridge of each user alone, (n, d). penalty : above 0, in units of one squared feature. intercept : its share."""
+    """Fit a ridge regression to each user alone, (n, d), with a penalty above 0, of which the intercept bears a
+    share."""
     squares, products = halves.moments
     penalties = np.full(squares.shape[-1], penalty)
     penalties[0] *= intercept
@@ -84,28 +80,26 @@ def own_data(halves: Halves, penalty: float, intercept: float = 0.0) -> np.ndarr
 
 
 def best_own_data(halves: Halves, intercepts: tuple[float, ...] = INTERCEPTS) -> float:
-    """Error of the penalty and share that are best on the test rows, which favours own data."""
+    """Return the error of the penalty and share that are best on the test rows, which favours own data."""
     return min(halves.error(own_data(halves, penalty, share)) for penalty in PENALTIES for share in intercepts)
 
 
 def _least_squares(squares: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """The shortest solution; levels of a category sum to a constant."""
+    """Return the shortest solution; the levels of a category sum to a constant."""
     return np.linalg.pinv(squares, rcond=1e-10, hermitian=True) @ products
 
 
 def single_model(halves: Halves) -> np.ndarray:
-    """Least squares on all training rows, (n, d), the same for all."""
+    """Fit one least squares model to all training rows, (n, d), the same for all users."""
     squares, products = halves.moments
     return np.broadcast_to(_least_squares(squares.sum(axis=0), products.sum(axis=0)), products.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class MixedModel:
-    """y = <x, mean + head_i> + noise, heads from N(0, covariance), by maximum likelihood.
-
-    mean : (d,). covariance : (d, d). noise : variance of a label. models : (n, d), mean and head together.
-    gains : of the mean log likelihood of a row, step by step.
-    """
+    """y = <x, mean + head_i> + noise with heads from N(0, covariance), by maximum likelihood: mean (d,), covariance
+    (d, d), noise variance, `models` (n, d), mean and head together, and `gains` of the mean log likelihood of a row by
+    step."""
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -115,10 +109,11 @@ class MixedModel:
 
 
 def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
-    """Expectation maximisation, from least squares and half of its error in each of heads and noise.
+    """Fit a mixed model by expectation maximisation, from least squares and half of its error in each of heads and
+    noise.
 
-    It stops where a step adds less than `least_gain` to the mean log likelihood of a row, or after `most_steps`.
-    The mean is the best one at each step's covariance (generalised least squares).
+    It stops where a step adds less than `least_gain` to the mean log likelihood of a row, or after `most_steps`. The
+    mean is the best one at each step's covariance (generalised least squares).
     """
     squares, products = halves.moments
     users, dim = products.shape

@@ -49,14 +49,14 @@ MARKS = {
 
 
 def all_heads(users: Users) -> np.ndarray:
-    """The true heads, (n, k) float32."""
+    """Return the true heads, (n, k) float32."""
     return rows(users, lambda block: (block.heads,))[0]
 
 
 def updates(
     users: Users, sine: float, samples: int, rng: np.random.Generator
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The updates of all users as rows, for each of `WHAT`, and the planted B (d, k)."""
+    """Return the updates of all users as rows, for each of `WHAT`, and the planted B (d, k)."""
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, rng)
     centre = truth @ all_heads(users).mean(axis=0, dtype=np.float64)
@@ -77,14 +77,13 @@ def updates(
 
 @dataclass(frozen=True)
 class UpdateNorms:
-    """The measurement at distance `sine` from the optimum, on q = `samples`; `drift_bound` in medians."""
+    """The measurement at distance `sine` from the optimum, on q = `samples`, with the clip `drift_bound` in medians."""
 
     sine: float
     samples: int
     drift_bound: float
 
     def run(self, task: Task) -> Outcome:
-        """Norms and drifts."""
         users = task.users
         found, basis = updates(users, self.sine, self.samples, task.stream("init"))
         norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
@@ -101,7 +100,7 @@ class UpdateNorms:
 
 @dataclass(frozen=True)
 class UpdateNormsOptions(Declared):
-    """Options."""
+    """Options of the measurement."""
 
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
@@ -122,7 +121,6 @@ class UpdateNormsOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> UpdateNorms:
-        """The measurement for a problem."""
         check_planted(problem.dim, problem.rank)
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
