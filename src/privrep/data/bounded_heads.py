@@ -85,10 +85,6 @@ def _weighted_median(projected: np.ndarray, labels: np.ndarray, bound: float) ->
     return BoundedFit(head[None], values, np.zeros_like(values))
 
 
-def _sum(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return np.einsum("qn,qn->n", left, right)
-
-
 def _newton(
     projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, heads: np.ndarray | None, tolerance: float
 ) -> BoundedFit:

@@ -1,4 +1,4 @@
-"""What is known without a look at the users' data: public numbers, which a simulation fills in and a person states."""
+"""Public numbers that methods are given beside the users' data; a simulation fills them in, a person states them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Known:
-    """All that a method knows beside the users.
+    """Public inputs of a method.
 
     Methods count in units: features have a root mean square coordinate of 1, and the smallest scale of the heads is 1.
     Users divide their features by `feature_scale` and their labels by `label_scale` before anything else; in a
@@ -22,7 +22,8 @@ class Known:
     label_noise_sd : sigma_F in these units.
     head_condition : sqrt(lam_1 / lam_k) >= 1 of the second moments of the heads, whose scales lie between in geometric
         steps.
-    longest_head : mu = max ||v_j|| / sqrt(k lam_1), for heads of limited length; None for Gaussian ones.
+    longest_head : max ||v_j|| / sqrt(k lam_1), for heads of limited length; None for Gaussian ones. The mu of both
+        papers, max ||v_j|| / sqrt(k lam_k), is head_condition times it.
     feature_scale : root mean square coordinate of the features.
     label_scale : what a head of scale 1 and features of scale 1 make a label, in its own unit.
     """
@@ -49,7 +50,7 @@ class Known:
 
     @property
     def head_bound(self) -> float:
-        """mu sqrt(k lam_k), the largest ||v_j||: exact for heads of limited length; for Gaussian heads a bound on n
+        """The largest ||v_j||, mu sqrt(k lam_k): exact for heads of limited length; for Gaussian heads a bound on n
         norms that holds in more than 95 % of draws of 100 users or more, not with probability 1 - n^-10."""
         k = self.rank
         if self.longest_head is None:

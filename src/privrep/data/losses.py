@@ -62,14 +62,10 @@ def _pseudo_huber_weights(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return weight, weight * weight * weight
 
 
-def _squared_weights(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.ones_like(r), np.ones_like(r)
-
-
 SHAPES = {
     "huber": _Shape(_huber, _huber_weights),
     "pseudo-huber": _Shape(_pseudo_huber, _pseudo_huber_weights),
-    "squared": _Shape(lambda r: r * r / 2, _squared_weights, math.inf),
+    "squared": _Shape(lambda r: r * r / 2, lambda r: (np.ones_like(r), np.ones_like(r)), math.inf),
 }
 LOSSES = ("absolute", *SHAPES)
 

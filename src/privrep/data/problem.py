@@ -7,6 +7,7 @@ memory is set by the block and not by the number of users: a block is either kep
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import InitVar, dataclass, field, replace
@@ -17,24 +18,26 @@ import numpy as np
 
 from privrep.data.known import Known
 from privrep.data.misspecification import (
-    FEATURE_AXES,
-    FEATURE_LAWS,
     MISSPECIFICATIONS,
-    against,
     are_scaled,
+    corrupted_users,
     corrupted_vector,
     feature_entries,
     feature_root,
     feature_scales,
     noise_factors,
-    present,
+    present_samples,
     tail_factors,
 )
 from privrep.data.rng import BlockStreams, stream
 from privrep.data.subspace import orthonormalise
 
-HEAD_LAWS = ("gauss", "sphere", "aniso", "heavy")
-TRUTH_LAWS = ("orthonormal", "unit-columns")
+LAWS = {
+    "head_law": ("gauss", "sphere", "aniso", "heavy"),
+    "feature_law": ("gauss", "rare", "skewed"),
+    "feature_axes": ("coordinates", "mixed"),
+    "truth_law": ("orthonormal", "unit-columns"),
+}
 
 HEAVY_EVERY = 100
 """Under the head law `heavy` one user in this many has a long head."""
@@ -51,8 +54,12 @@ NORMS = (1e-12, 1e12)
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
 
 
-NEWER = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
-"""Parameters that are left out of a problem's name at their default."""
+OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
+"""Parameters that are left out of a problem's name at their default, so that streams of older names stay."""
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -89,10 +96,6 @@ class Problem:
     adversaries : users whose labels follow one long vector off the subspace. They have no head, and no risk is counted
         for them.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range; the message names it.
     """
 
     users: int
@@ -120,55 +123,36 @@ class Problem:
             if isinstance(value, np.generic):  # a cell's key is made of plain numbers
                 object.__setattr__(self, name, value.item())
         for name in ("users", "samples", "dim", "rank"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
-        if self.rank > self.dim:
-            raise ValueError(f"rank is {self.rank}; it must not exceed dim, which is {self.dim}")
-        if not 0 <= self.label_noise_sd < float("inf"):
-            raise ValueError(f"label_noise_sd is {self.label_noise_sd!r}; it must be finite and at least 0")
-        if self.head_law not in HEAD_LAWS:
-            raise ValueError(f"head_law is {self.head_law!r}; it must be one of {', '.join(HEAD_LAWS)}")
-        if not 1 <= self.head_condition < float("inf"):
-            raise ValueError(f"head_condition is {self.head_condition!r}; it must be finite and at least 1")
-        if self.head_condition > 1 and self.head_law != "aniso":
-            raise ValueError(f"head_condition is {self.head_condition!r}; head_law {self.head_law!r} needs 1")
-        if not 1 <= self.head_factor < float("inf"):
-            raise ValueError(f"head_factor is {self.head_factor!r}; it must be finite and at least 1")
-        if self.head_factor > 1 and self.head_law != "heavy":
-            raise ValueError(f"head_factor is {self.head_factor!r}; head_law {self.head_law!r} needs 1")
-        if not 0 <= self.head_bias <= 1:
-            raise ValueError(f"head_bias is {self.head_bias!r}; it must lie between 0 and 1")
-        if self.feature_law not in FEATURE_LAWS:
-            raise ValueError(f"feature_law is {self.feature_law!r}; it must be one of {', '.join(FEATURE_LAWS)}")
-        if self.feature_axes not in FEATURE_AXES:
-            raise ValueError(f"feature_axes is {self.feature_axes!r}; it must be one of {', '.join(FEATURE_AXES)}")
-        if not 0 < self.feature_scale < float("inf"):
-            raise ValueError(f"feature_scale is {self.feature_scale!r}; it must be positive and finite")
-        for name in ("feature_condition", "noise_spread"):
-            value = getattr(self, name)
-            if not 1 <= value < float("inf"):
-                raise ValueError(f"{name} is {value!r}; it must be finite and at least 1")
-        if not (self.feature_tail == 0 or 2 < self.feature_tail < float("inf")):
-            raise ValueError(
-                f"feature_tail is {self.feature_tail!r}; it must be greater than 2, or 0 for Gaussian features"
-            )
+            whole = _is_integer(getattr(self, name)) and getattr(self, name) >= 1
+            self._require(name, whole, "it must be an integer of at least 1")
+        self._require("rank", self.rank <= self.dim, f"it must not exceed dim, which is {self.dim}")
+        self._require("label_noise_sd", 0 <= self.label_noise_sd < math.inf, "it must be finite and at least 0")
+        for name, laws in LAWS.items():
+            self._require(name, getattr(self, name) in laws, f"it must be one of {', '.join(laws)}")
+        for name in ("head_condition", "head_factor", "feature_condition", "noise_spread"):
+            self._require(name, 1 <= getattr(self, name) < math.inf, "it must be finite and at least 1")
+        for name, law in (("head_condition", "aniso"), ("head_factor", "heavy")):
+            fits = getattr(self, name) == 1 or self.head_law == law
+            self._require(name, fits, f"head_law {self.head_law!r} needs 1")
+        self._require("head_bias", 0 <= self.head_bias <= 1, "it must lie between 0 and 1")
+        self._require("feature_scale", 0 < self.feature_scale < math.inf, "it must be positive and finite")
+        tails = self.feature_tail == 0 or 2 < self.feature_tail < math.inf
+        self._require("feature_tail", tails, "it must be greater than 2, or 0 for Gaussian features")
         for name, most in (("fewest_samples", self.samples), ("adversaries", self.users - 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-                raise ValueError(f"{name} is {value!r}; it must be an integer between 0 and {most}")
-        if self.adversaries and self.rank == self.dim:
-            raise ValueError(
-                f"adversaries is {self.adversaries!r}; there is nothing off a subspace of rank {self.rank}"
-            )
-        if self.truth_law not in TRUTH_LAWS:
-            raise ValueError(f"truth_law is {self.truth_law!r}; it must be one of {', '.join(TRUTH_LAWS)}")
+            within = _is_integer(getattr(self, name)) and 0 <= getattr(self, name) <= most
+            self._require(name, within, f"it must be an integer between 0 and {most}")
+        room = not self.adversaries or self.rank < self.dim
+        self._require("adversaries", room, f"there is nothing off a subspace of rank {self.rank}")
+
+    def _require(self, name: str, sound: bool, what: str) -> None:
+        if not sound:
+            raise ValueError(f"{name} is {getattr(self, name)!r}; {what}")
 
     @property
     def axes(self) -> dict:
         """Names and values of all parameters, less newer ones at their default, so that older streams stay."""
         axes = dict(vars(self))
-        for name in NEWER:
+        for name in OMITTED_AT_DEFAULT:
             if axes[name] == getattr(Problem, name):
                 del axes[name]
         return axes
@@ -195,7 +179,7 @@ class Problem:
 
     @property
     def longest_head(self) -> float:
-        """mu = max ||v_j|| / sqrt(k lam_k) of `sphere` and `heavy` heads: 1 for heads of one length."""
+        """max ||v_j|| / sqrt(k lam_1) of heads of limited length: 1 unless they are `heavy`."""
         h = self.head_factor
         return h / (1 + (h**2 - 1) / HEAVY_EVERY) ** 0.5
 
@@ -348,13 +332,13 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
             noise *= noise_factors(problem, users, rng)
         labels += np.float32(problem.label_noise_sd) * noise
     if problem.adversaries:
-        corrupted = against(problem, start, users)
+        corrupted = corrupted_users(problem, start, users)
         labels[:, corrupted] = features[:, corrupted] @ corrupted_vector(problem, truth.basis).astype(np.float32)
         heads[corrupted] = np.nan
     if problem.fewest_samples:
-        there = present(problem, users, rng)
-        features *= there[:, :, None]
-        labels *= there
+        present = present_samples(problem, users, rng)
+        features *= present[:, :, None]
+        labels *= present
     return Block(start, features, labels, heads, in_domain=True)
 
 

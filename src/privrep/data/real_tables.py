@@ -232,20 +232,6 @@ def verbagg() -> RealTable:
     )
 
 
-def jester5k() -> RealTable:
-    """Ratings of 100 jokes by 5,000 people, d = 101.
-
-    Raises
-    ------
-    LookupError
-        Always: no package of Python has it.
-    """
-    raise LookupError(
-        "jester5k is Jester5k of the R package recommenderlab, and in no package of Python: in R, "
-        "install.packages('recommenderlab'); data(Jester5k, package = 'recommenderlab')"
-    )
-
-
 TABLES: dict[str, Callable[[], RealTable]] = {
-    loader.__name__: loader for loader in (bfi, star, lahman, chem97, insteval, movielens, flights, verbagg, jester5k)
+    loader.__name__: loader for loader in (bfi, star, lahman, chem97, insteval, movielens, flights, verbagg)
 }

@@ -87,60 +87,12 @@ def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarr
 
 
 @dataclass(frozen=True)
-class ClientLemmas:
-    """One round from a planted start, with zeta_g, the samples q for each of head and gradient, and the step size
-    eta."""
+class ClientLemmasOptions(Declared):
+    """One round from a planted start, with options as in `privrep.algorithms.centaur`."""
 
-    clip: float
-    samples: int
-    step: float
-    sine: float
     cost = GAUSSIAN_COST
     theorem = Theorem("B-T5.2", 1)
     """Theorem 5.2 with T = 1."""
-
-    def run(self, task: Task) -> Outcome:
-        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
-        n = problem.users
-        release = opened(self, task)
-        start = planted_subspace(truth, self.sine, release.streams["init"])
-        draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
-        found = clients(users, start, *draws.take(self.samples, self.samples))
-        iterate = start - self.step * release.sum("client_lemmas", users, found.gradients, clip=self.clip) / n
-        second = found.heads.T @ found.heads / n
-        mean = start @ second - truth @ (found.true.T @ found.heads) / n
-        singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
-        return Outcome(
-            subspace=orthonormalise(iterate),
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
-            log={
-                "noise_multiplier": release.noise_multiplier,
-                "zeta": self.clip,
-                "gradient_median": float(np.median(found.norms)),
-                "gradient_max": float(found.norms.max()),
-                "clipped_share": float((found.norms > self.clip).mean()),
-                "gradient_2": float(np.linalg.norm(found.gradient, 2)),
-                "isometry_2": float(np.abs(np.linalg.eigvalsh(found.grams) - 1).max()),
-                "gram_least": float(np.linalg.eigvalsh(found.grams).min()),
-                "heads_F": float(np.linalg.norm(found.heads) / np.sqrt(n)),
-                "descent_2": float(np.linalg.norm(np.eye(problem.rank) - self.step * second, 2)),
-                "inverse_2": float(1 / np.linalg.svd(iterate, compute_uv=False).min()),
-            },
-            scores={
-                "cross_2": float(np.linalg.norm(found.crosses, 2, axis=(1, 2)).max()),
-                "deviation_2": float(np.linalg.norm(found.gradient - mean, 2)),
-                "head_errors_F": float(np.linalg.norm(found.head_errors) / np.sqrt(n)),
-                "signal_max": float(singular.max()),
-                "signal_min": float(singular.min()),
-                "true_head_max": float(np.linalg.norm(found.true, axis=1).max()),
-            },
-        )
-
-
-@dataclass(frozen=True)
-class ClientLemmasOptions(Declared):
-    """Options of one round, as in `privrep.algorithms.centaur`."""
 
     clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
@@ -166,10 +118,48 @@ class ClientLemmasOptions(Declared):
         "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
     }
 
-    def experiment(self, problem: Problem) -> ClientLemmas:
+    def experiment(self, problem: Problem) -> ClientLemmasOptions:
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
         check_draws("reuse", problem.samples, [2 * self.batch_samples])
         check_planted(problem.dim, problem.rank)
+        return self
+
+    def run(self, task: Task) -> Outcome:
+        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+        n, step = problem.users, self.step / problem.head_condition**2
         clip = gradient_threshold(self.clip_scale, self.clip, problem.known)
-        return ClientLemmas(clip, self.batch_samples, self.step / problem.head_condition**2, self.start_sine)
+        release = opened(self, task)
+        start = planted_subspace(truth, self.start_sine, release.streams["init"])
+        draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
+        found = clients(users, start, *draws.take(self.batch_samples, self.batch_samples))
+        iterate = start - step * release.sum("client_lemmas", users, found.gradients, clip=clip) / n
+        second = found.heads.T @ found.heads / n
+        mean = start @ second - truth @ (found.true.T @ found.heads) / n
+        singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
+        return Outcome(
+            subspace=orthonormalise(iterate),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": release.noise_multiplier,
+                "zeta": clip,
+                "gradient_median": float(np.median(found.norms)),
+                "gradient_max": float(found.norms.max()),
+                "clipped_share": float((found.norms > clip).mean()),
+                "gradient_2": float(np.linalg.norm(found.gradient, 2)),
+                "isometry_2": float(np.abs(np.linalg.eigvalsh(found.grams) - 1).max()),
+                "gram_least": float(np.linalg.eigvalsh(found.grams).min()),
+                "heads_F": float(np.linalg.norm(found.heads) / np.sqrt(n)),
+                "descent_2": float(np.linalg.norm(np.eye(problem.rank) - step * second, 2)),
+                "inverse_2": float(1 / np.linalg.svd(iterate, compute_uv=False).min()),
+            },
+            scores={
+                "cross_2": float(np.linalg.norm(found.crosses, 2, axis=(1, 2)).max()),
+                "deviation_2": float(np.linalg.norm(found.gradient - mean, 2)),
+                "head_errors_F": float(np.linalg.norm(found.head_errors) / np.sqrt(n)),
+                "signal_max": float(singular.max()),
+                "signal_min": float(singular.min()),
+                "true_head_max": float(np.linalg.norm(found.true, axis=1).max()),
+            },
+        )

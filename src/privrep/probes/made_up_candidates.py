@@ -28,15 +28,23 @@ def trials_needed(good_share: float, failure: float) -> int:
 
 
 @dataclass(frozen=True)
-class SyntheticCandidates:
-    """Selections among synthetic candidates, with fields as in the options."""
+class MadeUpCandidatesOptions(Declared):
+    """Selections among synthetic candidates."""
 
-    good_share: float
-    failure: float
-    bad: str
-    accuracy: float
-    needed: float
-    selections: int
+    good_share: float = option("probability that a candidate is good, p", check_share)
+    failure: float = option("failure probability asked for, delta'", check_share)
+    bad: str = option("bad candidates: all alike, or scattered", among(BAD))
+    accuracy: float = option("accuracy of a good candidate, eps_i", check_share, 0.01)
+    needed: float = option("distance that the selected candidate must keep, eps_0", check_share, 0.2)
+    selections: int = option("selections made, each among candidates of its own", check_count, 30)
+    numbers: ClassVar = {
+        "candidates": "candidates in each, T_0",
+        "failed_share": "share of the selections that fail",
+    }
+
+    def experiment(self, problem: Problem) -> MadeUpCandidatesOptions:
+        check_planted(problem.dim, problem.rank)
+        return self
 
     def candidates(self, count: int, dim: int, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw candidates (count, d, k) and the truth: good ones at a random distance up to eps_i, bad ones just above
@@ -60,23 +68,3 @@ class SyntheticCandidates:
             chosen = select(some, self.accuracy)
             failed += not chosen.passed or dist2(some[chosen.index], truth) > self.needed
         return Outcome(log={"candidates": count, "failed_share": failed / self.selections})
-
-
-@dataclass(frozen=True)
-class MadeUpCandidatesOptions(Declared):
-    """Options of selections among synthetic candidates."""
-
-    good_share: float = option("probability that a candidate is good, p", check_share)
-    failure: float = option("failure probability asked for, delta'", check_share)
-    bad: str = option("bad candidates: all alike, or scattered", among(BAD))
-    accuracy: float = option("accuracy of a good candidate, eps_i", check_share, 0.01)
-    needed: float = option("distance that the selected candidate must keep, eps_0", check_share, 0.2)
-    selections: int = option("selections made, each among candidates of its own", check_count, 30)
-    numbers: ClassVar = {
-        "candidates": "candidates in each, T_0",
-        "failed_share": "share of the selections that fail",
-    }
-
-    def experiment(self, problem: Problem) -> SyntheticCandidates:
-        check_planted(problem.dim, problem.rank)
-        return SyntheticCandidates(self.good_share, self.failure, self.bad, self.accuracy, self.needed, self.selections)

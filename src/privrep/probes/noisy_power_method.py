@@ -53,14 +53,27 @@ def least_cosine(bases: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class NoisyPowerMethod:
-    """Runs from random starts until L = length ln(k d tau / eps) / gap, with fields as in the options."""
+class NoisyPowerMethodOptions(Declared):
+    """Runs from random starts until L = length ln(k d tau / eps) / gap."""
 
-    gap: float
-    tau: float
-    length: float
-    starts: int
-    accuracy: float
+    gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
+    tau: float = option(
+        "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found", check_positive
+    )
+    length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0)
+    starts: int = option("independent runs", check_count, 54)
+    accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1)
+    numbers: ClassVar = {
+        "iterations": "iterations of a run",
+        "iterations_needed": "mean over the runs of the iterations until dist2 is at most the accuracy",
+        "runs_within": "share of the runs that end with dist2 at most the accuracy",
+        "start_log_tangent": "mean over the runs of the logarithm of the tangent of the largest angle at the start",
+    }
+
+    def experiment(self, problem: Problem) -> NoisyPowerMethodOptions:
+        if problem.dim < 2 * problem.rank:
+            raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
+        return self
 
     def run(self, task: Task) -> Outcome:
         """Count the iterations that the runs need, and the runs that succeed."""
@@ -81,27 +94,3 @@ class NoisyPowerMethod:
                 "start_log_tangent": float(np.log(np.sqrt(1 - first**2) / first).mean()),
             }
         )
-
-
-@dataclass(frozen=True)
-class NoisyPowerMethodOptions(Declared):
-    """Options of the noisy power method."""
-
-    gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
-    tau: float = option(
-        "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found", check_positive
-    )
-    length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0)
-    starts: int = option("independent runs", check_count, 54)
-    accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1)
-    numbers: ClassVar = {
-        "iterations": "iterations of a run",
-        "iterations_needed": "mean over the runs of the iterations until dist2 is at most the accuracy",
-        "runs_within": "share of the runs that end with dist2 at most the accuracy",
-        "start_log_tangent": "mean over the runs of the logarithm of the tangent of the largest angle at the start",
-    }
-
-    def experiment(self, problem: Problem) -> NoisyPowerMethod:
-        if problem.dim < 2 * problem.rank:
-            raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
-        return NoisyPowerMethod(self.gap, self.tau, self.length, self.starts, self.accuracy)

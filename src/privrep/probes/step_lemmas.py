@@ -23,7 +23,7 @@ from privrep.algorithms.parts.moment_step import UserMoments
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.passes import parts
 from privrep.data.problem import Block, Problem, Users
-from privrep.data.splits import SPLIT_COLUMN, Split, count
+from privrep.data.splits import SPLIT_COLUMN, count
 from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
 from privrep.fitting.method import EXACT, Outcome, Task
 from privrep.fitting.options import Declared, among, check_sine, option
@@ -68,58 +68,11 @@ def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class StepLemmas:
-    """One step of Algorithm 1 from a planted start at the given sine, with the thresholds in absolute terms."""
+class StepLemmasOptions(Declared):
+    """One step of Algorithm 1 from a planted start, with options as in `privrep.algorithms.altmin`."""
 
-    split: Split
-    clip: SampleClip
-    sine: float
     cost = MOMENTS_COST
     theorem = sequential_theorem(MOMENTS_COST)
-
-    def run(self, task: Task) -> Outcome:
-        """Return the released iterate, and the parts of eq. (27)."""
-        users, problem, split, truth = task.users, task.users.problem, self.split, task.users.truth.basis
-        release = opened(self, task)
-        start = planted_subspace(truth, self.sine, release.streams["init"])
-        overlap = truth.T @ start
-        rule, used = FittedHeads(start, split.heads), count(split.subspace)
-        heads = head_errors(users, rule, overlap)
-        contribution = UserMoments(rule, split.subspace)
-        second, first = clipped_sums(users, contribution, self.clip)
-        noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=self.clip)
-        identity = np.eye(len(second))
-        weight = used * heads.second
-        sampled = whitened(second, weight) - identity
-        noisy = whitened(noisy_second, weight) - identity
-        target = (truth @ overlap).T.reshape(-1)
-        along = -(truth @ overlap @ np.linalg.solve(heads.second, heads.error_cross.T).T).T.reshape(-1)
-        private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
-        iterate = np.linalg.solve(noisy_second, noisy_first)
-        return Outcome(
-            subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
-            log={
-                "noise_multiplier": release.noise_multiplier,
-                **self.clip.log,
-                "head_error_rms": heads.error_rms,
-                "head_error_max": heads.error_max,
-                "head_norm_max": heads.norm_max,
-                "gram_deviation_2": float(np.linalg.norm(sampled, 2)),
-                "gram_deviation_F": float(np.linalg.norm(sampled)),
-                "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),
-                "total_deviation_2": float(np.linalg.norm(noisy, 2)),
-                "along_F": float(np.linalg.norm(along)),
-                "residual_F": float(np.linalg.norm(iterate - target - along - private)),
-                "private_F": float(np.linalg.norm(private)),
-            },
-        )
-
-
-@dataclass(frozen=True)
-class StepLemmasOptions(Declared):
-    """Options of one step, as in `privrep.algorithms.altmin`."""
 
     split: str = option(SPLIT_COLUMN["split"])
     clip_feature: float = option("clipping bound of the features (eta)", check_bound)
@@ -141,10 +94,51 @@ class StepLemmasOptions(Declared):
         "private_F": "||F~||_F of eq. 27, Lemma B.7",
     }
 
-    def experiment(self, problem: Problem) -> StepLemmas:
+    def experiment(self, problem: Problem) -> StepLemmasOptions:
         check_planted(problem.dim, problem.rank)
+        check_split(self.split, problem.known)
+        return self
+
+    def run(self, task: Task) -> Outcome:
+        """Return the released iterate, and the parts of eq. (27)."""
+        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+        split = check_split(self.split, problem.known)
         clip = SampleClip(
             feature_threshold(self.clip_scale, self.clip_feature, problem.known),
             label_threshold(self.clip_scale, self.clip_label, problem.known),
         )
-        return StepLemmas(check_split(self.split, problem.known), clip, self.start_sine)
+        release = opened(self, task)
+        start = planted_subspace(truth, self.start_sine, release.streams["init"])
+        overlap = truth.T @ start
+        rule, used = FittedHeads(start, split.heads), count(split.subspace)
+        heads = head_errors(users, rule, overlap)
+        contribution = UserMoments(rule, split.subspace)
+        second, first = clipped_sums(users, contribution, clip)
+        noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=clip)
+        identity = np.eye(len(second))
+        weight = used * heads.second
+        sampled = whitened(second, weight) - identity
+        noisy = whitened(noisy_second, weight) - identity
+        target = (truth @ overlap).T.reshape(-1)
+        along = -(truth @ overlap @ np.linalg.solve(heads.second, heads.error_cross.T).T).T.reshape(-1)
+        private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
+        iterate = np.linalg.solve(noisy_second, noisy_first)
+        return Outcome(
+            subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
+            theorem=self.theorem.id,
+            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            log={
+                "noise_multiplier": release.noise_multiplier,
+                **clip.log,
+                "head_error_rms": heads.error_rms,
+                "head_error_max": heads.error_max,
+                "head_norm_max": heads.norm_max,
+                "gram_deviation_2": float(np.linalg.norm(sampled, 2)),
+                "gram_deviation_F": float(np.linalg.norm(sampled)),
+                "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),
+                "total_deviation_2": float(np.linalg.norm(noisy, 2)),
+                "along_F": float(np.linalg.norm(along)),
+                "residual_F": float(np.linalg.norm(iterate - target - along - private)),
+                "private_F": float(np.linalg.norm(private)),
+            },
+        )

@@ -76,31 +76,8 @@ def updates(
 
 
 @dataclass(frozen=True)
-class UpdateNorms:
-    """The measurement at distance `sine` from the optimum, on q = `samples`, with the clip `drift_bound` in medians."""
-
-    sine: float
-    samples: int
-    drift_bound: float
-
-    def run(self, task: Task) -> Outcome:
-        users = task.users
-        found, basis = updates(users, self.sine, self.samples, task.stream("init"))
-        norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
-        bound = self.drift_bound * np.median(norms["full"])
-        heads = all_heads(users).astype(np.float64)
-        scores = {"heterogeneity": float(1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean())}
-        for name in WHAT:
-            scores[f"{name}_rms"] = float(np.sqrt((norms[name] ** 2).mean()))
-            scores |= {f"{name}_{mark}": float(np.quantile(norms[name], at)) for mark, at in QUANTILES.items()}
-            drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
-            scores[f"{name}_drift"] = float(np.linalg.norm(drift) / bound)
-        return Outcome(subspace=basis, scores=scores)
-
-
-@dataclass(frozen=True)
 class UpdateNormsOptions(Declared):
-    """Options of the measurement."""
+    """The measurement at distance `start_sine` from the optimum."""
 
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
@@ -120,7 +97,7 @@ class UpdateNormsOptions(Declared):
         ),
     }
 
-    def experiment(self, problem: Problem) -> UpdateNorms:
+    def experiment(self, problem: Problem) -> UpdateNormsOptions:
         check_planted(problem.dim, problem.rank)
         if self.batch_samples < problem.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
@@ -128,4 +105,18 @@ class UpdateNormsOptions(Declared):
             raise ValueError(
                 f"samples is {problem.samples}; it must be at least twice batch_samples, {self.batch_samples}"
             )
-        return UpdateNorms(self.start_sine, self.batch_samples, self.drift_bound)
+        return self
+
+    def run(self, task: Task) -> Outcome:
+        users = task.users
+        found, basis = updates(users, self.start_sine, self.batch_samples, task.stream("init"))
+        norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
+        bound = self.drift_bound * np.median(norms["full"])
+        heads = all_heads(users).astype(np.float64)
+        scores = {"heterogeneity": float(1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean())}
+        for name in WHAT:
+            scores[f"{name}_rms"] = float(np.sqrt((norms[name] ** 2).mean()))
+            scores |= {f"{name}_{mark}": float(np.quantile(norms[name], at)) for mark, at in QUANTILES.items()}
+            drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
+            scores[f"{name}_drift"] = float(np.linalg.norm(drift) / bound)
+        return Outcome(subspace=basis, scores=scores)
