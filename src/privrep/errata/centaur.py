@@ -53,11 +53,6 @@ def steady(problem: Problem, rounds: int, **options) -> float:
     return float(np.sqrt(np.mean(distances(problem, rounds, **options)[rounds // 2 :] ** 2)))
 
 
-def heads_of(condition: float) -> dict:
-    """Keywords of a problem whose heads have s_1 / s_k = kappa, s_k = 1."""
-    return {"head_law": "sphere"} if condition == 1 else {"head_law": "aniso", "head_condition": condition}
-
-
 @demonstrates("E11")
 def printed_sign_leads_away() -> Finding:
     problem = sphere(users=300, samples=24, dim=20, rank=2)
@@ -247,10 +242,11 @@ def some_label_exceeds_the_clip_in_many_data_sets(rng: np.random.Generator) -> F
 @demonstrates("E57")
 def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     conditions, noise = [1.0, 1.5, 2.0], 1e-3
-    found = [
-        steady(Problem(150, 24, 20, 2, **heads_of(condition)), round(40 * condition**2), sine=0.01, noise=noise) / noise
-        for condition in conditions
-    ]
+    found = []
+    for condition in conditions:
+        law = "aniso" if condition > 1 else "sphere"
+        problem = Problem(150, 24, 20, 2, head_law=law, head_condition=condition)
+        found.append(steady(problem, round(40 * condition**2), sine=0.01, noise=noise) / noise)
     power = log_slope(conditions, found)
     problem = sphere(2000, 32, 20, 2)
     users = Users(problem)
@@ -266,11 +262,6 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     )
 
 
-def covariance_deviations(users: int, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw |B^T S_i B - 1| of each user for k = 1, where B^T x is one standard normal; (users,)."""
-    return np.abs((rng.standard_normal((users, samples)) ** 2).mean(axis=1) - 1)
-
-
 def gaussian_square_exponential(scale: float) -> float:
     """Return E exp(x^2 / s^2) of a standard normal, (1 - 2/s^2)^-1/2; infinite up to s = sqrt(2)."""
     return (1 - 2 / scale**2) ** -0.5 if scale > math.sqrt(2) else math.inf
@@ -282,7 +273,9 @@ def unit_variance_has_a_larger_subgaussian_norm(rng: np.random.Generator) -> Fin
     least = brentq(lambda s: math.exp(1 / s**2) - 2, 0.5, 5)
     gaussian = brentq(lambda s: min(gaussian_square_exponential(s), 1e6) - 2, 0.5, 5)
     counts, q = [1000, 10_000, 100_000], 400
-    ratios = [covariance_deviations(n, q, rng).max() / math.sqrt(math.log(n) / q) for n in counts]
+    # |B^T S_i B - 1| of each user for k = 1, where B^T x is one standard normal.
+    deviations = [np.abs((rng.standard_normal((n, q)) ** 2).mean(axis=1) - 1).max() for n in counts]
+    ratios = [deviation / math.sqrt(math.log(n) / q) for n, deviation in zip(counts, deviations, strict=True)]
     return Finding(
         f"least subgaussian norm at variance 1: {least:.3f}; of a standard normal: {gaussian:.3f}; largest deviation "
         f"for n = {spell(counts)}: {spell(ratios)} times delta_1",

@@ -203,25 +203,9 @@ def risk_bound_fails_in_other_units() -> Finding:
     )
 
 
-def samples_alternating(rank: float, risk: float) -> float:
-    """Return the least m at which the term k/m of Theorem 4.2 is at most `risk`; Assumption 4.1 (ii) asks for k^2 in
-    any case."""
-    return max(rank / risk, rank**2)
-
-
 def samples_exponential(rank: float, risk: float) -> float:
     """Return the least m for the term sqrt(k^2/m) of Theorem 5.2 with C = sqrt(k)."""
     return (rank / risk) ** 2
-
-
-def users_alternating(rank: float, risk: float) -> float:
-    """Return the least eps n / d^1.5 at which the first term of Theorem 4.2 is at most `risk`."""
-    return rank**2.5 / risk**0.5
-
-
-def users_exponential(rank: float, risk: float) -> float:
-    """Return the least eps n / d^1.5 for Theorem 5.2 with C = sqrt(k)."""
-    return rank**1.5 / risk
 
 
 @demonstrates("E33")
@@ -236,8 +220,10 @@ def alternation_needs_at_most_rank_times_as_much() -> Finding:
     same = [(1.0, 1.0) for _ in ranks]
     # Predicting 0 has risk k in the squared loss, and of the order of sqrt(k) in a Lipschitz one.
     share = [(k / 10, k**0.5 / 10) for k in ranks]
-    in_samples = [power(samples_alternating, samples_exponential, risks) for risks in (same, share)]
-    in_users = [power(users_alternating, users_exponential, risks) for risks in (same, share)]
+    # The least m at which the term k/m is at most the risk; Assumption 4.1 (ii) asks for k^2 in any case.
+    in_samples = [power(lambda k, a: max(k / a, k**2), samples_exponential, risks) for risks in (same, share)]
+    # The least eps n / d^1.5 at which the first term of each theorem is at most the risk, C = sqrt(k) in Theorem 5.2.
+    in_users = [power(lambda k, a: k**2.5 / a**0.5, lambda k, b: k**1.5 / b, risks) for risks in (same, share)]
     return Finding(
         f"exponents of k in m {in_samples[0]:.2f} at risk 1 in both and {in_samples[1]:.2f} at a tenth of the risk of "
         f"predicting 0; in n {in_users[0]:.2f} and {in_users[1]:.2f}",
