@@ -134,17 +134,6 @@ def test_a_weighted_median_with_ties_and_empty_samples(dtype):
 
 @every_loss
 @ranks
-def test_users_together_or_one_at_a_time(loss, rank, rng):
-    """Within the certificates."""
-    projected, labels = samples(rng, rank, np.float32)
-    together = fit_bounded(projected, labels, loss, 1.0)
-    for j in range(0, USERS, 5):
-        alone = fit_bounded(projected[..., j : j + 1], labels[:, j : j + 1], loss, 1.0)
-        assert abs(alone.values[0] - together.values[j]) <= max(alone.gaps[0], together.gaps[j]) + 1e-6
-
-
-@every_loss
-@ranks
 def test_what_a_user_gets_does_not_hang_on_the_others(loss, rank, rng):
     """A user among others that take few steps or many: no more than rounding, which is a hundredth of the tolerance,
     changes. A sum over n users would otherwise move by n times the tolerance where one is replaced."""

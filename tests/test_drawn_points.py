@@ -268,19 +268,3 @@ def test_captions_name_series_that_are_drawn(quick_run: Path, study: str):
     changed = {series: numbers(series) for _, series in named}
     unchanged = {(figure, series) for figure, series in named if drawn[figure].equals(changed[series][figure])}
     assert unchanged == named & UNSEEN.keys() and all(drawn[name].equals(table) for name, table in again.items())
-
-
-def test_a_changed_table_is_found():
-    """A row left out, a number rounded, and a column that is text."""
-    figure = Figure()
-    axis = figure.subplots()
-    numbers = pd.DataFrame({"d": [10, 20, 40], "error": [0.1234, 0.25, 0.5], "low": [0.1, 0.2, 0.4]})
-    axis.errorbar(numbers["d"], numbers["error"], [numbers["error"] - numbers["low"], [0, 0, 0]], fmt="o")
-    axis.fill_between(numbers["d"], numbers["low"], numbers["error"])
-    axis.plot([10, 40], [0.3, 0.3])
-    assert missing(figure, numbers, "any") == []
-    assert missing(figure, numbers[1:], "any")
-    assert len(missing(figure, numbers.round({"error": 2}), "any")) > 1
-    assert missing(figure, numbers.astype({"low": str}), "any")
-    swapped = numbers.assign(error=numbers["error"].to_numpy()[::-1])
-    assert missing(figure, swapped, "any")

@@ -181,7 +181,7 @@ def test_few_results_wait():
 def test_a_task_gets_rows_of_its_users_alone(start):
     """Also where rows begin with a later user."""
     kept = Own(np.arange(2e6).reshape(-1, 2), start)
-    message = dask_engine.sent(partial(lambda own, block: own.of(block), kept), range(1000, 1010))
+    message = dask_engine.pickled(partial(lambda own, block: own.of(block), kept), range(1000, 1010))
     assert len(message) < 5000
     block = Block(1003, np.ones((1, 4, 1), np.float32), np.ones((1, 4), np.float32))
     np.testing.assert_array_equal(cloudpickle.loads(message)(block), kept.rows[1003 - start : 1007 - start])

@@ -31,15 +31,6 @@ def test_fit_heads_is_least_squares(rank, extra_dim, extra_samples, users, seed)
         np.testing.assert_allclose(heads[j], expected, atol=tolerance)
 
 
-def test_exact_labels_are_fitted_exactly(rng):
-    """Without label noise and with the true subspace, the heads are the truth."""
-    basis = random_subspace(8, 3, rng)
-    truth = rng.standard_normal((50, 3))
-    features = rng.standard_normal((12, 50, 8)).astype(np.float32)
-    labels = np.einsum("mbd,bd->mb", features, truth @ basis.T).astype(np.float32)
-    np.testing.assert_allclose(fit_heads(features, labels, basis), truth, atol=1e-4)
-
-
 def test_users_do_not_mix(rng):
     """Changing one user's data changes her head alone."""
     features = rng.standard_normal((6, 5, 4)).astype(np.float32)
@@ -90,12 +81,6 @@ def test_batched_solve_agrees_with_numpy(rank, seed):
     lower = np.tril(grams) + np.triu(np.full((rank, rank), 1e9), 1)
     solution = solve_positive_definite(np.moveaxis(lower, 0, -1), right.T).T
     np.testing.assert_allclose(solution, np.linalg.solve(grams, right[:, :, None])[:, :, 0], rtol=1e-7, atol=1e-7)
-
-
-def test_too_few_samples_are_refused(rng):
-    """Fewer samples than the rank have no unique solution."""
-    with pytest.raises(ValueError, match=r"^samples for the head is 2; it must be at least the rank, 3"):
-        fit_heads(np.zeros((2, 4, 5), np.float32), np.zeros((2, 4), np.float32), random_subspace(5, 3, rng))
 
 
 @given(st.integers(1, 4), st.integers(0, 6), st.integers(1, 8), st.floats(1e-2, 1e2), seeds)

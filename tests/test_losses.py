@@ -95,15 +95,6 @@ def test_the_quadratic_of_the_weight_lies_above_the_loss(name, width, at, other)
 
 
 @every_lipschitz
-def test_the_quadratic_of_the_curvature_does_not(name):
-    """With l'' in place of l' / r it would cut through the loss."""
-    loss = Loss(name, 1.0)
-    value, elsewhere = loss.value(np.array([2.0, 6.0]))
-    curvature = loss.weights(np.array([2.0]))[1][0]
-    assert elsewhere > value + curvature * (6.0**2 - 2.0**2) / 2
-
-
-@every_lipschitz
 def test_small_widths_tend_to_the_absolute_loss(name):
     """Within the width, from below; at half the width or more off for most residuals."""
     residuals = np.linspace(-5, 5, 101)

@@ -9,10 +9,9 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
 from stub_page import drawn_figure
 
-from privrep.drawing.points import MOST_IN_A_FIGURE, drawn_points, plain
+from privrep.drawing.points import MOST_IN_A_FIGURE, drawn_points
 from privrep.drawing.style import new_figure, save
 from privrep.report import pictures
 
@@ -98,11 +97,6 @@ def test_crowded_figures_are_thinned():
     figure, axis = new_figure(3, 3)
     axis.plot(np.arange(4 * MOST_IN_A_FIGURE), np.ones(4 * MOST_IN_A_FIGURE), "o", label="cloud")
     assert 0.9 * MOST_IN_A_FIGURE <= len(series(drawn_points(figure))["cloud"]) <= MOST_IN_A_FIGURE
-
-
-@pytest.mark.parametrize(("label", "text"), [(r"$\sigma_F$", "sigma_F"), ("a\nb", "a b"), ("ε", "ε")])
-def test_labels_are_plain(label, text):
-    assert plain(label) == text
 
 
 def test_an_interval_is_never_that_of_another_series():

@@ -111,7 +111,7 @@ def _newton(
             late = late[late]
         newton = _step(BLEND * weight + (1 - BLEND) * curvature if step else weight, z, v, gradient, bound)
         moved = newton if step < SLOW else _best(loss, z, y, v, newton, _step(weight, z, v, gradient, bound))
-        v = np.where(late, moved, v)  # whoever is done stays: what a user gets must not hang on the others
+        v = np.where(late, moved, v)  # converged users stay: a user's head must not depend on the others
     return BoundedFit(heads, loss.value(_residual(projected, labels, heads)).mean(axis=0), gaps)
 
 
@@ -162,7 +162,7 @@ def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray
             excess = np.maximum(np.sqrt(squared) / bound - 1, 0)
             if excess.max() <= LENGTH_TOLERANCE[gram.dtype]:
                 break
-            # Whoever is done stays as it is: what a user gets must not hang on the others.
+            # Converged users stay: a user's head must not depend on the others.
             late = excess > LENGTH_TOLERANCE[gram.dtype]
             slope = np.einsum("kn,kn->n", v, _solve(gram, v))
             gram[diagonal, diagonal] += np.divide(squared * excess, slope, out=np.zeros_like(slope), where=late)

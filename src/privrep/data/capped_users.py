@@ -77,17 +77,17 @@ class MemoryUsers(CappedUsers):
         Rows with a NaN label are dropped. Of more than `cap` rows a user keeps a choice that is public and does not
         look at values.
         """
-        there = np.flatnonzero(~np.isnan(labels))
-        there = there[np.argsort(number[there], kind="stable")]
-        of = number[there].astype(np.uint64)
+        labelled = np.flatnonzero(~np.isnan(labels))
+        labelled = labelled[np.argsort(number[labelled], kind="stable")]
+        of = number[labelled].astype(np.uint64)
         position = np.arange(len(of), dtype=np.uint64) - np.searchsorted(of, of).astype(np.uint64)
         # Hashes of user and position: by its place in the table, rows of others would move a user's choice.
         turn = pd.util.hash_array(of << np.uint64(32) | position)
         order = np.lexsort((turn, of))
-        there, of = there[order], number[there[order]]
+        labelled, of = labelled[order], number[labelled[order]]
         position = np.arange(len(of)) - np.searchsorted(of, of)
-        there, of = there[position < cap], of[position < cap]
-        table = np.concatenate([labels[there, None], features[there]], axis=1, dtype=np.float32)
+        labelled, of = labelled[position < cap], of[position < cap]
+        table = np.concatenate([labels[labelled, None], features[labelled]], axis=1, dtype=np.float32)
         known = Known(users, cap, features.shape[1], rank)
         return cls(known, np.bincount(of, minlength=users), table)
 

@@ -20,7 +20,7 @@ import numpy as np
 from distributed import Client
 from threadpoolctl import threadpool_limits
 
-from privrep.data.engines import AHEAD, in_order, listed, tasks
+from privrep.data.engines import AHEAD, in_order, task_values, tasks
 from privrep.data.passes import Own
 from privrep.data.problem import Block, UserData
 
@@ -31,7 +31,7 @@ KEEP_MEMORY = {
 """The C library keeps what is freed for the next block: a third of the time of a pass, otherwise."""
 
 
-class _OfTask(cloudpickle.Pickler):
+class _TaskPickler(cloudpickle.Pickler):
     """A pickler that sends of the users' `Own` rows only those of one task."""
 
     def __init__(self, file: io.BytesIO, task: range):
@@ -45,21 +45,21 @@ class _OfTask(cloudpickle.Pickler):
         return super().reducer_override(obj)
 
 
-def sent(statistic: Callable[[Block], Any], task: range) -> bytes:
+def pickled(statistic: Callable[[Block], Any], task: range) -> bytes:
     """Pickle a statistic for the users of a task."""
     file = io.BytesIO()
-    _OfTask(file, task).dump(statistic)
+    _TaskPickler(file, task).dump(statistic)
     return file.getvalue()
 
 
-def arrived(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
-    """Run `listed` on a worker. BLAS keeps to one thread from then on: a reset while another task runs would change
+def worker_values(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
+    """Run `task_values` on a worker, with BLAS on one thread from then on: a reset while another task runs would change
     its rounding."""
     threadpool_limits(1)
-    return listed(users, pickle.loads(statistic), over, narrow)
+    return task_values(users, pickle.loads(statistic), over, narrow)
 
 
-def code() -> str:
+def code_checksum() -> str:
     """Return a checksum of privrep's files and NumPy's version in this process."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256(np.__version__.encode())
@@ -73,19 +73,19 @@ class Dask:
     another."""
 
     def __init__(self, client):
-        self._client, self._users, self._there = client, None, None
-        for worker, found in client.run(code).items():
-            if found != code():
+        self._client, self._users, self._remote = client, None, None
+        for worker, found in client.run(code_checksum).items():
+            if found != code_checksum():
                 raise ValueError(f"worker {worker} has another version of privrep or NumPy; start it with this one")
 
     def __call__(self, users: UserData, statistic: Callable, over: range, narrow: bool) -> Iterator:
         if users is not self._users:
             # By a task, and not by scattering: when workers are lost, others can make them again.
-            self._there = self._client.submit(pickle.loads, cloudpickle.dumps(users), pure=False)
+            self._remote = self._client.submit(pickle.loads, cloudpickle.dumps(users), pure=False)
             self._users = users
 
         def submit(task: range):
-            return self._client.submit(arrived, self._there, sent(statistic, task), task, narrow, pure=False)
+            return self._client.submit(worker_values, self._remote, pickled(statistic, task), task, narrow, pure=False)
 
         threads = sum(self._client.nthreads().values())
         return in_order(submit, tasks(users, over), AHEAD * max(threads, 1))

@@ -1,6 +1,6 @@
 """Where the passes over users run: in this process, on threads of it, or on the workers of Dask.
 
-Whoever sums gets a statistic's values in the order of the blocks, so that a fit has the same bytes wherever it runs:
+A statistic's values are summed in the order of the blocks, so that a fit has the same bytes wherever it runs:
 sums over whole tasks would be fewer numbers to send, and would round otherwise.
 """
 
@@ -21,9 +21,9 @@ from privrep.data.problem import Block, UserData
 ENGINES = ("process", "threads", "dask")
 
 BLOCKS = 8
-"""Least blocks of a task: below, what a task costs Dask counts, and above, few users leave workers without any."""
+"""Least blocks of a task: with fewer, Dask's cost of a task counts, and with more, few users leave workers idle."""
 TASKS = 4000
-"""Most tasks of a pass: whoever adds up spends some milliseconds on each."""
+"""Most tasks of a pass: the sum spends some milliseconds on each."""
 AHEAD = 3
 """Tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n."""
 
@@ -49,7 +49,7 @@ def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
         yield from waiting.popleft().result()
 
 
-def listed(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool) -> list:
+def task_values(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool) -> list:
     """Return the statistic's values of a task's blocks."""
     return list(values(users, statistic, over, narrow))
 
@@ -62,7 +62,7 @@ class Threads:
 
     def __call__(self, users: UserData, statistic: Callable, over: range, narrow: bool) -> Iterator:
         def submit(task: range):
-            return self._pool.submit(listed, users, statistic, task, narrow)
+            return self._pool.submit(task_values, users, statistic, task, narrow)
 
         return in_order(submit, tasks(users, over), AHEAD * self._count)
 

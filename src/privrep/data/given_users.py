@@ -1,4 +1,4 @@
-"""Users whose data somebody has, in memory: from arrays, with a row for each sample or laid out by user."""
+"""Users with data in memory, from arrays with a row for each sample or laid out by user."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class GivenUsers:
         names, number = np.unique(user, return_inverse=True)
         order = np.argsort(number, kind="stable")
         number, (users, dim) = number[order], (len(names), features.shape[1])
-        apart = held_out_rows(number, held_out)
+        held = held_out_rows(number, held_out)
         parts = []
-        for rows in (~apart, apart):
+        for rows in (~held, held):
             kept, of = order[rows], number[rows]
             samples = int(np.bincount(of, minlength=1).max())
             facts = Known(users, samples, dim, rank, **known)

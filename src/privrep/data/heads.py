@@ -102,10 +102,10 @@ def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penal
     samples, rank = len(features), basis.shape[1]
     if samples < rank and not penalty:
         raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")
-    seen = projected(features, basis)
-    gram = np.einsum("iqb,jqb->ijb", seen, seen)
+    z = projected(features, basis)
+    gram = np.einsum("iqb,jqb->ijb", z, z)
     if penalty:
         gram += penalty * np.eye(rank)[:, :, None]
-    right = np.einsum("iqb,qb->ib", seen, labels.astype(np.float64))
+    right = np.einsum("iqb,qb->ib", z, labels.astype(np.float64))
     heads = solve_positive_definite(gram, right).T
     return np.where(np.isfinite(heads), heads, 0.0)

@@ -1,4 +1,4 @@
-"""The score of models where no truth is known: their error on samples that no fit has seen."""
+"""The error of models on samples that no fit has read, where no truth is known."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> t
     the labels' own unit squared, for models (B, d) of a block. Users without held-out samples and samples with all
     features zero do not count."""
     sums, counted = np.zeros(2), 0
-    for block, apart in zip(users.blocks(), users.held_out.blocks(), strict=True):
-        predicted = np.einsum("mbd,bd->mb", apart.features.astype(np.float64), models(block))
-        there = apart.counts > 0
-        present = np.isfinite(apart.feature_norms)
-        for number, left in enumerate((apart.labels - predicted, apart.labels)):
+    for block, held in zip(users.blocks(), users.held_out.blocks(), strict=True):
+        predicted = np.einsum("mbd,bd->mb", held.features.astype(np.float64), models(block))
+        scored = held.counts > 0
+        present = np.isfinite(held.feature_norms)
+        for number, left in enumerate((held.labels - predicted, held.labels)):
             squares = np.where(present, left.astype(np.float64) ** 2, 0.0).sum(axis=0)
-            sums[number] += (squares[there] / apart.counts[there]).sum()
-        counted += int(there.sum())
+            sums[number] += (squares[scored] / held.counts[scored]).sum()
+        counted += int(scored.sum())
     scale = users.known.label_scale**2
     return tuple(float(part) for part in scale * sums / max(counted, 1))

@@ -21,7 +21,7 @@ MISSPECIFICATIONS = (
 )
 """Names of their parameters, in the order of `privrep.data.problem.Problem`."""
 RARE = 0.05
-"""Probability that a rare binary feature is there."""
+"""Probability that a rare binary feature is 1."""
 
 CORRUPTED_LENGTH = 10.0
 """Length of the vector behind a corrupted user's labels, over sqrt(k)."""

@@ -1,8 +1,8 @@
 """A pass over the users: the one way in which their data are read.
 
 A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks,
-which depends on the data alone: the same bytes come out wherever the blocks lie, kept, drawn again or somebody else's,
-and wherever they are looked at, here or on other processes (`privrep.data.engines`).
+which depends on the data alone: the same bytes come out wherever the blocks lie, kept or drawn again, and whichever
+process reads them (`privrep.data.engines`).
 """
 
 from __future__ import annotations
@@ -86,20 +86,20 @@ def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | No
     over = range(users.known.users) if over is None else over
     for found in ENGINE.get()(users, statistic, over, narrow):
         terms = found if isinstance(found, tuple) else (found,)
-        sums = sums or list(map(_nothing, terms))
+        sums = sums or list(map(_zero, terms))
         sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
-    sums = [Own(_together(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
+    sums = [Own(_concatenated(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
     return tuple(sums) if isinstance(found, tuple) else sums[0]
 
 
-def _nothing(term: object) -> object:
+def _zero(term: object) -> object:
     """Return the value that a sum starts from."""
     if isinstance(term, Own):
         return Own([], term.start)
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
 
 
-def _together(rows: list[np.ndarray]) -> np.ndarray:
+def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
     """Concatenate rows; those of a single block are not copied."""
     return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
@@ -110,7 +110,7 @@ def _added(sum_: object, term: object) -> object:
     elif isinstance(sum_, Own):
         sum_.rows.append(term.rows)
     elif sum_ != term:
-        raise ValueError(f"blocks of users differ in what is no number: {sum_!r} and {term!r}")
+        raise ValueError(f"blocks of users differ in values that are not numbers: {sum_!r} and {term!r}")
     return sum_
 
 

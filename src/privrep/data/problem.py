@@ -82,10 +82,10 @@ class Problem:
     head_bias : b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of
         whole heads change, so E v v^T and all lengths stay as they are, while the mean head moves away from 0: users
         have more in common.
-    feature_law : independent entries of variance 1. `gauss`: normal. `rare`: centred Bernoulli, there with probability
+    feature_law : independent entries of variance 1. `gauss`: normal. `rare`: centred Bernoulli with probability
         0.05. `skewed`: centred exponential.
     feature_scale : root mean square standard deviation of a coordinate of the features, > 0. Labels follow the
-        features that are seen.
+        scaled features.
     feature_condition : largest standard deviation of a coordinate of the features over the smallest, >= 1.
     feature_axes : what the scales belong to. `coordinates`: the coordinates. `mixed`: the directions of a cosine
         transform, in which case coordinates are correlated.

@@ -29,17 +29,17 @@ def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarra
     return np.einsum("bi,bi->b", error, error) + np.einsum("bi,ij,bj->b", heads, outside.T @ outside, heads)
 
 
-def scored(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
+def uncorrupted(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
     """Select the rows (B, ...) of a block's users who are not corrupted."""
     return excess[~np.isnan(block.heads[:, 0])] if users.problem.adversaries else excess
 
 
-def mean(users: Users, sum_: float) -> float:
+def mean_over_users(users: Users, sum_: float) -> float:
     """Divide a sum by the number of users who are not corrupted."""
     return float(sum_ / (users.problem.users - users.problem.adversaries))
 
 
-def seen(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
+def whitened(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
     """Return truth, basis (d, k') and block in coordinates in which features have covariance I: R U* is
     orthonormalised, and heads follow."""
     if not are_scaled(users.problem):
@@ -54,10 +54,10 @@ def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
     """Return the mean excess risk of the models basis @ v_j, with v_j from a head rule."""
 
     def excess(block: Block) -> float:
-        truth, frame, moved = seen(users, basis, block)
-        return scored(users, block, block_excess(moved, truth, frame, heads(block))).sum()
+        truth, frame, moved = whitened(users, basis, block)
+        return uncorrupted(users, block, block_excess(moved, truth, frame, heads(block))).sum()
 
-    return mean(users, total(users, excess))
+    return mean_over_users(users, total(users, excess))
 
 
 def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
@@ -98,6 +98,6 @@ def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
         error = block.heads @ users.truth.basis.T - models_of(block)
         if are_scaled(users.problem):
             error = error @ root.T
-        return float((scored(users, block, error) ** 2).sum())
+        return float((uncorrupted(users, block, error) ** 2).sum())
 
-    return mean(users, total(users, excess))
+    return mean_over_users(users, total(users, excess))

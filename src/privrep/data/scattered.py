@@ -92,11 +92,11 @@ class ScatteredUsers(CappedUsers):
             file = unless_done.enter_context(make(prefix="privrep-", buffering=0))
             for bucket in scattered(table, Path(folder)):
                 of_bucket, number, rows = sorted_rows(table, bucket, seed)
-                there = np.bincount(number, minlength=len(of_bucket))
-                position = np.arange(len(number)) - np.repeat(np.cumsum(there) - there, there)
+                own = np.bincount(number, minlength=len(of_bucket))
+                position = np.arange(len(number)) - np.repeat(np.cumsum(own) - own, own)
                 rows[position < max_samples].tofile(file)
                 ids.append(of_bucket)
-                counts.append(np.minimum(there, max_samples))
+                counts.append(np.minimum(own, max_samples))
             if not sum(map(np.sum, counts)):
                 raise ValueError(f"{path} has no row with a number in column {label!r}")
             unless_done.pop_all()
@@ -151,8 +151,8 @@ def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np
     number = np.argsort(order)[users.indices.to_numpy()]
     frame = read.drop_columns(table.user).to_pandas()
     rows = np.column_stack([table.schema.scaled_labels(frame[table.label]), table.schema.scaled(frame)])
-    there = ~np.isnan(rows[:, 0])
-    rows, number = rows[there].astype(np.float32), number[there]
+    labelled = ~np.isnan(rows[:, 0])
+    rows, number = rows[labelled].astype(np.float32), number[labelled]
     turn = np.lexsort((_keys(rows, of_ids[order][number], seed), number))
     return users.dictionary.take(pa.array(order)), number[turn], rows[turn]
 

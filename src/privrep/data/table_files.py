@@ -17,7 +17,7 @@ from privrep.data.schema import Category, Flag, Schema
 ROWS = 2**16
 """Rows that are read at once."""
 READ_AHEAD = 2**16
-"""Bytes of a column in Parquet. Without a limit, memory holds as many rows as whoever wrote the file put in a group."""
+"""Bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file."""
 TRUE, FALSE = ["1", "1.0", "true", "True", "TRUE"], ["0", "0.0", "false", "False", "FALSE"]
 """Spellings of a flag in CSV."""
 ID_TYPES = (types.is_integer, types.is_string, types.is_large_string)
@@ -89,11 +89,11 @@ class TableFile:
             self._check(path, file.schema_arrow)
             yield from file.iter_batches(ROWS, columns=self.columns.names)
 
-    def _check(self, path: Path, there: pa.Schema) -> None:
+    def _check(self, path: Path, present: pa.Schema) -> None:
         for column in self.columns:
-            if column.name not in there.names:
-                raise ValueError(f"{path} has no column {column.name!r}; it has {', '.join(map(repr, there.names))}")
-            found = _plain(there, column.name)
+            if column.name not in present.names:
+                raise ValueError(f"{path} has no column {column.name!r}; it has {', '.join(map(repr, present.names))}")
+            found = _plain(present, column.name)
             kinds, what = (NUMBER_TYPES, "numbers") if types.is_floating(column.type) else ((), "")
             if column.name == self.user:
                 kinds, what = ID_TYPES, "integers or text"

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files and folders that appear whole or not at all."""
 
 from __future__ import annotations
 

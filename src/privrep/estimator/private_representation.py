@@ -82,8 +82,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     unit : "user", or "row" where each row is a person of its own, and fit takes no users.
     users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
     max_samples : rows of a user that are used at most, a random choice.
-    unseen : of whom there is no head: "shared", the shared mean predicts, or "raise".
-    heads : "local", they are left out of a pickle, or "pickle", they are not.
+    unseen : prediction for users without a head: "shared", by the shared mean, or "raise".
+    heads : whether pickles have the users' heads: "local", no, or "pickle", yes.
     random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
         and warns.
     engine, scheduler : where the passes over users run, see `privrep.data.engines.running_on`. The same comes out. The
@@ -205,7 +205,11 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         delta = min(n**-DELTA_POWER, 0.5) if self.delta is None else self.delta
         check_delta(delta)
         if self.delta is not None and delta > 1 / n:
-            warnings.warn(f"delta is {delta:g}, more than 1/n = {1 / n:.3g}: one user in {n} may be told", stacklevel=3)
+            warnings.warn(
+                f"delta is {delta:g}, more than 1/n = {1 / n:.3g}: a mechanism with this delta may expose one user in "
+                f"{n} entirely",
+                stacklevel=3,
+            )
         seeded = self.random_state is not None
         if seeded:
             warnings.warn(

@@ -9,10 +9,11 @@ import numpy as np
 
 from privrep.algorithms.parts.posterior import Mixture, Prior
 from privrep.data.schema import Category, Flag, Number, Schema
+from privrep.estimator.stated import CATEGORY, FLAG, NUMBER, kind_in
 
 VERSION = 1
 """Of the file's form."""
-KINDS = {"number": Number, "flag": Flag, "category": Category}
+KINDS = {Number: NUMBER, Flag: FLAG, Category: CATEGORY}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,7 @@ class SharedPrior:
 
     def to_dict(self) -> dict:
         """Return all fields, with numbers as decimal strings that are read back to the last bit."""
-        kinds = {kind: name for name, kind in KINDS.items()}
-        features = {name: {"kind": kinds[type(kind)], **asdict(kind)} for name, kind in self.schema.features.items()}
+        features = {name: {"kind": KINDS[type(kind)], **asdict(kind)} for name, kind in self.schema.features.items()}
         return {
             "version": VERSION,
             "features": features,
@@ -65,14 +65,7 @@ class SharedPrior:
         if read.get("version") != VERSION:
             raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
         try:
-            features = {
-                name: KINDS[one["kind"]](**{key: value for key, value in one.items() if key != "kind"})
-                for name, one in read["features"].items()
-            }
-            features = {
-                name: Category(tuple(kind.levels)) if isinstance(kind, Category) else kind
-                for name, kind in features.items()
-            }
+            features = {name: kind_in(name, one) for name, one in read["features"].items()}
             priors = tuple(
                 Prior(numbers(one["mean"]), np.array(list(map(numbers, one["root"]))), float(one["strength"]))
                 for one in read["priors"]

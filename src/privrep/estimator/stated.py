@@ -25,18 +25,13 @@ def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
     return dict(zip(names, given, strict=True))
 
 
-def is_pair(given: object) -> bool:
-    """Whether bounds are one pair for all numbers."""
-    return np.shape(given) == (2,) and not isinstance(given, Mapping)
-
-
 def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bounds: object) -> Schema:
     """Build the schema of a table from the estimator's arguments; raise ValueError where a statement is missing or
     invalid."""
     if label_bounds is None:
         raise ValueError("label_bounds is None; state the least and largest label (the data are not asked)")
     kinds = {} if kinds is None else by_name("kinds", kinds, names)
-    if is_pair(feature_bounds):
+    if np.shape(feature_bounds) == (2,) and not isinstance(feature_bounds, Mapping):  # one pair for all numbers
         bounds = dict.fromkeys(names, tuple(feature_bounds))
     else:
         bounds = {} if feature_bounds is None else by_name("feature_bounds", feature_bounds, names)

@@ -14,7 +14,7 @@ PUBLIC = (
 )
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
-    "what somebody learns from how long a fit took",
+    "the duration of a fit",
     "further fits, unless they stand in the journal",
 )
 SEEDED = "noise from a seed: it holds only against those who do not know the seed, and equal seeds share their noise"
@@ -43,8 +43,8 @@ def statement(
     advantage = 2 * float(ndtr(mu / 2)) - 1
     text = (
         f"What is shared is ({epsilon:.4g}, {delta:.3g})-differentially private where {who} replaced "
-        f"({mu:.4g}-GDP over {len(ledger.entries)} Gaussian releases about {users:,} {unit}s): no attack tells two "
-        f"such tables apart with an advantage over {advantage:.3f}."
+        f"({mu:.4g}-GDP over {len(ledger.entries)} Gaussian releases about {users:,} {unit}s): no attack "
+        f"distinguishes two such tables with an advantage over {advantage:.3f}."
     )
     if seeded:
         text += f" It has {SEEDED}."
