@@ -14,12 +14,12 @@ from privrep.run.settings import PlotSettings
 
 
 def drawn(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """Id of a figure -> the figure. numbers : those of each, by id."""
+    """Return the figures of a study by id, from the numbers of each."""
     return {name: draw(name, numbers[name], study) for name in study.figures}
 
 
 def draw(name: str, numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """One figure; that of cells which were not run says so."""
+    """Draw one figure; that of cells which were not run says so."""
     if numbers.empty:
         figure, axis = new_figure(7.8, 1.2)
         axis.axis("off")

@@ -42,19 +42,19 @@ SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}
 
 
 def achieved(claim: str, epsilon: float, delta: float) -> float:
-    """eps' of the printed chain at the Delta that the statement prescribes for eps."""
+    """Return the epsilon that the printed proof gives at the noise that a statement prescribes for `epsilon`."""
     constant, cost = STATEMENTS[claim]
     return zcdp_epsilon(cost.rho * epsilon**2 / (constant * math.log(1 / delta)), delta)
 
 
 def achieved_exactly(claim: str, epsilon: float, delta: float) -> float:
-    """The exact epsilon of the same releases, with the joint sensitivity of (A, b)."""
+    """Return the exact epsilon of the same releases, with the joint sensitivity of (A, b)."""
     constant, cost = STATEMENTS[claim]
     return gdp_epsilon(math.sqrt(cost.mu_squared * epsilon**2 / (constant * math.log(1 / delta))), delta)
 
 
 def worst_ratio(claim: str) -> float:
-    """Largest eps'/eps over eps <= L and the deltas of the grid."""
+    """Return the largest ratio of the proof's epsilon to the claimed one, up to L and over all deltas."""
     return max(
         achieved(claim, epsilon, delta) / epsilon
         for delta in DELTAS
@@ -63,23 +63,18 @@ def worst_ratio(claim: str) -> float:
 
 
 def validity_limit(claim: str) -> float:
-    """eps / L at which eps' = eps: the statement holds up to there."""
+    """Return the claimed epsilon over L up to which a statement holds."""
     log_term = math.log(1 / SECTION6_DELTA)
     return brentq(lambda ratio: achieved(claim, ratio * log_term, SECTION6_DELTA) - ratio * log_term, 0.1, 50)
 
 
 def section6_rho(epsilon: float) -> float:
-    """eps^2 / (8 L): zCDP of releases of total cost 1 at Lemma 4.3's Delta, which explains the digits that Section 6
-    prints.
-
-    The zCDP that corresponds to epsilon by the paper's own conversion is larger (erratum E9).
-    """
+    """Return eps^2 / (8 L), the zCDP of releases of total cost 1 at Lemma 4.3's noise (see erratum E9)."""
     return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
 
 
 def curves() -> pd.DataFrame:
-    """The epsilon that each statement achieves over the one that it claims: statement, epsilon, printed chain,
-    exact."""
+    """Tabulate the epsilon that each statement achieves over the claimed one, by the printed proof and exactly."""
     rows = [
         (claim, epsilon, *(chain(claim, epsilon, SECTION6_DELTA) / epsilon for chain in (achieved, achieved_exactly)))
         for claim in STATEMENTS
@@ -115,7 +110,7 @@ FACTS = {"exact epsilons": exact_epsilons, "beyond print": beyond_print, "joint 
 
 
 def analyse(cells: None, study: AnalysisSettings) -> Findings:
-    """Ratios eps'/eps, limits of validity, sensitivities found by search, and the zCDP values of Section 6."""
+    """Measure ratios of epsilons, limits of validity, sensitivities found by search, and the zCDP of Section 6."""
     found = []
     for claim in STATEMENTS:
         found += [
@@ -144,5 +139,5 @@ def analyse(cells: None, study: AnalysisSettings) -> Findings:
 
 
 def _rounded(value: float, printed: str) -> str:
-    """A value with as many decimals as a printed one."""
+    """Return a number with as many decimals as a printed one has."""
     return f"{value:.{len(printed.partition('.')[2])}f}"

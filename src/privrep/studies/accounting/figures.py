@@ -16,7 +16,7 @@ NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2
 
 
 def draw_privacy_accounting(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """The epsilon that each statement achieves over the one that it claims."""
+    """Draw the epsilon that each statement achieves over the one that it claims."""
     least, most = numbers["epsilon"].min(), numbers["epsilon"].max()
     figure, axis = new_figure(6.4, 4.0)
     log_term = math.log(1 / SECTION6_DELTA)

@@ -40,7 +40,7 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 @dataclass(frozen=True)
 class Scope:
-    """What is counted: (alpha, cost alpha T / sigma^2)-RDP."""
+    """What is charged to a budget, as (alpha, cost alpha T / sigma^2)-RDP."""
 
     name: str
     cost: float
@@ -60,62 +60,62 @@ SCOPES = (WHOLE, ROUNDS, ROUNDS_REMOVED)
 
 
 def rho(scope: Scope, epsilon: float, delta: float) -> float:
-    """zCDP at the sigma that Theorem 5.2 prescribes for (epsilon, delta): cost eps^2 / (4 L)."""
+    """Return the zCDP at the sigma that Theorem 5.2 prescribes for (epsilon, delta), cost eps^2 / (4 L)."""
     return scope.cost * epsilon**2 / (4 * math.log(1 / delta))
 
 
 def achieved(scope: Scope, epsilon: float, delta: float) -> float:
-    """Epsilon by the paper's own conversion, Theorem A.1 at its best alpha."""
+    """Return epsilon by the paper's own conversion, Theorem A.1 at its best alpha."""
     return zcdp_epsilon(rho(scope, epsilon, delta), delta)
 
 
 def exact_mu(scope: Scope, epsilon: float, delta: float) -> float:
-    """Gaussian-DP parameter, if all that is charged is Gaussian, as the releases of the algorithm are."""
+    """Return the Gaussian-DP parameter if all that is charged is Gaussian, as the algorithm's releases are."""
     return math.sqrt(2 * rho(scope, epsilon, delta))
 
 
 def missing_noise(scope: Scope, epsilon: float, delta: float) -> float:
-    """By how much sigma must grow for the paper's conversion to give epsilon."""
+    """Return the factor by which sigma must grow for the paper's conversion to give epsilon."""
     return math.sqrt(rho(scope, epsilon, delta) / zcdp_rho(epsilon, delta))
 
 
 def missing_noise_exactly(scope: Scope, epsilon: float, delta: float) -> float:
-    """The same by exact accounting."""
+    """Return the factor by which sigma must grow for exact accounting to give epsilon."""
     return exact_mu(scope, epsilon, delta) / gdp_mu(epsilon, delta)
 
 
 def largest(function, scope: Scope) -> float:
-    """Over eps from 0.02 L to L, at delta = 1e-5."""
+    """Return the largest value of a function of (scope, eps, delta) over eps from 0.02 L to L at delta = 1e-5."""
     return max(function(scope, epsilon, DELTA) for epsilon in np.geomspace(0.02, 1, 21) * math.log(1 / DELTA))
 
 
 def printed_mixture(rate: float, sd: float) -> Mixture:
-    """N(0, s^2) + p N(1, s^2) of Remark 4.1: its mass is 1 + p."""
+    """Return N(0, s^2) + p N(1, s^2) of Remark 4.1, whose mass is 1 + p."""
     return Mixture((1.0, rate), (0.0, 1.0), (sd, sd))
 
 
 def alone(sd: float) -> Mixture:
-    """N(0, s^2): the user does not take part."""
+    """Return N(0, s^2), the release when the user does not take part."""
     return Mixture((1.0,), (0.0,), (sd,))
 
 
 def printed_divergence(alpha: float, rate: float, sd: float) -> float:
-    """S_alpha(p, s) of Remark 4.1 to the letter."""
+    """Return S_alpha(p, s) of Remark 4.1 as it is printed."""
     return renyi_divergence(alpha, alone(sd), printed_mixture(rate, sd))
 
 
 def printed_order(alpha: float, rate: float, sd: float) -> float:
-    """S_alpha with the right mixture, (1 - p) N(0, s^2) + p N(1, s^2), in the order of Remark 4.1."""
+    """Return S_alpha with the right mixture, (1 - p) N(0, s^2) + p N(1, s^2), in the order of Remark 4.1."""
     return renyi_divergence(alpha, alone(sd), participation(rate, 1.0, sd))
 
 
 def removal_divergence(alpha: float, rate: float, sd: float) -> float:
-    """RDP of a round when a user is removed: the mixture comes first (Mironov, Talwar and Zhang 2019, Theorem 5)."""
+    """Return the RDP of a round when a user is removed (Mironov, Talwar and Zhang 2019, Theorem 5)."""
     return renyi_divergence(alpha, participation(rate, 1.0, sd), alone(sd))
 
 
 def replacement_divergence(alpha: float, rate: float, sd: float) -> float:
-    """RDP of a round when a user is replaced by one on the other side."""
+    """Return the RDP of a round when a user is replaced by one on the other side."""
     return renyi_divergence(alpha, participation(rate, 1.0, sd), participation(rate, -1.0, sd))
 
 
@@ -130,21 +130,19 @@ OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(rang
 
 
 def opacus_epsilon(mu: float, delta: float) -> float:
-    """Epsilon that the Rényi accountant of Opacus gives for a total of mu, with its conversion (Balle et al. 2020,
-    Theorem 21)."""
+    """Return the epsilon of Opacus' Rényi accountant for a total of mu (Balle et al. 2020, Theorem 21)."""
     orders = OPACUS_ORDERS
     converted = np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
     return float((orders * mu**2 / 2 + converted).min())
 
 
 def opacus_mu(epsilon: float, delta: float) -> float:
-    """sqrt(T) / sigma_g that this accountant permits at epsilon, a user added or removed."""
+    """Return the sqrt(T) / sigma_g that this accountant permits at epsilon when a user is added or removed."""
     return float(brentq(lambda mu: opacus_epsilon(mu, delta) - epsilon, 1e-3, 50))
 
 
 def experiments_epsilon(epsilon: float, shift: float) -> float:
-    """Exact epsilon of the experiments that are labelled so, when a user moves the sum by `shift` clipping
-    thresholds."""
+    """Return the exact epsilon of experiments labelled `epsilon` when a user moves a sum by `shift` clips."""
     return gdp_epsilon(shift * opacus_mu(epsilon, DELTA), DELTA)
 
 
@@ -153,7 +151,7 @@ ALPHA, SD = 8, 2.0
 
 
 def conversion_curves() -> pd.DataFrame:
-    """Achieved epsilon over claimed, and exact delta at the claimed epsilon, for every scope."""
+    """Tabulate achieved epsilon over claimed, and exact delta at the claimed epsilon, for every scope."""
     rows = [
         {
             "scope": scope.name,
@@ -169,7 +167,7 @@ def conversion_curves() -> pd.DataFrame:
 
 
 def round_curves() -> pd.DataFrame:
-    """Each divergence of one round, over its value for full participation, against the probability p of taking part."""
+    """Tabulate each divergence of a round over that of full participation against the probability p."""
     divergences = {
         "replace a user": replacement_divergence,
         "remove a user": removal_divergence,
@@ -186,12 +184,12 @@ def round_curves() -> pd.DataFrame:
 
 
 def listed(values: dict[float, float]) -> str:
-    """Pairs of a stated epsilon and what was found for it."""
+    """Spell pairs of a stated epsilon and what was found for it."""
     return ", ".join(f"{value:.3g} at {epsilon:g}" for epsilon, value in values.items())
 
 
 def conversion() -> list[Measured]:
-    """Theorem 5.2's last step."""
+    """Measure what the conversion in the last step of Theorem 5.2 achieves."""
     found = []
     for scope in SCOPES:
         deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
@@ -217,7 +215,7 @@ def conversion() -> list[Measured]:
 
 
 def sampled_round() -> list[Measured]:
-    """Remark 4.1, and what a round and a release of the power method cost, for both neighbour relations."""
+    """Measure Remark 4.1 and the cost of a round and of a power iteration under both neighbour relations."""
     alpha, sd = 8, 4.0
     full = alpha / (2 * sd**2)
     removed, replaced = removal_divergence(alpha, 1.0, sd), replacement_divergence(alpha, 1.0, sd)
@@ -255,14 +253,15 @@ LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper tre
 
 
 def idle_condition(size: Size) -> float:
-    """The printed least epsilon of Corollary 5.1, which is that of Theorem 5.1's cap on sigma_g, over what its
-    trade-off asks for at eps_a = 1, where a distance is at its largest. Up to constants it binds only where this
-    exceeds 1."""
+    """Return the printed least epsilon of Corollary 5.1 over what its trade-off asks for at eps_a = 1.
+
+    The printed one is that of Theorem 5.1's cap on sigma_g; up to constants it binds only where the ratio exceeds 1.
+    """
     return least_epsilon(utility_cap)(size) / trade_off(size)
 
 
 def powers() -> list[Measured]:
-    """Exponents of Lemma F.2, Corollary F.1, Theorem 5.2's condition and Corollary 5.1."""
+    """Measure the exponents of Lemma F.2, Corollary F.1, Theorem 5.2's condition and Corollary 5.1."""
     laws = {
         "eps'_init": run_cost,
         "eps_init": start_cost,
@@ -289,7 +288,7 @@ def powers() -> list[Measured]:
 
 
 def experiments() -> list[Measured]:
-    """The epsilons of Section 6 if its noise is what the accountant of Opacus gives, for both neighbour relations."""
+    """Measure the epsilons of Section 6 under both neighbour relations if its noise is that of Opacus' accountant."""
     removed, replaced = ({epsilon: experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0))
     note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
     found = []
@@ -301,7 +300,7 @@ def experiments() -> list[Measured]:
 
 
 def analyse(cells: None, study: AnalysisSettings) -> Findings:
-    """Ratios of achieved to claimed epsilon, divergences of a round, exponents and the experiments' epsilon."""
+    """Measure achieved over claimed epsilon, divergences of a round, exponents and the experiments' epsilon."""
     return Findings(
         conversion() + sampled_round() + powers() + experiments(),
         {"shen2023/privacy_accounting": conversion_curves(), "shen2023/sampled_round": round_curves()},

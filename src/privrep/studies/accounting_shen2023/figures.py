@@ -15,13 +15,13 @@ from privrep.studies.accounting_shen2023.analysis import ALPHA, DELTA, SD
 
 
 def claimed(axis: Axes, value: float) -> None:
-    """The line at what the theorem promises."""
+    """Draw a line at what the theorem promises."""
     axis.axhline(value, color="0.45", linewidth=0.8)
     axis.annotate("claimed", (1, value), xycoords=("axes fraction", "data"), xytext=(-2, 4), ha="right", **NOTE)
 
 
 def draw_privacy_accounting(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Theorem 5.2: what its noise achieves."""
+    """Draw what the noise of Theorem 5.2 achieves."""
     figure, (ratios, deltas) = new_figure(9.2, 3.9, ncols=2)
     handles = []
     for colour, (scope, part) in zip(COLOURS, numbers.groupby("scope", sort=False), strict=False):
@@ -40,7 +40,7 @@ def draw_privacy_accounting(numbers: pd.DataFrame, study: PlotSettings) -> Figur
 
 
 def draw_sampled_round(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Remark 4.1: the Rényi divergence of one round against the probability of taking part."""
+    """Draw the Rényi divergence of one round (Remark 4.1) against the probability of taking part."""
     figure, axis = new_figure(6.4, 3.9)
     for colour, (name, part) in zip(COLOURS, numbers.groupby("divergence", sort=False), strict=False):
         axis.plot(part["p"], part["over alpha / (2 sigma^2)"], color=colour, linewidth=1.6, label=name)

@@ -26,11 +26,9 @@ EARLY, LATE = 5, 20
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with mu, floor_F and floor_2 (law F9), and with combined columns.
+    """Return the results table with mu, floor_F and floor_2 (law F9), and with combined columns.
 
-    sine, floor_sine : distF and its law over sqrt(k), the root mean square of the k sines, for exponents of k: dist2 is
-    at least that, and larger by the edge of a (d - k) x k normal matrix over sqrt(d - k), which grows with k on every
-    grid and tends to 1 with d.
+    sine, floor_sine : distF and its law over sqrt(k), for exponents of k, since dist2 has an edge that grows with k.
     over_log, floor_over_log : dist2 and its law over sqrt(ln n), for exponents of n under the printed clip.
     """
     long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
@@ -47,7 +45,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """dist2 over that of the start, by kappa, rounds and repetition, with law F8 and the bound of eq. (19)."""
+    """Return dist2 over that of the start, by kappa, rounds and repetition, with law F8 and the bound (19)."""
     rows = cells[cells["series"] == "rate"]
     return pd.DataFrame(
         {
@@ -62,7 +60,7 @@ def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def rate_curves(points: pd.DataFrame) -> pd.DataFrame:
-    """Mean, lowest and highest of `rate_points` over repetitions, by kappa and rounds."""
+    """Return the mean, lowest and highest of `rate_points` over repetitions, by kappa and rounds."""
     found = points.groupby(["kappa", "rounds"]).agg(
         ratio=("ratio", "mean"),
         lowest=("ratio", "min"),
@@ -74,14 +72,13 @@ def rate_curves(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def contractions(points: pd.DataFrame) -> pd.DataFrame:
-    """Factor per round between `EARLY` and `LATE`, by kappa (rows) and repetition (columns)."""
+    """Return the factor per round between `EARLY` and `LATE`, by kappa (rows) and repetition (columns)."""
     table = points.pivot_table(index=["kappa", "seed"], columns="rounds", values="ratio")
     return ((table[LATE] / table[EARLY]) ** (1 / (LATE - EARLY))).unstack()
 
 
 def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Steady dist2 at a tenth of the largest noise allowed, by kappa, rank and form of the condition:
-    mean, least and largest."""
+    """Return mean, least and largest steady dist2 at a tenth of the noise cap, by its form, kappa and rank."""
     rows = cells[cells["series"].str.startswith("cap-")]
     grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "head_condition", "rank"])
     points = grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
@@ -89,8 +86,7 @@ def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def start_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Steady and largest dist2 of the rounds over the start at a quarter of the caps of E42, by form of the condition;
-    one row per run."""
+    """Return, per run, steady and largest dist2 over the start at a quarter of the caps of E42."""
     rows = cells[cells["series"].str.startswith("start-")]
     return pd.DataFrame(
         {
@@ -105,7 +101,7 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
-    """Mean steady distance of `start_points`, and lowest and highest of the largest, by form and rank."""
+    """Return the mean steady distance of `start_points` and the range of the largest, by form and rank."""
     found = points.groupby(["form", "rank"]).agg(
         steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
     )
@@ -113,9 +109,7 @@ def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def start_measures(points: pd.DataFrame) -> list[Measured]:
-    """Eq. (20), that no iterate is farther than the start, at one constant times each cap: by form and rank the steady
-    distance over the start, and in how many runs an iterate is beyond it; and by form how much the steady distance
-    grows over the ranks."""
+    """Measure eq. (20), that no iterate is farther than the start, by form of the cap and rank."""
     found = []
     for form, part in points.groupby("form"):
         table = part.pivot(index="rank", columns="seed", values="steady")
@@ -137,7 +131,7 @@ def start_measures(points: pd.DataFrame) -> list[Measured]:
 
 
 def share_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Steady distF and epsilon against the probability to take part, for both divisors."""
+    """Return steady distF and epsilon against the probability to take part, for both divisors."""
     rows = cells[cells["series"].str.startswith("share-")]
     points = rows.groupby(["divide_by", "participation"]).agg(
         distF=("steady_distF", lambda values: float(np.sqrt((values**2).mean()))),
@@ -149,7 +143,7 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measured:
-    """Steady distF of one series over that of another on the same users."""
+    """Measure the steady distF of one series over that of another on the same users."""
     errors = [
         cells[cells["series"] == label]
         .groupby("seed")["steady_distF"]
@@ -165,8 +159,7 @@ def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Mea
 
 
 def progress(name: str, factor: Measured, expected: float) -> Measured:
-    """Share of the way to 1 that a contraction makes, over the expected one, so that a slow contraction counts as much
-    as a fast one."""
+    """Measure the share of the way to 1 that a contraction makes over the expected share."""
     ends = (factor.measured, factor.ci_high, factor.ci_low)
     return Measured(name, *((1 - end) / (1 - expected) for end in ends), factor.seeds)
 
@@ -182,8 +175,7 @@ FACTS = {"participation": participation}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Exponents and constants, the contraction per round, the caps on the noise, participation and the use of
-    samples."""
+    """Measure exponents, constants, contractions, caps on the noise, participation and the use of samples."""
     cells = with_predictions(cells)
     rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
     found = []

@@ -12,7 +12,7 @@ from privrep.studies.centaur_rates.analysis import BALL
 
 
 def draw_centaur_rate(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Distance over that of the start against rounds."""
+    """Draw the distance over that of the start against rounds."""
     figure, axis = new_figure(5.4, 3.6)
     for colour, (kappa, part) in zip(COLOURS, numbers.groupby("kappa"), strict=False):
         spread = [part["ratio"] - part["lowest"], part["highest"] - part["ratio"]]
@@ -29,8 +29,7 @@ def draw_centaur_rate(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_noise_cap(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Steady distance at a tenth of the largest noise for each kappa and rank, and how far the iterates get from the
-    start at a quarter of it, by rank."""
+    """Draw steady distances at a tenth of the noise caps, and distances from the start at a quarter, by rank."""
     caps, starts = numbers[numbers["kappa"].notna()], numbers[numbers["kappa"].isna()]
     figure, axes = new_figure(7.9, 3.4, ncols=2, width_ratios=(1.4, 1))
     axis = axes[0]
@@ -56,7 +55,7 @@ def draw_noise_cap(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_participation(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Error and epsilon against the probability to take part."""
+    """Draw error and epsilon against the probability to take part."""
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     for colour, (divisor, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("divide_by"), strict=True):
         axes[0].errorbar(

@@ -40,12 +40,10 @@ NORMAL_NORM2 = 8 / 3
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with incoherence (mu, for heads of one or two lengths), and gradient, deviation,
-    noise and steady as expected.
+    """Return the results table with incoherence (mu), and gradient, deviation, noise and steady as expected.
 
-    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge are the deviation and
-    its law over sqrt(d) + sqrt(k ln n), the sum in delta_3: what is left of k is the factor k with which Lemma C.4
-    multiplies it.
+    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge : deviation and its law
+    over sqrt(d) + sqrt(k ln n), the sum in delta_3, which leaves the factor k of Lemma C.4.
     """
     n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
     factor, share = cells["head_factor"], 1 / HEAVY_EVERY
@@ -68,23 +66,20 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def lemma_runs(cells: pd.DataFrame) -> pd.DataFrame:
-    """Runs that start away from the truth."""
+    """Return the runs that start away from the truth."""
     return cells[(cells["algorithm"] == STUDY) & (cells["start_sine"] > 0)]
 
 
 def printed_clip(cells: pd.DataFrame) -> pd.Series:
-    """mu^2 k s_k^2 sqrt(d k ln n) of Lemma C.1, with mu^2 k s_k^2 = max ||w_i*||^2."""
+    """Return mu^2 k s_k^2 sqrt(d k ln n) of Lemma C.1, with mu^2 k s_k^2 = max ||w_i*||^2."""
     return cells["true_head_max"] ** 2 * np.sqrt(cells["dim"] * cells["rank"] * np.log(cells["users"]))
 
 
 def ratios(cells: pd.DataFrame) -> pd.DataFrame:
-    """Left over right side of the lemmas, one row per run and one column per inequality;
-    NaN where the right side is not defined.
+    """Return left over right side of the lemmas, by run and inequality; NaN where the right side is not defined.
 
-    `C.2 corrected` and `C.3 corrected` have constants, for Gaussian samples and all users at once: with
-    probability 1 - O(1/n) a q x k Gaussian matrix of every user has singular values within sqrt(q) (1 +- a),
-    a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q). Lemma D.2 for n H in place of H follows from the definition of delta_1, and
-    has no column.
+    The corrected C.2 and C.3 have constants for Gaussian samples and all users at once: with probability 1 - O(1/n)
+    a q x k matrix of every user has singular values within sqrt(q) (1 +- a), a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q).
     """
     runs = lemma_runs(cells)
     n, d, k, q, dist = (runs[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
@@ -121,7 +116,7 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """dist2 after one round and what eq. (19) allows with C_N = 1, both over the start; one row per run."""
+    """Return, per run, dist2 after one round and what eq. (19) allows with C_N = 1, both over the start."""
     runs = cells[cells["series"] == "kappa"]
     dist, kappa = runs["start_sine"], runs["head_condition"]
     allowed = dist * shen2023.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
@@ -138,10 +133,9 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Largest dist2 over 30 rounds against the steady state of law F9, both over the start; one row per run.
+    """Return, per run, the largest dist2 over 30 rounds and the steady state of law F9, both over the start.
 
-    `law` is the largest root mean square over the rounds: that of the first where the steady state is nearer than the
-    start, the steady state otherwise.
+    `law` is the largest root mean square over the rounds: that of the first round, or the steady state if larger.
     """
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
@@ -157,8 +151,7 @@ def path_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
-    """Of `step_points` without noise: mean, min and max of the factor by start and kappa;
-    and against kappa law_F8 and bound_19."""
+    """Return mean and range of the noiseless `step_points` by start and kappa, and both laws against kappa."""
     silent, kappa = points[points["noise_multiplier"] == 0], points["kappa"]
     factors = silent.groupby(["start_sine", "kappa"])["factor"].agg(["mean", "min", "max"]).reset_index()
     grid = np.linspace(kappa.min(), kappa.max(), 60)
@@ -167,7 +160,7 @@ def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
-    """Lemmas D.1 to D.3 with the n k x n k matrices of eqs. (34) and (35) written out, on a small data set in float64.
+    """Return the gaps in Lemmas D.1 to D.3, whose n k x n k matrices (34) and (35) are written out in float64.
 
     I_n stands in place of the printed I_d, without which (32) and (33) do not multiply (E45).
     """
@@ -205,10 +198,9 @@ def subgaussian_norms() -> list[Measured]:
 
 
 def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: int = 2000) -> float:
-    """Chance that no user's deviation exceeds `factor` sqrt(ln n / mbar) for normal samples and k = 1.
+    """Return the chance that no user's deviation exceeds `factor` sqrt(ln n / mbar), normal samples, k = 1.
 
-    For Lemma C.2 a user has chi^2_mbar / mbar - 1. For Lemma C.3 he has the mean product of two independent normals,
-    which is normal given the squares of one: an average over their quantiles.
+    Lemma C.2 has chi^2_mbar / mbar - 1; Lemma C.3 a mean product of two normals, normal given the squares of one.
     """
     limit = factor * math.sqrt(math.log(users) / samples)
     if lemma == "C.2":
@@ -221,8 +213,7 @@ def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: in
 
 
 def chances() -> list[Measured]:
-    """Lemmas C.2 and C.3 with normal samples, whose subgaussian norm is not 1:
-    inside the printed value, and with the norm squared as factor."""
+    """Measure chances of Lemmas C.2 and C.3 with normal samples, as printed and with their norm squared as factor."""
     found = []
     for lemma in ("C.2", "C.3"):
         inside, wide = (
@@ -238,7 +229,7 @@ def chances() -> list[Measured]:
 
 
 def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
-    """In which share of the runs a value exceeds the limit; nothing where no run has a value."""
+    """Measure in which share of the runs a value exceeds the limit, nothing where no run has a value."""
     values = values.dropna()
     if not len(values):
         return []
@@ -246,8 +237,7 @@ def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
 
 
 def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
-    """Lemmas C.2 and C.3 as printed: the share of runs beyond, by n, and the median ratio in the sweep of n at its
-    largest."""
+    """Measure shares of runs beyond Lemmas C.2 and C.3 as printed, by n, and the median ratio at the largest n."""
     found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
     for lemma in ("C.2", "C.3"):
         for n in PRINTED_USERS:
@@ -260,7 +250,7 @@ def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
 
 
 def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
-    """The largest ratio of each inequality and the share of runs beyond 1.
+    """Measure the largest ratio of each inequality and the share of runs beyond 1.
 
     What holds with a probability that depends on n leaves out the series `theory`, with its 20 users.
     """
@@ -313,8 +303,7 @@ FACTS = {"clip to spare": clip_to_spare, "F8 over eq. (19)": law_over_print}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Exponents and constants, the ratios of each inequality, the contraction of a round, and the lemmas that are
-    algebra."""
+    """Measure exponents, the ratios of each inequality, the contraction of a round, and lemmas of algebra."""
     cells = with_predictions(cells)
     runs, sides = lemma_runs(cells), ratios(cells)
     found = side_measures(runs, sides) + printed_deltas(runs, sides)

@@ -18,13 +18,13 @@ HEADS = {"sphere": "one length", "aniso": "unequal", "gauss": "Gaussian", "heavy
 
 
 def diagonal(axis: Axes, low: float, high: float, factor: float = 1.0, **style) -> None:
-    """The line y = factor x."""
+    """Draw the line y = factor x."""
     ends = np.array([low, high])
     axis.plot(ends, factor * ends, **style)
 
 
 def draw_gradient_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Largest gradients against the clip of Lemma C.1, and median gradients against their law."""
+    """Draw largest gradients against the clip of Lemma C.1, and median gradients against their law."""
     figure, axes = new_figure(7.8, 3.6, ncols=2)
     axis = axes[0]
     for colour, (law, label) in zip(COLOURS, HEADS.items(), strict=False):
@@ -48,7 +48,7 @@ def draw_gradient_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_one_step(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """One round from each start, and the largest distance over many rounds."""
+    """Draw one round from each start, and the largest distance over many rounds."""
     factors, curves, path = (numbers[numbers[name].notna()] for name in ("mean", "law_F8", "steady"))
     figure, axes = new_figure(7.8, 3.5, ncols=2)
     axis = axes[0]

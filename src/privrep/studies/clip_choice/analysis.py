@@ -37,8 +37,7 @@ OWN = 1 / 16
 
 
 def settings(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per setting: its geometric mean of dist2 over dimensions and seeds, NaN where a fit failed,
-    and its clip over the typical size."""
+    """Return the geometric mean of dist2 (NaN where a fit failed) and the clip over the typical size, by setting."""
     rows = cells.assign(log=np.log(cells["dist2"]))
     table = rows.groupby(list(KEYS), dropna=False)["log"].agg(lambda one: one.mean(skipna=False)).reset_index()
     size = table["clip_feature"] / TYPICAL["clip_feature"]
@@ -47,7 +46,7 @@ def settings(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_chosen(table: pd.DataFrame, series: str, options: dict[str, object]) -> pd.Series:
-    """Which rows are the setting of a series of the study tradeoff, whose options are given."""
+    """Mark the rows that have the options of a series of the study tradeoff."""
     own = series == "A" and options.get("clip_scale", "absolute") == "absolute"
     same = table["series"] == ("A-own" if own else series)
     for name in ("clip_feature", "clip", "init_share"):
@@ -59,16 +58,14 @@ def is_chosen(table: pd.DataFrame, series: str, options: dict[str, object]) -> p
 def compared(
     table: pd.DataFrame, series: str, among: tuple[str, ...], options: dict[str, object]
 ) -> tuple[float, pd.Series]:
-    """Error of the setting with these options over the least one, NaN where it is not on this grid,
-    and the best setting."""
+    """Return the error with these options over the least one (NaN if not on this grid) and the best setting."""
     here = table[table["series"].isin(among)]
     chosen, best = here.loc[is_chosen(here, series, options), "dist2"], here.loc[here["dist2"].idxmin()]
     return (float(chosen.iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan), best
 
 
 def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
-    """Geometric mean of dist2 with one share over that with another, over the clips, dimensions and seeds that both
-    have."""
+    """Return the geometric mean of dist2 of one series over another on the clips, dims and seeds of both."""
     keys = ["clip_feature", "clip", "dim", "seed"]
     first, second = (cells.loc[cells["series"] == name, [*keys, "dist2"]] for name in (series, other))
     both = first.merge(second, on=keys, suffixes=("", "_other"))
@@ -76,7 +73,7 @@ def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
 
 
 def drawn(table: pd.DataFrame, study: AnalysisSettings) -> pd.DataFrame:
-    """The `settings` with a tenth of the budget for the start, each with where it is drawn and whether it is chosen."""
+    """Return the `settings` with a tenth of the budget for the start, where each is drawn and whether it is chosen."""
     chosen = [is_chosen(table, series, study.options[series]) for series in CHOICES]
     table = table.assign(drawn=table["size"].fillna(OWN), chosen=np.any(chosen, axis=0))
     return table[~table["series"].isin(SHARES.values())]
@@ -86,8 +83,7 @@ FACTS = {"settings tried": partial(total, names=[f"settings tried, {name}" for n
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """For each choice the error of the setting of the study tradeoff over the least one, in these runs,
-    and how much the error varies over settings.
+    """Measure the error of each setting of the study tradeoff over the least one, and how errors vary over settings.
 
     The repetitions are too few for an interval, so that the choice gets no verdict of agreement.
     """
@@ -109,7 +105,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
 
 
 def described(setting: pd.Series) -> str:
-    """A setting in words."""
+    """Describe a setting in words."""
     size = "clip 1e-4" if math.isnan(setting["size"]) else f"clip {setting['size']:g} of the typical size"
     share = setting["init_share"]
     return (

@@ -20,23 +20,21 @@ NETS = ("line", "plane", "dual")
 
 
 def losses(cells: pd.DataFrame, series: str) -> pd.DataFrame:
-    """Loss over the target epsilon, and delta at it, by users and steps of the chain."""
+    """Return the loss over the target epsilon, and delta at it, by users and steps of the chain."""
     rows = cells[cells["series"] == series]
     table = rows[["users", "chain_steps", "delta_at_epsilon"]].assign(loss=rows["privacy_loss"] / rows["epsilon"])
     return table.sort_values(["users", "chain_steps"]).reset_index(drop=True)
 
 
 def net_points(cells: pd.DataFrame, net: str, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Mean score above the truth's against the noise multiplier, by chains and over the net, averaged over
-    repetitions."""
+    """Return mean scores above the truth's against the noise multiplier, by chains and over the net."""
     rows = resampled(cells[cells["series"] == f"net-{net}"], indices)
     means = rows.groupby("noise_multiplier")[["score_excess", "net_excess_uniform", "net_excess", "beta_n"]].mean()
     return means.reset_index()
 
 
 def net_ratios(cells: pd.DataFrame, net: str, indices: np.ndarray) -> dict[str, float]:
-    """Geometric means over the noise multipliers: chains over net, and the net as printed over the one with uniform
-    weights."""
+    """Return geometric means of chains over net, and of the net as printed over that with uniform weights."""
     points = net_points(cells, net, indices)
     pairs = {
         "chain over net": ("score_excess", "net_excess_uniform"),
@@ -49,7 +47,7 @@ def net_ratios(cells: pd.DataFrame, net: str, indices: np.ndarray) -> dict[str, 
 
 
 def loss_measures(cells: pd.DataFrame) -> list[Measured]:
-    """What neighbours show of the three exponents, and of a chain."""
+    """Measure the losses of three exponents on neighbours, and those of a chain."""
     exponents = {series: losses(cells, series) for series in ("proved", "printed", "exact")}
     printed = exponents["printed"]
     slope = log_slope(printed["users"], printed["loss"])
@@ -67,7 +65,7 @@ def loss_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """What the figures show: `losses` by series, and `net_points` by net, with its d and k."""
+    """Return the numbers of the figures: `losses` by series, and `net_points` by net, with its d and k."""
     series = ("printed", "exact", "proved", "chain-agreeing", "chain-divided")
     sizes = cells.groupby("series")[["dim", "rank"]].first()
     nets = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
@@ -78,7 +76,7 @@ def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Losses on neighbours, chains against nets, and how well the chains mix."""
+    """Measure losses on neighbours, chains against nets, and how well the chains mix."""
     found = loss_measures(cells)
     for net in NETS:
 

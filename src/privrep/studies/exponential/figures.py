@@ -12,7 +12,7 @@ EXPONENTS = {"printed": "as printed", "exact": "largest safe β", "proved": "as 
 
 
 def draw_exponential_privacy(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Loss over epsilon against the users for three exponents, and against the steps of a chain."""
+    """Draw loss over epsilon against users for three exponents, and against the steps of a chain."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     for colour, mark, (series, label) in zip(COLOURS, "os^", EXPONENTS.items(), strict=False):
         table = numbers[numbers["series"] == series]
@@ -38,7 +38,7 @@ def draw_exponential_privacy(numbers: pd.DataFrame, study: PlotSettings) -> Figu
 
 
 def draw_exponential_sampler(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Mean score by chains and over nets."""
+    """Draw the mean score by chains and over nets."""
     figure, axis = new_figure(5.6, 3.3)
     for colour, ((dim, rank), points) in zip(COLOURS, numbers.groupby(["dim", "rank"], sort=False), strict=False):
         axis.plot(points["beta_n"], points["net_excess_uniform"], "-", color=colour, linewidth=1.2)

@@ -45,8 +45,7 @@ K, D = 3.0, 40.0
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with F7 for the score excess and for the expected loss;
-    the distance that windows look at is that of the law."""
+    """Return the results table with law F7 for score excess and loss, and distF of the law where there is one."""
     d, k, half = cells["dim"], cells["rank"], cells["samples"] / 2
     power = np.where(cells["loss"] == "absolute", 1, 2)
     score_law = jain2021.mechanism_excess(cells["beta_n"], d, k, power)
@@ -58,7 +57,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def risks(cells: pd.DataFrame, series: tuple[str, ...], indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Median risk over that of predicting zero, by users (rows) and series (columns)."""
+    """Return the median risk over that of predicting zero, by users (rows) and series (columns)."""
     rows = resampled(cells[cells["series"].isin(series)], indices)
     return (
         (rows["excess_risk"] / rows["rank"]).groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
@@ -66,7 +65,7 @@ def risks(cells: pd.DataFrame, series: tuple[str, ...], indices: np.ndarray | No
 
 
 def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
-    """`risks` for each panel of the comparison: users, series, risk, panel."""
+    """Return `risks` for each panel of the comparison: users, series, risk, panel."""
     panels = {
         "methods": ("mechanism", "staged-B", "altmin", "centaur", "random-start"),
         "ways to run the mechanism": ("mechanism", "smooth", "staged-A", "random", "proved", "as-printed"),
@@ -77,7 +76,7 @@ def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
-    """Risk of each over that of the base, by users."""
+    """Return the risk of each series over that of the base, by users."""
     over = table[list(others)].div(table[base], axis=0)
     return {
         f"{name} over {base} at n = {users}": float(over.loc[users, name]) for name in others for users in over.index
@@ -85,7 +84,7 @@ def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str,
 
 
 def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Risks of k = 1 and their ratios to that of the mechanism."""
+    """Return risks at k = 1 and their ratios to that of the mechanism."""
     table = risks(cells, LINE, indices)
     named = {
         f"risk of {name} at n = {users}": float(table.loc[users, name])
@@ -97,7 +96,7 @@ def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """The same for the series with fewer sizes."""
+    """Return risks at k = 1 and their ratios for the series that ran at fewer sizes."""
     table = risks(cells, (*FEW, "mechanism", "altmin"), indices).dropna()
     named = {
         f"risk of {name} at n = {users}": float(table.loc[users, name])
@@ -108,13 +107,15 @@ def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def plane_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """The same for k = 2."""
+    """Return ratios of risks to that of the mechanism at k = 2."""
     return ratios(risks(cells, PLANE, indices), PLANE[1:], "plane-chain")
 
 
 def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Users at which the median risk falls to `WORKS`, between the sizes that were run; NaN where none reaches it.
-    A risk that rises in between is taken for its later fall."""
+    """Return the users at which the median risk falls to `WORKS`, interpolated; NaN where none reaches it.
+
+    A risk that rises in between is taken for its later fall.
+    """
     table, found = risks(cells, (*LINE, *FEW), indices), {}
     for name in table:
         logs = np.log(table[name].dropna())
@@ -130,7 +131,7 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
-    """Least and largest mean score excess over F7, over the settings without label noise."""
+    """Return the least and largest mean score excess over F7, over the settings without label noise."""
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
     means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
     over = means["score_excess"] / means["score_law"]
@@ -138,14 +139,13 @@ def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def clip(scale: str, row: pd.Series, users: float) -> float:
-    """L_f in a unit of `privrep.algorithms.parts.clip_units`, for the problem of a row with other users."""
+    """Return L_f in a unit of `privrep.algorithms.parts.clip_units`, for the problem of a row with other users."""
     problem = Problem(round(users), int(row["samples"]), int(row["dim"]), int(row["rank"]))
     return projection_threshold(scale, 1.0, problem.known)
 
 
 def users_by_law(row: pd.Series, scale: str) -> float:
-    """Users at which the absolute loss is down to `TENTH` of that of predicting zero by F7, with
-    beta = eps / (8 L_f C xi), C = sqrt(k)."""
+    """Return the users at which F7's loss is `TENTH` of predicting zero's, beta = eps / (8 L_f xi sqrt(k))."""
     d, k, half = row["dim"], row["rank"], row["samples"] / 2
     zero = Loss("absolute", 0.0).gaussian_mean(np.sqrt(k))
 
@@ -159,8 +159,7 @@ def users_by_law(row: pd.Series, scale: str) -> float:
 
 
 def clip_cost(cells: pd.DataFrame) -> list[Measured]:
-    """What the short clip adds to the score of the truth, over what privacy adds to it, in the cells without label
-    noise: the largest, and how often it is above `TENTH`."""
+    """Measure what the short clip adds to the score of the truth over what privacy adds, without label noise."""
     short = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0) & (cells["clip_scale"] == "projected")]
     cost = short["score_truth"] / short["score_excess"]
     return [
@@ -170,7 +169,7 @@ def clip_cost(cells: pd.DataFrame) -> list[Measured]:
 
 
 def clip_measures(cells: pd.DataFrame) -> list[Measured]:
-    """What the printed clip costs over the short one, by F7 at the same budget."""
+    """Measure what the printed clip costs over the short one, by F7 at the same budget."""
     row = cells[cells["series"] == "mechanism"].iloc[0]
     printed, projected = (clip(scale, row, COMPARED_AT) for scale in SCALES.values())
     users = {name: users_by_law(row, scale) for name, scale in SCALES.items()}
@@ -182,7 +181,7 @@ def clip_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def crossing(k: float, d: float) -> float:
-    """Users at which the first terms of Theorems 4.2 and 5.2 cross (C = sqrt(k))."""
+    """Return the users at which the first terms of Theorems 4.2 and 5.2 cross (C = sqrt(k))."""
 
     def gap(log_n: float) -> float:
         n = math.exp(log_n)
@@ -192,7 +191,7 @@ def crossing(k: float, d: float) -> float:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents, risks beside those of other methods, what the clip costs, and how well the chains mix."""
+    """Measure exponents, risks beside those of other methods, what the clip costs, and how well the chains mix."""
     cells = with_predictions(cells)
     chains = cells[cells["algorithm"] == "exponential_law"]
     found: list[Measured] = []

@@ -32,7 +32,7 @@ STYLES = {
 
 
 def draw_risks(axis: Axes, table: pd.DataFrame) -> None:
-    """Median risks of several methods against n."""
+    """Draw median risks of several methods against n."""
     for name, part in table.groupby("series", sort=False):
         number, mark, label = STYLES[name]
         colour = COLOURS[number % len(COLOURS)]
@@ -47,7 +47,7 @@ def draw_risks(axis: Axes, table: pd.DataFrame) -> None:
 
 
 def draw_exponential_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Risks of all methods at one epsilon, of other ways to run the mechanism, and for k = 2."""
+    """Draw risks of all methods, of other ways to run the mechanism, and for k = 2."""
     figure, axes = new_figure(7.9, 4.4, ncols=numbers["panel"].nunique())
     labels = {}
     for axis, (title, table) in zip(axes, numbers.groupby("panel", sort=False), strict=True):

@@ -41,8 +41,10 @@ CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
 def fedrep_law(cells: pd.DataFrame) -> pd.Series:
-    """F9 and F6: risk of private FedRep's steady state by privacy noise, heads and gradients on the same samples.
-    These share k of m degrees of freedom, so that a mean gradient is (m - k) / m of that on samples of its own."""
+    """Return the risk of private FedRep's steady state by privacy noise, F9 and F6.
+
+    Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on samples of its own.
+    """
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise = shen2023.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"])
     sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
@@ -50,14 +52,14 @@ def fedrep_law(cells: pd.DataFrame) -> pd.Series:
 
 
 def altmin_law(cells: pd.DataFrame) -> pd.Series:
-    """F3 and F6: risk after one step of alternating minimisation by privacy noise, first order."""
+    """Return the first-order risk after a step of alternating minimisation by privacy noise, F3 and F6."""
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     distance = jain2021.step_privacy(n, d, k, cells["noise_multiplier"], cells["eta"], cells["zeta"])
     return jain2021.personal_risk(distance**2, k, m, 0)
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with the laws of the rates, and x of alternating minimisation; NaN and 0 elsewhere."""
+    """Return the results table with the laws of the rates, and x of alternating minimisation; NaN and 0 elsewhere."""
     plain = cells["label_noise_sd"] == 0
     fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
     table = cells.assign(law=np.nan, noise_ratio=0.0)
@@ -71,15 +73,14 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
-    """Risks over that of predicting zero by repetition (rows) and epsilon (columns);
-    the floor, which has none, stands at 0."""
+    """Return risks over that of predicting zero by repetition (rows) and epsilon (columns); the floor stands at 0."""
     rows = cells[cells["series"] == series]
     risk = rows["excess_risk"] / rows["rank"]
     return pd.Series(risk.to_numpy(), [rows["seed"], rows["epsilon"].fillna(0.0)]).unstack().sort_index()
 
 
 def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
-    """Medians and means of a series by epsilon."""
+    """Measure medians and means of the risks of a series by epsilon."""
     table = risks(cells, series)
     names = [f"risk of {series} at epsilon = {epsilon:g}" if epsilon else f"risk of {series}" for epsilon in table]
     values = table.to_numpy()
@@ -95,7 +96,7 @@ def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
 
 
 def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
-    """Median risk of a series over that of another on the repetitions that both have, by epsilon."""
+    """Measure the median risk of a series over that of another on their common repetitions, by epsilon."""
     above, below = risks(cells, series), risks(cells, other)
     seeds = above.index.intersection(below.index)
     first, second = (table.loc[seeds].to_numpy() for table in (above, below))
@@ -111,14 +112,14 @@ def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
 
 
 def nothing_found(cells: pd.DataFrame, series: str) -> Measured:
-    """Share of a series' runs, over all epsilon, with a risk beyond `NOTHING`."""
+    """Measure the share of a series' runs, over all epsilon, with a risk beyond `NOTHING`."""
     found = risks(cells, series).to_numpy()
     hits = int((found > NOTHING).sum())
     return share(f"runs that found nothing, {series}", hits, found.size, "over all values of epsilon")
 
 
 def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
-    """Median risks by series and epsilon, with their intervals, x where series stand side by side, and the floor."""
+    """Return median risks by series and epsilon with intervals, the floor, and x with series side by side."""
     rows = [
         (series, float(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high, 1.018**place)
         for place, series in enumerate(METHODS, -(len(METHODS) // 2))
@@ -137,7 +138,7 @@ class Factor:
     below: Sweep
 
     def ratios(self, indices: np.ndarray) -> np.ndarray:
-        """Of mean risks over the resampled repetitions, by value of the parameter."""
+        """Return ratios of mean risks over the resampled repetitions, by value of the parameter."""
         return self.above.errors[:, indices].mean(axis=1) / self.below.errors[:, indices].mean(axis=1)
 
     @property
@@ -145,7 +146,7 @@ class Factor:
         return self.above.predicted / self.below.predicted
 
     def points(self, name: str) -> list[Measured]:
-        """The ratio at each value, with its interval."""
+        """Measure the ratio at each value."""
 
         def statistic(indices: np.ndarray) -> dict[str, float]:
             return {
@@ -156,7 +157,7 @@ class Factor:
         return bootstrap_measures(statistic, self.above.repetitions, f"factor {name}", note="")
 
     def exponent(self, name: str) -> Measured:
-        """With its bootstrap standard error, Student interval, and the laws' slope on the same grid."""
+        """Measure the exponent, with its standard error and the laws' slope on the same grid."""
         repetitions, quantity = self.above.repetitions, f"exponent of {name} in the factor"
         left_out = [sweep.too_few for sweep in (self.above, self.below) if sweep.too_few]
         if left_out:
@@ -167,7 +168,7 @@ class Factor:
 
 
 def factor_table(name: str, factor: Factor, points: list[Measured], exponent: Measured) -> pd.DataFrame:
-    """The factor along one parameter, as a `fit_table`."""
+    """Return the factor along one parameter, as a `fit_table`."""
     rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
     ends = {"exponent_low": exponent.ci_low, "exponent_high": exponent.ci_high}
     return pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(
@@ -176,8 +177,7 @@ def factor_table(name: str, factor: Factor, points: list[Measured], exponent: Me
 
 
 def code_measures() -> list[Measured]:
-    """What the public code's noise, a multiplier of sqrt(12 T ln(1.25 / delta)) / eps in each of T rounds,
-    spends by exact accounting, and how many times larger it is than it needs to be."""
+    """Measure the epsilon that the public code's noise spends, sqrt(12 T ln(1.25 / delta)) / eps, and its excess."""
     found = []
     for epsilon in CODE_EPSILONS:
         multiplier = math.sqrt(12 * CODE_ROUNDS * math.log(1.25 / CODE_DELTA)) / epsilon
@@ -191,8 +191,7 @@ def code_measures() -> list[Measured]:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Risks and ratios on the code's problem, exponents near the truth, the factor between the methods,
-    and the code's noise."""
+    """Measure risks and ratios on the code's problem, exponents, the factor between methods, and the code's noise."""
     cells = with_predictions(cells)
     fits, found, tables = fit_all(study, cells), [], []
     own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")

@@ -32,7 +32,7 @@ CLAIMED = 1
 
 
 def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Median risks of all methods against epsilon, and the floor."""
+    """Draw median risks of all methods against epsilon, and the floor."""
     figure, axis = new_figure(7.2, 4.2)
     for series, part in numbers.groupby("series", sort=False):
         number, mark, label = STYLES[series]
@@ -61,7 +61,7 @@ def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_line(axis: Axes, rows: pd.DataFrame, exponent: float, **look) -> None:
-    """A power of the parameter through the middle of the points that are not left out, over all values."""
+    """Draw a power of the parameter through the middle of the points that are not left out."""
     values, used = rows["value"], rows[rows["left out"].isna()]
     middle, height = (np.exp(np.log(used[column]).mean()) for column in ("value", "error"))
     ends = np.array([values.min(), values.max()])
@@ -69,20 +69,20 @@ def draw_line(axis: Axes, rows: pd.DataFrame, exponent: float, **look) -> None:
 
 
 def draw_points(axis: Axes, rows: pd.DataFrame, colour: str, label: str | None = None) -> None:
-    """Points with their intervals, and the law."""
+    """Draw points with their intervals, and the law."""
     spread = [rows["error"] - rows["ci_low"], rows["ci_high"] - rows["error"]]
     axis.errorbar(rows["value"], rows["error"], spread, fmt="o", color=colour, markersize=5, label=label)
     axis.plot(rows["value"], rows["predicted"], color="0.25", linestyle=":", linewidth=1.3)
 
 
 def exponent_text(rows: pd.DataFrame) -> str:
-    """The exponent of a fit with its interval, if it has them."""
+    """Spell the exponent of a fit with its interval, if it has them."""
     exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
     return "" if math.isnan(exponent) else f"{exponent:.2f}" + ("" if math.isnan(low) else f" ± {(high - low) / 2:.2f}")
 
 
 def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Risks of both methods, and their ratio, along d and along k."""
+    """Draw risks of both methods, and their ratio, along d and along k."""
     figure, axes = new_figure(7.4, 5.2, nrows=2, ncols=len(FACTORS), squeeze=False)
     for column, (name, pair) in zip(axes.T, FACTORS.items(), strict=True):
         for fit in pair:

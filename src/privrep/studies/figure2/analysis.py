@@ -79,11 +79,8 @@ MEASURED_AS = {
 class MethodScores:
     """Scores of one method.
 
-    Attributes
-    ----------
-    epsilons : (e,); one NaN for a method without a budget.
-    choices : labels of the configurations to choose from.
-    mse : (choices, e, seeds); infinite where a fit failed.
+    epsilons : (e,), one NaN for a method without a budget. choices : labels of the configurations to choose from.
+    mse : (choices, e, seeds), infinite where a fit failed.
     """
 
     epsilons: np.ndarray
@@ -95,26 +92,26 @@ class MethodScores:
         return self.mse.shape[2]
 
     def means(self, indices: np.ndarray) -> np.ndarray:
-        """Mean over the resampled seeds, (choices, e)."""
+        """Return the mean over the resampled seeds, (choices, e)."""
         return self.mse[:, :, indices].mean(axis=2)
 
     def best(self, indices: np.ndarray) -> np.ndarray:
-        """Least mean over the choices at each epsilon, (e,)."""
+        """Return the least mean over the choices at each epsilon, (e,)."""
         return self.means(indices).min(axis=0)
 
     def at(self, epsilon: float, indices: np.ndarray) -> float:
-        """Least mean at one epsilon; a method without a budget has the same value everywhere."""
+        """Return the least mean at one epsilon; a method without a budget has the same value everywhere."""
         if np.isnan(self.epsilons[0]):
             return float(self.best(indices)[0])
         return float(self.best(indices)[np.flatnonzero(self.epsilons == epsilon)[0]])
 
     def chosen(self) -> list[str]:
-        """Label of the best choice at each epsilon, over all seeds."""
+        """Return the label of the best choice at each epsilon, over all seeds."""
         return [self.choices[i] for i in self.means(np.arange(self.seeds)).argmin(axis=0)]
 
 
 def ratio(one: MethodScores, other: MethodScores, epsilon: float, indices: np.ndarray) -> float:
-    """MSE of one method over that of another at the same epsilon and repetitions."""
+    """Return the MSE of one method over that of another at the same epsilon and repetitions."""
     return one.at(epsilon, indices) / other.at(epsilon, indices)
 
 
@@ -124,7 +121,7 @@ def _label(configuration: tuple) -> str:
 
 
 def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
-    """The scores of a method; with several series it may choose among them."""
+    """Return the scores of a method; with several series it may choose among them."""
     rows = cells[cells["series"].isin(series)]
     failed = rows["status"] != "ok"
     rows = rows.assign(mse=rows["mse"].mask(failed, np.inf))
@@ -139,7 +136,7 @@ def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
 
 @dataclass(frozen=True)
 class Baselines:
-    """What the paper compares with, each at its best: the comparison is then hardest for the paper's claims."""
+    """The methods that the paper compares with, each at its best, which is hardest for the paper's claims."""
 
     random: MethodScores
     own: MethodScores
@@ -164,7 +161,7 @@ class Baselines:
 
 
 def gap_on_the_axis(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
-    """(i) MSE at epsilon = 5 less the non-private one, over the height of a linear axis: the MSE of a random model."""
+    """Return (i) MSE at epsilon = 5 less the non-private one, over that of a random model, a linear axis' height."""
     ours_at, nonprivate, top = (
         method.at(COMPARABLE_EPSILON, indices) for method in (ours, base.nonprivate, base.random)
     )
@@ -172,13 +169,13 @@ def gap_on_the_axis(ours: MethodScores, base: Baselines, indices: np.ndarray) ->
 
 
 def largest_step(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
-    """(ii) Largest ratio of the MSE at one epsilon to that at the next smaller one; at most 1 when monotone."""
+    """Return (ii) the largest ratio of the MSE at one epsilon to that at the next smaller one."""
     best = ours.best(indices)
     return float(np.max(best[1:] / best[:-1]))
 
 
 def over_baselines(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
-    """(iii) Largest ratio of the MSE to the better of own data and single model, over epsilon >= 2."""
+    """Return (iii) the largest ratio of the MSE to the better of own data and single model, epsilon >= 2."""
     return max(
         ours.at(epsilon, indices) / min(base.own.at(epsilon, indices), base.single.at(epsilon, indices))
         for epsilon in ours.epsilons
@@ -190,13 +187,12 @@ CRITERIA = {"i": gap_on_the_axis, "ii": largest_step, "iii": over_baselines}
 
 
 def passes(criterion: str, value: float) -> bool:
-    """Whether a value meets its pass mark."""
+    """Return whether a value meets its pass mark."""
     return value <= LIMITS[criterion]
 
 
 def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per series that runs the paper's method, in the order of the study, with its rule where no minimum
-    exists.
+    """Return a row for each series of the paper's method, with its rule where no minimum exists.
 
     `ours` marks what the paper does not have: another such rule, and sums of a user clipped as a whole.
     """
@@ -207,15 +203,14 @@ def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fallback_series(cells: pd.DataFrame) -> dict[str, str]:
-    """Rule where no minimum exists -> its series: the deciding reading, and what we put in its place."""
+    """Return the series of each rule where no minimum exists: the deciding reading, and ours."""
     runs = runs_of_the_method(cells)
     ours = runs[(runs["series"] == DECIDING) | (runs["fallback"] != PRINTED_RULE)]
     return dict(zip(ours["fallback"], ours["series"], strict=True))
 
 
 def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per series of the paper's method: MSE at the best choice per epsilon, and the criteria at the mean over
-    its seeds."""
+    """Return by reading the MSE at the best choice per epsilon and the criteria at the mean over its seeds."""
     base = Baselines.read(cells)
     rows = []
     for series, _, added in runs_of_the_method(cells).itertuples(index=False):
@@ -236,18 +231,18 @@ def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int, note: str = "") -> Measured:
-    """A statistic of the repetitions with its interval over them."""
+    """Measure a statistic of the repetitions with its interval."""
     return with_interval(quantity, statistic, seeds, note, f"figure2 {quantity}")
 
 
 def point(quantity: str, method: MethodScores, epsilon: float) -> dict[str, float]:
-    """MSE of a method at one epsilon as it is drawn, with the interval of the quantity."""
+    """Return the MSE of a method at one epsilon as it is drawn, with the interval of the quantity."""
     found = measure(quantity, partial(method.at, epsilon), method.seeds)
     return {"mse": found.measured, "ci_low": found.ci_low, "ci_high": found.ci_high, "seeds": found.seeds}
 
 
 def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
-    """MSE of every rule at each epsilon, and over that of `PRINTED_RULE` on the same data sets and starts."""
+    """Measure each rule's MSE at each epsilon, and its ratio to `PRINTED_RULE` on the same data and starts."""
     methods = {rule: read_method(cells, series) for rule, series in fallback_series(cells).items()}
     found = []
     for rule, method in methods.items():
@@ -263,7 +258,7 @@ def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The plotted points: best choice per epsilon, mean over seeds and the interval as it was measured; delta."""
+    """Return the plotted points: the best choice per epsilon, mean over seeds, interval and delta."""
     deciding = cells[cells["series"] == DECIDING]
     epsilons = sorted(deciding["epsilon"].unique())
     rows = []
@@ -278,10 +273,9 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """MSE of each rule against epsilon at its best number of epochs, and against the number of epochs at the smallest
-    epsilon.
+    """Return the MSE of each rule against epsilon at its best epochs, and against epochs at the smallest epsilon.
 
-    `lost` is the share of runs in which the noisy matrix of some step was not positive definite. delta : that of all.
+    `lost` is the share of runs in which the noisy matrix of some step was not positive definite.
     """
     rows = []
 
@@ -305,8 +299,7 @@ def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
-    """The criteria at the deciding reading, how many other readings pass, and numbers that the report quotes.
-    table : of `judge_readings`."""
+    """Measure the criteria, how many other readings of `judge_readings` pass, and what the report quotes."""
     base, ours = Baselines.read(cells), read_method(cells, DECIDING)
     found = [
         measure(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
@@ -575,7 +568,7 @@ FACTS = {
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """The measures, the curves of Figure 2, all readings, and the rules where Algorithm 2 has no minimum."""
+    """Measure Figure 2, all readings, and the rules where Algorithm 2 has no minimum."""
     readings = judge_readings(cells)
     tables = {
         "jain2021/figure2": curve_table(cells),

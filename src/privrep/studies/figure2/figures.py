@@ -21,7 +21,7 @@ RULES = {PRINTED_RULE: ("o-", 0), "ridge": ("s-", 1), "eigclip": ("D-", 2)}
 
 
 def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Figure 2 twice: on a log axis, and on a linear axis from 0 to 4."""
+    """Draw Figure 2 on a log axis, and on a linear axis from 0 to 4."""
     delta = power_of_ten(numbers["delta"].iloc[0])
     figure, (log_axis, linear_axis) = new_figure(9.6, 4.6, ncols=2)
     for axis in (log_axis, linear_axis):
@@ -64,7 +64,7 @@ def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_figure2_readings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """All readings, then what is ours: MSE at the best choice, one mark per epsilon, a little apart in height."""
+    """Draw all readings, ours last: MSE at the best choice, one mark per epsilon, a little apart in height."""
     figure, axis = new_figure(7.6, 0.27 * len(numbers) + 1.3)
     places = np.arange(len(numbers))[::-1]
     scores = numbers[[f"mse_{epsilon}" for epsilon, _ in SHOWN]]
@@ -100,8 +100,7 @@ def draw_figure2_readings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_figure2_fallbacks(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """What is put in place of a minimum that does not exist: MSE against epsilon and, where noise is largest,
-    against epochs."""
+    """Draw the rules where no minimum exists: MSE against epsilon and, at the smallest, against epochs."""
     figure, axes = new_figure(8.6, 3.9, ncols=2, sharey=True)
     for axis, panel in zip(axes, (CHOSEN, "epochs"), strict=True):
         shown = numbers[numbers["panel"] == panel]

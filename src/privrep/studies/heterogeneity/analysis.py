@@ -59,7 +59,7 @@ PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with the root mean square norms that the laws expect."""
+    """Return the results table with the root mean square norms that the laws expect."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
     return cells.assign(
         representation=shen2023.representation_update(sine, d, k, q, sigma),
@@ -68,14 +68,10 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_messages(problem: Problem, samples: int, steps: int, step: float, penalty: float) -> dict[str, float]:
-    """The rule for clipping bounds: the median norm of what a user sends in the first round, from a random start,
-    under the public law of the data. The users and the truth are drawn for this; those of the study are not looked at.
+    """Return the clipping bounds of the rule: median norms of a user's first message, from random starts.
 
-    Parameters
-    ----------
-    samples : of a mini-batch, for heads and for gradients; the power method takes all.
-    steps, step : local steps and their size.
-    penalty : lambda of PMTL.
+    Users and truth are drawn from the public law of the data for this; those of the study are not looked at.
+    samples : of a mini-batch, for heads and for gradients; the power method takes all. penalty : lambda of PMTL.
     """
     users = Users(replace(problem, users=PUBLIC_USERS, seed=PUBLIC_SEED))
     rng = stream(0, "public", users.problem.axes)
@@ -107,9 +103,11 @@ def first_messages(problem: Problem, samples: int, steps: int, step: float, pena
 
 
 def two_models_drift(bias, dim, samples):
-    """Drift of a full model at its optimum, rank 1, when every update is clipped. Heads are 1 with probability
-    (1 + b) / 2 and -1 otherwise; the bound makes all users count alike, which leaves b, shortened by the cosine between
-    a gradient on q samples and its mean, about (1 + (d + 1) / q)^-0.5."""
+    """Return the drift of a full model at its optimum, rank 1, when every update is clipped.
+
+    Heads are 1 with probability (1 + b) / 2 and -1 otherwise. All users count alike, which leaves b, shortened by the
+    cosine between a gradient on q samples and its mean, about (1 + (d + 1) / q)^-0.5.
+    """
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 
@@ -118,8 +116,7 @@ Reader = Callable[..., np.ndarray]
 
 
 def reader(cells: pd.DataFrame) -> Reader:
-    """Reads columns once: the bootstrap asks for the same ones again and again.
-    The risk of a fit that failed is infinite."""
+    """Return a cached reader of columns for the bootstrap, in which the risk of a failed fit is infinite."""
 
     @cache
     def read(series: str, column: str, **where: float) -> np.ndarray:
@@ -132,7 +129,7 @@ def reader(cells: pd.DataFrame) -> Reader:
 
 
 def norm_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Repetitions -> norms of updates and drifts of clipped ones."""
+    """Return a function of resampled repetitions to norms of updates and drifts of clipped ones."""
     read = reader(cells)
     root = float(np.sqrt(cells.loc[cells["series"] == "distance", "rank"].iloc[0]))
     largest_rank = float(cells.loc[cells["series"] == "rank-far", "rank"].max())
@@ -165,7 +162,7 @@ def norm_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, flo
 
 
 def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
-    """Series and clipping bound of all that ran for a method, the smallest bound first."""
+    """Return series and clipping bound of all that ran for a method, the smallest bound first."""
     rows = cells[cells["series"].isin((method, f"{method}-clips"))]
     return sorted(
         rows[["series", "clip"]].drop_duplicates().itertuples(index=False, name=None), key=lambda pair: pair[1]
@@ -173,8 +170,10 @@ def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Repetitions -> ratios of mean risks, at the epsilon where they are largest.
-    A best bound is chosen on the score, for all methods alike."""
+    """Return a function of resampled repetitions to ratios of mean risks, at the epsilon where they are largest.
+
+    A best bound is chosen on the score, for all methods alike.
+    """
     read = reader(cells)
     epsilons = cells.loc[cells["series"] == CENTAUR, "epsilon"].unique()
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
@@ -222,7 +221,7 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
 
 
 def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
-    """Mean risk over that of each user alone, at the epsilon where it is largest."""
+    """Measure the mean risk over that of each user alone, at the epsilon where it is largest."""
     read, name = reader(cells), f"{method} over own data"
     epsilons = cells.loc[cells["series"] == method, "epsilon"].unique()
     alone = read("own_data", "excess_risk")
@@ -235,7 +234,7 @@ def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
 
 
 def run_shares(cells: pd.DataFrame) -> list[Measured]:
-    """Shares of runs: in which a representation's update does not vanish at the optimum, and which learned little."""
+    """Measure in which runs an update does not vanish at the optimum, and which runs learned little."""
     read = reader(cells)
     longest = read("distance", "representation_max", start_sine=0)
     norms = read("distance", "full_median", start_sine=0)
@@ -249,8 +248,7 @@ def run_shares(cells: pd.DataFrame) -> list[Measured]:
 
 
 def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """All settings of the norms: means over repetitions, and the laws; drift_law is for heads of rank 1 at the
-    optimum."""
+    """Return mean norms and laws by setting; drift_law is for heads of rank 1 at the optimum."""
     rows = cells[cells["representation_rms"].notna()]
     keys = ["series", "dim", "rank", "head_bias", "label_noise_sd", "start_sine", "batch_samples"]
     kinds, marks = ("representation", "shared", "full"), ("median", "q99", "max", "drift")
@@ -261,15 +259,14 @@ def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def risk_rows(part: pd.DataFrame, panel: str, method: str, value: float) -> dict:
-    """A point: mean and range of the risk over repetitions."""
+    """Return a point with mean and range of the risk over repetitions."""
     risk = part["excess_risk"]
     ends = {"low": risk.min(), "high": risk.max()}
     return {"panel": panel, "method": method, "value": value, "risk": risk.mean()} | ends
 
 
 def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """All points of the figure of methods; in each row the mean risk of each user alone, delta, and the epsilon of a
-    panel of one epsilon."""
+    """Return the points of the figure of methods, with the mean risk of users alone, delta and a panel's epsilon."""
     points = []
     for method in METHODS:
         rows = cells[cells["series"] == method]
@@ -294,7 +291,7 @@ def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Exponents and constants of the norms, what clipping does at the optimum, and the methods against each other."""
+    """Measure exponents of the norms, what clipping does at the optimum, and the methods against each other."""
     cells = with_predictions(cells)
     found = run_shares(cells)
     for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):

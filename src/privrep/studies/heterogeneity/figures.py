@@ -33,13 +33,13 @@ NAMES = {
 def draw_kind(
     axis: Axes, rows: pd.DataFrame, x: str, kind: str, what: str = "median", mark: str = "o-", of: str = ""
 ) -> None:
-    """A number of one kind of updates against a column. of : what stands behind the kind's name."""
+    """Draw a number of one kind of updates against a column; `of` is added to its label."""
     label, colour = KINDS[kind]
     axis.plot(rows[x], rows[f"{kind}_{what}"], mark, color=COLOURS[colour], markersize=4, label=label + of)
 
 
 def draw_distance(axis: Axes, rows: pd.DataFrame) -> None:
-    """Median norm with the range up to the 99 % quantile, against the distance."""
+    """Draw the median norm with the range up to the 99 % quantile, against the distance."""
     for kind, (_, colour) in KINDS.items():
         draw_kind(axis, rows, "start_sine", kind)
         ends = rows[f"{kind}_median"], rows[f"{kind}_q99"]
@@ -51,7 +51,7 @@ def draw_distance(axis: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
-    """Median norms against the rank, at two distances."""
+    """Draw median norms against the rank, at two distances."""
     for series, mark in (("rank-near", "o-"), ("rank-far", "s--")):
         part = rows[rows["series"] == series]
         where = part["start_sine"].iloc[0]
@@ -65,7 +65,7 @@ def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_drift(axis: Axes, rows: pd.DataFrame) -> None:
-    """Drift at the optimum against what users have in common."""
+    """Draw the drift at the optimum against what users have in common."""
     for rank, mark in ((1, "o-"), (2, "s--")):
         for kind in ("full", "representation"):
             draw_kind(axis, rows[rows["rank"] == rank], "head_bias", kind, "drift", mark, f", k = {rank}")
@@ -78,7 +78,7 @@ def draw_drift(axis: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_noise(axis: Axes, rows: pd.DataFrame) -> None:
-    """Median norms at the optimum against the label noise."""
+    """Draw median norms at the optimum against the label noise."""
     for kind in KINDS:
         draw_kind(axis, rows, "label_noise_sd", kind)
     axis.set(xlabel="σ, label noise", ylabel="median norm at the optimum", ylim=(0, None), title="With label noise")
@@ -86,7 +86,7 @@ def draw_noise(axis: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_update_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Norms against distance, rank and label noise, and the drift of clipped updates."""
+    """Draw norms against distance, rank and label noise, and the drift of clipped updates."""
     figure, axes = new_figure(7.8, 6.2, nrows=2, ncols=2)
     distance = numbers[numbers["series"] == "distance"]
     silent = distance[distance["start_sine"] == 0]
@@ -98,7 +98,7 @@ def draw_update_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_baselines(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Excess risk against epsilon, the clipping bound, and what users have in common."""
+    """Draw excess risk against epsilon, the clipping bound, and what users have in common."""
     figure, axes = new_figure(9.4, 3.9, ncols=3, width_ratios=(4, 3, 3))
     for axis, (panel, points) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
         for method, part in points.groupby("method", sort=False):

@@ -30,12 +30,10 @@ Smaller u drown in the sampling term; around 1 the finite dimension smears the t
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with what F1 and F2 expect: privacy_2, privacy_F, sampling_2, sampling_F, and u,
-    the threshold's ratio.
+    """Return the results table with privacy_2, privacy_F, sampling_2, sampling_F (F1, F2) and u, the threshold's ratio.
 
-    norms is distF over dist2 of what noise has moved. sine is the root mean square sine of the angles, distF over
-    sqrt(k): at most dist2, and without its spectral edge, which on a grid of k is not yet small beside sqrt(d).
-    distF_over_log is distF without the logarithms of the threshold, see `init_log_factor`.
+    norms : distF over dist2 of what noise has moved. sine : distF over sqrt(k), which has no spectral edge.
+    distF_over_log : distF without the logarithms of the threshold, see `init_log_factor`.
     """
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
@@ -63,8 +61,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """One row per setting of the collapse: u, root mean squares of dist2 and distF without their floor, and F1;
-    over the picked repetitions, all by default."""
+    """Return by setting u, root mean squares of dist2 and of distF without its floor, and F1."""
     rows = resampled(cells[cells["series"] == "collapse"], indices)
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     keys = ["dim", "rank", "noise_multiplier"]
@@ -79,7 +76,7 @@ def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> p
 
 
 def collapse_extremes(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Largest and smallest ratio of distF to F1 over the settings in each range of u."""
+    """Return the largest and smallest ratio of distF to F1 over the settings in each range of u."""
     points, found = collapse_points(cells, indices), {}
     for where, (low, high) in RANGES.items():
         inside = points[points["u"].between(low, high)]
@@ -90,7 +87,7 @@ def collapse_extremes(cells: pd.DataFrame, indices: np.ndarray | None = None) ->
 
 
 def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
-    """distF over dist2 of Algorithm 3's output against the rank, with its standard error over repetitions."""
+    """Return distF over dist2 of Algorithm 3 against the rank, with its standard error over repetitions."""
     rows = cells[(cells["series"] == "k") & (cells["noise_multiplier"] > 0)]
     ratio = (rows["distF"] / rows["dist2"]).groupby([rows["rank"], rows["seed"]]).mean().unstack()
     dim = rows["dim"].iloc[0]
@@ -107,7 +104,7 @@ def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def davis_kahan() -> pd.DataFrame:
-    """Random pairs of symmetric matrices: both sides of Lemma B.2, corrected and as printed (E15).
+    """Return both sides of Lemma B.2, corrected and as printed (E15), for random pairs of symmetric matrices.
 
     Corrected: (eig_i(G) - eig_{j+1}(H)) ||(I - P_H^(j)) P_G^(i)|| <= ||G - H||.
     Printed: eig_{j+1}(G) in place of eig_{j+1}(H).
@@ -158,7 +155,7 @@ FACTS = {"off the law": off_the_law, "proof threshold": proof_threshold}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
+    """Measure exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
     seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
     found = bootstrap_measures(lambda indices: collapse_extremes(cells, indices), seeds, "collapse", COLLAPSE_DRAWS)

@@ -12,7 +12,7 @@ from privrep.run.settings import PlotSettings
 
 
 def draw_init_collapse(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Both distances of all settings against u^2."""
+    """Draw both distances of all settings against u^2."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     grid = np.geomspace(numbers["u"].min(), numbers["u"].max(), 200) ** 2
     for axis, column, ylabel in (
@@ -37,7 +37,7 @@ def draw_init_collapse(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_init_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Frobenius over spectral distance against the rank."""
+    """Draw Frobenius over spectral distance against the rank."""
     figure, axis = new_figure(4.6, 3.2)
     axis.axhline(1, color=COLOURS[3], linewidth=1.2)
     axis.plot(numbers["rank"], numbers["limit"], color="0.5", linestyle="--", label="√k")
@@ -53,7 +53,7 @@ def draw_init_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_davis_kahan(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Left against right side of Lemma B.2."""
+    """Draw the left against the right side of Lemma B.2."""
     figure, axes = new_figure(7.2, 3.4, ncols=2, sharey=True)
     for axis, column, title in ((axes[0], "printed", "as printed"), (axes[1], "corrected", "corrected")):
         for colour, (pair, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("pair", sort=False), strict=True):

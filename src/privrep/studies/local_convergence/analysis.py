@@ -31,7 +31,7 @@ ROUND_DRAWS = 400
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect.
+    """Return the results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect.
 
     distF_over_log is distF without the logarithms of the proofs' thresholds, see `step_log_factor`.
     """
@@ -57,7 +57,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def start_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """distF after one round over distF before it, against the sine of the start: root mean square and 95 % interval."""
+    """Return distF after one round over that before, by start: root mean square and 95 % interval."""
     rows = cells[cells["series"] == "start"]
     before = rows["start_sine"] * np.sqrt(rows["rank"])
     table = rows.assign(ratio=rows["distF"] / before)
@@ -102,7 +102,7 @@ def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
 
 
 def breakdown_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """distF and the share of positive definite A_priv against x, for each way to solve the system."""
+    """Return distF and the share of positive definite A_priv against x, for each way to solve the system."""
     rows = resampled(cells[cells["series"].str.startswith("break-")], indices)
     rows = rows.assign(square=rows["distF"] ** 2 / rows["rank"], definite=rows["min_eigenvalue"] > 0)
     keys = ["fallback", "dim", "noise_multiplier"]
@@ -122,7 +122,7 @@ def breakdown_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> 
 
 
 def breakdown_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """`breakdown_points`, then the closed form up to x = 1, for each d, as a fallback named law of no runs."""
+    """Return `breakdown_points`, then the closed form up to x = 1 for each d, as a fallback named law."""
     points = breakdown_points(cells)
     rank, x = points["rank"].iloc[0], np.linspace(points["noise_ratio"].min(), 1, 100)
     laws = [
@@ -134,8 +134,7 @@ def breakdown_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def breakdown_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Extremes of distF over the closed form below x = 1, and the error per direction that each way to solve leaves
-    beyond."""
+    """Return extremes of distF over the closed form below x = 1, and errors per direction beyond, by rule."""
     states = breakdown_points(cells, indices)
     solved = states[states["fallback"] == "solve"]
     inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
@@ -149,7 +148,7 @@ def breakdown_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) ->
 
 
 def round_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Measured over predicted distance after each round, and what the last round leaves."""
+    """Return measured over predicted distance after each round, and what the last round leaves."""
     rounds = round_ratios(cells, indices)
     over = {
         f"distance after {row.rounds} rounds over predicted": row.ratio / row.predicted for row in rounds.itertuples()
@@ -158,7 +157,7 @@ def round_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dic
 
 
 def round_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """distF over that of the start after 1, 2, 3 rounds, without noise, with the prediction of F4."""
+    """Return distF over that of the start after 1, 2, 3 rounds, without noise, with the prediction of F4."""
     rows = resampled(cells[cells["series"] == "rounds"], indices)
     grouped = rows.groupby("batches")
     first = rows.iloc[0]
@@ -175,7 +174,7 @@ def round_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.D
 
 
 def definite(cells: pd.DataFrame) -> list[Measured]:
-    """Shares of runs in which A_priv is positive definite, so that the printed minimiser exists."""
+    """Measure shares of runs in which A_priv is positive definite, so that the printed minimiser exists."""
     runs = cells[cells["series"] == "break-solve"]
     parts = {
         "definite below 0.9": runs[runs["noise_ratio"] <= CLOSED_FORM_BELOW],
@@ -193,7 +192,7 @@ FACTS = {"solved over raised": partial(ratio, above="beyond, solve", below="beyo
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents and constants, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
+    """Measure exponents, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
     found: list[Measured] = []
     points, starts, near_error = start_points(cells), repetitions(cells, "start"), study.thresholds["near"]

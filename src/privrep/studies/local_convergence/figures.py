@@ -11,7 +11,7 @@ from privrep.studies.local_convergence.analysis import ASKED
 
 
 def draw_local_start(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """What one round makes of a start, and how the distance falls over rounds."""
+    """Draw what one round makes of a start, and the distance over rounds."""
     rounds = numbers[numbers["rounds"].notna()]
     figure, axes = new_figure(7.4, 3.3, ncols=2, width_ratios=(3, 2))
     axis = axes[0]
@@ -35,7 +35,7 @@ def draw_local_start(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_local_breakdown(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Error and positive definiteness over the whole range of x."""
+    """Draw error and positive definiteness over the whole range of x."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     marks = dict(zip(sorted(numbers["dim"].unique()), "os^", strict=False))
     laws = numbers["fallback"] == "law"

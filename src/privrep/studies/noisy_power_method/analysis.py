@@ -18,8 +18,10 @@ from privrep.run.settings import AnalysisSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with inverse_gap, 1 / gap, with log_term, ln(k d / eps), and with iterations_law,
-    what the same starts need without a perturbation: (ln tan - ln eps) / -ln(1 - gap)."""
+    """Return the results table with inverse_gap = 1 / gap, log_term = ln(k d / eps), and iterations_law.
+
+    The law is what the same starts need without a perturbation, (ln tan - ln eps) / -ln(1 - gap).
+    """
     return cells.assign(
         inverse_gap=1 / cells["gap"],
         log_term=np.log(cells["rank"] * cells["dim"] / cells["accuracy"]),
@@ -28,7 +30,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def log_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Iterations against ln(k d / eps), by d at one gap: mean over the repetitions, its 95 % interval, and the law.
+    """Return iterations against ln(k d / eps) by d at one gap: mean, 95 % interval, and the law.
 
     The logarithm spans a factor 1.6 over these d, too little for an exponent."""
     grouped = cells[cells["series"] == "noisy-d"].groupby("dim")
@@ -39,8 +41,7 @@ def log_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def log_ratio(points: pd.DataFrame) -> Measured:
-    """Of `log_points`: iterations at the largest d over those at the smallest, over the same ratio of ln(k d / eps):
-    at most 1 where they grow as slowly as the theorem says."""
+    """Measure the growth of iterations over that of ln(k d / eps), from the smallest to the largest d."""
     first, last = points.iloc[0], points.iloc[-1]
     value = last["iterations"] / first["iterations"] / (last["log_term"] / first["log_term"])
     half = value * np.hypot(last["half"] / last["iterations"], first["half"] / first["iterations"])
@@ -49,21 +50,20 @@ def log_ratio(points: pd.DataFrame) -> Measured:
 
 
 def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Share of runs of the noisy power method that are not within eps after (4 / gap) ln(k d
-    tau / eps) iterations, against tau."""
+    """Return the share of runs not within eps after (4 / gap) ln(k d tau / eps) iterations, against tau."""
     rows = cells[cells["series"] == "noisy-tau"]
     return failed_shares(rows.assign(failed=(1 - rows["runs_within"]) * rows["starts"], tried=rows["starts"]), ["tau"])
 
 
 def tau_measure(points: pd.DataFrame) -> Measured:
-    """Of `tau_points`: the share of failures times tau, where it is largest: at most 1 by the theorem."""
+    """Measure the share of failures times tau, where it is largest: at most 1 by the theorem."""
     times = points.assign(**{name: points[name] * points["tau"] for name in ("failed", "ci_low", "ci_high")})
     worst = times.loc[times["failed"].idxmax()]
     return proportion("failures times tau", worst, "failed", f"{worst['tried']:g} runs for each tau")
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """The exponent of the gap, the growth with ln(k d / eps), and failures against tau."""
+    """Measure the exponent of the gap, the growth with ln(k d / eps), and failures against tau."""
     cells = with_predictions(cells)
     fits, logs, taus = fit_all(study, cells), log_points(cells), tau_points(cells)
     shown = {"shen2023/noisy_power_method": pd.concat([fit_table(fits, ["steps gap"]), logs, taus])}

@@ -14,7 +14,7 @@ CLAIMED = {"color": COLOURS[3], "linestyle": "--", "linewidth": 1.2}
 
 
 def draw_noisy_power_method(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Theorem G.1: iterations against the gap and the dimension, failures against tau."""
+    """Draw iterations against the gap and the dimension, and failures against tau."""
     gaps, logs, taus = (numbers[numbers[column].notna()] for column in ("fit", "log_term", "tau"))
     figure, axes = new_figure(7.9, 3.0, ncols=3)
     axis = axes[0]

@@ -26,14 +26,14 @@ NEAR = 0.1
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with what the law F11 under the clip expects, and with combined columns.
+    """Return the results table with what the law F11 under the clip expects, and with combined columns.
 
-    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples. times_rank,
-    privacy_times_rank : distF / sqrt(k), the root mean square sine, and its law, times k. over_logs,
-    privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the logarithms of the prescribed clip.
-    run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), which is proportional to the mu of a run of fixed
-    accuracy where the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k. norm_ratio : largest
-    ||Y_i|| over ln n (sqrt(ln n) + sqrt(d)) (sqrt(ln n) + sqrt(k)), the bound of Lemma G.1 without its k^1.5.
+    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples.
+    times_rank, privacy_times_rank : distF / sqrt(k), the root mean square sine, and its law, times k.
+    over_logs, privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the logarithms of the clip.
+    run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), in proportion to the mu of a run of fixed accuracy where
+    the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k.
+    norm_ratio : largest ||Y_i|| over the bound of Lemma G.1 without its k^1.5.
     """
     n, d, k, zeta = (cells[name].to_numpy() for name in ("users", "dim", "rank", "zeta"))
     sizes = cells[["dim", "rank", "init_samples", "zeta"]].to_numpy()
@@ -61,8 +61,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def clip_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Against zeta_0 in practical units: the noise multiplier at which dist2 by noise is `TARGET`, measured and by law,
-    the share of clipped products, and the sampling error."""
+    """Return by zeta_0 the noise at which dist2 by noise is `TARGET`, its law, clipped shares and sampling errors."""
     rows = cells[cells["series"] == "clip"]
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     both = resampled(noisy.merge(silent, on=["init_clip", "seed"], suffixes=("", "_silent")), indices)
@@ -77,7 +76,7 @@ def clip_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.Da
 
 
 def clip_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """What the clip does: how many it shortens, and what noise it permits."""
+    """Return the share of products that the practical clip shortens, and the noise that the least clip permits."""
     points = clip_points(cells, indices)
     practical = points[points["init_clip"] == 1].iloc[0]
     return {
@@ -87,8 +86,7 @@ def clip_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Share of runs within the accuracy; `level` is the noise over what the law permits, `draws` the number of data
-    sets."""
+    """Return shares of runs within the accuracy; `level` is noise over the law's, `draws` the number of data sets."""
     points = []
     for value, part in resampled(cells[cells["series"] == series], indices).groupby(axis):
         runs, good = int(part["starts"].sum()), round(float((part["runs_within"] * part["starts"]).sum()))
@@ -98,34 +96,32 @@ def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | No
 
 
 def success_points(cells: pd.DataFrame, series: str, axis: str) -> pd.DataFrame:
-    """`shares` with Clopper-Pearson intervals over all runs, as if those on the same data were independent too."""
+    """Return `shares` with Clopper-Pearson intervals, as if runs on the same data were independent too."""
     return with_ends(shares(cells, series, axis), "good", "runs")
 
 
 def iterations_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """The fewest iterations of those run after which 99 % of the runs have succeeded; NaN where none suffice."""
+    """Return the fewest iterations after which 99 % of the runs have succeeded; NaN where none suffice."""
     points = shares(cells, "steps", "iterations", indices)
     return {"iterations for 0.99": float(points.loc[points["share"] >= 0.99, "iterations"].min())}
 
 
 def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """The noise, over the law's, at which half of the runs succeed: linear between the levels that were run,
-    NaN outside of them."""
+    """Return the noise over the law's at which half of the runs succeed, interpolated, NaN outside the levels run."""
     points = shares(cells, "noise", "noise_multiplier", indices)
     level = np.interp(-0.5, -points["share"], points["level"], left=np.nan, right=np.nan)
     return {"noise at which half succeed": float(level)}
 
 
 def success_measures(printed: pd.DataFrame, noise: pd.DataFrame, steps: pd.DataFrame) -> list[Measured]:
-    """Of `success_points`: shares at the printed target, and at dist2 <= 0.2 for the least noise tried and the longest
-    run."""
+    """Measure shares at the printed target, and at dist2 <= 0.2 for the least noise and the longest run."""
     rows = zip(("at 0.01", "at 0.2", "by iterations"), (printed.iloc[0], noise.iloc[0], steps.iloc[-1]), strict=True)
     note = "{runs:g} runs on {draws:g} data sets, noise {level:.2g} of the law's"
     return [proportion(f"success {name}", row, "share", note.format(**row)) for name, row in rows]
 
 
 def accuracy_table(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
-    """The `fit_table` of dist2 by noise, with init_clip of each fit's series."""
+    """Return the `fit_table` of dist2 by noise, with init_clip of each fit's series."""
     table = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
     clips = cells.groupby("series")["init_clip"].first()
     return table.assign(init_clip=[clips[fits[name].sweep.spec.series] for name in table["fit"]])
@@ -166,7 +162,7 @@ FACTS = {"least clip": least_clip, "law holds": law_holds}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents and constants, clip and success."""
+    """Measure exponents and constants, the clip, and success of random starts."""
     cells = with_predictions(cells)
     found: list[Measured] = []
     for series, statistic, missing in (

@@ -23,14 +23,14 @@ ACCURACY = {
 
 
 def draw_power_accuracy(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Sweeps whose titles name clips."""
+    """Draw sweeps whose titles name clips."""
     clips = numbers.groupby("fit")["init_clip"].first()
     titles = {fit: title.format(clip=clips[fit]) for fit, title in ACCURACY.items()}
     return draw_sweeps(numbers, titles, study.claimed, "dist2 by noise")
 
 
 def draw_power_clip(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """The noise that a target permits, and the share of clipped products, against zeta_0."""
+    """Draw the noise that a target permits, and the share of clipped products, against zeta_0."""
     prescribed = numbers["prescribed"].iloc[0]
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     axes[0].plot(numbers["zeta"], numbers["permitted"], "o", color=COLOURS[0], label="measured")
@@ -49,7 +49,7 @@ def draw_power_clip(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_power_success(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Share of successful random starts against the number of iterations and against the noise."""
+    """Draw the share of successful random starts against iterations and noise."""
     figure, axes = new_figure(7.2, 3.2, ncols=2, sharey=True)
     for axis, panel, column in ((axes[0], "iterations", "iterations"), (axes[1], "noise", "level")):
         points = numbers[numbers["panel"] == panel]

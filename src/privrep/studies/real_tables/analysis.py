@@ -25,13 +25,13 @@ PERMUTED = ("bfi", "chem97")
 
 
 def missing(cells: pd.DataFrame, table: str) -> str:
-    """Why a table was not run; nothing for one that was."""
+    """Return why a table was not run, or nothing for one that was."""
     reasons = cells.loc[(cells["table"] == table) & (cells["status"] == "not run"), "reason"]
     return reasons.iloc[0] if len(reasons) else ""
 
 
 def by_split(cells: pd.DataFrame, series: str, column: str = "error", **where) -> np.ndarray:
-    """Numbers of a series in the order of its splits."""
+    """Return a column of a series in the order of its splits."""
     rows = cells[cells["series"] == series]
     for name, value in where.items():
         rows = rows[rows[name] == value]
@@ -39,22 +39,22 @@ def by_split(cells: pd.DataFrame, series: str, column: str = "error", **where) -
 
 
 def mean_of(values: np.ndarray, indices: np.ndarray) -> float:
-    """Of some splits."""
+    """Return the mean over the picked splits."""
     return float(values[indices].mean())
 
 
 def mean_measure(name: str, values: np.ndarray) -> Measured:
-    """The mean over splits, with its interval."""
+    """Measure the mean over splits."""
     return with_interval(name, partial(mean_of, values), len(values))
 
 
 def epsilons(cells: pd.DataFrame) -> list[float]:
-    """Those that were run."""
+    """Return the epsilons that were run."""
     return sorted(cells.loc[cells["series"].isin(TABLES), "epsilon"].unique())
 
 
 def table_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
-    """Errors of one table, and how they compare without privacy."""
+    """Measure the errors of one table, and how they compare without privacy."""
     own, single = (by_split(cells, f"{table}-alone", method=one) for one in (OWN, SINGLE))
     alone = {OWN: own, SINGLE: single, MIXED: by_split(cells, f"{table}-mixed")}
     found = [mean_measure(f"{table}: {method}", values) for method, values in alone.items()]
@@ -70,12 +70,12 @@ def table_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
 
 
 def not_run_measures(study: MeasureSettings, table: str, why: str) -> list[Measured]:
-    """All that is listed of a table."""
+    """Return all listed quantities of a table as not run."""
     return [not_run(name, why) for name in study.quantities if name.startswith(f"{table}: ")]
 
 
 def most_above(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """The largest mean error above own data, over tables that were run and epsilon."""
+    """Return the largest mean error above own data, over tables that were run and epsilon."""
     above = [
         mean_of(by_split(cells, table, epsilon=epsilon) - by_split(cells, f"{table}-alone", method=OWN), indices)
         for table in TABLES
@@ -86,19 +86,19 @@ def most_above(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def newcomer_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
-    """Errors of people who took no part."""
+    """Measure errors of people who took no part."""
     few, mean = (by_split(cells, f"{table}-new", f"error_newcomers{ending}") for ending in ("", "_mean"))
     name = f"{table}: newcomers"
     return [mean_measure(name, few), mean_measure(f"{name} above the shared mean", few - mean)]
 
 
 def answers(cells: pd.DataFrame, series: str) -> np.ndarray:
-    """Numbers of the answers of a series."""
+    """Return the numbers of the answers of a series."""
     return cells.loc[cells["series"] == series, "answer"].to_numpy(int)
 
 
 def advice_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
-    """Shares of answers over draws of the noise."""
+    """Measure shares of answers over draws of the noise."""
     found = answers(cells, f"{table}-advice")
     return [
         share(f"{table}: share of answers {answer}", (found == number).sum(), len(found))
@@ -107,7 +107,7 @@ def advice_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
 
 
 def table_points(cells: pd.DataFrame, measured: list[Measured]) -> pd.DataFrame:
-    """Errors by table and epsilon with their intervals, and what needs no privacy."""
+    """Return errors by table and epsilon with their intervals, and what needs no privacy."""
     found = {one.quantity: one for one in measured}
     points = []
     for table in TABLES:
@@ -133,7 +133,7 @@ FACTS = {"tables run": tables_run, "reasons": reasons}
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
-    """All quantities, and the errors."""
+    """Measure the errors of all tables, newcomers, and answers on how much to share."""
     splits = int(cells.loc[cells["series"].isin(TABLES), "seed"].nunique())
     there = tables_run(cells, {})
     found = [one for table in there for one in table_measures(cells, table)]

@@ -14,7 +14,7 @@ LINES = {"own data": (2, "--"), "single model": (3, ":"), "mixed model": (7, "-.
 
 
 def draw_real_tables(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """A panel for each table."""
+    """Draw the errors of each table against epsilon."""
     tables = list(numbers["table"].unique())
     columns = min(4, max(1, len(tables)))
     rows = max(1, -(-len(tables) // columns))

@@ -24,10 +24,9 @@ LEARNED = 0.1
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with noise_ratio (x), subspace_risk (distF^2) and what F3, F5 and F6 expect of each term.
+    """Return the results table with noise_ratio (x), subspace_risk (distF^2) and what F3, F5 and F6 expect.
 
-    risk_over_log is the risk without the logarithms of the proofs' thresholds, whose factor in distF
-    (`step_log_factor`) it has squared.
+    risk_over_log is the risk without the squared logarithms of the proofs' thresholds (`step_log_factor`).
     """
     cells = cells.assign(
         split=cells["split"].fillna("text")
@@ -49,11 +48,9 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def head_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Risk in a planted subspace: measured, exact (F6), and as eq. 22 prints it, r + sigma_F^2 k / h;
-    over the resampled repetitions, all by default.
+    """Return the risk in a planted subspace: measured, exact (F6), and as eq. 22 prints it, r + sigma_F^2 k / h.
 
-    The m of eq. 22 counts the columns of X, the samples that the head is fitted on: h, half of a user's samples in
-    Theorem 4.2.
+    The m of eq. 22 counts the samples that the head is fitted on: h, half of a user's samples in Theorem 4.2.
     """
     rows = resampled(cells[cells["series"] == "heads"], indices)
     keys = ["samples", "start_sine", "label_noise_sd"]
@@ -72,9 +69,10 @@ def head_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.Da
 
 
 def head_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Measured risk over the exact one, and over eq. 22 with the fewest and the most samples, as geometric means over
-    the other settings; the same for the heads' own risk with the most samples over the last term of Theorem 4.2, (k/m)
-    sigma_F^2 with a user's m, of which half are fitted on."""
+    """Return geometric means of the measured risk over the exact one, and over eq. 22 with fewest and most samples.
+
+    The last term is the heads' own risk over (k/m) sigma_F^2 of Theorem 4.2, of whose m samples half are fitted on.
+    """
     points = head_points(cells, indices)
     few, many = (points[points["samples"] == count] for count in (points["samples"].min(), points["samples"].max()))
     alone = many[many["start_sine"] == 0]
@@ -93,8 +91,10 @@ def head_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[
 
 
 def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
-    """Privacy part of the risk with the heads known, in the last round of alternation, and the order that Remark 1
-    gives the first without label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k, by users and repetition."""
+    """Return the privacy part of the risk with heads known, and fitted, by users and repetition.
+
+    order : Remark 1's for known heads without label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k.
+    """
     parts = {}
     for series in ("known", "fitted"):
         rows = cells[cells["series"] == series]
@@ -107,7 +107,7 @@ def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def premise_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Risk over that of the zero model against n / ((dk)^1.5 Delta), the premise of Theorem 1.1."""
+    """Return the risk over that of the zero model against n / ((dk)^1.5 Delta), the premise of Theorem 1.1."""
     rows = resampled(cells[cells["series"] == "premise"], indices)
     rows = rows.assign(
         premise=rows["users"] / ((rows["dim"] * rows["rank"]) ** 1.5 * rows["noise_multiplier"]),
@@ -124,8 +124,7 @@ def premise_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd
 
 
 def premise_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """For each rank the median share of the zero model's risk at the premise, and how many times the premise,
-    in the grid's steps, leaves a tenth of it; the latter is NaN where no step does."""
+    """Return by rank the share of the zero model's risk at the premise, and the premise at which `LEARNED` is left."""
     found = {}
     for rank, part in premise_points(cells, indices).groupby("rank"):
         part = part.sort_values("premise")
@@ -138,8 +137,7 @@ def premise_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> d
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents and constants, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its
-    premise."""
+    """Measure exponents, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
     fits = fit_all(study, cells)
     seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())

@@ -12,7 +12,7 @@ from privrep.studies.risk.analysis import LEARNED
 
 
 def draw_risk_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Measured over exact risk and over eq. (22) with the samples of the fit against the samples per user."""
+    """Draw the measured over the exact risk and over eq. (22) against the samples per user."""
     figure, axes = new_figure(7.4, 3.3, ncols=2)
     for axis, column, title in (
         (axes[0], "exact", "over the law F6"),
@@ -39,7 +39,7 @@ def draw_risk_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_risk_known_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """The one regression of Remark 1 beside the last round of alternation."""
+    """Draw the one regression of Remark 1 beside the last round of alternation."""
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     means = numbers.groupby("users")[["known", "fitted"]].agg(["mean", "sem"])
     for colour, mark, name in ((COLOURS[0], "o-", "known"), (COLOURS[1], "s--", "fitted")):
@@ -62,7 +62,7 @@ def draw_risk_known_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_risk_premise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Share of the zero model's risk against n over the premise of Theorem 1.1."""
+    """Draw the share of the zero model's risk against n over the premise of Theorem 1.1."""
     figure, axis = new_figure(5.4, 3.5)
     for colour, (rank, part) in zip(COLOURS, numbers.groupby("rank"), strict=False):
         axis.plot(part["premise"], part["share"], "o-", color=colour, markersize=4.5, label=f"k = {rank}")

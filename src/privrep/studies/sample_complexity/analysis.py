@@ -18,7 +18,7 @@ from privrep.run.settings import AnalysisSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with users_needed, privacy (F3) and noise_ratio (x, at the answer of a search)."""
+    """Return the results table with users_needed, privacy (F3) and noise_ratio (x, at the answer of a search)."""
     sizes = step_sizes(cells)
     k = cells["rank"]
     privacy = privacy_distance(cells, sizes)
@@ -38,7 +38,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """distF over F3 against m/4 - k, for each rank."""
+    """Return distF over F3 against m/4 - k, for each rank."""
     rows = cells[cells["series"] == "samples"]
     ratio = (rows["distF"] / rows["privacy"]) ** 2
     points = ratio.groupby([rows["rank"], rows["samples"], rows["seed"]]).mean().rename("square").reset_index()
@@ -77,7 +77,7 @@ FACTS = {"users of twice": of_twice}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents; the least number of samples per user, and how often the fewest possible suffice."""
+    """Measure exponents, the least number of samples per user, and how often the fewest possible suffice."""
     cells = with_predictions(cells)
     points = sample_points(cells)
     near = study.thresholds["near"]

@@ -16,7 +16,7 @@ REMARK_2 = 2
 
 
 def draw_samples_needed(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Error against the samples beyond the rank, and the least number of samples."""
+    """Draw the error against the samples beyond the rank, and the least number of samples."""
     figure, axes = new_figure(7.4, 3.3, ncols=2, width_ratios=(3, 2))
     means = numbers.groupby(["rank", "spare"])["square"].mean().reset_index()
     for colour, (rank, part) in zip(COLOURS, means.groupby("rank"), strict=False):

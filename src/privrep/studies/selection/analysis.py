@@ -32,8 +32,7 @@ DIM, RANK = 12, 2
 
 
 def selection_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Real candidates against the noise: root mean square over repetitions of dist2 of the selected, first,
-    median and worst candidate and of the average of all, and how often one passed the printed test."""
+    """Return root mean squares of dist2 of the selected and other candidates by noise, and how often one passed."""
     rows = resampled(cells[cells["series"] == "select"], indices)
     names = {"start_dist2": "selected", "dist2": "first", "runs_dist2_median": "median", "runs_dist2_max": "worst"}
     names |= {"average_dist2": "average"}
@@ -44,8 +43,7 @@ def selection_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> 
 
 
 def selection_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """What is gained over the median candidate: geometric mean over the noise levels whose median is in the linear
-    range."""
+    """Return the gain over the median candidate, a geometric mean over noise levels in the linear range."""
     points = selection_points(cells, indices)
     used = points[(points["noise_multiplier"] > 0) & (points["median"] <= 2 * TARGET)]
     logs = np.log(used[["selected", "worst", "average"]].div(used["median"], axis=0)).mean()
@@ -53,11 +51,9 @@ def selection_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, floa
 
 
 def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """mu^2 of a start, of a single run and of the main rounds, at the noise that leaves each at dist2 = `TARGET`,
-    and their ratios.
+    """Return mu^2 of starts, of a run and of the main rounds, where each ends at dist2 = `TARGET`, and their ratios.
 
-    Between the noise levels that were run, the error without its floor is a power of the noise;
-    outside of them the cost is NaN.
+    Between noise levels the error without its floor is a power of the noise; outside of them the cost is NaN.
     """
     found = {}
     for name, series, column in (
@@ -82,8 +78,7 @@ def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, f
 
 
 def shared_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Runs without noise on the same samples, against n: mean over repetitions of dist2 of the selected one,
-    and whether it passed in all of them."""
+    """Return by n mean dist2 of the selected of noiseless runs on the same samples, and whether all passed."""
     grouped = resampled(cells[cells["series"] == "shared"], indices).groupby("users")
     return pd.DataFrame(
         {"selected": grouped["start_dist2"].mean(), "passed": grouped["selection_passed"].min()}
@@ -91,25 +86,23 @@ def shared_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.
 
 
 def distance_that_passes(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Mean dist2 of the selected run where all share the fewest users' samples, if it passes the test in all
-    repetitions."""
+    """Return mean dist2 of the selected run on the fewest users, NaN unless it passes in all repetitions."""
     row = shared_points(cells, indices).iloc[0]
     return {"dist2 that passes on shared samples": float(row["selected"] if row["passed"] else np.nan)}
 
 
 def printed_gap(accuracy: float, target: float) -> float:
-    """Left side of eq. (69) less the right: negative where the proof goes through."""
+    """Return the left side of eq. (69) less the right, negative where the proof goes through."""
     return np.sqrt(1 - target**2) + 1 - np.sqrt(1 - accuracy**2) + accuracy - (1 - 2 * accuracy**2)
 
 
 def largest_accuracy(target: float) -> float:
-    """The largest eps_i for which eq. (69) holds."""
+    """Return the largest eps_i for which eq. (69) holds."""
     return brentq(lambda a: printed_gap(a, target), 1e-6, target)
 
 
 def worst_that_passes(accuracy: float) -> float:
-    """dist2 of a candidate that passes although it is as far as the test permits from good ones, which are as far as
-    they may be from the truth, in one plane: angles add, so it is sin(3 arcsin eps_i)."""
+    """Return dist2 of a candidate that just passes beside good ones in its plane, sin(3 arcsin eps_i)."""
     angle = np.arcsin(accuracy)
     truth = np.eye(DIM, RANK)
     tilted = [np.cos(t) * truth + np.sin(t) * np.eye(DIM, RANK, -RANK) for t in (angle, 3 * angle * (1 - 1e-9))]
@@ -119,13 +112,12 @@ def worst_that_passes(accuracy: float) -> float:
 
 
 def successes_left(probability: float) -> tuple[float, str]:
-    """What eq. (99) with the printed t = T_0 / 2 guarantees, p T_0 - t successes, over the T_0 / 2 that the proof
-    concludes."""
+    """Return the successes that eq. (99) guarantees at t = T_0 / 2, p T_0 - t, over the T_0 / 2 of the proof."""
     return 2 * probability - 1, f"p = {probability:g}: {probability - 0.5:g} T_0 successes"
 
 
 def expected_failure(probability: float, failure: float) -> float:
-    """Probability that fewer than half of T_0 candidates are good, or just half and a bad one comes first."""
+    """Return the probability that fewer than half of T_0 candidates are good, or half and a bad one is first."""
     count = trials_needed(probability, failure)
     few, half = (bdtr(most, count, probability) for most in (np.ceil(count / 2) - 1, count // 2))
     tie = (half - few) / 2 if count % 2 == 0 else 0.0
@@ -133,7 +125,7 @@ def expected_failure(probability: float, failure: float) -> float:
 
 
 def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """How often selection among synthetic candidates fails, and what the binomial law says."""
+    """Return how often selection among synthetic candidates fails, and what the binomial law says."""
     rows = cells[cells["series"] == "candidates"]
     keys = ["good_share", "failure", "candidates", "bad"]
     points = failed_shares(
@@ -144,7 +136,7 @@ def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def proof_measures() -> list[Measured]:
-    """Lemma F.3 and its proof by arithmetic: eq. (69), what passes at worst, eq. (99) and the binomial law."""
+    """Measure Lemma F.3 by arithmetic: eq. (69), the worst that passes, eq. (99) and the binomial law."""
     found = [
         exact("largest accuracy of (69)", largest_accuracy(TARGET)),
         exact("largest accuracy by angles", np.sin(np.arcsin(TARGET) / 3)),
@@ -162,7 +154,7 @@ def proof_measures() -> list[Measured]:
 
 
 def synthetic_measures(points: pd.DataFrame) -> list[Measured]:
-    """Lemma F.3 on synthetic candidates, from `failure_points`: the share of selections that fail."""
+    """Measure the share of failed selections among synthetic candidates, from `failure_points`."""
     found = []
     for _, row in points.iterrows():
         name = f"failure, p = {row['good_share']:g}, asked {row['failure']:g}, {row['bad']}"
@@ -171,7 +163,7 @@ def synthetic_measures(points: pd.DataFrame) -> list[Measured]:
 
 
 def passing_measure(cells: pd.DataFrame) -> Measured:
-    """The share of selections among real runs with noise in which one passes the printed test."""
+    """Measure the share of selections among real runs with noise in which one passes the printed test."""
     rows = cells[(cells["series"] == "select") & (cells["noise_multiplier"] > 0)]
     draws, passed = rows["seed"].nunique(), rows["selection_passed"].sum()
     note = f"{len(rows)} selections on {draws} data sets"
@@ -179,8 +171,7 @@ def passing_measure(cells: pd.DataFrame) -> Measured:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """What selection gains and costs, what passes on shared samples, and Lemma F.3 by arithmetic and on synthetic
-    candidates."""
+    """Measure gain and cost of selection, what passes on shared samples, and Lemma F.3 on synthetic candidates."""
     found = []
     for series, statistic, missing in (
         ("select", selection_ratios, ""),

@@ -13,7 +13,7 @@ from privrep.run.settings import PlotSettings
 
 
 def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Failure of selection among synthetic candidates, and error of the selected one among real ones."""
+    """Draw failures of selection among synthetic candidates, and errors among real ones."""
     made, real = (numbers[numbers["panel"] == panel] for panel in ("made up", "real"))
     figure, axes = new_figure(7.9, 3.5, ncols=2)
     axis = axes[0]
@@ -52,7 +52,7 @@ def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_start_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """What a start costs against the main rounds, each for the same accuracy."""
+    """Draw what a start costs against the main rounds, each for the same accuracy."""
     found = dict(zip(numbers["of"], numbers["mu squared"], strict=True))
     figure, axis = new_figure(7.9, 2.6)
     colours = [COLOURS[7] if name == "main rounds" else COLOURS[0] for name in found]

@@ -51,10 +51,9 @@ FIRST_ALGORITHMS = ("altmin", "smallest_users")
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to run the comparison: the series of both methods; one of them empty where the setting concerns the other
-    alone.
+    """One way to run the comparison: the series of both methods, one of them empty where only the other ran.
 
-    `paired` : both run on the same users, so that their errors can be divided.
+    paired : both run on the same users, so that their errors can be divided.
     """
 
     label: str
@@ -102,8 +101,10 @@ pairs."""
 
 
 def first_step(row: pd.Series) -> tuple[CutStep, float]:
-    """The step of Algorithm 2 of a row of jain2021, and x.
-    Of heads of several lengths the step takes the mean square, x the shortest."""
+    """Return the step of Algorithm 2 of a row of jain2021, and x.
+
+    Of heads of several lengths the step takes the mean square, x the shortest.
+    """
     n, d, k, delta = (row[name] for name in ("users", "dim", "rank", "noise_multiplier"))
     mean = float((np.geomspace(row["head_condition"], 1, int(k)) ** 2).mean())
     if row["clip_unit"] == "user":
@@ -119,7 +120,7 @@ def first_step(row: pd.Series) -> tuple[CutStep, float]:
 
 @dataclass(frozen=True)
 class ClipProblem:
-    """What the units of the clips ask of a problem."""
+    """The part of a problem that the units of the clips need."""
 
     dim: int
     rank: int
@@ -128,8 +129,7 @@ class ClipProblem:
 
 
 def first_laws(row: pd.Series) -> dict[str, float]:
-    """x, F3 under the clip, and the users at which the risk reaches the target;
-    the laws are of noiseless labels and heads of one length."""
+    """Return x, F3 under the clip, and the users at which the risk reaches the target, by laws without label noise."""
     if not row["noise_multiplier"] > 0:
         return {"noise_ratio": 0.0}
     step, ratio = first_step(row)
@@ -152,8 +152,7 @@ def first_laws(row: pd.Series) -> dict[str, float]:
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with noise_ratio (x of A), law_F and law_2 (F3 over its whole range,
-    F9) and users_law, the n at which the laws reach the target."""
+    """Return the results table with noise_ratio (x of A), law_F, law_2 (F3, F9) and users_law for the target."""
     frobenius, spectral = centaur_floors(cells)
     risk = jain2021.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
     plain = (cells["head_condition"] == 1) & (cells["label_noise_sd"] == 0)
@@ -171,8 +170,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False) -> pd.DataFrame:
-    """Mean square of an error by dimension (rows) and repetition (columns), noise redraws averaged;
-    with `floor` less that of the same users without noise."""
+    """Return mean squares of an error by dimension (rows) and repetition (columns), less the floor if asked."""
     rows = cells[cells["series"] == series]
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
@@ -186,9 +184,9 @@ def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False
 
 
 def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray) -> np.ndarray:
-    """Median over the chosen repetitions of one error over that of another on the same users, by dimension.
+    """Return by dimension the median over repetitions of one error over another on the same users.
 
-    A run that does not learn at all would decide a ratio of means by itself; such runs are counted by `lost_measures`.
+    A run that does not learn would decide a ratio of means; such runs are counted by `lost_measures`.
     NaN where the median repetition is below its floor.
     """
     square = np.median((above.to_numpy() / below.to_numpy())[:, indices], axis=1)
@@ -198,7 +196,7 @@ def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray)
 def paired(
     cells: pd.DataFrame, series: str, other: str, response: str = "dist2", floor: bool = False
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two series on the dimensions and repetitions that both have."""
+    """Return two series on the dimensions and repetitions that both have."""
     above, below = squares(cells, series, response, floor), squares(cells, other, response, floor)
     dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
     return above.loc[dims, seeds], below.loc[dims, seeds]
@@ -207,7 +205,7 @@ def paired(
 def factors(
     cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2", floor: bool = False
 ) -> list[Measured]:
-    """How many times the error of one series is that of another at each dimension, with paired intervals."""
+    """Measure how many times the error of one series is that of another at each dimension."""
     above, below = paired(cells, series, other, response, floor)
 
     def statistic(indices):
@@ -220,7 +218,7 @@ def factors(
 
 
 def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, dims) -> float:
-    """Slope of the ratio of two laws on a grid of dimensions; NaN where one has none."""
+    """Return the slope of the ratio of two laws on a grid of dimensions; NaN where one has none."""
     first, second = (
         cells[(cells["series"] == one) & (cells["noise_multiplier"] != 0)].groupby("dim")[column].mean().reindex(dims)
         for one in (series, other)
@@ -229,7 +227,7 @@ def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, d
 
 
 def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measured:
-    """Exponent of d in the factor between two series."""
+    """Measure the exponent of d in the factor between two series."""
     above, below = paired(cells, series, other, floor=floor)
     formula = law_ratio_slope(cells, series, other, "law_2", above.index)
     return exponent(
@@ -238,7 +236,7 @@ def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, flo
 
 
 def users_exponent(fits: dict[str, Fit]) -> Measured:
-    """Exponent of d in the ratio of the users that both methods were found to need."""
+    """Measure the exponent of d in the ratio of the users that both methods were found to need."""
     wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
     dims = wanted.values
 
@@ -250,14 +248,14 @@ def users_exponent(fits: dict[str, Fit]) -> Measured:
 
 
 def usable(cells: pd.DataFrame, series: str, limit: float) -> pd.DataFrame:
-    """Rows of a series at the dimensions where x is at most the limit: beyond, Algorithm 2 leaves its linear regime."""
+    """Return the rows of a series at dimensions where x is at most the limit of Algorithm 2's linear regime."""
     rows = cells[cells["series"] == series]
     largest = rows.groupby("dim")["noise_ratio"].transform("max")
     return rows[largest <= limit]
 
 
 def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """The factor at each dimension for all pairs of clips of the two methods, with paired intervals."""
+    """Return the factor at each dimension for all pairs of clips of the two methods, with paired intervals."""
     rows = []
     for series, other in itertools.product(FIRST, SECOND):
         both = pd.concat([usable(cells, series, limit), usable(cells, other, limit)])
@@ -268,12 +266,12 @@ def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
 
 
 def band(table: pd.DataFrame) -> pd.DataFrame:
-    """Least and largest factor at each dimension over all pairs."""
+    """Return the least and largest factor at each dimension over all pairs."""
     return table.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
 
 
 def band_measures(table: pd.DataFrame) -> list[Measured]:
-    """The ends of the band, with intervals that are simultaneous over the pairs."""
+    """Measure the ends of the band, with intervals that are simultaneous over the pairs."""
     found = []
     for dim, here in table.groupby("dim"):
         ends = here.rename(columns={"factor": "measured"})[["measured", "ci_low", "ci_high", "seeds"]]
@@ -285,7 +283,7 @@ def band_measures(table: pd.DataFrame) -> list[Measured]:
 
 
 def regions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mean risk over k of both methods by d, n and epsilon, and which of them works."""
+    """Return mean risks over k of both methods by d, n and epsilon, and which of them works."""
     rows = cells[cells["series"].isin(["map-A", "map-B"])]
     share = (rows["excess_risk"] / rows["rank"]).groupby([rows["dim"], rows["users"], rows["epsilon"], rows["series"]])
     table = (
@@ -300,8 +298,7 @@ def regions(cells: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class UserWork:
-    """What a user does in B: T_0 runs of L iterations on `init_samples` each, then T rounds on twice `batch_samples`; m
-    samples in all."""
+    """Work of a user in B: T_0 runs of L iterations on `init_samples`, then T rounds on twice `batch_samples`."""
 
     starts: int
     iterations: int
@@ -311,18 +308,20 @@ class UserWork:
     samples: int
 
     def numbers_sent(self, d, k):
-        """One (d, k) matrix for each run and iteration, and for each round."""
+        """Return how many numbers a user sends: a (d, k) matrix per run and iteration, and per round."""
         return (self.starts * self.iterations + self.rounds) * d * k
 
     def multiplications(self, d, k):
-        """Leading count: F and P and F^T P in each run and iteration (2 q_0 d k), two projections and a gradient in
-        each round (2 q d k + q d), and the final heads (m d k)."""
+        """Return the leading count of multiplications.
+
+        They are 2 q_0 d k in each run and iteration, 2 q d k + q d in each round, and m d k for the final heads.
+        """
         start = self.starts * self.iterations * 2 * self.init_samples * d * k
         return start + self.rounds * (2 * self.batch_samples * d * k + self.batch_samples * d) + self.samples * d * k
 
 
 def plan(cells: pd.DataFrame, series: str) -> UserWork:
-    """The plan of a series of B; no start where it is random."""
+    """Return the work in a series of B, with no start where it is random."""
     row = cells[cells["series"] == series].iloc[0]
     sizes = UserWork(*(int(row[name]) for name in UserWork.__dataclass_fields__))
     return replace(sizes, starts=0) if row["init"] == "random" else sizes
@@ -330,37 +329,38 @@ def plan(cells: pd.DataFrame, series: str) -> UserWork:
 
 @dataclass(frozen=True)
 class MomentPlan:
-    """What a user does in A, with the split `text` of m samples: pairs of the second half for M, quarters for heads and
-    step."""
+    """Work of a user in A, with the split `text`: pairs of the second half for M, quarters for heads and step."""
 
     samples: int
 
     def numbers_sent(self, d, k):
-        """The upper triangles of M and of the Gram, and b."""
+        """Return how many numbers a user sends: the upper triangles of M and of the Gram, and b."""
         return d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k
 
     def multiplications(self, d, k):
-        """Leading count: m/4 outer products for M, m/4 of w with itself, half of each by symmetry of the latter,
-        projections for heads and the final fit."""
+        """Return the leading count of multiplications.
+
+        They are m/4 outer products for M, m/4 of w with itself, half by symmetry, and projections for both head fits.
+        """
         m = self.samples
         return m / 4 * d**2 + m / 4 * (d * k) ** 2 / 2 + (m / 4 + m / 2) * d * k
 
 
 def plans(cells: pd.DataFrame) -> dict[str, UserWork | MomentPlan]:
-    """A and B as printed, and B from a random start."""
+    """Return the work in A and B as printed, and in B from a random start."""
     samples = int(cells.loc[cells["series"] == "A-uncut", "samples"].iloc[0])
     return {"A": MomentPlan(samples), "B": plan(cells, "B-uncut"), "B from a random start": plan(cells, "B-random")}
 
 
 def crossing(first, second, low: float = 10, high: float = 1e6) -> float:
-    """The dimension from which the first count exceeds the second, k = 2; infinite if it never does."""
+    """Return the dimension from which the first count exceeds the second, k = 2; infinite if it never does."""
     dims = np.geomspace(low, high, 20_001)
     more = first(dims, 2) > second(dims, 2)
     return float(dims[more.argmax()]) if more.any() else float("inf")
 
 
 def lost_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Share of runs that have not learned, by series and dimension."""
+    """Measure the share of runs that have not learned, by series and dimension."""
     found = []
     for series in (*FIRST, *SECOND):
         rows = cells[(cells["series"] == series) & (cells["noise_multiplier"] != 0)]
@@ -372,14 +372,13 @@ def lost_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def tells(one: Fit) -> bool:
-    """Whether a fit has an exponent that is known well enough."""
+    """Return whether a fit has an exponent that is known well enough."""
     low, high = one.interval
     return high - low <= 2 * TELLS
 
 
 def range_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """Least and largest exponent of d of either method over the settings whose clip grows with d and whose exponent
-    `tells`, without an interval."""
+    """Measure the range of exponents of d that `tells`, over settings whose clip grows with d, by method."""
     found = []
     for method, side in (("jain2021", "first"), ("shen2023", "second")):
         # One clip for all d is another law, in which half of the exponent is missing by design.
@@ -398,7 +397,7 @@ def range_measures(fits: dict[str, Fit]) -> list[Measured]:
 
 
 def gap_measures(cells: pd.DataFrame) -> list[Measured]:
-    """For each setting with both methods, how much larger the exponent of jain2021 is: the exponent of the factor."""
+    """Measure how much larger the exponent of jain2021 is in each setting with both methods."""
     found = []
     for one in CLIPS + CONDITIONS:
         if one.first and one.second and one.paired:
@@ -409,7 +408,7 @@ def gap_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def start_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Where the rounds of B begin, and in which runs the printed test of the selection passes."""
+    """Measure where the rounds of B begin, and in which runs the printed test of the selection passes."""
     found = []
     for series in ("B", "B-uncut", "users-B", "map-B"):
         part = cells[cells["series"] == series]
@@ -423,7 +422,7 @@ def start_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
-    """Exponent of d of both methods in each setting, with its interval and the law's slope on the same points."""
+    """Return exponents of d of both methods by setting, with intervals and the law's slope on the same points."""
     rows = []
     for place, one in enumerate(CLIPS + CONDITIONS):
         for method, series in zip(METHODS.values(), (one.first, one.second), strict=True):
@@ -435,8 +434,7 @@ def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
 
 
 def spent() -> pd.DataFrame:
-    """Epsilon of the printed noise when a user is replaced, by exact accounting, at each epsilon of shen2023's
-    Figure 1: Lemma 4.3 of jain2021 and the rounds of Theorem 5.2 of shen2023."""
+    """Return exact epsilons of the printed noise, a user replaced, at the epsilons of shen2023's Figure 1."""
     stated, delta = accounting_shen2023.EPSILONS, accounting_shen2023.DELTA
     first = [accounting.achieved_exactly("A-L4.3", epsilon, accounting.SECTION6_DELTA) for epsilon in stated]
     rounds = [accounting_shen2023.exact_mu(accounting_shen2023.ROUNDS, epsilon, delta) for epsilon in stated]
@@ -444,7 +442,7 @@ def spent() -> pd.DataFrame:
 
 
 def drawn_factors(found: list[Measured]) -> pd.DataFrame:
-    """The factors that are drawn beside the band, by setting and dimension, as they were measured."""
+    """Return the factors that are drawn beside the band, by setting and dimension."""
     names = {"chosen clips": "", "clips that cut nothing": ", uncut"}
     names |= {label: f", {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")}
     rows = [
@@ -457,7 +455,7 @@ def drawn_factors(found: list[Measured]) -> pd.DataFrame:
 
 
 def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
-    """Fits of dist2 in d with epsilon n and the error times it."""
+    """Return fits of dist2 in d with epsilon n and the error times it."""
     numbers = fit_table(fits, [f"{series} dist2" for series in ("A", "A-user", "B", "B-random", "B-fixed")])
     first = cells[cells["epsilon"].notna()].groupby("series")[["epsilon", "users"]].first().prod(axis=1)
     scale = numbers["fit"].str.removesuffix(" dist2").map(first)
@@ -465,7 +463,7 @@ def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
 
 
 def counts_by_dim(does: dict[str, UserWork | MomentPlan], rank: int) -> pd.DataFrame:
-    """Both counts of each plan against the dimension."""
+    """Return both counts of each plan against the dimension."""
     numbers = pd.DataFrame({"dim": np.unique(np.geomspace(10, 1000, 60).round())})
     names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
     for what in ("numbers_sent", "multiplications"):
@@ -509,8 +507,7 @@ FACTS = {
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Exponents in d by setting, the factor between the methods, users needed, clips as printed, the map,
-    and what a user sends and computes."""
+    """Measure exponents in d, factors between the methods, users needed, the map, and what a user computes."""
     cells = with_predictions(cells)
     fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
     found = range_measures(fits) + gap_measures(cells)

@@ -45,8 +45,7 @@ PROMISE = {"textcoords": "offset points", "xytext": (7, -13), "fontsize": 8}
 
 
 def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) -> None:
-    """Sweeps in d, times epsilon n where that is given, on one pair of logarithmic axes, with fitted exponents in the
-    legend; points left out are hollow."""
+    """Draw sweeps in d, times epsilon n where given, with fitted exponents; points left out are hollow."""
     for name, (label, colour) in names.items():
         rows = numbers[numbers["fit"] == name]
         used, scale = rows["left out"].fillna("") == "", rows["epsilon n"].iloc[0] if "epsilon n" in rows else 1.0
@@ -71,7 +70,7 @@ def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) 
 
 
 def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Exponents of d by setting, and the factor between the methods against d as a band over clips."""
+    """Draw exponents of d by setting, and the factor between the methods against d as a band over clips."""
     figure, axes = new_figure(9.4, 4.2, ncols=2, width_ratios=(5, 4))
     axis = axes[0]
     for value in (1, 1.5):
@@ -107,8 +106,7 @@ def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """What both papers promise, dashed, and what was measured: the error against d, and the epsilon spent against the
-    one that is stated."""
+    """Draw what both papers promise, dashed, and what was measured, of the error and of epsilon."""
     figure, axes = new_figure(7.4, 3.3, ncols=2)
     axis = axes[0]
     for name, (paper, power) in PROMISES.items():
@@ -140,7 +138,7 @@ def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_d_exponent(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Error times epsilon and n against d."""
+    """Draw error times epsilon and n against d."""
     figure, axis = new_figure(5.2, 4.2)
     lines(axis, numbers, SERIES)
     axis.set_ylabel("dist2 · ε · n")
@@ -151,7 +149,7 @@ def draw_d_exponent(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_users_needed(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Smallest number of users that reaches the target."""
+    """Draw the smallest number of users that reaches the target."""
     figure, axis = new_figure(4.8, 3.5)
     lines(axis, numbers, USERS)
     axis.set_ylabel("users needed")
@@ -160,7 +158,7 @@ def draw_users_needed(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Which method works, over n and epsilon; each field shows both risks over k."""
+    """Draw which method works over n and epsilon, with both risks over k in each field."""
     dims = sorted(numbers["dim"].unique())
     figure, axes = new_figure(4.2 * len(dims) + 0.4, 3.7, ncols=len(dims), squeeze=False)
     order = list(KINDS)
@@ -185,7 +183,7 @@ def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """What one user sends and computes, against d."""
+    """Draw what one user sends and computes, against d."""
     methods = {"jain2021": COLOURS[3], "shen2023": COLOURS[0], "shen2023, random start": COLOURS[4]}
     figure, axes = new_figure(7.6, 3.3, ncols=2)
     for axis, count in zip(axes, ("numbers sent", "multiplications"), strict=True):

@@ -86,16 +86,17 @@ MISSPECIFICATIONS = {
 
 @dataclass(frozen=True)
 class Risks:
-    """Excess risks of all cells. tables : series and epsilon (0 without one) -> (choices, repetitions),
-    choices being epochs or penalties.
-    rows : series -> one of its rows."""
+    """Excess risks of all cells.
+
+    tables : series and epsilon (0 without one) -> (choices of epochs or penalties, repetitions). rows : one by series.
+    """
 
     tables: Mapping[tuple[str, float], np.ndarray]
     rows: Mapping[str, pd.Series]
 
     @classmethod
     def read(cls, cells: pd.DataFrame) -> Risks:
-        """From the results table."""
+        """Read the risks of the results table."""
         tables = {}
         for (series, epsilon), rows in cells.groupby(["series", cells["epsilon"].fillna(0)]):
             choice = rows["epochs"].fillna(0).astype(str) + rows["penalty"].fillna(0).astype(str)
@@ -104,28 +105,27 @@ class Risks:
         return cls(tables, {series: rows.iloc[0] for series, rows in cells.groupby("series")})
 
     def repetitions(self, *series: str) -> int:
-        """Those that all of the series have: the first ones."""
+        """Return how many repetitions all of the series have."""
         return min(table.shape[1] for (name, _), table in self.tables.items() if name in series)
 
     def epsilons(self, series: str) -> list[float]:
-        """Those of a series, smallest first."""
+        """Return the epsilons of a series, smallest first."""
         return sorted(epsilon for name, epsilon in self.tables if name == series)
 
     def median(self, indices: np.ndarray, series: str, epsilon: float | None = None) -> float:
-        """Median over the resampled repetitions, of the best choice.
-        epsilon : by default the only one; NaN where there are no cells."""
+        """Return the median of the best choice over resampled repetitions; NaN where there are no cells."""
         key = (series, self.epsilons(series)[0] if epsilon is None else float(epsilon))
         if key not in self.tables:
             return np.nan
         return float(np.median(self.tables[key][:, indices], axis=1).min())
 
     def formula(self, series: str) -> float:
-        """sigma_F^2 k / (m - k - 1), the expected risk of heads by least squares in the true subspace."""
+        """Return sigma_F^2 k / (m - k - 1), the expected risk of heads by least squares in the true subspace."""
         row = self.rows[series]
         return row["label_noise_sd"] ** 2 * row["rank"] / (row["samples"] - row["rank"] - 1)
 
     def zero(self, series: str) -> float:
-        """The risk of predicting zero for heads of several scales."""
+        """Return the risk of predicting zero for heads of several scales."""
         row = self.rows[series]
         return float((np.geomspace(row["head_condition"], 1, int(row["rank"])) ** 2).sum())
 
@@ -135,7 +135,7 @@ Statistic = Callable[[Risks, np.ndarray], dict[str, float]]
 
 
 def over_floor(risks: Risks, indices: np.ndarray, name: str, series: str) -> dict[str, float]:
-    """Median risk of a series over the median floor of the same repetitions, at each epsilon."""
+    """Return the median risk of a series over the median floor of the same repetitions, at each epsilon."""
     floor = risks.median(indices, "floor")
     return {
         f"{name} over floor at {eps:g}": risks.median(indices, series, eps) / floor for eps in risks.epsilons(series)
@@ -143,14 +143,14 @@ def over_floor(risks: Risks, indices: np.ndarray, name: str, series: str) -> dic
 
 
 def few(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Unit steps and one step at the truth, at the smallest budgets."""
+    """Return ratios to the floor of unit steps and of one step at the truth, at the smallest budgets."""
     return over_floor(risks, indices, "unit steps", UNIT[0]) | over_floor(
         risks, indices, "one step at the truth", ORACLE[0]
     )
 
 
 def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """The same at larger ones, and the deciding reading of Figure 2."""
+    """Return these ratios at larger budgets, and the deciding reading of Figure 2 over unit steps."""
     found = over_floor(risks, indices, "unit steps", UNIT[1]) | over_floor(
         risks, indices, "one step at the truth", ORACLE[1]
     )
@@ -161,7 +161,7 @@ def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """The published methods at equal exact budgets, the best of them for each epsilon in what is drawn."""
+    """Return the risks of the published methods over floor and unit steps, and of the best at each epsilon."""
     floor, found = risks.median(indices, "floor"), {}
     for eps in risks.epsilons(PUBLISHED[0]):
         medians = {name: risks.median(indices, name, eps) for name in PUBLISHED}
@@ -177,8 +177,7 @@ def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def nothing_found(cells: pd.DataFrame) -> list[Measured]:
-    """Share of the runs of each tuned method that found nothing: what was chosen on public simulations can fail on the
-    judged ones."""
+    """Measure the share of the runs of each method, tuned on public simulations, that found nothing."""
     rows = cells[cells["series"].isin(PUBLISHED)]
     nothing = ~(rows["excess_risk"] <= NOTHING * rows["rank"])
     return [
@@ -188,7 +187,7 @@ def nothing_found(cells: pd.DataFrame) -> list[Measured]:
 
 
 def problem(name: str) -> Statistic:
-    """The statistic of one of three more problems, over the expected floor."""
+    """Return the statistic of one of three more problems, over the expected floor."""
 
     def other_problem(risks: Risks, indices: np.ndarray) -> dict[str, float]:
         return {f"unit steps over floor, {name} problem": risks.median(indices, name) / risks.formula(name)}
@@ -197,7 +196,7 @@ def problem(name: str) -> Statistic:
 
 
 def ingredients(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Unit steps with one part removed."""
+    """Return the risks of unit steps with one part removed, over the expected floor."""
     return {
         f"fourth problem without {part}, over floor": risks.median(indices, name) / risks.formula(name)
         for name, part in WITHOUT.items()
@@ -205,7 +204,7 @@ def ingredients(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def departures(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Misspecified data and wrong hyperparameters, over the floor on the same users."""
+    """Return risks under misspecified data and wrong hyperparameters, over the floor on the same users."""
     return {
         f"{name} over floor": risks.median(indices, name) / risks.median(indices, floor)
         for name, floor in FLOORS.items()
@@ -213,7 +212,7 @@ def departures(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def ladder(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """The steps from the published methods that are no series of another comparison."""
+    """Return the risks of the steps from the published methods that are no series of another comparison."""
     at, floor = {"deciding": LADDER_EPSILON}, risks.median(indices, "floor")
     return {
         f"ladder: {label}, over floor": risks.median(indices, name, at.get(name)) / floor
@@ -222,7 +221,7 @@ def ladder(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Heads in no subspace: risks over that of predicting zero."""
+    """Return risks for heads in no subspace over that of predicting zero."""
     zero, own = risks.zero("prior"), risks.median(indices, "prior-own")
     found = {"risk of own data over zero's": own / zero}
     for eps in risks.epsilons("prior"):
@@ -234,7 +233,7 @@ def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def statistics() -> dict[Statistic, tuple[str, ...]]:
-    """Each statistic, with the series whose common repetitions it is over."""
+    """Return each statistic with the series whose common repetitions it is over."""
     return {
         few: (UNIT[0], ORACLE[0], "floor"),
         published: (*PUBLISHED, UNIT[1], "floor"),
@@ -252,14 +251,13 @@ STREAMS = {name: statistic.__name__ for statistic, series in statistics().items(
 
 
 def point(series: str, label: str, x: float, repetitions: int, statistic: Callable[[np.ndarray], float]) -> dict:
-    """A row of what is drawn: a number of a series with its interval over repetitions.
-    statistic : picked repetitions -> number."""
+    """Return a row of what is drawn: a function of picked repetitions with its interval."""
     one = with_interval(label, statistic, repetitions, name=STREAMS[series], draws=BOOTSTRAP)
     return {"curve": label, "x": x, "y": one.measured, "ci_low": one.ci_low, "ci_high": one.ci_high, "seeds": one.seeds}
 
 
 def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) -> pd.DataFrame:
-    """Medians of series over a unit against epsilon."""
+    """Return medians of series over a unit against epsilon."""
     rows = [
         point(
             name,
@@ -275,7 +273,7 @@ def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) 
 
 
 def over(risks: Risks, label: str, group: int, series: str, floor: str, epsilon: float | None = None) -> dict:
-    """A mark: risk of a series over that of its floor, on the repetitions of both."""
+    """Return a mark: the risk of a series over that of its floor, on the repetitions of both."""
 
     def ratio(indices: np.ndarray) -> float:
         return risks.median(indices, series, epsilon) / risks.median(indices, floor)
@@ -284,7 +282,7 @@ def over(risks: Risks, label: str, group: int, series: str, floor: str, epsilon:
 
 
 def figure2_points(risks: Risks) -> pd.DataFrame:
-    """Figure 2 of jain2021 with unit steps in it: the curves against epsilon, and last the floor; delta."""
+    """Return the curves of Figure 2 of jain2021 with unit steps, and last the floor; delta."""
     tables = [curve(risks, label, names) for label, names in CURVES.items()]
     floor = point(
         "floor", "non-private", 0.0, risks.repetitions("floor"), lambda indices: risks.median(indices, "floor")
@@ -294,7 +292,7 @@ def figure2_points(risks: Risks) -> pd.DataFrame:
 
 
 def ladder_points(risks: Risks) -> pd.DataFrame:
-    """The ladders from the published methods (x = 0), and unit steps with one part removed (x = 1)."""
+    """Return the ladders from the published methods (x = 0), and unit steps with one part removed (x = 1)."""
     rungs = [
         over(risks, label, 0, name, "floor", None if name == "ladder-apart" else LADDER_EPSILON)
         for label, name in STEPS.items()
@@ -314,7 +312,7 @@ def ladder_points(risks: Risks) -> pd.DataFrame:
 
 
 def prior_points(risks: Risks) -> pd.DataFrame:
-    """Heads of full rank: a prior and two subspaces against epsilon, and last each user alone."""
+    """Return risks for heads of full rank against epsilon: a prior, two subspaces, and last each user alone."""
     zero = risks.zero("prior")
     labels = {"prior": "full prior"} | {name: f"subspace of {name.rsplit('-', 1)[1]} dimensions" for name in RANKS}
     tables = [curve(risks, label, (name,), zero) for name, label in labels.items()]
@@ -367,7 +365,7 @@ FACTS = {"parts": parts}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All risks over the floor, and the ratios between methods."""
+    """Measure all risks over the floor, and the ratios between methods."""
     risks, found = Risks.read(cells), []
     for statistic, series in statistics().items():
 

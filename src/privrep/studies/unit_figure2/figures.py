@@ -17,7 +17,7 @@ PRIORS = (("o-", 3), ("s-", 0), ("^-", 0))
 
 
 def draw_lines(axis: Axes, numbers: pd.DataFrame, styles: tuple[tuple[str, int], ...]) -> None:
-    """Curves with their intervals against epsilon."""
+    """Draw curves with their intervals against epsilon."""
     for (label, table), (style, number) in zip(numbers.groupby("curve", sort=False), styles, strict=True):
         colour = COLOURS[number]
         axis.plot(
@@ -34,7 +34,7 @@ def draw_lines(axis: Axes, numbers: pd.DataFrame, styles: tuple[tuple[str, int],
 
 
 def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Figure 2 of jain2021 with unit steps in it."""
+    """Draw Figure 2 of jain2021 with unit steps in it."""
     figure, axis = new_figure(7.4, 4.8)
     curves, floor = numbers.iloc[:-1], numbers["y"].iloc[-1]
     draw_lines(axis, curves, CURVES)
@@ -58,7 +58,7 @@ def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_marks(axis: Axes, table: pd.DataFrame, colour: str, spelled: str = ".3g") -> None:
-    """One mark a row, from top to bottom, with the number beside it. spelled : format of the numbers."""
+    """Draw one mark a row, from top to bottom, with the number beside it in the format `spelled`."""
     places = np.arange(len(table))[::-1]
     axis.hlines(places, table["ci_low"], table["ci_high"], color=colour, linewidth=1.4)
     axis.plot(table["y"], places, "o", color=colour, markersize=5)
@@ -78,7 +78,7 @@ def draw_marks(axis: Axes, table: pd.DataFrame, colour: str, spelled: str = ".3g
 
 
 def draw_ladder(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """The ladders from the published methods, and unit steps with one part removed."""
+    """Draw the ladders from the published methods, and unit steps with one part removed."""
     figure, axes = new_figure(9.4, 5.4, ncols=2)
     for axis, (_, part), colour in zip(axes, numbers.groupby("x"), (COLOURS[0], COLOURS[3]), strict=True):
         draw_marks(axis, part, colour)
@@ -87,7 +87,7 @@ def draw_ladder(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_departures(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Model misspecification, and wrong hyperparameters."""
+    """Draw risks under model misspecification, and with wrong hyperparameters."""
     figure, axis = new_figure(6.4, 3.9)
     draw_marks(axis, numbers, COLOURS[3], ".3f")
     axis.set(xscale="linear", xlabel="excess risk over the non-private one on the same users")
@@ -95,7 +95,7 @@ def draw_departures(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_full_prior(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Heads of full rank: a prior, two subspaces, and each user alone."""
+    """Draw risks for heads of full rank: a prior, two subspaces, and each user alone."""
     figure, axis = new_figure(5.8, 3.8)
     curves, own = numbers.iloc[:-1], numbers.iloc[-1]
     draw_lines(axis, curves, PRIORS)

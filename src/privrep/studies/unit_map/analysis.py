@@ -49,7 +49,7 @@ LARGEST = "largest risk over the best published %s"
 
 
 def risks(cells: pd.DataFrame, sweep: str, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Median risk over that of predicting zero, by the axis of a sweep and epsilon (rows) and method (columns)."""
+    """Return the median risk over that of predicting zero, by axis and epsilon (rows) and method (columns)."""
     prefix, axis = SWEEPS[sweep]
     columns = ["series", "seed", "excess_risk", "rank", axis, "epsilon"]  # few, since they are copied for each resample
     rows = resampled(cells.loc[cells["series"].isin([prefix + name for name in METHODS]), columns], indices)
@@ -58,22 +58,21 @@ def risks(cells: pd.DataFrame, sweep: str, indices: np.ndarray | None = None) ->
 
 
 def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, float]:
-    """Risk of unit steps over the least median of the published methods, by setting of a sweep."""
+    """Return the risk of unit steps over the least median of the published methods, by setting of a sweep."""
     table = risks(cells, sweep, indices)
     ratio = table["unit"] / table.drop(columns="unit").min(axis=1)
     return {f"{sweep} {setting}": float(value) for setting, value in ratio.items()}
 
 
 def largest_ratio(cells: pd.DataFrame, sweep: str) -> Measured:
-    """The largest of `ratios`."""
+    """Measure the largest of the `ratios`."""
     name, seeds = LARGEST % sweep, int(cells["seed"].nunique())
     found = bootstrap_measures(partial(ratios, cells, sweep), seeds, name, BOOTSTRAP)
     return extreme_ratio("largest", name, found, f"of {len(found)} settings")
 
 
 def users(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Median users needed by each method, and over those of unit steps, by dimension;
-    a search that failed counts as no number."""
+    """Return median users needed by each method, and over those of unit steps, by dimension."""
     columns = ["series", "seed", "smallest_users", "dim"]
     rows = resampled(cells.loc[cells["series"].str.startswith("users-"), columns], indices)
     names = rows["series"].str.removeprefix("users-")
@@ -89,16 +88,14 @@ def users(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def departure_risks(cells: pd.DataFrame) -> pd.DataFrame:
-    """Excess risk by repetition (rows), series of a misspecification and epsilon (columns; 0 without one);
-    infinite where a run broke down."""
+    """Return risks by repetition (rows), series and epsilon (columns, 0 without one), infinite where a run broke."""
     rows = cells[cells["series"].str.partition("-")[0].isin(MISSPECIFICATIONS)]
     rows = rows.assign(epsilon=rows["epsilon"].fillna(0.0), excess_risk=rows["excess_risk"].fillna(np.inf))
     return rows.pivot(index="seed", columns=["series", "epsilon"], values="excess_risk").sort_index(axis=1)
 
 
 def over_floors(risks: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Median risk over that of ridge heads in the true subspace on the same users, by method, misspecification and
-    epsilon; no number where half of the runs broke down."""
+    """Return median risks over that of ridge heads in the true subspace; NaN where half of the runs broke down."""
     medians = dict(zip(risks.columns, np.median(risks.to_numpy()[indices], axis=0), strict=True))
     found = {}
     for departure, name in product(MISSPECIFICATIONS, METHODS):
@@ -112,14 +109,13 @@ def over_floors(risks: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def median(values: np.ndarray, indices: np.ndarray) -> float:
-    """Median over the resampled repetitions that have a number."""
+    """Return the median over the resampled repetitions that have a number."""
     known = values[indices][~np.isnan(values[indices])]
     return float(np.median(known)) if len(known) else np.nan
 
 
 def points(cells: pd.DataFrame, name: str, axis: str, column: str, draws: str) -> pd.DataFrame:
-    """Medians of a series with their intervals against a column, ascending.
-    draws : the random stream of the quantities that they belong to."""
+    """Return medians of a series with intervals against a column; `draws` names their random stream."""
     found = []
     for x, rows in cells.groupby(axis):
         values = rows.sort_values("seed")[column].to_numpy(float)
@@ -129,12 +125,12 @@ def points(cells: pd.DataFrame, name: str, axis: str, column: str, draws: str) -
 
 
 def floors(cells: pd.DataFrame) -> pd.Series:
-    """Expected risk of least squares in the true subspace, over that of predicting zero."""
+    """Return the expected risk of least squares in the true subspace, over that of predicting zero."""
     return cells["label_noise_sd"] ** 2 / (cells["samples"] - cells["rank"] - 1)
 
 
 def map_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Risk of each method by users and epsilon; floor, and zero, the risk of predicting zero."""
+    """Return the risk of each method by users and epsilon, the floor, and the risk of predicting zero."""
     rows = cells[cells["series"].isin(METHODS)]
     tables = [
         points(part[part["series"] == name], name, "epsilon", "excess_risk", LARGEST % "on the map").assign(users=size)
@@ -146,8 +142,7 @@ def map_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Risk of each method, and floor, over the risk of predicting zero: by epsilon and the two sweeps, x being samples
-    or label noise."""
+    """Return each method's risk, and the floor, over predicting zero by epsilon and x, samples or label noise."""
     cells, tables = cells.assign(share=cells["excess_risk"] / cells["rank"]), []
     series = [prefix + name for prefix, _ in SWEEPS.values() if prefix for name in METHODS]
     budgets = np.sort(cells.loc[cells["series"].isin(series), "epsilon"].unique())
@@ -161,7 +156,7 @@ def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def users_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Users needed by each method by dimension."""
+    """Return the users needed by each method by dimension."""
     tables = [
         points(cells[cells["series"] == f"users-{name}"], name, "dim", "smallest_users", users.__name__)
         for name in METHODS
@@ -170,7 +165,7 @@ def users_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """The map and the users needed."""
+    """Measure the map of methods, the users needed, and risks under misspecification."""
     works = [
         bare(f"settings {sweep} in which {name} works", int((table[name] <= WORKS).sum()), len(table))
         for sweep, table in ((sweep, risks(cells, sweep)) for sweep in SWEEPS)

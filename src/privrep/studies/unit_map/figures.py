@@ -14,7 +14,7 @@ STYLES = {"unit": ("o-", 3), "centaur": ("P-", 5), "fedrep": ("D-", 4), "altmin"
 
 
 def draw_lines(axis: Axes, numbers: pd.DataFrame, x: str, y: str) -> None:
-    """Medians and intervals of every method."""
+    """Draw medians and intervals of every method."""
     for name, (style, colour) in STYLES.items():
         table = numbers[numbers["method"] == name]
         axis.plot(table[x], table[y], style, color=COLOURS[colour], markersize=5, linewidth=1.3, label=METHODS[name])
@@ -25,7 +25,7 @@ def draw_lines(axis: Axes, numbers: pd.DataFrame, x: str, y: str) -> None:
 
 
 def draw_map(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Risk against epsilon, a panel for each number of users."""
+    """Draw risk against epsilon, a panel for each number of users."""
     figure, axes = new_figure(8.6, 3.9, ncols=numbers["users"].nunique(), sharey=True, squeeze=False)
     for axis, (users, part) in zip(axes[0], numbers.groupby("users"), strict=True):
         draw_lines(axis, part, "epsilon", "excess_risk")
@@ -38,7 +38,7 @@ def draw_map(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_map_samples(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Risk against samples and label noise, a row of panels for each epsilon."""
+    """Draw risk against samples and label noise, a row of panels for each epsilon."""
     sweeps = {"by samples": "samples of a user, m", "by label noise": r"label noise $\sigma_F$"}
     figure, axes = new_figure(8.0, 6.2, nrows=numbers["epsilon"].nunique(), ncols=2, sharey=True, squeeze=False)
     for row, (epsilon, part) in zip(axes, numbers.groupby("epsilon"), strict=True):
@@ -55,7 +55,7 @@ def draw_map_samples(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_users_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Users needed against the dimension."""
+    """Draw the users needed against the dimension."""
     figure, axis = new_figure(5.8, 4.0)
     draw_lines(axis, numbers, "dim", "smallest_users")
     axis.set(xlabel="d", ylabel="users")

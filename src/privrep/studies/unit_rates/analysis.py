@@ -30,18 +30,18 @@ ASTRAY = 10.0
 
 
 def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
-    """e^2 that the recursion expects in the end, in units of a head's coordinate."""
+    """Return the final e^2 that the recursion expects, in units of a head's coordinate."""
     left = sizes.isotropic_share(mu)
     return schedule(sizes, math.sqrt(left) * mu, noise2).path[-1]
 
 
 def sizes_of(row: pd.Series, users: float | None = None) -> Sizes:
-    """The sizes of a row, or those with other users."""
+    """Return the sizes of a row, or those with other users."""
     return Sizes(row["users"] if users is None else users, int(row["samples"]), int(row["dim"]), int(row["rank"]))
 
 
 def law(row: pd.Series) -> float:
-    """distF by the recursion; NaN without noise and for heads of several lengths."""
+    """Return distF by the recursion; NaN without noise and for heads of several lengths."""
     if row["series"] not in LAWS or not row["noise_multiplier"] > 0:
         return math.nan
     sizes = sizes_of(row)
@@ -50,7 +50,7 @@ def law(row: pd.Series) -> float:
 
 
 def users_law(row: pd.Series) -> float:
-    """Users at which the recursion expects the target; NaN where there is none."""
+    """Return the users at which the recursion expects the target; NaN where there is none."""
     if row["series"] not in USERS:
         return math.nan
     mu, noise2 = gdp_mu(row["epsilon"], row["delta"]), row["label_noise_sd"] ** 2
@@ -63,7 +63,7 @@ def users_law(row: pd.Series) -> float:
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """The results table with the laws, d - k, and m - k."""
+    """Return the results table with the laws, d - k, and m - k."""
     return cells.assign(
         freedom=cells["samples"] - cells["rank"],
         outside=cells["dim"] - cells["rank"],
@@ -73,7 +73,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_law(cells: pd.DataFrame) -> dict[str, float]:
-    """Least and largest root mean square error over the law, over all settings with one."""
+    """Return the least and largest root mean square error over the law, over all settings with one."""
     rows = cells[cells["law"].notna()]
     means = (rows["distF"] ** 2).groupby([rows[key] for key in SETTING]).mean() ** 0.5
     ratio = means / rows.groupby(SETTING)["law"].mean()
@@ -81,7 +81,7 @@ def over_law(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def users_constant(cells: pd.DataFrame) -> dict[str, float]:
-    """Least and largest mean number of users over k d / (eps sqrt(m - k)), over the settings."""
+    """Return the range over settings of mean users over k d / (eps sqrt(m - k))."""
     rows = cells[cells["series"].isin(USERS)]
     unit = rows["rank"] * rows["dim"] / (rows["epsilon"] * np.sqrt(rows["freedom"]))
     means = (rows["smallest_users"] / unit).groupby([rows["series"], rows["dim"], rows["rank"]]).mean()
@@ -90,7 +90,7 @@ def users_constant(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def start_constant(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Mean number of users with few samples over k d^1.5 / (eps m), at the largest dimension."""
+    """Return mean users with few samples over k d^1.5 / (eps m), at the largest dimension."""
     rows = resampled(cells[cells["series"] == "users-start"], indices)
     rows = rows[rows["dim"] == rows["dim"].max()]
     unit = rows["rank"] * rows["dim"] ** 1.5 / (rows["epsilon"] * rows["samples"])
@@ -124,8 +124,7 @@ FACTS = {"astray": runs_astray}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All exponents, errors over the law, and the constant of the users needed.
-    Extremes over settings have no interval."""
+    """Measure exponents, errors over the law, and the constant of the users needed."""
     cells = with_predictions(cells)
     seeds = int(cells["seed"].nunique())
     extremes = over_law(cells) | users_constant(cells)
