@@ -19,7 +19,7 @@ from privrep.laws import shen2023
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.probes.client_lemmas import ClientLemmasOptions, clients
 from privrep.studies.client_lemmas import analysis as study
-from privrep.studies.extremes import extreme_run
+from privrep.studies.measures import extreme_run
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)

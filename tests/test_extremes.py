@@ -9,7 +9,7 @@ import pytest
 
 from privrep.evidence.intervals import student
 from privrep.evidence.measured import Measured, bare
-from privrep.studies.extremes import extreme_ratio
+from privrep.studies.measures import extreme_ratio
 
 
 def ratio(value: float, half: float, seeds: int) -> Measured:

@@ -8,7 +8,7 @@ import pytest
 from conftest import clopper_pearson
 
 from privrep.laws.shen2023 import TARGET
-from privrep.studies.extremes import extreme_run, share_beyond
+from privrep.studies.measures import extreme_run, share_beyond
 from privrep.studies.power_method.analysis import (
     iterations_needed,
     noise_of_half,

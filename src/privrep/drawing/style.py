@@ -109,6 +109,13 @@ def ticks_at(axis: Axes, values: Sequence[float]) -> None:
     axis.minorticks_off()
 
 
+def with_bars(
+    axis: Axes, rows: pd.DataFrame, x: str, y: str, low: str = "ci_low", high: str = "ci_high", **look
+) -> None:
+    """Plot one column against another, with the interval between two more as error bars."""
+    axis.errorbar(rows[x], rows[y], [rows[y] - rows[low], rows[high] - rows[y]], **look)
+
+
 def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
     """Make a figure with a constrained layout, in inches; keyword arguments go to `Figure.subplots`."""
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -18,6 +18,7 @@ from privrep.evidence.scaling import fit_all
 from privrep.laws import shen2023
 from privrep.laws.of_cells import centaur_floors
 from privrep.run.settings import AnalysisSettings
+from privrep.studies.measures import mean_over
 
 BALL = 0.2
 """eps_0 of shen2023: the proof needs every iterate within this distance."""
@@ -117,7 +118,7 @@ def start_measures(points: pd.DataFrame) -> list[Measured]:
         seeds = steady.shape[1]
         for rank, values in zip(ranks, steady, strict=True):
             name = f"E42: steady dist2 over the start, {form} cap, k = {rank:g}"
-            found.append(with_interval(name, lambda indices, values=values: values[indices].mean(), seeds))
+            found.append(mean_over(name, values))
             beyond = int((part.loc[part["rank"] == rank, "largest"] > 1).sum())
             found.append(share(f"E42: {form} cap, k = {rank:g}, share of runs beyond", beyond, seeds))
         name = f"E42: growth of the steady dist2, {form} cap"
@@ -140,22 +141,6 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
         epsilon=("epsilon_exact", "first"),
     )
     return points.reset_index()
-
-
-def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measured:
-    """Measure the steady distF of one series over that of another on the same users."""
-    errors = [
-        cells[cells["series"] == label]
-        .groupby("seed")["steady_distF"]
-        .apply(lambda values: (values**2).mean())
-        .to_numpy()
-        for label in (series, other)
-    ]
-
-    def ratio(indices):
-        return float(np.sqrt(errors[0][indices].mean() / errors[1][indices].mean()))
-
-    return with_interval(name, ratio, len(errors[0]))
 
 
 def progress(name: str, factor: Measured, expected: float) -> Measured:
@@ -181,12 +166,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     found = []
     for kappa, factors in contractions(rates).iterrows():
         values = factors.to_numpy()
-        mean = with_interval(
-            f"contraction at kappa = {kappa:g}",
-            lambda indices, values=values: values[indices].mean(),
-            len(values),
-            name=f"rate {kappa}",
-        )
+        mean = mean_over(f"contraction at kappa = {kappa:g}", values, name=f"rate {kappa}")
         found += [
             mean,
             progress(f"rate over law at kappa = {kappa:g}", mean, shen2023.centaur_contraction(kappa)),
@@ -217,7 +197,15 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     few = cells[cells["series"] == "small"]
     failed = int((few["status"] == "failed").sum())
     found.append(share("failed runs, realised divisor, p n = 1", failed, len(few)))
-    found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
+    squares = (cells["steady_distF"] ** 2).groupby([cells["series"], cells["seed"]]).mean()
+    fresh, reused = (squares[series].to_numpy() for series in ("fresh", "reuse"))
+    found.append(
+        with_interval(
+            "distF of fresh over reused samples",
+            lambda indices: float(np.sqrt(fresh[indices].mean() / reused[indices].mean())),
+            len(fresh),
+        )
+    )
     tables = {
         "shen2023/centaur_rate": rate_curves(rates),
         "shen2023/noise_cap": pd.concat([caps, start_ranges(starts)], ignore_index=True),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, ticks_at
+from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, ticks_at, with_bars
 from privrep.run.settings import PlotSettings
 from privrep.studies.centaur_rates.analysis import BALL
 
@@ -15,10 +15,8 @@ def draw_centaur_rate(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw the distance over that of the start against rounds."""
     figure, axis = new_figure(5.4, 3.6)
     for colour, (kappa, part) in zip(COLOURS, numbers.groupby("kappa"), strict=False):
-        spread = [part["ratio"] - part["lowest"], part["highest"] - part["ratio"]]
-        axis.errorbar(
-            part["rounds"], part["ratio"], spread, fmt="o", color=colour, markersize=5, label=f"κ = {kappa:g}"
-        )
+        look = {"fmt": "o", "color": colour, "markersize": 5, "label": f"κ = {kappa:g}"}
+        with_bars(axis, part, "rounds", "ratio", "lowest", "highest", **look)
         rounds = np.arange(part["rounds"].max() + 1)
         axis.plot(rounds, part["law"].iloc[0] ** rounds, color=colour, linestyle=":")
         axis.plot(rounds, part["bound"].iloc[0] ** rounds, color=colour, linestyle="--", linewidth=0.9)
@@ -36,8 +34,8 @@ def draw_noise_cap(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     settings = sorted(set(zip(caps["kappa"], caps["rank"], strict=True)))
     for colour, (form, part) in zip((COLOURS[0], COLOURS[3]), caps.groupby("form"), strict=True):
         places = [settings.index(pair) for pair in zip(part["kappa"], part["rank"], strict=True)]
-        ends = [part["dist2"] - part["lowest"], part["highest"] - part["dist2"]]
-        axis.errorbar(places, part["dist2"], ends, fmt="o", color=colour, markersize=5, label=form)
+        look = {"fmt": "o", "color": colour, "markersize": 5, "label": form}
+        with_bars(axis, part.assign(place=places), "place", "dist2", "lowest", "highest", **look)
     axis.axhline(BALL, color="0.35", linewidth=0.9)
     axis.set(yscale="log", ylabel="steady dist2")
     axis.set_xticks(range(len(settings)), [f"κ = {kappa:g}\nk = {rank:g}" for kappa, rank in settings], fontsize=8)
@@ -58,18 +56,9 @@ def draw_participation(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw error and epsilon against the probability to take part."""
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     for colour, (divisor, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("divide_by"), strict=True):
-        axes[0].errorbar(
-            part["participation"],
-            part["distF"],
-            2 * part["spread"],
-            fmt="o",
-            color=colour,
-            markersize=5,
-            label=f"{divisor} number",
-        )
-        axes[1].plot(
-            part["participation"], part["epsilon"], "o-", color=colour, markersize=5, label=f"{divisor} number"
-        )
+        look = {"color": colour, "markersize": 5, "label": f"{divisor} number"}
+        axes[0].errorbar(part["participation"], part["distF"], 2 * part["spread"], fmt="o", **look)
+        axes[1].plot(part["participation"], part["epsilon"], "o-", **look)
     axes[0].plot(part["participation"], part["predicted"], color="0.25", linestyle=":")
     for axis, ylabel in zip(axes, ("steady distF", "ε of all rounds"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="p", ylabel=ylabel)

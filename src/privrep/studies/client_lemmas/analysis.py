@@ -26,7 +26,7 @@ from privrep.evidence.scaling import fit_all
 from privrep.laws import shared, shen2023
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.centaur_rates.analysis import progress
-from privrep.studies.extremes import extreme_run, share_beyond
+from privrep.studies.measures import extreme_run, mean_over, share_beyond
 
 STUDY = "client_lemmas"
 BALL = 0.2
@@ -314,8 +314,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     ]
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
         factors = part.groupby("seed")["factor"].mean().to_numpy()
-        name, seeds = f"C.5 factor at kappa = {kappa:g}", len(factors)
-        mean = with_interval(name, lambda indices, f=factors: f[indices].mean(), seeds, name=f"step {kappa}")
+        mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
     below = path.loc[path["steady"] <= study.thresholds["below"], "largest"]

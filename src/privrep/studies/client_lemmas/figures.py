@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from privrep.data.problem import HEAVY_EVERY
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, with_bars
 from privrep.run.settings import PlotSettings
 
 CONSTANTS = (1, 0.1, 0.01)
@@ -53,8 +53,8 @@ def draw_one_step(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     figure, axes = new_figure(7.8, 3.5, ncols=2)
     axis = axes[0]
     for colour, (sine, part) in zip(COLOURS, factors.groupby("start_sine"), strict=False):
-        spread = [part["mean"] - part["min"], part["max"] - part["mean"]]
-        axis.errorbar(part["kappa"], part["mean"], spread, fmt="o", color=colour, markersize=4, label=f"start {sine:g}")
+        look = {"fmt": "o", "color": colour, "markersize": 4, "label": f"start {sine:g}"}
+        with_bars(axis, part, "kappa", "mean", "min", "max", **look)
     axis.plot(curves["kappa"], curves["law_F8"], color="0.25", linestyle=":", linewidth=1.4, label="law F8")
     axis.plot(curves["kappa"], curves["bound_19"], color=COLOURS[3], linestyle="--", label="bound (19)")
     axis.set(xlabel="κ", ylabel="dist2 after over before one round", ylim=(0.7, 1.01))

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, ticks_at
+from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, ticks_at, with_bars
 from privrep.drawing.sweeps import MANY_DECADES
 from privrep.run.settings import PlotSettings
 from privrep.studies.fedrep.analysis import FACTORS
@@ -37,20 +37,9 @@ def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for series, part in numbers.groupby("series", sort=False):
         number, mark, label = STYLES[series]
         colour = COLOURS[number]
-        ends = [part["risk"] - part["ci_low"], part["ci_high"] - part["risk"]]
+        look = {"fmt": f"{mark}-", "color": colour, "markersize": 5, "linewidth": 1.2, "elinewidth": 1}
         fill = "white" if series in HOLLOW else colour
-        axis.errorbar(
-            part["x"],
-            part["risk"],
-            ends,
-            fmt=f"{mark}-",
-            color=colour,
-            markersize=5,
-            markerfacecolor=fill,
-            linewidth=1.2,
-            elinewidth=1,
-            label=label,
-        )
+        with_bars(axis, part, "x", "risk", markerfacecolor=fill, label=label, **look)
     axis.axhline(numbers["floor"].iloc[0], color="0.5", linewidth=1.2)
     axis.set(xscale="log", yscale="log", xlabel="ε", ylabel="risk over that of predicting zero")
     values = numbers["epsilon"].unique()
@@ -70,8 +59,7 @@ def draw_line(axis: Axes, rows: pd.DataFrame, exponent: float, **look) -> None:
 
 def draw_points(axis: Axes, rows: pd.DataFrame, colour: str, label: str | None = None) -> None:
     """Draw points with their intervals, and the law."""
-    spread = [rows["error"] - rows["ci_low"], rows["ci_high"] - rows["error"]]
-    axis.errorbar(rows["value"], rows["error"], spread, fmt="o", color=colour, markersize=5, label=label)
+    with_bars(axis, rows, "value", "error", fmt="o", color=colour, markersize=5, label=label)
     axis.plot(rows["value"], rows["predicted"], color="0.25", linestyle=":", linewidth=1.3)
 
 

@@ -8,7 +8,7 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten, with_bars
 from privrep.run.settings import PlotSettings
 from privrep.studies.figure2.analysis import CHOSEN, COMPARABLE_EPSILON, DECIDING, PRINTED_RULE, SMALLEST_EPSILON
 
@@ -26,20 +26,11 @@ def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     figure, (log_axis, linear_axis) = new_figure(9.6, 4.6, ncols=2)
     for axis in (log_axis, linear_axis):
         for (label, part), (style, colour) in zip(numbers.groupby("curve", sort=False), STYLES, strict=True):
-            axis.plot(
-                part["epsilon"],
-                part["mse"],
-                style,
-                color=COLOURS[colour],
-                markersize=5,
-                markerfacecolor="white" if "--" in style else COLOURS[colour],
-                linewidth=1.6,
-                label=label,
-                clip_on=False,
-            )
-            axis.fill_between(
-                part["epsilon"], part["ci_low"], part["ci_high"], color=COLOURS[colour], alpha=0.18, linewidth=0
-            )
+            look = {"color": COLOURS[colour], "markersize": 5, "linewidth": 1.6, "label": label, "clip_on": False}
+            fill = "white" if "--" in style else COLOURS[colour]
+            axis.plot(part["epsilon"], part["mse"], style, markerfacecolor=fill, **look)
+            ends = part["ci_low"], part["ci_high"]
+            axis.fill_between(part["epsilon"], *ends, color=COLOURS[colour], alpha=0.18, linewidth=0)
         axis.axvline(COMPARABLE_EPSILON, color="0.6", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         axis.set(
             xlabel=f"user-level ε (δ = {delta})",
@@ -107,21 +98,13 @@ def draw_figure2_fallbacks(numbers: pd.DataFrame, study: PlotSettings) -> Figure
         ticks = sorted(shown["x"].unique())
         for place, (rule, (style, colour)) in enumerate(RULES.items()):
             part = shown[shown["rule"] == rule]
-            shift = 1.03 ** (place - 1)  # side by side, so that bars can be told apart
-            line = {"color": COLOURS[colour], "linewidth": 1.6}
-            axis.plot(part["x"] * shift, part["mse"], style[1:], label=rule, **line)
-            ends = [part["mse"] - part["ci_low"], part["ci_high"] - part["mse"]]
-            axis.errorbar(part["x"] * shift, part["mse"], yerr=ends, fmt="none", color=COLOURS[colour], linewidth=1.1)
+            part = part.assign(x=part["x"] * 1.03 ** (place - 1))  # side by side, so that bars do not overlap
+            look = {"color": COLOURS[colour]}
+            axis.plot(part["x"], part["mse"], style[1:], label=rule, linewidth=1.6, **look)
+            with_bars(axis, part, "x", "mse", fmt="none", linewidth=1.1, **look)
             for is_lost, filled in ((False, COLOURS[colour]), (True, "white")):
                 marks = part[(part["lost"] > 0) == is_lost]
-                axis.plot(
-                    marks["x"] * shift,
-                    marks["mse"],
-                    style[0],
-                    color=COLOURS[colour],
-                    markerfacecolor=filled,
-                    markersize=6,
-                )
+                axis.plot(marks["x"], marks["mse"], style[0], markerfacecolor=filled, markersize=6, **look)
         axis.set(xscale="log", yscale="log")
         axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.set_xticks([], minor=True)
@@ -131,15 +114,11 @@ def draw_figure2_fallbacks(numbers: pd.DataFrame, study: PlotSettings) -> Figure
     left.set(xlabel=f"user-level ε (δ = {delta})", ylabel="population MSE", title=f"At the {CHOSEN}")
     right.set(xlabel="epochs E", title=f"At ε = {SMALLEST_EPSILON}")
     right.tick_params(labelleft=True)
-    marks = [
-        (Line2D([], [], marker="o", linestyle="none", color="0.35", markerfacecolor=fill, markersize=6), text)
+    look = {"marker": "o", "linestyle": "none", "color": "0.35", "markersize": 6}
+    handles, _ = left.get_legend_handles_labels()
+    handles += [
+        Line2D([], [], markerfacecolor=fill, label=text, **look)
         for fill, text in (("0.35", "minimum exists in all runs"), ("white", "lost in some run"))
     ]
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(
-        [*handles, *(mark for mark, _ in marks)],
-        [*labels, *(text for _, text in marks)],
-        loc="outside lower center",
-        ncols=5,
-    )
+    figure.legend(handles=handles, loc="outside lower center", ncols=5)
     return figure

@@ -27,7 +27,7 @@ from privrep.evidence.measured import Measured, share
 from privrep.evidence.scaling import fit_all
 from privrep.laws import shen2023
 from privrep.run.settings import AnalysisSettings
-from privrep.studies.extremes import extreme_ratio
+from privrep.studies.measures import extreme_ratio
 
 STUDY = "heterogeneity"
 CENTAUR = "general_centaur"

@@ -8,7 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten, ticks_at
+from privrep.drawing.style import (
+    COLOURS,
+    NOTE,
+    few_ticks,
+    new_figure,
+    plain_ticks,
+    power_of_ten,
+    ticks_at,
+    with_bars,
+)
 from privrep.run.settings import PlotSettings
 from privrep.studies.heterogeneity.analysis import CENTAUR
 
@@ -103,17 +112,8 @@ def draw_baselines(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for axis, (panel, points) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
         for method, part in points.groupby("method", sort=False):
             label, style, colour = NAMES[method]
-            error = [part["risk"] - part["low"], part["high"] - part["risk"]]
-            axis.errorbar(
-                part["value"],
-                part["risk"],
-                error,
-                fmt=style,
-                color=COLOURS[colour],
-                markersize=4,
-                elinewidth=0.8,
-                label=label,
-            )
+            look = {"fmt": style, "color": COLOURS[colour], "markersize": 4, "elinewidth": 0.8, "label": label}
+            with_bars(axis, part, "value", "risk", "low", "high", **look)
         axis.set(yscale="log")
         plain_ticks(axis.yaxis)
         axis.minorticks_off()

@@ -21,14 +21,8 @@ def draw_init_collapse(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     ):
         axis.plot(grid, np.minimum(1, grid), color="0.35", linewidth=1.2)
         for colour, (setting, part) in zip(COLOURS, numbers.groupby(["dim", "rank"]), strict=False):
-            axis.plot(
-                part["u"] ** 2,
-                part[column].clip(lower=1e-5),
-                "o",
-                color=colour,
-                markersize=4.5,
-                label=f"d = {setting[0]}, k = {setting[1]}",
-            )
+            look = {"color": colour, "markersize": 4.5, "label": f"d = {setting[0]}, k = {setting[1]}"}
+            axis.plot(part["u"] ** 2, part[column].clip(lower=1e-5), "o", **look)
         axis.axvline(1, color="0.6", linewidth=0.8, linestyle=":")
         axis.set(xscale="log", yscale="log", xlabel="u² = (2 Δ ζ² d^1.5 / (n λ))²", ylabel=ylabel)
         plain_ticks(axis.yaxis)

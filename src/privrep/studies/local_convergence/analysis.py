@@ -20,7 +20,7 @@ from privrep.evidence.scaling import fit_all
 from privrep.laws import jain2021
 from privrep.laws.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
 from privrep.run.settings import AnalysisSettings
-from privrep.studies.extremes import share_beyond
+from privrep.studies.measures import share_beyond
 
 ASKED = 1 / 32
 """Distance of the start that Lemma 4.4 asks for, with heads of condition number 1."""

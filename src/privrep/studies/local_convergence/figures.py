@@ -41,19 +41,11 @@ def draw_local_breakdown(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     laws = numbers["fallback"] == "law"
     for colour, (name, part) in zip(COLOURS, numbers[~laws].groupby("fallback", sort=False), strict=False):
         for dim, points in part.groupby("dim"):
-            axes[0].errorbar(
-                points["noise_ratio"],
-                points["square"] ** 0.5,
-                points["spread"] / points["square"] ** 0.5,
-                fmt=f"{marks[dim]}-",
-                color=colour,
-                markersize=4,
-                linewidth=1,
-                label=f"{name}, d = {dim}",
-            )
+            x, root, look = points["noise_ratio"], points["square"] ** 0.5, {"color": colour, "markersize": 4}
+            bars = {"fmt": f"{marks[dim]}-", "linewidth": 1, "label": f"{name}, d = {dim}"}
+            axes[0].errorbar(x, root, points["spread"] / root, **bars, **look)
             if name == "solve":
-                look = {"color": colour, "markersize": 4, "label": f"d = {dim}"}
-                axes[1].plot(points["noise_ratio"], points["definite"], f"{marks[dim]}-", **look)
+                axes[1].plot(x, points["definite"], f"{marks[dim]}-", label=f"d = {dim}", **look)
     for _, law in numbers[laws].groupby("dim"):
         axes[0].plot(law["noise_ratio"], law["predicted"] ** 0.5, color="0.25", linestyle=":", linewidth=1.4)
     for axis in axes:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, ticks_at
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, ticks_at, with_bars
 from privrep.drawing.sweeps import sweep_panel
 from privrep.run.settings import PlotSettings
 
@@ -28,8 +28,7 @@ def draw_noisy_power_method(numbers: pd.DataFrame, study: PlotSettings) -> Figur
     axis.plot(ends, ends * logs["iterations"].iloc[0] / logs["log_term"].iloc[0], **CLAIMED)
     axis.set(xlabel="ln(kd/ε)", xlim=(0, None), ylim=(0, None))
     axis = axes[2]
-    spread = [taus["failed"] - taus["ci_low"], taus["ci_high"] - taus["failed"]]
-    axis.errorbar(taus["tau"], taus["failed"], spread, fmt="o-", color=COLOURS[0], markersize=4.5)
+    with_bars(axis, taus, "tau", "failed", fmt="o-", color=COLOURS[0], markersize=4.5)
     axis.plot(taus["tau"], 1 / taus["tau"], **CLAIMED)
     axis.annotate("1/τ", (taus["tau"].iloc[1], 1 / taus["tau"].iloc[1]), xytext=(4, 3), **NOTE)
     axis.set(xscale="log", yscale="log", xlabel="τ", ylabel="share of failed runs")

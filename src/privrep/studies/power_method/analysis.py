@@ -19,7 +19,7 @@ from privrep.evidence.scaling import Fit, fit_all, fit_table
 from privrep.laws import shared, shen2023
 from privrep.laws.shen2023 import CANDIDATE, TARGET
 from privrep.run.settings import AnalysisSettings
-from privrep.studies.extremes import extreme_run, share_beyond
+from privrep.studies.measures import extreme_run, share_beyond
 
 NEAR = 0.1
 """Noise permitted within this of the law's is near it."""

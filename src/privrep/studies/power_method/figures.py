@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, with_bars
 from privrep.drawing.sweeps import draw_sweeps
 from privrep.laws.shen2023 import TARGET
 from privrep.run.settings import PlotSettings
@@ -53,8 +53,7 @@ def draw_power_success(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     figure, axes = new_figure(7.2, 3.2, ncols=2, sharey=True)
     for axis, panel, column in ((axes[0], "iterations", "iterations"), (axes[1], "noise", "level")):
         points = numbers[numbers["panel"] == panel]
-        spread = [points["share"] - points["ci_low"], points["ci_high"] - points["share"]]
-        axis.errorbar(points[column], points["share"], spread, fmt="o-", color=COLOURS[0], markersize=4.5, linewidth=1)
+        with_bars(axis, points, column, "share", fmt="o-", color=COLOURS[0], markersize=4.5, linewidth=1)
         axis.axhline(0.99, color=COLOURS[3], linestyle="--", linewidth=1.2)
     axes[0].annotate("0.99", (axes[0].get_xlim()[0], 0.99), xytext=(4, -11), **NOTE)
     axes[1].axvline(1, color="0.6", linewidth=0.8)

@@ -13,11 +13,12 @@ import pandas as pd
 from privrep.algorithms.parts.sharing import ANSWERS
 from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import bootstrap_measures, with_interval
+from privrep.evidence.intervals import bootstrap_measures
 from privrep.evidence.measured import Measured, not_run, share
 from privrep.probes.real_table import FEW as FEW  # named in the chapter
 from privrep.probes.real_table import MIXED, OWN, SINGLE
 from privrep.run.settings import MeasureSettings
+from privrep.studies.measures import mean_over
 
 TABLES = ("bfi", "lahman", "chem97", "star", "flights", "insteval", "movielens", "verbagg")
 NEWCOMERS = ADVISED = ("bfi", "lahman", "movielens", "verbagg")
@@ -38,16 +39,6 @@ def by_split(cells: pd.DataFrame, series: str, column: str = "error", **where) -
     return rows.sort_values("seed")[column].to_numpy(float)
 
 
-def mean_of(values: np.ndarray, indices: np.ndarray) -> float:
-    """Return the mean over the picked splits."""
-    return float(values[indices].mean())
-
-
-def mean_measure(name: str, values: np.ndarray) -> Measured:
-    """Measure the mean over splits."""
-    return with_interval(name, partial(mean_of, values), len(values))
-
-
 def epsilons(cells: pd.DataFrame) -> list[float]:
     """Return the epsilons that were run."""
     return sorted(cells.loc[cells["series"].isin(TABLES), "epsilon"].unique())
@@ -57,39 +48,34 @@ def table_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
     """Measure the errors of one table, and how they compare without privacy."""
     own, single = (by_split(cells, f"{table}-alone", method=one) for one in (OWN, SINGLE))
     alone = {OWN: own, SINGLE: single, MIXED: by_split(cells, f"{table}-mixed")}
-    found = [mean_measure(f"{table}: {method}", values) for method, values in alone.items()]
+    found = [mean_over(f"{table}: {method}", values) for method, values in alone.items()]
     for epsilon in epsilons(cells):
         errors = by_split(cells, table, epsilon=epsilon)
         ending = f"epsilon {epsilon:g}"
         found += [
-            mean_measure(f"{table}: error, {ending}", errors),
-            mean_measure(f"{table}: above own data, {ending}", errors - own),
-            mean_measure(f"{table}: over the single model, {ending}", errors / single),
+            mean_over(f"{table}: error, {ending}", errors),
+            mean_over(f"{table}: above own data, {ending}", errors - own),
+            mean_over(f"{table}: over the single model, {ending}", errors / single),
         ]
     return found
-
-
-def not_run_measures(study: MeasureSettings, table: str, why: str) -> list[Measured]:
-    """Return all listed quantities of a table as not run."""
-    return [not_run(name, why) for name in study.quantities if name.startswith(f"{table}: ")]
 
 
 def most_above(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return the largest mean error above own data, over tables that were run and epsilon."""
     above = [
-        mean_of(by_split(cells, table, epsilon=epsilon) - by_split(cells, f"{table}-alone", method=OWN), indices)
+        (by_split(cells, table, epsilon=epsilon) - by_split(cells, f"{table}-alone", method=OWN))[indices].mean()
         for table in TABLES
         if not missing(cells, table)
         for epsilon in epsilons(cells)
     ]
-    return {"most above own data": max(above)}
+    return {"most above own data": float(max(above))}
 
 
 def newcomer_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
     """Measure errors of people who took no part."""
     few, mean = (by_split(cells, f"{table}-new", f"error_newcomers{ending}") for ending in ("", "_mean"))
     name = f"{table}: newcomers"
-    return [mean_measure(name, few), mean_measure(f"{name} above the shared mean", few - mean)]
+    return [mean_over(name, few), mean_over(f"{name} above the shared mean", few - mean)]
 
 
 def answers(cells: pd.DataFrame, series: str) -> np.ndarray:
@@ -146,7 +132,9 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
             name = f"{table}: share of answers heads, labels permuted"
             found.append(share(name, (said == ANSWERS.index("heads")).sum(), len(said)))
     for table in TABLES:
-        found += not_run_measures(study, table, missing(cells, table)) if table not in there else []
+        if table not in there:
+            listed = [name for name in study.quantities if name.startswith(f"{table}: ")]
+            found += [not_run(name, missing(cells, table)) for name in listed]
     if there:
         found += bootstrap_measures(partial(most_above, cells), splits, "most above own data", note="over tables")
     else:

@@ -19,14 +19,8 @@ def draw_risk_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         (axes[1], "printed", "over eq. (22), m/2 samples"),
     ):
         for colour, (sine, part) in zip(COLOURS, numbers.groupby("start_sine"), strict=False):
-            axis.plot(
-                part["samples"],
-                part["measured"] / part[column],
-                "o",
-                color=colour,
-                markersize=4.5,
-                label=f"sine {sine:g}",
-            )
+            look = {"color": colour, "markersize": 4.5, "label": f"sine {sine:g}"}
+            axis.plot(part["samples"], part["measured"] / part[column], "o", **look)
         axis.axhline(1, color="0.35", linewidth=0.8)
         axis.set(xscale="log", yscale="log", xlabel="m", title=title)
         axis.set_xticks(ticks := sorted(numbers["samples"].unique()), [str(value) for value in ticks])
@@ -43,15 +37,8 @@ def draw_risk_known_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     figure, axes = new_figure(7.2, 3.2, ncols=2)
     means = numbers.groupby("users")[["known", "fitted"]].agg(["mean", "sem"])
     for colour, mark, name in ((COLOURS[0], "o-", "known"), (COLOURS[1], "s--", "fitted")):
-        axes[0].errorbar(
-            means.index,
-            means[name]["mean"],
-            2 * means[name]["sem"],
-            fmt=mark,
-            color=colour,
-            markersize=5,
-            label=f"heads {name}",
-        )
+        look = {"fmt": mark, "color": colour, "markersize": 5, "label": f"heads {name}"}
+        axes[0].errorbar(means.index, means[name]["mean"], 2 * means[name]["sem"], **look)
     axes[0].set(xscale="log", yscale="log", xlabel="n", ylabel="risk by privacy")
     axes[0].set_xticks(means.index, [f"{users / 1000:g}k" for users in means.index])
     axes[0].minorticks_off()

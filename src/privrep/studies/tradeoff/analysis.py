@@ -30,7 +30,7 @@ from privrep.privacy.accounting import gdp_epsilon
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.accounting import analysis as accounting
 from privrep.studies.accounting_shen2023 import analysis as accounting_shen2023
-from privrep.studies.extremes import extreme_ratio
+from privrep.studies.measures import extreme_ratio
 
 METHODS = {"A": "jain2021", "B": "shen2023"}
 LOST = 0.2

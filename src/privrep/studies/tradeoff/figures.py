@@ -11,7 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at
+from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at, with_bars
 from privrep.run.settings import PlotSettings
 from privrep.studies.tradeoff.analysis import CLIPS, CONDITIONS
 
@@ -92,11 +92,8 @@ def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     axis.fill_between(ends["dim"], ends["min"], ends["max"], color="0.88", label="all pairs of clips")
     for label, colour in FACTORS.items():
         drawn = numbers[(numbers["panel"] == "factor") & (numbers["setting"] == label)]
-        arms = [drawn["factor"] - drawn["ci_low"], drawn["ci_high"] - drawn["factor"]]
-        width = 2 if label == "chosen clips" else 1.1
-        axis.errorbar(
-            drawn["dim"], drawn["factor"], arms, fmt="o-", color=colour, markersize=4, linewidth=width, label=label
-        )
+        look = {"fmt": "o-", "color": colour, "markersize": 4, "label": label}
+        with_bars(axis, drawn, "dim", "factor", linewidth=2 if label == "chosen clips" else 1.1, **look)
     axis.axhline(1, color="0.6", linestyle="--", linewidth=1)
     axis.set(xscale="log", yscale="log", xlabel="d", ylabel="error of jain2021 over shen2023")
     ticks_at(axis, np.unique(numbers["dim"].dropna()))
@@ -114,7 +111,7 @@ def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         values, means = rows["value"].to_numpy(), rows["error"].to_numpy()
         used = (rows["left out"].fillna("") == "").to_numpy()
         style = {"fmt": "o", "markersize": 5, "color": COLOUR[paper], "label": paper}
-        axis.errorbar(values, means, [means - rows["ci_low"], rows["ci_high"] - means], **style)
+        with_bars(axis, rows, "value", "error", **style)
         # Through the middle of the points, so that the slopes are compared.
         middle = np.exp(np.mean(np.log(means[used]) - power * np.log(values[used])))
         axis.plot(values, middle * values**power, "--", color=COLOUR[paper], linewidth=1.2)

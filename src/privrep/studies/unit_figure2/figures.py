@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, power_of_ten, ticks_at
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten, ticks_at
 from privrep.run.settings import PlotSettings
 
 CURVES = (("o--", 0), ("s-", 2), ("D-", 4), ("P-", 5), ("o-", 3), ("x", 7))
@@ -20,16 +20,8 @@ def draw_lines(axis: Axes, numbers: pd.DataFrame, styles: tuple[tuple[str, int],
     """Draw curves with their intervals against epsilon."""
     for (label, table), (style, number) in zip(numbers.groupby("curve", sort=False), styles, strict=True):
         colour = COLOURS[number]
-        axis.plot(
-            table["x"],
-            table["y"],
-            style,
-            color=colour,
-            markersize=5,
-            linewidth=1.3,
-            markerfacecolor="white" if "--" in style else colour,
-            label=label,
-        )
+        look = {"color": colour, "markersize": 5, "linewidth": 1.3, "label": label}
+        axis.plot(table["x"], table["y"], style, markerfacecolor="white" if "--" in style else colour, **look)
         axis.vlines(table["x"], table["ci_low"], table["ci_high"], color=colour, linewidth=1.2)
 
 
@@ -39,15 +31,8 @@ def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     curves, floor = numbers.iloc[:-1], numbers["y"].iloc[-1]
     draw_lines(axis, curves, CURVES)
     axis.axhline(floor, color="0.3", linewidth=1, linestyle=":")
-    axis.annotate(
-        "heads in the true subspace, non-private",
-        (axis.get_xlim()[1], floor),
-        xytext=(-4, -11),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8.5,
-        color="0.35",
-    )
+    where = (axis.get_xlim()[1], floor)
+    axis.annotate("heads in the true subspace, non-private", where, xytext=(-4, -11), ha="right", **NOTE)
     delta = power_of_ten(numbers["delta"].iloc[0])
     axis.set(xscale="log", yscale="log", xlabel=f"user-level ε (δ = {delta})", ylabel="excess risk")
     axis.set_ylim(floor / 3)

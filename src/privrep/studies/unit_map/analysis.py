@@ -16,7 +16,7 @@ from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures, with_interval
 from privrep.evidence.measured import Measured, bare
 from privrep.run.settings import AnalysisSettings
-from privrep.studies.extremes import extreme_ratio
+from privrep.studies.measures import extreme_ratio
 
 METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
 WORKS = 0.02

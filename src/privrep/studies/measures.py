@@ -1,4 +1,4 @@
-"""Extremes over runs or settings, and shares of runs beyond a limit."""
+"""Measures that several studies make of their runs: means, extremes, and shares beyond a limit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.intervals import LEVEL, student
+from privrep.evidence.intervals import LEVEL, student, with_interval
 from privrep.evidence.measured import Measured, bare, share
+
+
+def mean_over(quantity: str, values: np.ndarray, note: str = "", name: str = "") -> Measured:
+    """Return the mean over repetitions with its interval, whose random stream has a name, by default the quantity."""
+    return with_interval(quantity, lambda indices: float(values[indices].mean()), len(values), note, name)
 
 
 def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "") -> Measured:
