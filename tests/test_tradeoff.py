@@ -162,12 +162,13 @@ def test_the_band_runs_over_all_pairs_of_clips():
     """Least and largest of the pairs, and which they are; a dimension at which x is too large is left out."""
     table = tradeoff.pairs(clip_table(), 0.3)
     assert len(table) == 2 * 12 - 3
-    ends = tradeoff.band(table).set_index("dim")
-    assert ends.loc[10, "min"] == pytest.approx(2 / 4) and ends.loc[10, "max"] == pytest.approx(20)
-    assert ends.loc[80, "max"] == pytest.approx(8)
-    notes = {one.quantity: one.note for one in tradeoff.band_measures(table)}
-    assert notes["least factor over clips at d = 10"].startswith("A-user over B-uncut; of ")
-    assert notes["largest factor over clips at d = 80"].startswith("A over B; of ")
+    ends = {one.quantity: one for one in tradeoff.band_measures(table)}
+    least, most, later = (
+        ends[f"{word} factor over clips at d = {dim}"]
+        for word, dim in (("least", 10), ("largest", 10), ("largest", 80))
+    )
+    assert [one.measured for one in (least, most, later)] == pytest.approx([2 / 4, 20, 8])
+    assert least.note.startswith("A-user over B-uncut; of ") and later.note.startswith("A over B; of ")
 
 
 def test_regions_name_who_works():

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from privrep.algorithms.parts.clip_units import user_units
+from privrep.data.problem import Problem
 from privrep.data.splits import count, split_samples
 from privrep.evidence.facts import NotMeasured, Quantities, total
 from privrep.evidence.findings import Findings
@@ -108,24 +109,14 @@ def first_step(row: pd.Series) -> tuple[CutStep, float]:
     n, d, k, delta = (row[name] for name in ("users", "dim", "rank", "noise_multiplier"))
     mean = float((np.geomspace(row["head_condition"], 1, int(k)) ** 2).mean())
     if row["clip_unit"] == "user":
-        problem = ClipProblem(int(d), int(k), float(row["head_condition"]), float(row["label_noise_sd"]))
+        sizes = (int(row[name]) for name in ("users", "samples", "dim", "rank"))
+        problem = Problem(*sizes, head_condition=row["head_condition"], label_noise_sd=row["label_noise_sd"])
         q = count(split_samples(row["split"], int(row["samples"])).subspace)
-        step = user_step(
-            n, q, delta, (row["clip_feature"], row["clip_label"]), user_units(row["clip_scale"], problem, q)
-        )
+        units = user_units(row["clip_scale"], problem.known, q)
+        step = user_step(n, q, delta, (row["clip_feature"], row["clip_label"]), units)
         return step, step.ratio(d, k)
     step = sample_step(n, int(d), int(k), delta, row["eta"] / math.sqrt(mean), row["zeta"] / math.sqrt(mean))
     return step, mean * step.ratio(d, k)
-
-
-@dataclass(frozen=True)
-class ClipProblem:
-    """The part of a problem that the units of the clips need."""
-
-    dim: int
-    rank: int
-    head_condition: float
-    label_noise_sd: float
 
 
 def first_laws(row: pd.Series) -> dict[str, float]:
@@ -217,22 +208,15 @@ def factors(
     return bootstrap_measures(statistic, above.shape[1], name, note="")
 
 
-def law_ratio_slope(cells: pd.DataFrame, series: str, other: str, column: str, dims) -> float:
-    """Return the slope of the ratio of two laws on a grid of dimensions; NaN where one has none."""
-    first, second = (
-        cells[(cells["series"] == one) & (cells["noise_multiplier"] != 0)].groupby("dim")[column].mean().reindex(dims)
-        for one in (series, other)
-    )
-    return log_slope(dims, (first / second).to_numpy())
-
-
 def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measured:
     """Measure the exponent of d in the factor between two series."""
     above, below = paired(cells, series, other, floor=floor)
-    formula = law_ratio_slope(cells, series, other, "law_2", above.index)
-    return exponent(
-        name, lambda indices: log_slope(above.index, typical_ratio(above, below, indices)), above.shape[1], formula
+    dims, noisy = above.index, cells[cells["noise_multiplier"] != 0]
+    first, second = (
+        noisy[noisy["series"] == one].groupby("dim")["law_2"].mean().reindex(dims) for one in (series, other)
     )
+    law = log_slope(dims, (first / second).to_numpy())
+    return exponent(name, lambda indices: log_slope(dims, typical_ratio(above, below, indices)), above.shape[1], law)
 
 
 def users_exponent(fits: dict[str, Fit]) -> Measured:
@@ -263,11 +247,6 @@ def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
             dim = int(found.quantity.rsplit("= ", 1)[1])
             rows.append((series, other, dim, found.measured, found.ci_low, found.ci_high, found.seeds))
     return pd.DataFrame(rows, columns=["jain2021", "shen2023", "dim", "factor", "ci_low", "ci_high", "seeds"])
-
-
-def band(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the least and largest factor at each dimension over all pairs."""
-    return table.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
 
 
 def band_measures(table: pd.DataFrame) -> list[Measured]:
@@ -371,20 +350,14 @@ def lost_measures(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def tells(one: Fit) -> bool:
-    """Return whether a fit has an exponent that is known well enough."""
-    low, high = one.interval
-    return high - low <= 2 * TELLS
-
-
 def range_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """Measure the range of exponents of d that `tells`, over settings whose clip grows with d, by method."""
+    """Measure by method the range of exponents of d that are known well, over settings whose clip grows with d."""
     found = []
     for method, side in (("jain2021", "first"), ("shen2023", "second")):
         # One clip for all d is another law, in which half of the exponent is missing by design.
         among = [one for one in CLIPS + CONDITIONS if getattr(one, side) and one.second != "B-fixed"]
         names = {one.label: f"{getattr(one, side)} dist2" for one in among}
-        known = {label: fits[name] for label, name in names.items() if tells(fits[name])}
+        known = {label: fits[name] for label, name in names.items() if np.ptp(fits[name].interval) <= 2 * TELLS}
         for word, choose in (("least", min), ("largest", max)):
             name = f"{word} exponent of d over settings, {method}"
             if not known:
@@ -511,24 +484,28 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     cells = with_predictions(cells)
     fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
     found = range_measures(fits) + gap_measures(cells)
-    found += factors(cells, "A", "B", "A over B") + factors(cells, "A-user", "B", "A over B, whole users clipped")
-    found += factors(cells, "A-uncut", "B-uncut", "A over B, uncut") + factors(
-        cells, "A-own", "B", "A over B, clip 1e-4"
-    )
+    for series, other, name in (
+        ("A", "B", "A over B"),
+        ("A-user", "B", "A over B, whole users clipped"),
+        ("A-uncut", "B-uncut", "A over B, uncut"),
+        ("A-own", "B", "A over B, clip 1e-4"),
+    ):
+        found += factors(cells, series, other, name)
     found += lost_measures(cells) + band_measures(clips)
     for one in CONDITIONS:
         if one.paired:
             found += factors(cells, one.first, one.second, f"A over B, {one.label}")
         if one.label.startswith("label noise"):
             found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
-    found += factors(cells, "B-random", "B", "random start over B")
-    found += factors(cells, "A-uncut", "A", "A, uncut over chosen") + factors(
-        cells, "B-uncut", "B", "B, uncut over chosen"
-    )
-    found += factors(cells, "B-printed", "B", "B, printed over chosen")
-    found += factors(cells, "A-printed", "B-printed", "A over B, both printed") + factors(
-        cells, "A", "B-printed", "A over B, printed"
-    )
+    for series, other, name in (
+        ("B-random", "B", "random start over B"),
+        ("A-uncut", "A", "A, uncut over chosen"),
+        ("B-uncut", "B", "B, uncut over chosen"),
+        ("B-printed", "B", "B, printed over chosen"),
+        ("A-printed", "B-printed", "A over B, both printed"),
+        ("A", "B-printed", "A over B, printed"),
+    ):
+        found += factors(cells, series, other, name)
     wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
     for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
         name = f"users of A over B at d = {dim:g}"
@@ -544,7 +521,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
         found += [exact(f"{label}, {who}, d = {COUNTED_DIM}", needed(COUNTED_DIM, 2)) for who, needed in counts.items()]
     settings = [exponents(fits).assign(panel="exponent"), clips.assign(panel="pair of clips")]
-    settings += [band(clips).assign(panel="band"), drawn_factors(found).assign(panel="factor")]
+    band = clips.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
+    settings += [band.assign(panel="band"), drawn_factors(found).assign(panel="factor")]
     rank = int(cells.loc[cells["series"] == "B-uncut", "rank"].iloc[0])
     promises = [fit_table(fits, ["A-uncut dist2", "B-uncut dist2"]), spent()]
     tables = {
