@@ -143,6 +143,15 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
     return points.reset_index()
 
 
+def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measured:
+    """Measure the steady distF of one series over that of another on the same users."""
+    squares = (cells["steady_distF"] ** 2).groupby([cells["series"], cells["seed"]]).mean()
+    above, below = (squares[label].to_numpy() for label in (series, other))
+    return with_interval(
+        name, lambda indices: float(np.sqrt(above[indices].mean() / below[indices].mean())), len(above)
+    )
+
+
 def progress(name: str, factor: Measured, expected: float) -> Measured:
     """Measure the share of the way to 1 that a contraction makes over the expected share."""
     ends = (factor.measured, factor.ci_high, factor.ci_low)
@@ -197,15 +206,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     few = cells[cells["series"] == "small"]
     failed = int((few["status"] == "failed").sum())
     found.append(share("failed runs, realised divisor, p n = 1", failed, len(few)))
-    squares = (cells["steady_distF"] ** 2).groupby([cells["series"], cells["seed"]]).mean()
-    fresh, reused = (squares[series].to_numpy() for series in ("fresh", "reuse"))
-    found.append(
-        with_interval(
-            "distF of fresh over reused samples",
-            lambda indices: float(np.sqrt(fresh[indices].mean() / reused[indices].mean())),
-            len(fresh),
-        )
-    )
+    found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
     tables = {
         "shen2023/centaur_rate": rate_curves(rates),
         "shen2023/noise_cap": pd.concat([caps, start_ranges(starts)], ignore_index=True),
