@@ -389,7 +389,6 @@ WITHOUT_USERS = {
     "noisy_power_method",
     "real_table",
     "sensitivity_search",
-    "weaker_games",
 }
 """Simulations of what a theorem is about, without drawn users: tested in files of their own."""
 LAWS = {"exponential_law"}

@@ -18,7 +18,6 @@ from privrep.audits.distinguishing import LEVEL, Game, PrivacyClaim, play
 from privrep.audits.mutants import MUTANTS, clipped_by
 from privrep.audits.replay import ChoiceRecord, aligned, attained_mu, log_ratio, loss, noises, recorded, scaled, streams
 from privrep.audits.sensitivity_search import RELEASES
-from privrep.audits.weaker_games import epsilon_of_one_run
 from privrep.data.problem import Problem, Users
 from privrep.fitting.runner import fit
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
@@ -34,7 +33,6 @@ NOT_AUDITED = {
     "exponential_chain": "a finite chain promises nothing: its law is computed in study exponential",
     "audited_games": "no users: the game of the audit alone",
     "sensitivity_search": "an audit of single releases",
-    "weaker_games": "an audit by weaker adversaries",
     "federated_images": "its rounds are audited on tiny images",
     "noisy_power_method": "no users: a simulation of a theorem",
     "made_up_candidates": "no users: a simulation of a theorem",
@@ -243,16 +241,6 @@ def test_what_a_ledger_allows_the_best_adversary():
     both = PrivacyClaim(Ledger([*ledger_of(1.0).entries, PureRelease("choice", 0.5, 0, 1)]))
     assert both.right() > PrivacyClaim(ledger_of(1.0)).right()
     assert both.attained(0.5, 0.4) == pytest.approx(0.8) and both.attained(0.9, 0.1) == pytest.approx(0.9)
-
-
-def test_limits_from_one_run_alarm_as_rarely_as_stated():
-    """Guesses that know nothing; and guesses as good as epsilon 1 allows."""
-    rng = np.random.default_rng(6)
-    for epsilon in (0.0, 1.0):
-        right = rng.binomial(100, 1 / (1 + math.exp(-epsilon)), 300)
-        limits = np.array([epsilon_of_one_run(int(one), 100, 1e-6) for one in right])
-        assert stats.binom.sf((limits > epsilon).sum() - 1, 300, 0.05) > FALSE_ALARM
-    assert np.median(limits) > 0.4
 
 
 def test_the_rounds_of_networks_pass_and_their_faults_are_found():
@@ -525,7 +513,7 @@ def test_a_clip_that_lets_through_too_much_is_found(monkeypatch):
     assert log["attained"] > 1.2 and log["caught_replay"] == 1
 
 
-# Sensitivities, and adversaries who see less
+# Sensitivities
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -536,17 +524,6 @@ def test_sensitivities_are_attained_and_not_passed(release):
         "attained"
     ]
     assert 0.9 < found <= 1 + audit.ROUNDING
-
-
-@pytest.mark.parametrize("game", ["subspace", "one run"])
-def test_who_sees_less_tells_less(game):
-    """The attack accuracy is above chance and below what the whole run allows."""
-    problem = Problem(60, 16, 20, 1) if game == "one run" else PROBLEM
-    task = make_task(Users(problem), Budget(8.0, 1e-6, "exact"))
-    options = {"mechanism": "centaur", "game": game, "runs": 300, "draws": 60, "changes": 60}
-    log = fit(load_options("weaker_games", options), task).log
-    assert 0.53 < log["share_right"] < log["share_attainable"] + 0.1
-    assert log["epsilon_low"] < 8
 
 
 @pytest.mark.parametrize(
