@@ -113,13 +113,7 @@ or seen without a game. Who takes part is seen by the game alone; that one is pl
 
 
 def mechanism(name: str, problem: Problem) -> Method:
-    """The method that is audited.
-
-    Parameters
-    ----------
-    name : in `AUDITED`, or `NETWORKS`.
-    problem : whose sizes it is built for.
-    """
+    """The method that is audited."""
     if name == NETWORKS:
         return NetworkRounds()
     return AUDITED[name].build(problem.known)
@@ -155,13 +149,7 @@ class Stage:
             return recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
     def run(self, world: int, run: int) -> Played:
-        """One run in a world, and its answers in both.
-
-        Parameters
-        ----------
-        world : played, 0 or 1.
-        run : number of its noise, >= 0.
-        """
+        """One run in a world, and its answers in both."""
         transcript, ledger = self._recorded(world, run)
         ledger = self.mutant.ledger(ledger)
         if all(one.rate == 1 for one in transcript.records):
@@ -172,22 +160,12 @@ class Stage:
 
 
 def attained(played: Played) -> float:
-    """How far the worlds are apart, over what the ledger says.
-
-    Parameters
-    ----------
-    played : a run.
-    """
+    """How far the worlds are apart, over what the ledger says."""
     return PrivacyClaim(played.ledger).attained(attained_mu(*played.both), loss(*played.both))
 
 
 def beyond(played: Played) -> float:
-    """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault.
-
-    Parameters
-    ----------
-    played : a run.
-    """
+    """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault."""
     parts = []
     if len(played.ledger.entries) == len(played.transcript.records):
         parts = [
@@ -204,23 +182,7 @@ def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
     """The worst pair of users of a mechanism, and its distance over the ledger's;
-    of a mutant, over that of its worst release.
-
-    Parameters
-    ----------
-    name : of the mechanism.
-    problem : whose sizes the users have.
-    multiplier : noise sd over sensitivity, > 0.
-    draws : pairs that are drawn, at least 1.
-    changes : of a sample that are tried, >= 0.
-    seed : of all that is made up.
-    mutant : name in `MUTANTS`.
-
-    Returns
-    -------
-    pair : the two users.
-    distance : over the ledger's, mean over `HISTORIES` runs.
-    """
+    of a mutant, over that of its worst release."""
     reached = attained if mutant == "none" else beyond
     method, background = mechanism(name, problem), Background.drawn(problem, np.random.default_rng([seed, 0]))
 
@@ -234,18 +196,7 @@ def worst(
 def staged(
     name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
 ) -> Stage | None:
-    """The mechanism with its worst pair of users, as a mutant; nothing where the mutant makes no sense.
-
-    Parameters
-    ----------
-    name : of the mechanism.
-    mutant : name in `MUTANTS`.
-    problem : whose sizes the users have.
-    honest : the noise multiplier of the mechanism as it is, > 0.
-    draws : pairs that are drawn, at least 1.
-    changes : of a sample that are tried, >= 0.
-    seed : of all that is made up.
-    """
+    """The mechanism with its worst pair of users, as a mutant; nothing where the mutant makes no sense."""
     method, wrong = mechanism(name, problem), MUTANTS[mutant]
     background = Background.drawn(problem, np.random.default_rng([seed, 0]))
     pair, _ = worst(name, problem, honest, draws, changes, seed)
@@ -279,12 +230,7 @@ class OfAMethod:
         return self.audited.cost
 
     def begun(self, task: Task) -> tuple[float, int]:
-        """The method's noise multiplier, and a seed for what is made up.
-
-        Parameters
-        ----------
-        task : of which the budget and the stream "init" are read.
-        """
+        """The method's noise multiplier, and a seed for what is made up."""
         return task.budget.noise_multiplier(self.cost, self.theorem), int(task.stream("init").integers(2**31))
 
 
@@ -350,13 +296,7 @@ class Audit(OfAMethod):
         return Outcome(log=log | {f"caught_{name}": float(found) for name, found in caught.items()})
 
     def expected(self, stage: Stage, delta: float) -> float:
-        """The epsilon of a mechanism or a mutant for users that attain all of it.
-
-        Parameters
-        ----------
-        stage : the mechanism or mutant.
-        delta : in (0, 1).
-        """
+        """The epsilon of a mechanism or a mutant for users that attain all of it."""
         if stage.mutant.unbounded:
             return inf
         all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)

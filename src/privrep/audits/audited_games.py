@@ -25,14 +25,7 @@ NEAR = 0.85
 
 
 def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
-    """A game on the log-likelihood ratios of N(mu, 1) and N(0, 1); coin flips for mu = 0.
-
-    Parameters
-    ----------
-    mu : distance of the two means, >= 0.
-    runs : of the game, at least 1.
-    rng : draws coins and scores.
-    """
+    """A game on the log-likelihood ratios of N(mu, 1) and N(0, 1); coin flips for mu = 0."""
     first = rng.random(runs) < 0.5
     shown = np.where(first, mu / 2, -mu / 2) + rng.standard_normal(runs)
     return Game(first, mu * shown, (shown > 0) == first)

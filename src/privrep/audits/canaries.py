@@ -41,61 +41,32 @@ class Background:
 
     @classmethod
     def drawn(cls, problem: Problem, rng: np.random.Generator) -> Background:
-        """Standard normal features and labels.
-
-        Parameters
-        ----------
-        problem : whose sizes they have.
-        rng : draws them.
-        """
+        """Standard normal features and labels."""
         shape = problem.samples, problem.users
         return cls(problem, rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape))
 
     def with_user(self, canary: Canary) -> GivenUsers:
-        """All users.
-
-        Parameters
-        ----------
-        canary : the first user.
-        """
+        """All users."""
         features, labels = self.features.copy(), self.labels.copy()
         features[:, 0], labels[:, 0] = canary.features, canary.labels
         return GivenUsers(self.problem.known, features, labels)
 
 
 def directions(dim: int) -> np.ndarray:
-    """(5, d) unit vectors: three at right angles, as far as there are, and two at 60 and 45 degrees to the first.
-
-    Parameters
-    ----------
-    dim : d, at least 2.
-    """
+    """(5, d) unit vectors: three at right angles, as far as there are, and two at 60 and 45 degrees to the first."""
     axes = np.eye(max(dim, 3))[:3, :dim]
     turned = [np.cos(angle) * axes[0] + np.sin(angle) * axes[1] for angle in (np.pi / 3, np.pi / 4)]
     return np.concatenate([axes, turned])
 
 
 def unit_vectors(count: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """(count, d), drawn uniformly.
-
-    Parameters
-    ----------
-    count : how many.
-    dim : d.
-    rng : draws them.
-    """
+    """(count, d), drawn uniformly."""
     drawn = rng.standard_normal((count, dim))
     return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
 def structured(problem: Problem, rng: np.random.Generator) -> Canary:
-    """A user whose samples are alike in groups.
-
-    Parameters
-    ----------
-    problem : of which samples and dim are read.
-    rng : draws the user.
-    """
+    """A user whose samples are alike in groups."""
     samples = np.arange(problem.samples)
     groups = int(rng.choice([2**i for i in range(problem.samples.bit_length())]))
     member = samples * groups // problem.samples if rng.random() < 0.5 else samples % groups
@@ -112,13 +83,7 @@ def structured(problem: Problem, rng: np.random.Generator) -> Canary:
 
 def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
     """Two users apart; or of the same lengths and labels in another direction;
-    or with other signs of some labels, or of all.
-
-    Parameters
-    ----------
-    problem : of which samples and dim are read.
-    rng : draws the users.
-    """
+    or with other signs of some labels, or of all."""
     first, kind = structured(problem, rng), rng.random()
     if kind < 0.3:
         return first, structured(problem, rng)
@@ -130,13 +95,7 @@ def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
 
 
 def changed(pair: Pair, rng: np.random.Generator) -> Pair:
-    """One sample of one of the two is another, or all its features are turned a little, the same way.
-
-    Parameters
-    ----------
-    pair : which stays as it is.
-    rng : draws the change.
-    """
+    """One sample of one of the two is another, or all its features are turned a little, the same way."""
     new = [Canary(one.features.copy(), one.labels.copy()) for one in pair]
     user = new[rng.integers(2)]
     samples, dim = user.features.shape
@@ -153,14 +112,7 @@ def changed(pair: Pair, rng: np.random.Generator) -> Pair:
 
 
 def larger(pair: Pair, features: float, labels: float) -> Pair:
-    """The same users, longer by factors.
-
-    Parameters
-    ----------
-    pair : which stays as it is.
-    features : factor on all features.
-    labels : factor on all labels.
-    """
+    """The same users, longer by factors."""
     first, second = (Canary(features * one.features, labels * one.labels) for one in pair)
     return first, second
 
@@ -168,21 +120,7 @@ def larger(pair: Pair, features: float, labels: float) -> Pair:
 def worst_pair(
     score: Callable[[Pair], float], problem: Problem, draws: int, changes: int, rng: np.random.Generator
 ) -> tuple[Pair, float]:
-    """The pair with the largest score among so many drawn ones, then changed sample by sample where that helps.
-
-    Parameters
-    ----------
-    score : pair -> what is to be large.
-    problem : of which samples and dim are read.
-    draws : pairs that are drawn, at least 1.
-    changes : that are tried, >= 0.
-    rng : draws pairs and changes.
-
-    Returns
-    -------
-    pair : the two users.
-    score : of them.
-    """
+    """The pair with the largest score among so many drawn ones, then changed sample by sample where that helps."""
     pair = max((structured_pair(problem, rng) for _ in range(draws)), key=score)
     best = score(pair)
     for _ in range(changes):

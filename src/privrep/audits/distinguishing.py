@@ -29,14 +29,7 @@ LEVEL = 0.95
 
 
 def lower(hits: int, runs: int, level: float = LEVEL) -> float:
-    """Exact one-sided lower limit of a probability.
-
-    Parameters
-    ----------
-    hits : out of `runs`, >= 0.
-    runs : at least 1.
-    level : of the limit, in (0, 1).
-    """
+    """Exact one-sided lower limit of a probability."""
     return float(scipy.stats.binomtest(hits, runs, alternative="greater").proportion_ci(level).low)
 
 
@@ -55,24 +48,14 @@ class Game:
         return float(self.right.mean())
 
     def low(self, level: float = LEVEL) -> float:
-        """Lower limit of the probability of a right guess.
-
-        Parameters
-        ----------
-        level : of the limit, in (0, 1).
-        """
+        """Lower limit of the probability of a right guess."""
         return lower(int(self.right.sum()), len(self.right), level)
 
     def by_score(self, distances: np.ndarray) -> float:
         """Lower limit of mu by a z-test: log-likelihood ratios of Gaussian releases, over the worlds' distance d in a
         run, have mean +-d/2 and sd 1.
 
-        Takes the noise at its word, which the game does not.
-
-        Parameters
-        ----------
-        distances : (r,), d of each run, >= 0.
-        """
+        Takes the noise at its word, which the game does not."""
         signed = np.where(self.first, 1, -1) * np.divide(
             self.scores, distances, out=np.zeros(len(distances)), where=distances > 0
         )
@@ -88,13 +71,7 @@ class Game:
 
     def by_rates(self, threshold: float, delta: float) -> float:
         """Lower limit of epsilon from both error rates at a threshold fixed beforehand, each by its own exact limit:
-        P(found) is at most e^epsilon P(false alarm) + delta.
-
-        Parameters
-        ----------
-        threshold : of the score, fixed beforehand.
-        delta : in (0, 1).
-        """
+        P(found) is at most e^epsilon P(false alarm) + delta."""
         ones, others = self.scores[self.first] > threshold, self.scores[~self.first] > threshold
         if not len(ones) or not len(others):
             return 0.0
@@ -104,14 +81,7 @@ class Game:
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:
-    """Play a game.
-
-    Parameters
-    ----------
-    score : whether the first world is played, and number of the run -> log-likelihood of that world over the second.
-    runs : how often, at least 1.
-    rng : draws the worlds, and guesses for a score of 0.
-    """
+    """Play a game."""
     first = rng.random(runs) < 0.5
     ties = rng.random(runs) < 0.5
     scores = np.array([score(bool(world), run) for run, world in enumerate(first)])
@@ -141,13 +111,7 @@ class PrivacyClaim:
 
     def attained(self, distance: float, loss: float) -> float:
         """How far a pair of users was distinguished, over what the ledger says; the larger of both kinds of
-        releases.
-
-        Parameters
-        ----------
-        distance : mu of the pair, from Gaussian releases.
-        loss : the largest privacy loss of the pair, from the others.
-        """
+        releases."""
         return max(found / limit for found, limit in ((distance, self.mu), (loss, self.pure)) if limit)
 
     @property
@@ -163,12 +127,7 @@ class PrivacyClaim:
         )
 
     def right(self, noise_reduction: float = 1.0) -> float:
-        """The attack accuracy of the best adversary, in [1/2, 1].
-
-        Parameters
-        ----------
-        noise_reduction : how many times less noise there is, > 0.
-        """
+        """The attack accuracy of the best adversary, in [1/2, 1]."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian:
             return float(ndtr(noise_reduction * self.mu / 2))
@@ -177,13 +136,7 @@ class PrivacyClaim:
         return (1 + composed_advantage(gaussian, pure)) / 2
 
     def epsilon(self, delta: float, noise_reduction: float = 1.0) -> float:
-        """Epsilon at less noise; far beyond the claim an upper bound, without a gain from participation.
-
-        Parameters
-        ----------
-        delta : in (0, 1).
-        noise_reduction : how many times less noise there is, > 0.
-        """
+        """Epsilon at less noise; far beyond the claim an upper bound, without a gain from participation."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian or noise_reduction > NOISE_REDUCTIONS[1]:
             return gdp_epsilon(noise_reduction * self.mu, delta) + sum(pure) if gaussian else sum(pure)
@@ -191,13 +144,7 @@ class PrivacyClaim:
 
     def epsilon_at(self, share: float, delta: float) -> float:
         """Epsilon of the same releases with as much noise as leaves the best adversary right this often; 0 for a share
-        of at most a half.
-
-        Parameters
-        ----------
-        share : of right guesses, in [0, 1].
-        delta : in (0, 1).
-        """
+        of at most a half."""
         if share <= 0.5:
             return 0.0
         if self.gaussian:

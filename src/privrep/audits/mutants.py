@@ -71,16 +71,7 @@ def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
 
 @contextmanager
 def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
-    """The algorithms with another clip in their code, until the end of the block.
-
-    Parameters
-    ----------
-    wrong : the other clip; None for the right one.
-
-    Yields
-    ------
-    Nothing; the clip is another for the whole process.
-    """
+    """The algorithms with another clip in their code, until the end of the block."""
     places = _clips(len(sys.modules)) if wrong else []
     for module, key, value in places:
         setattr(module, key, wrong.factor if value is clip_factor else wrong.scalar)
@@ -125,14 +116,7 @@ class Mutant:
     needs: Needs = ""
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
-        """Whether a mechanism with this honest transcript and noise multiplier can have the fault.
-
-        Parameters
-        ----------
-        transcript : of an honest run.
-        multiplier : honest noise multiplier, > 0.
-        clips : whether the mechanism clips by the functions of the library.
-        """
+        """Whether a mechanism with this honest transcript and noise multiplier can have the fault."""
         releases = transcript.records
         streams = Counter(one.role for one in releases for _ in range(one.parts))
         sampled = any(one.rate < 1 for one in releases)
@@ -150,42 +134,20 @@ class Mutant:
         return has[self.needs]
 
     def multiplier(self, honest: float, releases: int) -> float:
-        """The noise multiplier that is claimed.
-
-        Parameters
-        ----------
-        honest : noise multiplier of the mechanism as it is, > 0.
-        releases : of a run; more than are too few.
-        """
+        """The noise multiplier that is claimed."""
         return honest * math.sqrt(1 - self.too_few / releases)
 
     def fault_at(self, multiplier: float) -> Fault:
-        """The fault of the release handle at a noise multiplier.
-
-        Parameters
-        ----------
-        multiplier : that is claimed, > 0.
-        """
+        """The fault of the release handle at a noise multiplier."""
         return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
 
     def noise_reduction(self, multiplier: float, users: int) -> float:
-        """How many times less noise than is claimed there is for what one user can add.
-
-        Parameters
-        ----------
-        multiplier : that is claimed, > 0.
-        users : n.
-        """
+        """How many times less noise than is claimed there is for what one user can add."""
         fault = self.fault_at(multiplier)
         return (users if fault.mean_clip else 1) / (fault.noise_scale * fault.charged)
 
     def ledger(self, honest: Ledger) -> Ledger:
-        """What is written down.
-
-        Parameters
-        ----------
-        honest : what the mechanism as it is writes down.
-        """
+        """What is written down."""
         kept = {"": slice(None), "first": slice(1, None), "last": slice(None, -1)}[self.unaccounted]
         return Ledger(honest.entries[kept])
 

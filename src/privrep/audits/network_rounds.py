@@ -21,12 +21,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 
 def pixels_and_classes(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Users' images (B, m, d, 1, 1) and classes (B, m), uint8.
-
-    Parameters
-    ----------
-    block : B users.
-    """
+    """Users' images (B, m, d, 1, 1) and classes (B, m), uint8."""
     images = np.clip(128 + 40 * block.features.transpose(1, 0, 2), 0, 255).astype(np.uint8)
     return images[..., None, None], (block.labels.T > 0).astype(np.uint8)
 
@@ -45,13 +40,7 @@ class NetworkRounds:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """The rounds. A user adds at most the clip to each, whatever its images, so that replacing it moves the sum by
-        at most twice that. Parameters as in `Method.fit`.
-
-        Raises
-        ------
-        NotRun
-            If JAX is not installed.
-        """
+        at most twice that. Parameters as in `Method.fit`."""
         rounds = experiments().rounds
         from privrep.images.small import small_rounds
 

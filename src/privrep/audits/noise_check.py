@@ -13,44 +13,23 @@ POWER = 0.95
 
 
 def two_sided(tail: float) -> float:
-    """p-value of a tail probability, either way.
-
-    Parameters
-    ----------
-    tail : in [0, 1].
-    """
+    """p-value of a tail probability, either way."""
     return 2 * min(tail, 1 - tail)
 
 
 def smallest(values: np.ndarray) -> float:
-    """The smallest of several p-values, times their number.
-
-    Parameters
-    ----------
-    values : p-values, of any shape.
-    """
+    """The smallest of several p-values, times their number."""
     return float(values.min()) * values.size
 
 
 def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
-    """p-values of correlations about 0: Student's law.
-
-    Parameters
-    ----------
-    scores : correlations in [-1, 1], of any shape.
-    runs : pairs of standard normal numbers behind each, at least 2.
-    """
+    """p-values of correlations about 0: Student's law."""
     return 2 * stdtr(runs - 1, -np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)))
 
 
 def noise_alarm(table: np.ndarray) -> float:
     """Smallest p-value, times the number of looks, at: mean and variance of all; variance of each number, on and off a
-    diagonal alike; correlation of each two numbers of a run, in one release or two; correlation of successive runs.
-
-    Parameters
-    ----------
-    table : (runs, numbers), what was added in each run, in units of the claimed noise; at least two runs.
-    """
+    diagonal alike; correlation of each two numbers of a run, in one release or two; correlation of successive runs."""
     count, size = table.shape
     looks = [
         two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),
@@ -69,11 +48,6 @@ def noise_alarm(table: np.ndarray) -> float:
 
 def noise_found(table: np.ndarray) -> float:
     """The largest actual noise over the claimed one that `noise_alarm` finds with probability `POWER` in a table of
-    these sizes, by the variance of all.
-
-    Parameters
-    ----------
-    table : (runs, numbers), of which the sizes are read.
-    """
+    these sizes, by the variance of all."""
     looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
     return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))

@@ -43,14 +43,7 @@ def _upper(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
     """The free numbers of an array over the sd of their noise at a noise multiplier;
-    of a symmetric matrix those of the upper triangle.
-
-    Parameters
-    ----------
-    array : of the shape that the noise has.
-    noise : its law at noise multiplier 1.
-    multiplier : noise multiplier, > 0.
-    """
+    of a symmetric matrix those of the upper triangle."""
     sd = noise.sd * multiplier
     if noise.form == "independent":
         return np.ravel(array) / sd
@@ -60,14 +53,7 @@ def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
 
 
 def shortened(total: np.ndarray, bound: float, users: int) -> np.ndarray:
-    """A sum that is clipped as a whole in place of the users: not longer than all of them may make it.
-
-    Parameters
-    ----------
-    total : the sum, of any shape.
-    bound : of the norm of what one user adds.
-    users : how many they are.
-    """
+    """A sum that is clipped as a whole in place of the users: not longer than all of them may make it."""
     most = bound * users
     return total * min(1.0, most / max(float(np.linalg.norm(total)), most))
 
@@ -92,12 +78,7 @@ class GaussianRecord:
         return self.noisy - self.exact
 
     def log_density(self, without: GaussianRecord | None) -> float:
-        """Of the answer, up to a constant.
-
-        Parameters
-        ----------
-        without : the release where the canary did not take part; None where it does for sure.
-        """
+        """Of the answer, up to a constant."""
         inside = -0.5 * float(self.noise @ self.noise)
         if without is None or self.rate == 1:
             return inside
@@ -127,12 +108,7 @@ class ChoiceRecord:
         return ndtri(np.clip([chances[:place].sum() + self.position * chances[place]], 1e-12, 1 - 1e-12))
 
     def log_density(self, without: ChoiceRecord | None) -> float:
-        """Logarithm of the probability of the answer.
-
-        Parameters
-        ----------
-        without : not read, since everybody takes part in a choice.
-        """
+        """Logarithm of the probability of the answer."""
         return float(self.logs[self.answer[0]])
 
 
@@ -169,12 +145,7 @@ class Fault:
     mean_clip: bool = False
 
     def law(self, law: Law) -> Law:
-        """How a sum is released in place of its law.
-
-        Parameters
-        ----------
-        law : of the sum.
-        """
+        """How a sum is released in place of its law."""
         noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in law.noises)
         if len(noises) > 1:
             return replace(law, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else law.sensitivity)
@@ -265,12 +236,7 @@ class Attendance:
     everyone: bool = False
 
     def random(self, users: int) -> np.ndarray:
-        """Coins in [0, 1] of all users.
-
-        Parameters
-        ----------
-        users : how many.
-        """
+        """Coins in [0, 1] of all users."""
         coins = np.zeros(users) if self.everyone else self.public.random(users)
         coins[0] = self.own()
         return coins
@@ -281,15 +247,7 @@ INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
-    """Named streams: noise of a run, and public ones of the seed alone.
-
-    Parameters
-    ----------
-    run : number of the run, >= 0.
-    seed : of all runs.
-    own : coins of the first user; drawn in secret by default.
-    everyone : whether all take part, whatever the coins.
-    """
+    """Named streams: noise of a run, and public ones of the seed alone."""
 
     def start(role: str):
         # A list of numbers takes its generator longer.
@@ -310,17 +268,7 @@ def recorded(
     replayed: Transcript | None = None,
     fault: Fault = SOUND,
 ) -> tuple[Transcript, Ledger]:
-    """What a whole fit releases, and its ledger, which has no limit, so that an audit sees what a mechanism spends.
-
-    Parameters
-    ----------
-    method : that is run.
-    users : of one world.
-    multiplier : noise multiplier, >= 0.
-    streams : of a run.
-    replayed : a transcript whose answers are given again.
-    fault : of the release handle.
-    """
+    """What a whole fit releases, and its ledger, which has no limit, so that an audit sees what a mechanism spends."""
     transcript, ledger = Transcript(replayed), Ledger()
     handle = RecordingRelease(
         multiplier, ledger, range(users.known.users), streams, UNLIMITED, transcript=transcript, fault=fault
@@ -332,38 +280,19 @@ def recorded(
 
 def attained_mu(one: Transcript, other: Transcript) -> float:
     """mu of two worlds under one history, from Gaussian releases: the square root of all squared distances,
-    each in units of its noise.
-
-    Parameters
-    ----------
-    one : transcript of the first world.
-    other : of the second, under the same history.
-    """
+    each in units of its noise."""
     pairs = zip(one.records, other.records, strict=True)
     return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, GaussianRecord))))
 
 
 def loss(one: Transcript, other: Transcript) -> float:
-    """The largest privacy loss of two worlds under one history, from choices.
-
-    Parameters
-    ----------
-    one : transcript of the first world.
-    other : of the second, under the same history.
-    """
+    """The largest privacy loss of two worlds under one history, from choices."""
     pairs = zip(one.records, other.records, strict=True)
     return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, ChoiceRecord)))
 
 
 def log_ratio(one: Transcript, other: Transcript, without: Transcript | None = None) -> float:
-    """Logarithm of the likelihood of the answers in the first world over that in the second.
-
-    Parameters
-    ----------
-    one : transcript of the first world.
-    other : of the second, with the same answers.
-    without : the same answers where the first user, who takes part at random, never does.
-    """
+    """Logarithm of the likelihood of the answers in the first world over that in the second."""
     outside = without.records if without else [None] * len(one.records)
     pairs = zip(one.records, other.records, outside, strict=True)
     return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))
@@ -371,12 +300,7 @@ def log_ratio(one: Transcript, other: Transcript, without: Transcript | None = N
 
 def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
     """What was added to each release, in units of the claimed noise: standard normal numbers, by its name and how often
-    that was released before.
-
-    Parameters
-    ----------
-    transcript : of a run.
-    """
+    that was released before."""
     before = Counter()
     found = {}
     for one in transcript.records:
@@ -387,13 +311,7 @@ def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
 
 def aligned(runs: list[dict[tuple[str, int], np.ndarray]], rng: np.random.Generator) -> np.ndarray:
     """One row a run, (runs, numbers). What earlier answers decide whether to release is in some runs alone;
-    in the others standard normal numbers stand for it, so that sound noise has the same law in all.
-
-    Parameters
-    ----------
-    runs : `noises` of each.
-    rng : draws what stands in.
-    """
+    in the others standard normal numbers stand for it, so that sound noise has the same law in all."""
     sizes = {key: len(noise) for run in runs for key, noise in run.items()}
     return np.array(
         [

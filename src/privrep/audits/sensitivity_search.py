@@ -50,13 +50,7 @@ RELEASES = {
 
 
 def mechanism(name: str, problem: Problem) -> Method:
-    """The method whose one release is searched.
-
-    Parameters
-    ----------
-    name : in `RELEASES`.
-    problem : whose sizes it is built for.
-    """
+    """The method whose one release is searched."""
     return RELEASES[name].build(problem.known)
 
 

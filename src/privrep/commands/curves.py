@@ -17,13 +17,7 @@ SPAN, POINTS = 8.0, 13
 
 
 def draw_curves(setting: Setting, path: Path) -> None:
-    """Risk of each method with its interval, from fewer to more users, as SVG.
-
-    Parameters
-    ----------
-    setting : of the advice.
-    path : of the file.
-    """
+    """Risk of each method with its interval, from fewer to more users, as SVG."""
     figure, axis = new_figure(6.0, 3.6)
     users = np.unique(np.geomspace(max(setting.users / SPAN, 150), setting.users * SPAN, POINTS).round().astype(int))
     for colour, name in zip(COLOURS, METHODS, strict=False):

@@ -54,17 +54,7 @@ def in_one_line(command: Callable) -> Callable:
 
 
 def columns(path: Path) -> dict[str, pa.DataType]:
-    """Names and types of a table's columns; of CSV those that its first rows look like.
-
-    Parameters
-    ----------
-    path : of a table.
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
-    """
+    """Names and types of a table's columns; of CSV those that its first rows look like."""
     first = min(path.glob("*.parquet"), default=None) if path.is_dir() else path
     if first is not None and first.suffix == ".parquet":
         with naming(first):

@@ -39,13 +39,7 @@ def published(fitted: PrivateRepresentation) -> dict:
 
 
 def read_release(path: Path) -> tuple[SharedPrior, dict]:
-    """The prior of a release, and all that the file has.
-
-    Raises
-    ------
-    ValueError
-        If it is none; the message names the file.
-    """
+    """The prior of a release, and all that the file has."""
     try:
         read = json.loads(path.read_text())
         missing = [name for name in ("privacy", "advice", "shared") if name not in read]
@@ -57,13 +51,7 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
 
 
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
-    """Write all files.
-
-    Parameters
-    ----------
-    fitted : with its heads.
-    folder : empty.
-    """
+    """Write all files."""
     write_whole(folder / LOCAL / "README", DO_NOT_PUBLISH)
     write_heads(fitted.local_, fitted.shared_, folder / LOCAL / HEADS)
     write_whole(folder / LEDGER, ledger_table(fitted))
@@ -72,14 +60,7 @@ def write(fitted: PrivateRepresentation, folder: Path) -> None:
 
 
 def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
-    """Ids and vectors as Parquet, to be read by nobody else.
-
-    Parameters
-    ----------
-    heads : of some users.
-    shared : of whose scaled features they are.
-    path : of the file.
-    """
+    """Ids and vectors as Parquet, to be read by nobody else."""
     names = [f"head_{number}" for number in range(shared.schema.dim)]
     table = pa.table([pa.array(heads.ids), *map(pa.array, heads.vectors.T)], ["user", *names])
     with in_one_move(path) as temporary:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from privrep.algorithms.spectral_init import SamplePairs
-from privrep.audits.worst_users import synthetic_user
+from privrep.audits.canaries import Canary
+from privrep.audits.worst_users import single_user
 from privrep.data.given_users import GivenUsers
 from privrep.data.problem import UserData, Users
 from privrep.data.subspace import dist2, dist_frobenius
@@ -119,7 +120,7 @@ def pair_matrix_is_indefinite_and_may_exceed_the_clip() -> Finding:
         values = np.linalg.eigvalsh(spectral_matrix(users))
         smallest.append(values[0] / values[-1])
     # x_1 = e1, x_2 = (e1 + e2) / sqrt 2, both labels 1.
-    pair = synthetic_user(np.array([1.0, 0.0, 2**-0.5, 2**-0.5, 1.0, 1.0, 1.0]), samples=2, dim=2, rank=1)
+    pair = single_user(Canary(np.array([[1.0, 0.0], [2**-0.5, 2**-0.5]]), np.ones(2)))
     norm = np.linalg.norm(spectral_matrix(pair, 1.0), ord=2)
     return Finding(
         f"smallest over largest eigenvalue of H between {min(smallest):.2f} and {max(smallest):.2f} in {len(smallest)} "

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from privrep.audits.worst_users import largest, moment_change, spectral_change
+from privrep.audits.worst_users import largest_change, moment_change, spectral_change
 from privrep.data.given_users import GivenUsers
 from privrep.data.splits import count, split_samples
 from privrep.errata.finding import Finding, demonstrates, spell
@@ -18,15 +18,13 @@ from privrep.privacy.regression_moments import SampleClip
 UNIT = SampleClip(1.0, 1.0)
 
 
-def moved(
-    statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = UNIT, dim: int = 2, starts: int = 3
-) -> float:
+def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = UNIT, dim: int = 2) -> float:
     """Return how far replacing a user moves "first", "second" or "joint" of `MomentChange` at most, k = 1."""
 
     def change(*pair: GivenUsers) -> float:
         return getattr(moment_change(*pair, slice(0, samples), clip), statistic)
 
-    return largest(change, samples=samples, dim=dim, rank=1, starts=starts, rng=rng)
+    return largest_change(change, samples, dim, rng)
 
 
 @demonstrates("E7", role="adversary")
@@ -37,7 +35,7 @@ def printed_noise_fits_one_split_alone(rng: np.random.Generator) -> Finding:
         q, used = count(split.subspace), count(split.init)
         change = moved("first", q, rng)
         matrix = partial(spectral_change, samples=slice(0, used), label_clip=1.0)
-        spectral = largest(matrix, samples=used, dim=2, rank=1, starts=3, rng=rng)
+        spectral = largest_change(matrix, used, 2, rng)
         # The printed sensitivities are m eta zeta / 2 and m zeta^2; changes are found per q eta zeta and P zeta^2.
         ratios[preset] = (change * q / (m / 2), spectral * (used / 2) / m)
         parts.append(f"{preset}: b {ratios[preset][0]:.2f}, M {ratios[preset][1]:.2f}")
@@ -88,7 +86,7 @@ def replacing_changes_two_records() -> Finding:
 
 @demonstrates("E61", role="adversary")
 def joint_change_is_nine_sixteenths(rng: np.random.Generator) -> Finding:
-    found = moved("joint", 2, rng, dim=3, starts=12)
+    found = moved("joint", 2, rng, dim=3)
     return Finding(
         f"{found:.4f} of 8, ratio {found / 8:.4f}; 9/16 = {9 / 16}", math.isclose(found / 8, 9 / 16, rel_tol=1e-3)
     )

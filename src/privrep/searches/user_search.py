@@ -88,12 +88,7 @@ class Search:
 def searching(
     kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1
 ) -> type[MethodOptions]:
-    """The options of a method, and the target; they build the search among the users of a problem.
-
-    Parameters
-    ----------
-    fewest : of the options, the number of users that the method needs at least.
-    """
+    """The options of a method, and the target; they build the search among the users of a problem."""
 
     @dataclass(frozen=True)
     class SearchOptions(Target, kind):

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep.audits.worst_users import largest, moment_change, spectral_change
+from privrep.audits.worst_users import largest_change, moment_change, spectral_change
 from privrep.data.rng import stream
 from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
@@ -119,13 +119,13 @@ def analyse(cells: None, study: AnalysisSettings) -> Findings:
             exact(f"{claim} exact epsilon at 1", achieved_exactly(claim, 1, SECTION6_DELTA)),
         ]
     clip, samples = SampleClip(1.0, 1.0), slice(0, 2)
-    shape = {"samples": 2, "dim": 2, "rank": 1, "rng": stream(0, "adversary", {})}
+    shape = {"samples": 2, "dim": 2, "rng": stream(0, "adversary", {})}
     changes = {
-        "second moment": largest(lambda a, b: moment_change(a, b, samples, clip).second, **shape),
-        "first moment": largest(lambda a, b: moment_change(a, b, samples, clip).first, **shape),
-        "joint": largest(lambda a, b: moment_change(a, b, samples, clip).joint, starts=12, **shape),
+        "second moment": largest_change(lambda a, b: moment_change(a, b, samples, clip).second, **shape),
+        "first moment": largest_change(lambda a, b: moment_change(a, b, samples, clip).first, **shape),
+        "joint": largest_change(lambda a, b: moment_change(a, b, samples, clip).joint, **shape),
     }
-    spectral = largest(lambda a, b: spectral_change(a, b, samples, 1.0), **shape)
+    spectral = largest_change(lambda a, b: spectral_change(a, b, samples, 1.0), **shape)
     found += [exact(f"{name} change", change) for name, change in changes.items()]
     # The bounds: two each, by the triangle inequality; both of Algorithm 2 in squares.
     over = spectral / 2, *(change / (8 if name == "joint" else 2) for name, change in changes.items())
