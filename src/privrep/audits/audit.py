@@ -1,12 +1,13 @@
 """An audit of a whole mechanism: how well two users can be distinguished, against its ledger.
 
-    replay    the worst pair of users found: their distance under one history, over the ledger's mu; at most 1
+    replay    distance of the worst pair of users found, under one history, over the mu of the ledger: at most 1
     ledger    as many entries as releases
+    budget    epsilon of the ledger: at most that of the budget
     noise     released minus exact, in units of the claimed noise: standard normal, new in each release and each run
-    game      a guess which of the two took part, by the likelihood ratio; its exact lower limit of mu is at most
-              the ledger's
+    game      a guess which of the two users took part, by the likelihood ratio: the exact lower limit of mu is at most
+              that of the ledger
 
-A mutant is the same mechanism with an injected fault. Full participation; Gaussian releases.
+A mutant is the same mechanism with an injected fault.
 """
 
 from __future__ import annotations
@@ -92,37 +93,32 @@ AUDITED = {
     "exponential": exponential.ExponentialOptions(count=50, clip_scale="absolute"),
     "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
-"""Mechanism -> options; thresholds are those at which the canaries are clipped."""
+"""Mechanism -> options, with thresholds at which the canaries are clipped."""
 NETWORKS = "rounds of networks"
-"""Audited, too: `privrep.audits.network_rounds`."""
+"""A further mechanism: `privrep.audits.network_rounds`."""
 NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
-"""Mechanisms that do not rest on the clips of the library: the first three have their own, the shares of the last are
-cut once more."""
+"""Mechanisms with clips of their own, to which the mutants of the clip do not apply."""
 HISTORIES = 4
-"""Runs over whose noise the distance of a pair of users is averaged when the worst pair is sought."""
+"""Runs over whose noise the distance of a pair is averaged while the worst pair is sought."""
 ROUNDING = 1e-5
-"""Of float32 data."""
+"""Relative error of sums of float32 data."""
 GAME_ALARM = 0.9999
 """Level of the lower limit at which the game alarms."""
 LARGER = (1.0, 10.0, 100.0)
-"""Factors on features and labels of the worst pair among which the adversary chooses once more where a clip is
-wrong."""
+"""Factors on features and labels of the worst pair, of which the adversary takes the best where a clip is wrong."""
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
-"""A mutant is played so many times less often, but not less often than that: what is wrong with it is gross,
-or seen without a game. Who takes part is seen by the game alone; that one is played as often as the mechanism."""
+"""A mutant is played this many times less often, and at least so often: its fault is gross, or seen without a game.
+Faults of participation are seen by the game alone, which then is played as often as for the sound mechanism."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
-    """The method that is audited."""
-    if name == NETWORKS:
-        return NetworkRounds()
-    return AUDITED[name].build(problem.known)
+    """Return an audited method, built for the sizes of a problem."""
+    return NetworkRounds() if name == NETWORKS else AUDITED[name].build(problem.known)
 
 
 @dataclass(frozen=True)
-class Played:
-    """A run: what was released, the same answers in both worlds, and where the canary does not take part;
-    and what was written down."""
+class ReplayedRun:
+    """Transcript of one run, its replays on both neighbours and without the canary, and its ledger."""
 
     transcript: Transcript
     both: tuple[Transcript, Transcript]
@@ -132,13 +128,21 @@ class Played:
 
 @dataclass(frozen=True)
 class Stage:
-    """A mechanism with two worlds, as a mutant or as it is. multiplier : of the noise that is claimed."""
+    """A mechanism, sound or with a fault, on two neighbouring data sets, at the noise multiplier that it claims."""
 
     method: Method
     worlds: tuple[GivenUsers, GivenUsers]
     multiplier: float
     seed: int
     mutant: Mutant = MUTANTS["none"]
+
+    @classmethod
+    def of_pair(
+        cls, method: Method, problem: Problem, pair: Pair, multiplier: float, seed: int, mutant: str = "none"
+    ) -> Stage:
+        """Put each user of a pair before the same background of users."""
+        background = Background.drawn(problem, np.random.default_rng([seed, 0]))
+        return cls(method, tuple(map(background.with_user, pair)), multiplier, seed, MUTANTS[mutant])
 
     def _recorded(
         self, world: int, run: int, own=None, replayed: Transcript | None = None
@@ -148,46 +152,51 @@ class Stage:
         with clipped_by(self.mutant.clip):
             return recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
-    def run(self, world: int, run: int) -> Played:
-        """One run in a world, and its answers in both."""
+    def run(self, world: int, run: int) -> ReplayedRun:
+        """Run the mechanism with the noise of this number in one world, and replay its answers in both."""
         transcript, ledger = self._recorded(world, run)
         ledger = self.mutant.ledger(ledger)
         if all(one.rate == 1 for one in transcript.records):
             other = self._recorded(1 - world, run, replayed=transcript)[0]
-            return Played(transcript, (other, transcript) if world else (transcript, other), None, ledger)
+            return ReplayedRun(transcript, (other, transcript) if world else (transcript, other), None, ledger)
         first, second = (self._recorded(each, run, INSIDE, transcript)[0] for each in (0, 1))
-        return Played(transcript, (first, second), self._recorded(0, run, OUTSIDE, transcript)[0], ledger)
+        return ReplayedRun(transcript, (first, second), self._recorded(0, run, OUTSIDE, transcript)[0], ledger)
 
 
-def attained(played: Played) -> float:
-    """How far the worlds are apart, over what the ledger says."""
-    return PrivacyClaim(played.ledger).attained(attained_mu(*played.both), loss(*played.both))
+def attained(run: ReplayedRun) -> float:
+    """Return the distance of the two worlds of a run over that of its ledger."""
+    return PrivacyClaim(run.ledger).attained(attained_mu(*run.both), loss(*run.both))
 
 
-def beyond(played: Played) -> float:
-    """The same of the whole run or of its worst release, where each release has an entry: above 1 is a fault."""
+def largest_attained(run: ReplayedRun) -> float:
+    """Return the larger of `attained` of the whole run and of its worst release; above 1 is a fault.
+
+    Releases count where each has an entry of the ledger.
+    """
     parts = []
-    if len(played.ledger.entries) == len(played.transcript.records):
+    if len(run.ledger.entries) == len(run.transcript.records):
         parts = [
-            replace(played, both=(Transcript(records=[one]), Transcript(records=[other])), ledger=Ledger([entry]))
+            replace(run, both=(Transcript(records=[one]), Transcript(records=[other])), ledger=Ledger([entry]))
             for entry, one, other in zip(
-                played.ledger.entries, *(transcript.records for transcript in played.both), strict=True
+                run.ledger.entries, *(transcript.records for transcript in run.both), strict=True
             )
         ]
-    return max(map(attained, (played, *parts)))
+    return max(map(attained, (run, *parts)))
 
 
 @cache
 def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
-    """The worst pair of users of a mechanism, and its distance over the ledger's;
-    of a mutant, over that of its worst release."""
-    reached = attained if mutant == "none" else beyond
-    method, background = mechanism(name, problem), Background.drawn(problem, np.random.default_rng([seed, 0]))
+    """Return the worst pair of users of a mechanism, and its mean distance over that of the ledger in `HISTORIES` runs.
+
+    The distance of a mutant is that of its worst release.
+    """
+    method = mechanism(name, problem)
+    reached = attained if mutant == "none" else largest_attained
 
     def score(pair: Pair) -> float:
-        stage = Stage(method, tuple(map(background.with_user, pair)), multiplier, seed, MUTANTS[mutant])
+        stage = Stage.of_pair(method, problem, pair, multiplier, seed, mutant)
         return float(np.mean([reached(stage.run(0, run)) for run in range(HISTORIES)]))
 
     return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
@@ -196,30 +205,31 @@ def worst(
 def staged(
     name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
 ) -> Stage | None:
-    """The mechanism with its worst pair of users, as a mutant; nothing where the mutant makes no sense."""
-    method, wrong = mechanism(name, problem), MUTANTS[mutant]
-    background = Background.drawn(problem, np.random.default_rng([seed, 0]))
-    pair, _ = worst(name, problem, honest, draws, changes, seed)
+    """Return a mutant of a mechanism on its worst pair of users, or None where the fault does not apply to it.
 
-    def stage(pair: Pair, wrong: Mutant, multiplier: float) -> Stage:
-        return Stage(method, tuple(map(background.with_user, pair)), multiplier, seed, wrong)
-
-    transcript = stage(pair, MUTANTS["none"], honest).run(0, 0).transcript
+    `honest` is the noise multiplier of the sound mechanism.
+    """
+    method, wrong, search = mechanism(name, problem), MUTANTS[mutant], (draws, changes, seed)
+    pair, _ = worst(name, problem, honest, *search)
+    transcript = Stage.of_pair(method, problem, pair, honest, seed).run(0, 0).transcript
     if not wrong.applicable(transcript, honest, name not in NOT_BY_LIBRARY):
         return None
     multiplier = wrong.multiplier(honest, len(transcript.records))
+
+    def stage(pair: Pair) -> Stage:
+        return Stage.of_pair(method, problem, pair, multiplier, seed, mutant)
+
     if wrong.searched:
-        pair, _ = worst(name, problem, multiplier, draws, changes, seed, mutant)
+        pair, _ = worst(name, problem, multiplier, *search, mutant)
     if wrong.clip:
-        found = [larger(pair, *factors) for factors in product(LARGER, repeat=2)]
-        pair = max(found, key=lambda one: attained(stage(one, wrong, multiplier).run(0, 0)))
-    return stage(pair, wrong, multiplier)
+        longer = [larger(pair, *factors) for factors in product(LARGER, repeat=2)]
+        pair = max(longer, key=lambda one: attained(stage(one).run(0, 0)))
+    return stage(pair)
 
 
 @dataclass(frozen=True)
 class OfAMethod:
-    """An experiment on a method, which is as private as the method.
-    Users are synthetic; those of the task are not read."""
+    """An experiment on synthetic users of a method, which is as private as the method."""
 
     options: Declared
     audited: Method
@@ -229,8 +239,8 @@ class OfAMethod:
     def cost(self) -> Cost:
         return self.audited.cost
 
-    def begun(self, task: Task) -> tuple[float, int]:
-        """The method's noise multiplier, and a seed for what is made up."""
+    def start(self, task: Task) -> tuple[float, int]:
+        """Return the noise multiplier of the method, and a seed for all that is drawn."""
         return task.budget.noise_multiplier(self.cost, self.theorem), int(task.stream("init").integers(2**31))
 
 
@@ -239,25 +249,25 @@ class Audit(OfAMethod):
 
     @property
     def spends(self) -> Cost:
-        """The cost; mutants may spend more, and are to be found by it."""
+        """The cost; that of a mutant is not limited, so that the audit sees what it spends."""
         return self.cost if self.options.mutant == "none" else UNLIMITED
 
     def run(self, task: Task) -> Outcome:
-        """All five checks, on canaries and their background. Parameters as in `Experiment.run`."""
+        """Make all five checks on canaries and their background."""
         options, problem, budget = self.options, task.users.problem, task.budget
-        multiplier, seed = self.begun(task)
+        multiplier, seed = self.start(task)
         search = (options.draws, options.changes, seed)
         stage = staged(options.mechanism, options.mutant, problem, multiplier, *search)
         if stage is None:
             return Outcome(log={"noise_multiplier": multiplier})
         kept, distances, reached = [], [], []
 
-        def score(first: bool, run: int) -> float:
-            played = stage.run(0 if first else 1, 1 + HISTORIES + run)
-            kept.append(noises(played.transcript))
-            distances.append(attained_mu(*played.both))
-            reached.append((attained(played), beyond(played)))
-            return log_ratio(*played.both, played.without)
+        def score(first: bool, number: int) -> float:
+            run = stage.run(0 if first else 1, 1 + HISTORIES + number)
+            kept.append(noises(run.transcript))
+            distances.append(attained_mu(*run.both))
+            reached.append((attained(run), largest_attained(run)))
+            return log_ratio(*run.both, run.without)
 
         example = stage.run(0, 0)
         for entry in example.ledger.entries:
@@ -265,12 +275,11 @@ class Audit(OfAMethod):
         often = options.mutant == "none" or stage.mutant.everyone
         runs = options.runs if often else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
         game = play(score, runs, np.random.default_rng([seed, 2]))
-        fill = np.random.default_rng([seed, 3])
-        claim, table = PrivacyClaim(example.ledger), aligned(kept, fill)
+        claim, table = PrivacyClaim(example.ledger), aligned(kept, np.random.default_rng([seed, 3]))
         alarm = noise_alarm(table)
-        told, most = np.array(reached).T
+        whole, largest = np.array(reached).T
         caught = {
-            "replay": most.max() > 1 + ROUNDING,
+            "replay": largest.max() > 1 + ROUNDING,
             "ledger": len(example.ledger.entries) != len(example.transcript.records),
             "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
             "noise": alarm < SURE,
@@ -278,13 +287,13 @@ class Audit(OfAMethod):
         }
         log = {
             "noise_multiplier": stage.multiplier,
-            "attained": float(told.mean()),
+            "attained": float(whole.mean()),
             "attained_honest": worst(options.mechanism, problem, multiplier, *search)[1],
             "noise_alarm": alarm,
             "noise_found": noise_found(table),
             "share_right": game.share,
             "share_attainable": claim.right(),
-            "epsilon_expected": self.expected(stage, budget.delta),
+            "epsilon_expected": expected_epsilon(stage, budget.delta),
             "caught": float(any(caught.values())),
         }
         if options.mutant == "none":
@@ -295,16 +304,17 @@ class Audit(OfAMethod):
                 log["epsilon_low_order"] = gdp_epsilon(game.by_order(), budget.delta)
         return Outcome(log=log | {f"caught_{name}": float(found) for name, found in caught.items()})
 
-    def expected(self, stage: Stage, delta: float) -> float:
-        """The epsilon of a mechanism or a mutant for users that attain all of it."""
-        if stage.mutant.unbounded:
-            return inf
-        all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)
-        entries = replace(stage, mutant=all_in).run(0, 0).ledger.entries
-        if stage.mutant.everyone:
-            entries = [replace(entry, rate=1.0) for entry in entries]
-        noise_reduction = stage.mutant.noise_reduction(stage.multiplier, len(stage.worlds[0].features[0]))
-        return PrivacyClaim(Ledger(entries)).epsilon(delta, noise_reduction)
+
+def expected_epsilon(stage: Stage, delta: float) -> float:
+    """Return the epsilon of a mechanism or a mutant for users that attain all that its noise allows."""
+    if stage.mutant.unbounded:
+        return inf
+    all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)
+    entries = replace(stage, mutant=all_in).run(0, 0).ledger.entries
+    if stage.mutant.everyone:
+        entries = [replace(entry, rate=1.0) for entry in entries]
+    noise_reduction = stage.mutant.noise_reduction(stage.multiplier, len(stage.worlds[0].features[0]))
+    return PrivacyClaim(Ledger(entries)).epsilon(delta, noise_reduction)
 
 
 @dataclass(frozen=True)

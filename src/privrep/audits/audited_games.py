@@ -1,7 +1,7 @@
-"""The game of the audits, audited: on uninformative scores, and on scores as informative as an epsilon allows.
+"""False alarms of the game of the audits, on uninformative scores and on scores as informative as an epsilon allows.
 
-A limit of epsilon above 0 on blind scores is a false alarm, and so is one above the true epsilon on calibrated ones:
-at most 5 % of repeats each.
+A limit of epsilon above 0 on blind scores is a false alarm, and so is one above the true epsilon on calibrated scores.
+There should be at most 5 % of each.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 SCORES = ("blind", "calibrated")
 NEAR = 0.85
-"""A limit of at least this share of epsilon is near it."""
+"""A limit of at least this share of epsilon counts as near it."""
 
 
 def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
-    """A game on the log-likelihood ratios of N(mu, 1) and N(0, 1); coin flips for mu = 0."""
+    """Play a game on the log-likelihood ratios of N(mu, 1) and N(0, 1), which are coin flips for mu = 0."""
     first = rng.random(runs) < 0.5
     shown = np.where(first, mu / 2, -mu / 2) + rng.standard_normal(runs)
     return Game(first, mu * shown, (shown > 0) == first)
@@ -41,7 +41,7 @@ class AuditedGames:
     theorem = None
 
     def run(self, task: Task) -> Outcome:
-        """No users are read, and nothing is released. Parameters as in `Experiment.run`."""
+        """Count false alarms; no users are read, and nothing is released."""
         options, budget = self.options, task.budget
         rng = task.stream("scores")
         mu = gdp_mu(budget.epsilon, budget.delta)
@@ -74,5 +74,4 @@ class AuditedGamesOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> AuditedGames:
-        """The games; the problem does not matter. Parameters as in `ExperimentOptions.experiment`."""
         return AuditedGames(self)

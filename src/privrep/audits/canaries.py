@@ -1,8 +1,7 @@
-"""The pair of users that a mechanism distinguishes best, found by an adversary who knows all others.
+"""Search for the pair of users that a mechanism or a statistic distinguishes best.
 
-Structured users first (few directions, few lengths, few labels, groups of samples alike), then one sample changed at a
-time, or all turned. The score is how far their whole runs lie apart under one history
-(`privrep.audits.replay.attained_mu`), over what the ledger charges: no pair may go beyond 1.
+Users are drawn with structure (few directions, lengths and labels, groups of equal samples); then the best pair is
+changed one sample at a time, or all its features are turned.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ LABELS = (-1e3, -10.0, -1.0, 0.0, 1.0, 10.0, 1e3)
 
 @dataclass(frozen=True)
 class Canary:
-    """features (m, d) and labels (m,) of a user."""
+    """Features (m, d) and labels (m,) of a user."""
 
     features: np.ndarray
     labels: np.ndarray
@@ -32,8 +31,7 @@ Pair = tuple[Canary, Canary]
 
 @dataclass(frozen=True)
 class Background:
-    """Background users, known to the adversary: features (m, n, d) and labels (m, n), the first user left to a
-    canary."""
+    """Users known to the adversary, features (m, n, d) and labels (m, n); the first one's place is for a canary."""
 
     problem: Problem
     features: np.ndarray
@@ -41,32 +39,32 @@ class Background:
 
     @classmethod
     def drawn(cls, problem: Problem, rng: np.random.Generator) -> Background:
-        """Standard normal features and labels."""
+        """Draw standard normal features and labels."""
         shape = problem.samples, problem.users
         return cls(problem, rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape))
 
     def with_user(self, canary: Canary) -> GivenUsers:
-        """All users."""
+        """Return all users, with the canary as the first."""
         features, labels = self.features.copy(), self.labels.copy()
         features[:, 0], labels[:, 0] = canary.features, canary.labels
         return GivenUsers(self.problem.known, features, labels)
 
 
 def directions(dim: int) -> np.ndarray:
-    """(5, d) unit vectors: three at right angles, as far as there are, and two at 60 and 45 degrees to the first."""
+    """Return five directions (5, d): up to three axes, and two at 60 and 45 degrees to the first."""
     axes = np.eye(max(dim, 3))[:3, :dim]
     turned = [np.cos(angle) * axes[0] + np.sin(angle) * axes[1] for angle in (np.pi / 3, np.pi / 4)]
     return np.concatenate([axes, turned])
 
 
 def unit_vectors(count: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """(count, d), drawn uniformly."""
+    """Draw unit vectors (count, d) uniformly."""
     drawn = rng.standard_normal((count, dim))
     return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
 def structured(problem: Problem, rng: np.random.Generator) -> Canary:
-    """A user whose samples are alike in groups."""
+    """Draw a user whose samples are equal in groups."""
     samples = np.arange(problem.samples)
     groups = int(rng.choice([2**i for i in range(problem.samples.bit_length())]))
     member = samples * groups // problem.samples if rng.random() < 0.5 else samples % groups
@@ -82,8 +80,7 @@ def structured(problem: Problem, rng: np.random.Generator) -> Canary:
 
 
 def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
-    """Two users apart; or of the same lengths and labels in another direction;
-    or with other signs of some labels, or of all."""
+    """Draw two independent users, or one and its copy in another direction or with other signs of labels."""
     first, kind = structured(problem, rng), rng.random()
     if kind < 0.3:
         return first, structured(problem, rng)
@@ -95,7 +92,7 @@ def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
 
 
 def changed(pair: Pair, rng: np.random.Generator) -> Pair:
-    """One sample of one of the two is another, or all its features are turned a little, the same way."""
+    """Replace one sample of one of the two users, or turn all its features a little in the same way."""
     new = [Canary(one.features.copy(), one.labels.copy()) for one in pair]
     user = new[rng.integers(2)]
     samples, dim = user.features.shape
@@ -112,7 +109,7 @@ def changed(pair: Pair, rng: np.random.Generator) -> Pair:
 
 
 def larger(pair: Pair, features: float, labels: float) -> Pair:
-    """The same users, longer by factors."""
+    """Return the pair with all features and all labels multiplied by these factors."""
     first, second = (Canary(features * one.features, labels * one.labels) for one in pair)
     return first, second
 
@@ -120,7 +117,7 @@ def larger(pair: Pair, features: float, labels: float) -> Pair:
 def worst_pair(
     score: Callable[[Pair], float], problem: Problem, draws: int, changes: int, rng: np.random.Generator
 ) -> tuple[Pair, float]:
-    """The pair with the largest score among so many drawn ones, then changed sample by sample where that helps."""
+    """Return the pair with the largest score, and the score: the best of the drawn pairs, changed where that helps."""
     pair = max((structured_pair(problem, rng) for _ in range(draws)), key=score)
     best = score(pair)
     for _ in range(changes):

@@ -1,13 +1,12 @@
 """A game that bounds privacy from below: an adversary guesses which of two users took part.
 
-A coin picks the world, the adversary sees the run and guesses by the likelihood ratio, at the threshold 0 that is fixed
-beforehand. The best adversary is right with probability (1 + delta(0)) / 2, which is Phi(mu/2) for mu-GDP
-and 1 / (1 + e^-epsilon) for one epsilon-DP release. The number of right guesses is binomial, so its exact lower limit
-gives one for epsilon in finite samples and without a search over thresholds: the epsilon of the same releases with so
-much more noise that the best adversary would be right that often.
+A coin picks the user; the adversary sees the run and guesses by the likelihood ratio, whose threshold of 0 is fixed
+beforehand. The accuracy of the best attack is (1 + delta(0)) / 2, which is Phi(mu/2) for mu-GDP and
+1 / (1 + e^-epsilon) for one epsilon-DP release. The number of right guesses is binomial. From its exact lower limit
+follows one for epsilon: that of the same releases with so much more noise that the best attack has this accuracy.
 
-Beside it, from the same runs, three limits that are weaker or assume more:
-a z-test, the AUC of the scores, and TPR and FPR.
+The same runs give three further limits that are weaker or assume more: from a z-test, from the AUC of the scores, and
+from TPR and FPR.
 """
 
 from __future__ import annotations
@@ -29,14 +28,13 @@ LEVEL = 0.95
 
 
 def lower(hits: int, runs: int, level: float = LEVEL) -> float:
-    """Exact one-sided lower limit of a probability."""
+    """Return the exact one-sided lower limit of a probability after so many hits."""
     return float(scipy.stats.binomtest(hits, runs, alternative="greater").proportion_ci(level).low)
 
 
 @dataclass(frozen=True)
 class Game:
-    """first : (r,) whether the first world was played.
-    scores : (r,) log-likelihoods of the first world over the second. right : (r,) of guesses."""
+    """For each of r runs: whether it was in the first world, log-likelihood ratio, and whether the guess was right."""
 
     first: np.ndarray
     scores: np.ndarray
@@ -44,34 +42,35 @@ class Game:
 
     @property
     def share(self) -> float:
-        """Attack accuracy."""
+        """The attack accuracy."""
         return float(self.right.mean())
 
     def low(self, level: float = LEVEL) -> float:
-        """Lower limit of the probability of a right guess."""
+        """Return the lower limit of the attack accuracy."""
         return lower(int(self.right.sum()), len(self.right), level)
 
     def by_score(self, distances: np.ndarray) -> float:
-        """Lower limit of mu by a z-test: log-likelihood ratios of Gaussian releases, over the worlds' distance d in a
-        run, have mean +-d/2 and sd 1.
+        """Return the lower limit of mu by a z-test, given the distance d of the worlds in each run, (r,).
 
-        Takes the noise at its word, which the game does not."""
+        Log-likelihood ratios of Gaussian releases over d have mean +-d/2 and sd 1, if the noise is as claimed.
+        """
         signed = np.where(self.first, 1, -1) * np.divide(
             self.scores, distances, out=np.zeros(len(distances)), where=distances > 0
         )
         return max(0.0, 2 * float(signed.mean() - ndtri(LEVEL) / math.sqrt(len(signed))))
 
     def by_order(self) -> float:
-        """Lower limit of mu from pairs of runs, one of each world: the first scores higher with probability at most
-        Phi(mu / sqrt 2), the area under the curve of the best test."""
+        """Return the lower limit of mu from the AUC, which is at most Phi(mu / sqrt 2), by disjoint pairs of runs."""
         ones, others = self.scores[self.first], self.scores[~self.first]
         pairs = min(len(ones), len(others))
         hits = int((ones[:pairs] > others[:pairs]).sum())
         return max(0.0, float(math.sqrt(2) * ndtri(lower(hits, pairs)))) if pairs else 0.0
 
     def by_rates(self, threshold: float, delta: float) -> float:
-        """Lower limit of epsilon from both error rates at a threshold fixed beforehand, each by its own exact limit:
-        P(found) is at most e^epsilon P(false alarm) + delta."""
+        """Return the lower limit of epsilon from exact limits of both error rates, at a threshold fixed beforehand.
+
+        TPR is at most e^epsilon FPR + delta.
+        """
         ones, others = self.scores[self.first] > threshold, self.scores[~self.first] > threshold
         if not len(ones) or not len(others):
             return 0.0
@@ -81,7 +80,7 @@ class Game:
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:
-    """Play a game."""
+    """Play a game, with the scores that `score` gives for the first or second world and the number of the run."""
     first = rng.random(runs) < 0.5
     ties = rng.random(runs) < 0.5
     scores = np.array([score(bool(world), run) for run, world in enumerate(first)])
@@ -90,7 +89,7 @@ def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generato
 
 @dataclass(frozen=True)
 class PrivacyClaim:
-    """What a ledger says of the releases on one user."""
+    """What a ledger claims of the releases on one user."""
 
     ledger: Ledger
 
@@ -101,22 +100,21 @@ class PrivacyClaim:
 
     @cached_property
     def mu(self) -> float:
-        """Of its Gaussian releases, for a user who takes part in all."""
+        """mu of the Gaussian releases, for a user who takes part in all."""
         return math.sqrt(sum(mu**2 for mu, _ in self._parts[0]))
 
     @property
     def pure(self) -> float:
-        """Sum of the epsilons of its other releases."""
+        """Sum of the epsilons of the other releases."""
         return sum(self._parts[1])
 
     def attained(self, distance: float, loss: float) -> float:
-        """How far a pair of users was distinguished, over what the ledger says; the larger of both kinds of
-        releases."""
+        """Return the larger of a pair's mu over the claimed one and of its privacy loss over the claimed epsilon."""
         return max(found / limit for found, limit in ((distance, self.mu), (loss, self.pure)) if limit)
 
     @property
     def gaussian(self) -> bool:
-        """Whether it has Gaussian releases alone, in which every user takes part."""
+        """Whether all releases are Gaussian and have every user."""
         gaussian, pure = self._parts
         return not pure and all(rate == 1 for _, rate in gaussian)
 
@@ -127,7 +125,7 @@ class PrivacyClaim:
         )
 
     def right(self, noise_reduction: float = 1.0) -> float:
-        """The attack accuracy of the best adversary, in [1/2, 1]."""
+        """Return the accuracy of the best attack, in [1/2, 1], at so many times less noise."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian:
             return float(ndtr(noise_reduction * self.mu / 2))
@@ -136,15 +134,14 @@ class PrivacyClaim:
         return (1 + composed_advantage(gaussian, pure)) / 2
 
     def epsilon(self, delta: float, noise_reduction: float = 1.0) -> float:
-        """Epsilon at less noise; far beyond the claim an upper bound, without a gain from participation."""
+        """Return epsilon at so many times less noise; beyond 3 times, a bound without a gain from participation."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian or noise_reduction > NOISE_REDUCTIONS[1]:
             return gdp_epsilon(noise_reduction * self.mu, delta) + sum(pure) if gaussian else sum(pure)
         return composed_epsilon(gaussian, delta, pure) if gaussian else sum(pure)
 
     def epsilon_at(self, share: float, delta: float) -> float:
-        """Epsilon of the same releases with as much noise as leaves the best adversary right this often; 0 for a share
-        of at most a half."""
+        """Return epsilon of the releases with as much noise as gives the best attack this accuracy; 0 up to 1/2."""
         if share <= 0.5:
             return 0.0
         if self.gaussian:
@@ -159,4 +156,4 @@ class PrivacyClaim:
 
 
 NOISE_REDUCTIONS = (0.05, 3.0)
-"""Range in which noise is scaled."""
+"""Range of factors by which noise is reduced."""

@@ -1,5 +1,4 @@
-"""Fault injection, to audit the audit: a fault of the release handle, of the ledger, or of the clip in the algorithm's
-code."""
+"""Fault injection, to audit the audit: faults of the release handle, of the ledger, or of clips in the algorithms."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ from privrep.privacy.ledger import Ledger
 
 @dataclass(frozen=True)
 class WrongClip:
-    """factor : in place of `privrep.privacy.clipping.clip_factor`. scalar : in place of `clip_scalar`.
-    Both are called with the same arguments."""
+    """Faulty replacements of `clip_factor` and `clip_scalar` of `privrep.privacy.clipping`."""
 
     factor: Callable[[np.ndarray, float], np.ndarray]
     scalar: Callable[[np.ndarray, float], np.ndarray]
@@ -58,8 +56,10 @@ NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound:
 
 @cache
 def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
-    """Where the algorithms and the kinds of contributions have a clip in their code: module, name and which.
-    modules : as many are loaded; with more it is looked for anew."""
+    """Return module, name and function of each clip in the code of algorithms and contributions.
+
+    The number of loaded modules is the key of the cache.
+    """
     return [
         (module, key, value)
         for name, module in list(sys.modules.items())
@@ -71,7 +71,7 @@ def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
 
 @contextmanager
 def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
-    """The algorithms with another clip in their code, until the end of the block."""
+    """Replace the clips in the code of the algorithms until the end of the block; None leaves them."""
     places = _clips(len(sys.modules)) if wrong else []
     for module, key, value in places:
         setattr(module, key, wrong.factor if value is clip_factor else wrong.scalar)
@@ -94,13 +94,13 @@ class Mutant:
     ----------
     fault : of the release handle.
     clip : of the algorithm.
-    unaccounted : which release the ledger lacks.
-    one_seed : all runs have the same noise.
-    too_few : the noise is for so many releases too few.
-    everyone : all take part, though participation is charged.
-    variance : the noise multiplier is taken for a variance.
-    unbounded : what it tells has no limit.
-    searched : its worst users are others, and sought anew.
+    unaccounted : the release that the ledger lacks.
+    one_seed : whether all runs have the same noise.
+    too_few : number of releases by which the noise is calibrated too low.
+    everyone : whether all users take part although random participation is charged.
+    variance : whether the noise multiplier is taken for a variance.
+    unbounded : whether the privacy loss has no limit.
+    searched : whether the worst pair of users is sought anew.
     needs : what a mechanism must have for the fault to be applicable.
     """
 
@@ -116,7 +116,10 @@ class Mutant:
     needs: Needs = ""
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
-        """Whether a mechanism with this honest transcript and noise multiplier can have the fault."""
+        """Return whether the fault applies to a mechanism with this sound transcript and noise multiplier.
+
+        `clips` says whether it clips by the functions of the library.
+        """
         releases = transcript.records
         streams = Counter(one.role for one in releases for _ in range(one.parts))
         sampled = any(one.rate < 1 for one in releases)
@@ -134,20 +137,20 @@ class Mutant:
         return has[self.needs]
 
     def multiplier(self, honest: float, releases: int) -> float:
-        """The noise multiplier that is claimed."""
+        """Return the noise multiplier that the mutant claims, given that of the sound mechanism."""
         return honest * math.sqrt(1 - self.too_few / releases)
 
     def fault_at(self, multiplier: float) -> Fault:
-        """The fault of the release handle at a noise multiplier."""
+        """Return the fault of the release handle at a noise multiplier."""
         return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
 
     def noise_reduction(self, multiplier: float, users: int) -> float:
-        """How many times less noise than is claimed there is for what one user can add."""
+        """Return how many times less noise than claimed there is for the contribution of one of n users."""
         fault = self.fault_at(multiplier)
         return (users if fault.mean_clip else 1) / (fault.noise_scale * fault.charged)
 
     def ledger(self, honest: Ledger) -> Ledger:
-        """What is written down."""
+        """Return the ledger of the mutant, given that of the sound mechanism."""
         kept = {"": slice(None), "first": slice(1, None), "last": slice(None, -1)}[self.unaccounted]
         return Ledger(honest.entries[kept])
 
@@ -169,6 +172,6 @@ MUTANTS = {
     "clip taken from the data": Mutant(clip=BOUND_OF_DATA, unbounded=True, needs="clip"),
     "participation not drawn": Mutant(everyone=True, needs="participation"),
 }
-"""Half the sensitivity: noise for adding or removing a user, or a clip at twice its bound. A user charged as a sample:
-a clip of each of 16 samples, charged as one of the whole user. One of two statistics uncharged: the pair of Algorithm 2
-has the squared sensitivity of its matrix alone."""
+"""Half the sensitivity: that of adding or removing a user, or of a clip at twice its bound. A user charged as a sample:
+each of 16 samples is clipped, and one clip is charged. One of two statistics uncharged: the pair of Algorithm 2 has the
+squared sensitivity of its matrix alone."""

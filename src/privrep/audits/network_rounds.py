@@ -1,8 +1,7 @@
-"""The rounds of the image experiments (`privrep.images.rounds`) as a mechanism that can be audited:
-a network of three features on tiny images.
+"""The rounds of the image experiments (`privrep.images.rounds`) as an audited mechanism, on tiny images.
 
-Users' features are read as pixels, rounded and cut to 0 to 255, the signs of their labels as two classes.
-What is audited is the clip of whole displacements, their sum, the noise and the ledger, not the accuracy.
+Pixels are the features of the users, rounded and cut to 0 to 255; two classes are the signs of their labels. The audit
+covers the clip of whole displacements, their sum, the noise and the ledger.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 
 def pixels_and_classes(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Users' images (B, m, d, 1, 1) and classes (B, m), uint8."""
+    """Return the images (B, m, d, 1, 1) and classes (B, m) of the users, uint8."""
     images = np.clip(128 + 40 * block.features.transpose(1, 0, 2), 0, 255).astype(np.uint8)
     return images[..., None, None], (block.labels.T > 0).astype(np.uint8)
 
 
 @dataclass(frozen=True)
 class NetworkRounds:
-    """DP-FedAvg on the images. count : rounds. clip : of a user's displacement."""
+    """DP-FedAvg on the images, with a number of rounds and a clip of the displacement of a user."""
 
     count: int = 3
     clip: float = 0.25
@@ -39,8 +38,7 @@ class NetworkRounds:
         return self.count * GAUSSIAN_COST
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """The rounds. A user adds at most the clip to each, whatever its images, so that replacing it moves the sum by
-        at most twice that. Parameters as in `Method.fit`."""
+        """Run the rounds; replacing a user moves each sum of displacements by at most twice the clip."""
         rounds = experiments().rounds
         from privrep.images.small import small_rounds
 

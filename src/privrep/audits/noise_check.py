@@ -1,5 +1,4 @@
-"""Looks at the noise of a mechanism: whether what was added, in units of what is claimed, is standard normal and new
-each time."""
+"""Tests whether the noise of a mechanism, in units of the claimed noise, is standard normal and independent."""
 
 from __future__ import annotations
 
@@ -7,29 +6,32 @@ import numpy as np
 from scipy.special import chdtr, gammaincinv, ndtr, stdtr
 
 SURE = 1e-6
-"""A noise check alarms below this p-value."""
+"""The p-value below which a fault of the noise is reported."""
 POWER = 0.95
-"""Probability with which the smallest fault of the noise that a row names is found."""
+"""Probability with which `noise_found` is found."""
 
 
 def two_sided(tail: float) -> float:
-    """p-value of a tail probability, either way."""
+    """Return the two-sided p-value of a tail probability."""
     return 2 * min(tail, 1 - tail)
 
 
 def smallest(values: np.ndarray) -> float:
-    """The smallest of several p-values, times their number."""
+    """Return the smallest of several p-values times their number (Bonferroni)."""
     return float(values.min()) * values.size
 
 
 def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
-    """p-values of correlations about 0: Student's law."""
+    """Return p-values of correlations of so many independent pairs of standard normal numbers (Student)."""
     return 2 * stdtr(runs - 1, -np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)))
 
 
 def noise_alarm(table: np.ndarray) -> float:
-    """Smallest p-value, times the number of looks, at: mean and variance of all; variance of each number, on and off a
-    diagonal alike; correlation of each two numbers of a run, in one release or two; correlation of successive runs."""
+    """Return the smallest p-value times the number of tests, for a table (runs, numbers) in units of the claimed noise.
+
+    Tested are the mean and the variance of all, the variance of each number, the correlation of each two numbers of a
+    run, and the correlation of successive runs.
+    """
     count, size = table.shape
     looks = [
         two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),
@@ -47,7 +49,9 @@ def noise_alarm(table: np.ndarray) -> float:
 
 
 def noise_found(table: np.ndarray) -> float:
-    """The largest actual noise over the claimed one that `noise_alarm` finds with probability `POWER` in a table of
-    these sizes, by the variance of all."""
+    """Return the largest ratio of actual to claimed noise, below 1, that `noise_alarm` finds with probability `POWER`.
+
+    It is computed for the shape of the table and the test of the variance of all.
+    """
     looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
     return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))

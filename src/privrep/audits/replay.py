@@ -42,8 +42,7 @@ def _upper(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
-    """The free numbers of an array over the sd of their noise at a noise multiplier;
-    of a symmetric matrix those of the upper triangle."""
+    """Return the free numbers of an array, or of the upper triangle if it is symmetric, in units of their noise."""
     sd = noise.sd * multiplier
     if noise.form == "independent":
         return np.ravel(array) / sd
@@ -52,17 +51,24 @@ def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
     return array[rows, columns] / np.where(diagonal, sd, beside)
 
 
-def shortened(total: np.ndarray, bound: float, users: int) -> np.ndarray:
-    """A sum that is clipped as a whole in place of the users: not longer than all of them may make it."""
+def clipped_as_a_whole(total: np.ndarray, bound: float, users: int) -> np.ndarray:
+    """Clip a sum to the largest norm that so many users can give it, in place of each user to `bound`."""
     most = bound * users
     return total * min(1.0, most / max(float(np.linalg.norm(total)), most))
 
 
 @dataclass(frozen=True)
 class GaussianRecord:
-    """A Gaussian release. role : stream of its noise. exact, noisy : (c,) in units of the claimed noise.
-    answer : what the method was told.
-    rate : of participation. parts : statistics that were released together."""
+    """A Gaussian release.
+
+    Attributes
+    ----------
+    role : stream of the noise.
+    exact, noisy : (c,), in units of the claimed noise.
+    answer : as the method received it.
+    rate : of participation.
+    parts : number of statistics in the release.
+    """
 
     name: str
     role: str
@@ -74,11 +80,11 @@ class GaussianRecord:
 
     @property
     def noise(self) -> np.ndarray:
-        """What was added, standard normal."""
+        """The added noise, which should be standard normal."""
         return self.noisy - self.exact
 
     def log_density(self, without: GaussianRecord | None) -> float:
-        """Of the answer, up to a constant."""
+        """Return the log density of the answer up to a constant; of a mixture if the canary may be absent."""
         inside = -0.5 * float(self.noise @ self.noise)
         if without is None or self.rate == 1:
             return inside
@@ -88,8 +94,7 @@ class GaussianRecord:
 
 @dataclass(frozen=True)
 class ChoiceRecord:
-    """A choice by the exponential mechanism. logs : (c,) log-probabilities as claimed. answer : the number chosen.
-    position : in (0, 1), uniform."""
+    """A choice by the exponential mechanism: log-probabilities (c,) as claimed, the choice, and a uniform number."""
 
     name: str
     role: str
@@ -101,20 +106,20 @@ class ChoiceRecord:
 
     @property
     def noise(self) -> np.ndarray:
-        """Standard normal: where the choice falls among all, the likeliest first."""
+        """The quantile of the choice, the likeliest first, as a standard normal number."""
         order = np.argsort(-self.logs, kind="stable")
         chances = np.exp(self.logs[order])
         place = int(np.flatnonzero(order == self.answer[0])[0])
         return ndtri(np.clip([chances[:place].sum() + self.position * chances[place]], 1e-12, 1 - 1e-12))
 
     def log_density(self, without: ChoiceRecord | None) -> float:
-        """Logarithm of the probability of the answer."""
+        """Return the log probability of the answer; all users take part in a choice."""
         return float(self.logs[self.answer[0]])
 
 
 @dataclass
 class Transcript:
-    """Transcript of a fit: its releases in their order. replayed : a transcript whose answers are given again."""
+    """The releases of a fit in their order, and the transcript whose answers it receives again."""
 
     replayed: Transcript | None = None
     records: list[GaussianRecord | ChoiceRecord] = field(default_factory=list)
@@ -145,7 +150,7 @@ class Fault:
     mean_clip: bool = False
 
     def law(self, law: Law) -> Law:
-        """How a sum is released in place of its law."""
+        """Return the law by which a sum is released in place of its own."""
         noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in law.noises)
         if len(noises) > 1:
             return replace(law, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else law.sensitivity)
@@ -159,21 +164,21 @@ SOUND = Fault()
 
 @dataclass(frozen=True)
 class RecordingRelease(Release):
-    """A release handle that keeps a transcript. fault : injected, none by default."""
+    """A release handle that keeps a transcript and may have a fault."""
 
     transcript: Transcript = field(default_factory=Transcript)
     fault: Fault = SOUND
 
     @property
     def noise(self) -> np.random.Generator:
-        """The generator of the noise; a fresh one for each release where noise repeats."""
+        """The generator of the noise, started anew for each release if the noise repeats."""
         if self.fault.repeats:
             return np.random.default_rng(self.streams[self.role].bit_generator.seed_seq)
         return super().noise
 
     def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], law: Law) -> tuple[np.ndarray, ...]:
         if self.fault.mean_clip:
-            exact = tuple(shortened(*part, len(self.users)) for part in zip(exact, law.bounds, strict=True))
+            exact = tuple(clipped_as_a_whole(*part, len(self.users)) for part in zip(exact, law.bounds, strict=True))
         law = self.fault.law(law)
 
         def in_units(arrays: tuple) -> np.ndarray:
@@ -196,8 +201,7 @@ class RecordingRelease(Release):
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
     ) -> np.ndarray:
-        """The state as it is told: what one world lets a finite chain do, the other cannot be asked for its
-        probability. Parameters as in `Release.approached`."""
+        """Record the state that is released; the probability of a finite chain is not known in the other world."""
         given = self.transcript.given
         answer = given.answer if given else Release.approached(self, name, chain, width=width)
         self.transcript.records.append(GaussianRecord(name, self.role, np.empty(0), np.empty(0), answer))
@@ -221,22 +225,19 @@ class RecordingRelease(Release):
 
 
 SECRET = ("noise", "init_noise", "position")
-"""Streams of a run; all others are public."""
+"""Streams that are secret; all others are public."""
 
 
 @dataclass(frozen=True)
 class Attendance:
-    """Coins of who takes part: public ones, but the first user's own. Below the rate they take part.
-
-    own : the first user's next coin. everyone : all take part, whatever the coins.
-    """
+    """Coins of random participation, public but for those of the first user; a user takes part below the rate."""
 
     public: np.random.Generator
     own: Callable[[], float]
     everyone: bool = False
 
     def random(self, users: int) -> np.ndarray:
-        """Coins in [0, 1] of all users."""
+        """Return a coin in [0, 1] for each user; 0 for all but the first if everyone takes part."""
         coins = np.zeros(users) if self.everyone else self.public.random(users)
         coins[0] = self.own()
         return coins
@@ -247,7 +248,10 @@ INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
-    """Named streams: noise of a run, and public ones of the seed alone."""
+    """Return named streams: secret ones by the number of the run, public ones by the seed alone.
+
+    `own` draws the coins of the first user; by default they are secret.
+    """
 
     def start(role: str):
         # A list of numbers takes its generator longer.
@@ -268,7 +272,7 @@ def recorded(
     replayed: Transcript | None = None,
     fault: Fault = SOUND,
 ) -> tuple[Transcript, Ledger]:
-    """What a whole fit releases, and its ledger, which has no limit, so that an audit sees what a mechanism spends."""
+    """Return the transcript and the ledger of a whole fit, whose budget is not limited."""
     transcript, ledger = Transcript(replayed), Ledger()
     handle = RecordingRelease(
         multiplier, ledger, range(users.known.users), streams, UNLIMITED, transcript=transcript, fault=fault
@@ -279,28 +283,26 @@ def recorded(
 
 
 def attained_mu(one: Transcript, other: Transcript) -> float:
-    """mu of two worlds under one history, from Gaussian releases: the square root of all squared distances,
-    each in units of its noise."""
+    """Return mu of two worlds under one history: the root of all squared distances of Gaussian releases."""
     pairs = zip(one.records, other.records, strict=True)
     return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, GaussianRecord))))
 
 
 def loss(one: Transcript, other: Transcript) -> float:
-    """The largest privacy loss of two worlds under one history, from choices."""
+    """Return the largest privacy loss of two worlds under one history, by choices."""
     pairs = zip(one.records, other.records, strict=True)
     return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, ChoiceRecord)))
 
 
 def log_ratio(one: Transcript, other: Transcript, without: Transcript | None = None) -> float:
-    """Logarithm of the likelihood of the answers in the first world over that in the second."""
+    """Return the log likelihood ratio of the answers, the first world over the second."""
     outside = without.records if without else [None] * len(one.records)
     pairs = zip(one.records, other.records, outside, strict=True)
     return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))
 
 
 def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
-    """What was added to each release, in units of the claimed noise: standard normal numbers, by its name and how often
-    that was released before."""
+    """Return the noise of each release in units of the claimed noise, by its name and its number under that name."""
     before = Counter()
     found = {}
     for one in transcript.records:
@@ -310,8 +312,7 @@ def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
 
 
 def aligned(runs: list[dict[tuple[str, int], np.ndarray]], rng: np.random.Generator) -> np.ndarray:
-    """One row a run, (runs, numbers). What earlier answers decide whether to release is in some runs alone;
-    in the others standard normal numbers stand for it, so that sound noise has the same law in all."""
+    """Return a table (runs, numbers) of `noises`, with standard normal numbers where a run has not made a release."""
     sizes = {key: len(noise) for run in runs for key, noise in run.items()}
     return np.array(
         [

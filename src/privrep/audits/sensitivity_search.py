@@ -1,8 +1,6 @@
-"""Two users who move one release as far as its sensitivity says: search from structured extremes on,
-for few samples each.
+"""Search for two users who move one release as far as its stated sensitivity, with few samples each.
 
-The stated sensitivity is what the ledger writes; a distance beyond 1 of it is a fault.
-The releases are run as whole mechanisms of one release.
+Each release is run as a whole mechanism of one release. A distance of more than 1 over what the ledger says is a fault.
 """
 
 from __future__ import annotations
@@ -23,10 +21,10 @@ from privrep.algorithms import (
     single_model,
     spectral_init,
 )
-from privrep.audits.audit import CLIPS, OfAMethod, Stage, attained
-from privrep.audits.canaries import Background, Pair, worst_pair
+from privrep.audits.audit import CLIPS, OfAMethod, ReplayedRun, Stage, attained
+from privrep.audits.canaries import Pair, worst_pair
 from privrep.data.problem import Problem
-from privrep.fitting.method import Method, Outcome, Task
+from privrep.fitting.method import Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, option
 
 ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
@@ -46,30 +44,23 @@ RELEASES = {
     "displacement of PPSGD": ppsgd.PpsgdOptions(**ONCE, personal_step=0.1),
     "displacement of PMTL": pmtl.PmtlOptions(rounds=1, clip=0.4),
 }
-"""Release -> options of a mechanism that makes it once."""
-
-
-def mechanism(name: str, problem: Problem) -> Method:
-    """The method whose one release is searched."""
-    return RELEASES[name].build(problem.known)
+"""Release -> options of a mechanism that makes it once and no other."""
 
 
 class SensitivitySearch(OfAMethod):
-    """The search."""
+    """The search on one release."""
 
     def run(self, task: Task) -> Outcome:
-        """The largest distance that it ends with. Parameters as in `Experiment.run`."""
+        """Log the largest distance found."""
         options, problem = self.options, task.users.problem
-        multiplier, seed = self.begun(task)
-        background = Background.drawn(problem, np.random.default_rng([seed, 0]))
+        multiplier, seed = self.start(task)
 
-        def score(pair: Pair) -> float:
-            stage = Stage(self.audited, tuple(map(background.with_user, pair)), multiplier, seed)
-            return attained(stage.run(0, 0))
+        def run(pair: Pair) -> ReplayedRun:
+            return Stage.of_pair(self.audited, problem, pair, multiplier, seed).run(0, 0)
 
-        pair, found = worst_pair(score, problem, options.draws, options.changes, np.random.default_rng([seed, 1]))
-        stage = Stage(self.audited, tuple(map(background.with_user, pair)), multiplier, seed)
-        task.ledger.entries.extend(stage.run(0, 0).ledger.entries)
+        rng = np.random.default_rng([seed, 1])
+        pair, found = worst_pair(lambda pair: attained(run(pair)), problem, options.draws, options.changes, rng)
+        task.ledger.entries.extend(run(pair).ledger.entries)
         return Outcome(log={"noise_multiplier": multiplier, "attained": found})
 
 
@@ -85,4 +76,4 @@ class SensitivitySearchOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> SensitivitySearch:
-        return SensitivitySearch(self, mechanism(self.release, problem))
+        return SensitivitySearch(self, RELEASES[self.release].build(problem.known))

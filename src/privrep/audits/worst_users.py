@@ -1,4 +1,4 @@
-"""How far the pair of users that `worst_pair` finds moves the statistics of jain2021, clipped and summed by the library."""
+"""How far replacing a user moves the statistics of jain2021, for the worst pair of users that is found."""
 
 from __future__ import annotations
 
