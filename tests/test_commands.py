@@ -210,10 +210,13 @@ def test_a_warning_is_a_line():
 def test_advice_names_a_method_and_solves_for_what_is_left_out():
     sizes = ("--samples", "20", "--dim", "20", "--rank", "2")
     said = run("advise", "--users", "5000", *sizes, "--epsilon", "1", "--plot", "curves.svg")
-    assert said.startswith("signal: 0.5, assumed") and "target: " in said and "algorithm: unit_steps" in said
+    assert said.startswith(
+        "label noise: 1.414, for a signal of 0.5, which is assumed\ndelta: 8.53e-05, which is n^-1.1"
+    )
+    assert "target: " in said and "algorithm: unit_steps" in said
     assert "<svg" in Path("curves.svg").read_text()
     said = run("advise", *sizes, "--epsilon", "1", "--target", "0.3", "--label-noise", "1")
-    assert re.search(r"^users: \d", said)
+    assert re.match(r"label noise: 1\ndelta: .*\nusers: \d", said)
     both = run("advise", *sizes, "--label-noise", "1", status=2)
     assert (
         both

@@ -401,8 +401,9 @@ def answer(page: Page) -> str:
 def test_sliders_ask_the_guide(visit):
     """It opens at the example, measured; each slider changes the answer and says its value; keys move it."""
     page = visit()
-    assert "n = 20,000, m = 10, d = 30, k = 3, ε = 1" in answer(page).replace("\u00a0", " ") and "measured" in answer(
-        page
+    said = answer(page).replace("\u00a0", " ")
+    assert (
+        "n = 20,000, m = 10, d = 30, k = 3, ε = 1, label noise 0.01, δ = 1 × 10⁻⁶: use" in said and "measured" in said
     )
     for name, values in AXES.items():
         slider = page.locator(f".guide-tool input[name={name}]")

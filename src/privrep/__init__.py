@@ -16,10 +16,10 @@ probes      : the lemmas' quantities, measured with the truth known.
 audits      : how well two users can be distinguished, against the ledger.
 searches    : the smallest number of users that reaches a target.
 run         : configuration, cells, rows, and the files between jobs.
+advice      : which method for one's own users, and how many users a target needs.
 evidence    : intervals, exponents, quantities, claims, verdicts.
 drawing     : the style of the figures, and sweeps.
 studies     : one folder each: measures, figures, chapter.
-advice      : which method for one's own users, and how many users a target needs.
 report      : the page and the documents of the repository, made of tables and texts.
 errata      : a demonstration for each error in print.
 commands    : the command `privrep`, for people's own tables.
@@ -37,10 +37,10 @@ LAYERS = (
     "audits",
     "searches",
     "run",
+    "advice",
     "evidence",
     "drawing",
     "studies",
-    "advice",
     "report",
     "errata",
     "commands",

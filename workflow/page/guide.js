@@ -56,9 +56,10 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
     });
   };
 
+  const noise = ", label noise " + data.noise + ", δ = " + spelled(data.delta);
   const words = (where, {best, here, near}) => {
     const names = best.map(({key}) => called[key]).join(" or "), {key, risk, known} = best[0];
-    const parts = ["At " + where + ": " + (key === "zero" ? "predict zero; no method is expected to do better." : "use " + names + ".")];
+    const parts = ["At " + where + noise + ": " + (key === "zero" ? "predict zero; no method is expected to do better." : "use " + names + ".")];
     if (key === "own") parts.push("Each user alone does best, at no cost in privacy.");
     const [middle, low, high] = here?.risk[key] ?? [null, null];
     const ends = low === null ? "" : " [" + spelled(low) + ", " + spelled(high) + "]";

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from privrep.advice.methods import law
 from privrep.data.misspecification import MISSPECIFICATIONS
 from privrep.data.problem import Problem, Users
 from privrep.laws.whole_methods import Regime
@@ -35,7 +36,6 @@ from privrep.run.results import run_cell
 from privrep.run.rival_options import CLIPS, PASSES, ROUNDS
 from privrep.run.rivals import COLUMNS, SIZES, TABLE
 from privrep.run.settings import Series
-from privrep.studies.guide.analysis import law
 
 SEEDS = range(2000, 2005)
 SHORTLIST, FIRST, SECOND = 8, 2, 4

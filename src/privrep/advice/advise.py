@@ -12,34 +12,27 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import yaml
 
-from privrep.advice.methods import METHODS, expected
+from privrep.advice.methods import METHODS, NAMES, expected, method_to_use
 from privrep.advice.residuals import RANGES, interval, place, usual_delta
 from privrep.laws.whole_methods import Regime
 from privrep.privacy.accounting import check_delta, check_epsilon, gdp_mu
 
-NAMES = {
-    "unit": "unit steps",
-    "mixed": "mixed model",
-    "own": "own data",
-    "fedrep": "private FedRep",
-    "centaur": "CENTAUR",
-    "altmin": "alternating minimisation",
-}
 LEAST_SAMPLES = 4
-"""Laws of halves and of starts need so many."""
+"""The laws of halves and of starts need this many."""
 OVERLAP = "own data may do as well"
 SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4), "epsilon": (1e-3, 1e2)}
-"""Between which values an unknown is looked for: with fewer users nothing was measured."""
+"""Range in which an unknown is sought; with fewer users nothing was measured."""
 DIGITS = 1e-3
-"""Relative width at which the search for an epsilon ends."""
+"""Relative precision of an epsilon that is solved for."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What laws are told. delta : None for n^-1.1. noise : over the scale of a head's coordinate."""
+    """Sizes, budget (delta None for n^-1.1), and label noise over the scale of a coordinate of a head."""
 
     users: int
     samples: int
@@ -51,40 +44,41 @@ class Setting:
 
     @property
     def sizes(self) -> Regime:
-        """The sizes of the laws."""
+        """Sizes as the laws read them."""
         return Regime(self.users, self.samples, self.dim, self.rank, self.noise)
 
     @property
     def spent(self) -> float:
-        """delta."""
+        """The delta of the budget."""
         return usual_delta(self.users) if self.delta is None else self.delta
 
     @property
     def extrapolates(self) -> bool:
-        """It lies outside of the settings on which intervals were measured."""
+        """Whether it lies outside of the settings on which intervals were measured."""
         values = vars(self) | {"label_noise": self.noise}
         return any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
 
     def row(self, name: str) -> dict[str, object]:
-        """Risk, its interval, and the options of a method."""
+        """Return the predicted risk of a method, its interval, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)
-        found = expected(name, self.sizes, mu)
-        low, high = interval(name, found.risk, found.known, place(self.sizes, mu))
-        flags = ["law not known"] * (not found.known) + ["outside of the measured settings"] * self.extrapolates
-        return {"risk": found.risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options}
+        found = expected(name, self.sizes, np.array([mu]))
+        risk, known = float(found.risk[0]), bool(found.known[0])
+        low, high = interval(name, risk, known, place(self.sizes, mu))
+        flags = ["law not known"] * (not known) + ["outside of the measured settings"] * self.extrapolates
+        return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options[0]}
 
     def high(self, name: str) -> float:
-        """Upper end of a method's interval."""
+        """Return the upper end of the interval of a method."""
         return self.row(name)["high"]
 
     def series(self, name: str, options: dict[str, object]) -> str:
-        """A series of a study whose grid `advice` has these sizes."""
+        """Return a series of a study, in YAML, whose grid `advice` has these sizes."""
         private = {"calibration": "exact", "delta": self.spent} if name != "own" else {}
         entry = {"algorithm": METHODS[name][0], "grid": "advice", **private, "options": options}
         return yaml.safe_dump({name: entry}, sort_keys=False)
 
     def check(self, name: str, options: dict[str, object]) -> str:
-        """Code that runs a method here."""
+        """Return code that runs a method in this setting."""
         private = {"epsilon": self.epsilon} if name != "own" else {}
         sizes = {key: getattr(self, key) for key in ("users", "samples", "dim", "rank")}
         given = sizes | private | {"delta": self.spent, "label_noise_sd": self.noise, "head_law": "sphere"} | options
@@ -97,19 +91,17 @@ class Setting:
 
 @dataclass(frozen=True)
 class Advice:
-    """What advice says.
+    """The advice for a setting; risks are mean excess risks over that of predicting zero.
 
     Attributes
     ----------
-    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users`, which the target
-        needs by `high`, NaN without one; `flag`, where the law is not known or the setting lies outside of those that
-        the interval was measured on; `series`, for a study's file. A method that cannot be run there is left out.
-    solved : the argument that was left out, and its value; empty where none was.
-    recommended : a row of the table: the least risk. Its flag says where own data's interval overlaps with its own.
+    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for the
+        target by `high`, or NaN; `flag`, if the law is not known or the setting lies outside of those on which the
+        interval was measured; `series`, for the file of a study. A method that cannot be run is left out.
+    solved : the argument that was left out, and its value; may be empty.
+    recommended : name of the method with the least predicted risk; its flag says if own data may do as well.
     checks : by method, code that runs it once and prints the risk.
-    setting : with what was solved for.
-
-    Risks are mean excess risks over that of predicting zero.
+    setting : with the value that was solved for.
     """
 
     table: pd.DataFrame
@@ -120,13 +112,7 @@ class Advice:
 
 
 def noise_of(label_noise: float | None, signal: float | None, rank: int) -> float:
-    """Label noise, from one of both.
-
-    Raises
-    ------
-    ValueError
-        If both or none is given, or one is out of range.
-    """
+    """Return the label noise, given itself or the signal."""
     if (label_noise is None) == (signal is None):
         raise ValueError(f"label_noise is {label_noise!r} and signal is {signal!r}; exactly one of them must be given")
     if signal is None:
@@ -139,7 +125,7 @@ def noise_of(label_noise: float | None, signal: float | None, rank: int) -> floa
 
 
 def smallest(name: str, reached: Callable[[float], bool]) -> float:
-    """The value of an argument in `SOLVED` from which on something is reached, by bisection; NaN if it never is."""
+    """Return by bisection the least value of an argument in `SOLVED` at which a target is reached, or NaN."""
     low, high = SOLVED[name]
     if not reached(high):
         return math.nan
@@ -165,17 +151,23 @@ def advise(
     label_noise: float | None = None,
     signal: float | None = None,
 ) -> Advice:
-    """Which method to use for n users with m samples each, by laws for heads on a sphere and Gaussian features.
+    """Advise a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
 
-    Of users, samples, epsilon and target at most one is left out, and solved for: the least value at which the upper
-    end of some method's interval reaches the target, or that end.
+    At most one of users, samples, epsilon and target is left out. It is solved for: the least value at which the upper
+    end of the interval of some method reaches the target, or that end. Everything depends on the label noise: between a
+    standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four orders of magnitude.
 
     Parameters
     ----------
+    dim : features, d.
+    rank : of the subspace in which heads lie, k, below d.
+    users : n.
+    samples : m of each user.
+    epsilon : for replacing all samples of a user.
     target : excess risk over that of predicting zero, between 0 and 1.
     delta : None for n^-1.1.
-    label_noise : standard deviation, over that of a head's coordinate (of `rank` coordinates), features of variance 1.
-    signal : in its place: the share of the labels' variance (R^2) that own models explain with samples without end.
+    label_noise : standard deviation over that of one of the `rank` coordinates of a head, for features of variance 1.
+    signal : in place of the label noise: the share of the variance of labels (R^2) that heads explain.
 
     Raises
     ------
@@ -219,7 +211,7 @@ def advise(
         ]
     else:
         table["users"] = math.nan
-    best = chosen(table)
+    best = method_to_use(table[["risk"]].T).iloc[0]
     if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
     if unknown == ["target"]:
@@ -229,8 +221,3 @@ def advise(
     checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
     columns = ["risk", "low", "high", "users", "flag", "series"]
     return Advice(table.rename(NAMES)[columns], solved, NAMES[best], checks, setting)
-
-
-def chosen(table: pd.DataFrame) -> str:
-    """The method to use: the least predicted risk."""
-    return table["risk"].idxmin()

@@ -1,7 +1,7 @@
-"""How far the laws err: settings at random, what runs find there, and factors between the two that cover 95 %.
+"""How far the laws err: runs at random settings, and factors between run and prediction that cover 95 % of them.
 
-Factors go by method, by whether the law is known there, and by log n mu sqrt(m) / d. Between the centres of bins
-their logarithms are interpolated. The table is made by workflow/scripts/calibrate_advice.py.
+Factors go by method, by whether the law is known there, and by log n mu sqrt(m) / d; between the centres of bins their
+logarithms are interpolated. The table is made by workflow/scripts/calibrate_advice.py.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ RANGES = {
     "epsilon": (0.1, 8.0),
     "label_noise": (0.01, 2.0),
 }
-"""Of the settings at random, users and epsilon even in their logarithms."""
+"""Ranges of the random settings; users and epsilon are uniform in their logarithms."""
 NOISES = (0.01, 0.3, 1.0, 2.0)
 COVERED, BIN = 0.95, 40
-"""A bin has at least so many settings; an end is then the most extreme one of them."""
+"""A bin has at least this many settings; an end is then the most extreme of them."""
 
 
 def usual_delta(users: int) -> float:
-    """n^-1.1."""
+    """Return n^-1.1."""
     return users**-1.1
 
 
 def settings(count: int, seed: int) -> pd.DataFrame:
-    """Settings at random, with a column for each of `RANGES`."""
+    """Draw settings, with a column for each of `RANGES`."""
     rng = np.random.default_rng(seed)
 
     def one() -> dict[str, float]:
@@ -51,33 +51,33 @@ def settings(count: int, seed: int) -> pd.DataFrame:
 
 
 def place(sizes: Regime, mu: float) -> float:
-    """log n mu sqrt(m) / d."""
+    """Return log n mu sqrt(m) / d."""
     return math.log(sizes.users * mu * math.sqrt(sizes.samples) / sizes.dim)
 
 
 def predicted(where: pd.DataFrame) -> pd.DataFrame:
-    """By setting and method that can be run there: predicted risk, whether the law is known, and `place`."""
+    """Return a row for each setting and each method that can be run there: predicted risk, known, `place`, options."""
     rows = []
     for setting, row in enumerate(where.to_dict("records")):
         sizes = Regime(*(row[key] for key in ("users", "samples", "dim", "rank", "label_noise")))
         mu = gdp_mu(row["epsilon"], usual_delta(sizes.users))
         for name in METHODS:
-            found = expected(name, sizes, mu)
-            if math.isfinite(found.risk):
-                base = {"setting": setting, "method": name, "predicted": found.risk, "known": found.known}
-                rows.append(base | {"place": place(sizes, mu), "options": found.options})
+            found = expected(name, sizes, np.array([mu]))
+            if np.isfinite(found.risk[0]):
+                base = {"setting": setting, "method": name, "predicted": found.risk[0], "known": found.known[0]}
+                rows.append(base | {"place": place(sizes, mu), "options": found.options[0]})
     return pd.DataFrame(rows)
 
 
 def simulated(where: pd.DataFrame) -> pd.DataFrame:
-    """`predicted`, with the risk that one run finds."""
+    """Return `predicted`, with the risk of one run in place of the options."""
     table = predicted(where)
     table["risk"] = [run_once(row.method, row.options, where.loc[row.setting].to_dict()) for row in table.itertuples()]
     return table.drop(columns="options")
 
 
 def run_once(name: str, options: dict, setting: dict) -> float:
-    """Excess risk over that of predicting zero."""
+    """Return the excess risk of one run over that of predicting zero."""
     sizes = {key: int(setting[key]) for key in ("users", "samples", "dim", "rank")}
     private = {} if name == "own" else {"epsilon": setting["epsilon"]}
     row, _ = fit(
@@ -93,7 +93,7 @@ def run_once(name: str, options: dict, setting: dict) -> float:
 
 
 def factors(table: pd.DataFrame) -> pd.DataFrame:
-    """By method, known and bin: centre of the bin, low and high end of risk over prediction, and number of settings."""
+    """Return for each method, known and bin: its centre, both ends of risk over prediction, and number of settings."""
     rows = []
     for (name, known), part in table.groupby(["method", "known"]):
         if len(part) < BIN:  # too few to stand alone
@@ -108,24 +108,26 @@ def factors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def covering(ordered: np.ndarray) -> tuple[float, float]:
-    """Ends that the next value lies between with probability `COVERED` or, of few values, that all of these do."""
+    """Return ends that cover the next value with probability `COVERED`, or all of few values."""
     out = max(0, math.floor((len(ordered) + 1) * (1 - COVERED) / 2) - 1)
     return ordered[out], ordered[-1 - out]
 
 
+def covered(table: pd.DataFrame) -> pd.Series:
+    """Return the share of the runs of `simulated` that lie in their intervals, by method."""
+    ends = [interval(row.method, row.predicted, row.known, row.place) for row in table.itertuples()]
+    inside = [low <= risk <= high for risk, (low, high) in zip(table["risk"], ends, strict=True)]
+    return pd.Series(inside).groupby(table["method"]).mean()
+
+
 @cache
 def shipped() -> pd.DataFrame:
-    """`factors`, as measured."""
+    """Return the measured factors."""
     return pd.read_csv(TABLE)
 
 
 def interval(name: str, risk: float, known: bool, at: float) -> tuple[float, float]:
-    """Ends of the 95 % interval of one run's risk.
-
-    Parameters
-    ----------
-    risk : predicted. at : `place`.
-    """
+    """Return both ends of the 95 % interval of the risk of one run, at this predicted risk and `place`."""
     table = shipped()
     of_method = table[table["method"] == name]
     mine = of_method[of_method["known"] == known]

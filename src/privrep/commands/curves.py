@@ -1,4 +1,4 @@
-"""Predicted risks against the number of users, as a picture."""
+"""A picture of predicted risks against the number of users."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from privrep.advice.advise import NAMES, Setting
-from privrep.advice.methods import METHODS
+from privrep.advice.advise import Setting
+from privrep.advice.methods import METHODS, NAMES
 from privrep.data.whole_files import in_one_move
 from privrep.drawing.style import COLOURS, new_figure
 
 SPAN, POINTS = 8.0, 13
-"""Largest number of users over the one that is asked for, and that over the smallest; numbers of users between."""
+"""Ratio of the largest number of users to the given one, and of the given one to the smallest; points between."""
 
 
 def draw_curves(setting: Setting, path: Path) -> None:
-    """Risk of each method with its interval, from fewer to more users, as SVG."""
+    """Draw the predicted risk of each method with its interval against the number of users, as SVG."""
     figure, axis = new_figure(6.0, 3.6)
     users = np.unique(np.geomspace(max(setting.users / SPAN, 150), setting.users * SPAN, POINTS).round().astype(int))
     for colour, name in zip(COLOURS, METHODS, strict=False):

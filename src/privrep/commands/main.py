@@ -192,9 +192,8 @@ def advise(
     from privrep.advice import advise as advice  # laws and statistics, which no other command needs
     from privrep.commands.curves import draw_curves
 
-    if label_noise is None and signal is None:
-        signal = USUAL_SIGNAL
-        typer.echo(f"signal: {signal}, assumed")
+    assumed = label_noise is None and signal is None
+    signal = USUAL_SIGNAL if assumed else signal
     found = advice.advise(
         dim=dim,
         rank=rank,
@@ -206,6 +205,9 @@ def advise(
         label_noise=label_noise,
         signal=signal,
     )
+    at = found.setting
+    typer.echo(f"label noise: {at.noise:.4g}" + (f", for a signal of {signal}, which is assumed" if assumed else ""))
+    typer.echo(f"delta: {at.spent:.3g}" + (", which is n^-1.1" if delta is None else ""))
     for name, value in found.solved.items():
         typer.echo(f"{name}: {value:.4g}")
     typer.echo(found.table.drop(columns="series").to_string(float_format="{:.3g}".format, na_rep=""))
