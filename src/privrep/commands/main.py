@@ -1,4 +1,4 @@
-"""privrep bounds, fit, personalise, show: from a table to a private prior, and from a prior to heads."""
+"""The commands of privrep: from a table to a private prior, from a prior to heads, and advice from sizes alone."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from privrep.estimator.stated import from_toml
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 TABLE = Annotated[Path, typer.Argument(help="Parquet or CSV, or a folder of Parquet files; rows in any order.")]
-USER = Annotated[str, typer.Option(help="Column that says whose a row is.")]
+USER = Annotated[str, typer.Option(help="Column with the user of each row.")]
 USUAL_SIGNAL = 0.5
-"""Share of the labels' variance that heads explain, where nothing is said."""
+"""Share of the variance of labels that heads explain, by default."""
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
 
 
 def in_one_line(command: Callable) -> Callable:
-    """What a user can mend ends in one line, with status 2; a warning is a line; an interrupt says what is left."""
+    """Report errors of the user (status 2), warnings and interrupts (status 130) of a command in one line each."""
 
     def warned(message: Warning, *_) -> None:
         typer.echo(f"privrep: {message}", err=True)
@@ -54,7 +54,7 @@ def in_one_line(command: Callable) -> Callable:
 
 
 def columns(path: Path) -> dict[str, pa.DataType]:
-    """Names and types of a table's columns; of CSV those that its first rows look like."""
+    """Return names and types of the columns of a table; of CSV as its first rows suggest."""
     first = min(path.glob("*.parquet"), default=None) if path.is_dir() else path
     if first is not None and first.suffix == ".parquet":
         with naming(first):
@@ -66,14 +66,14 @@ def columns(path: Path) -> dict[str, pa.DataType]:
 
 
 def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
-    """By name, which fails here where one is no text."""
+    """Return types by name, which raises an error here if a name is not valid text."""
     return {column.name: column.type for column in schema}
 
 
 @app.command()
 @in_one_line
 def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml")) -> None:
-    """Begin a file of bounds: names and kinds of the columns, and no number of the data."""
+    """Write a template of bounds: names and kinds of the columns, and no number of the data."""
     found = columns(table)
     for name in (user, label):
         if name not in found:
@@ -103,7 +103,7 @@ def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml
 
 
 def quoted(name: str) -> str:
-    """A key of TOML."""
+    """Return a name as a key of TOML."""
     plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     return name if plain else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -114,16 +114,20 @@ def fit(
     table: TABLE,
     user: USER,
     label: LABEL,
-    bounds: Annotated[Path, typer.Option(help="File that privrep bounds has begun.")],
-    epsilon: Annotated[float, typer.Option(help="Of the whole fit, for replacing all rows of one user.")],
+    bounds: Annotated[Path, typer.Option(help="File of bounds; begin it with privrep bounds.")],
+    epsilon: Annotated[float, typer.Option(help="Budget of the whole fit, for replacing all rows of one user.")],
     delta: Annotated[float | None, typer.Option(help="By default n^-1.1 for n users.")] = None,
     method: Annotated[str, typer.Option(help="prior, or unit_steps, which needs a rank.")] = "prior",
-    rank: Annotated[int | None, typer.Option(help="Of the released prior; by default all of it.")] = None,
+    rank: Annotated[int | None, typer.Option(help="Rank of the released prior; by default all of it.")] = None,
     max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
-    seed: Annotated[int | None, typer.Option(help="For experiments: noise that can be drawn again.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="For experiments alone: seed of noise that can be drawn again.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="Where passes over users run: process, threads or dask.")] = "process",
-    scheduler: Annotated[str | None, typer.Option(help="Of Dask, such as tcp://host:8786; else one is begun.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("release"),
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of Dask, such as tcp://host:8786; by default one is started.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("release"),
 ) -> None:
     """Release a prior of the users' heads, say whether sharing helps, and fit the heads."""
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
@@ -154,7 +158,7 @@ def personalise(
     label: LABEL,
     out: Annotated[Path, typer.Option(help="Parquet file of the heads.")] = Path(LOCAL) / HEADS,
 ) -> None:
-    """Fit heads of anybody from rows of theirs; nothing is released."""
+    """Fit heads of any users from their own rows with a released prior; nothing is released."""
     if out.exists():
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     shared, _ = read_release(release)
@@ -167,7 +171,7 @@ def personalise(
 @app.command()
 @in_one_line
 def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]) -> None:
-    """Say what a release holds."""
+    """Print the contents of a release."""
     shared, read = read_release(release)
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
     typer.echo(f"{read['privacy']['statement']}\n{told(read['advice'])}Features: {', '.join(shared.schema.features)}")
@@ -178,17 +182,17 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
 @in_one_line
 def advise(
     dim: Annotated[int, typer.Option(help="Features, d.")],
-    rank: Annotated[int, typer.Option(help="Of the subspace in which heads lie, k.")],
-    users: Annotated[int | None, typer.Option(help="n.")] = None,
-    samples: Annotated[int | None, typer.Option(help="Rows of a user, m.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="For replacing a user.")] = None,
+    rank: Annotated[int, typer.Option(help="Rank of the subspace of the heads, k.")],
+    users: Annotated[int | None, typer.Option(help="Users, n.")] = None,
+    samples: Annotated[int | None, typer.Option(help="Rows of each user, m.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Budget, for replacing a user.")] = None,
     target: Annotated[float | None, typer.Option(help="Excess risk over that of predicting zero.")] = None,
     delta: Annotated[float | None, typer.Option(help="By default n^-1.1.")] = None,
-    label_noise: Annotated[float | None, typer.Option(help="Over the scale of a head's coordinate.")] = None,
-    signal: Annotated[float | None, typer.Option(help="In its place: R^2 that own models can reach.")] = None,
+    label_noise: Annotated[float | None, typer.Option(help="Over the scale of a coordinate of a head.")] = None,
+    signal: Annotated[float | None, typer.Option(help="In place of label noise: R^2 that heads explain.")] = None,
     plot: Annotated[Path | None, typer.Option(help="SVG file of risks against users.")] = None,
 ) -> None:
-    """Which method to use, from sizes alone; what is left out of users, samples, epsilon and target is solved for."""
+    """Advise a method from sizes alone; one of users, samples, epsilon and target may be left out and is solved for."""
     from privrep.advice import advise as advice  # laws and statistics, which no other command needs
     from privrep.commands.curves import draw_curves
 
@@ -218,7 +222,7 @@ def advise(
 
 
 def told(advice: dict) -> str:
-    """The advice in a line; nothing of a method that has none."""
+    """Return the advice of a fit in a line, empty for a method without advice."""
     if not advice:
         return ""
     own, mean = advice["over_own_data"], advice["over_shared_mean"]

@@ -1,4 +1,4 @@
-"""What a fit leaves in a folder: what may be published, and, below `local`, what may not."""
+"""The files of a fit: a release that may be published, and the folder `local`, which may not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEMPLATES = jinja2.Environment(
 
 
 def published(fitted: PrivateRepresentation) -> dict:
-    """What release.json has."""
+    """Return the contents of release.json."""
     return {
         "privrep": privrep.__version__,
         "privacy": fitted.privacy_.public,
@@ -39,7 +39,7 @@ def published(fitted: PrivateRepresentation) -> dict:
 
 
 def read_release(path: Path) -> tuple[SharedPrior, dict]:
-    """The prior of a release, and all that the file has."""
+    """Return the prior of a release and all contents of its file, or raise ValueError that names the file."""
     try:
         read = json.loads(path.read_text())
         missing = [name for name in ("privacy", "advice", "shared") if name not in read]
@@ -51,7 +51,7 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
 
 
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
-    """Write all files."""
+    """Write all files of a fit into an empty folder."""
     write_whole(folder / LOCAL / "README", DO_NOT_PUBLISH)
     write_heads(fitted.local_, fitted.shared_, folder / LOCAL / HEADS)
     write_whole(folder / LEDGER, ledger_table(fitted))
@@ -60,7 +60,7 @@ def write(fitted: PrivateRepresentation, folder: Path) -> None:
 
 
 def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
-    """Ids and vectors as Parquet, to be read by nobody else."""
+    """Write ids and vectors of heads as Parquet that only the owner may read."""
     names = [f"head_{number}" for number in range(shared.schema.dim)]
     table = pa.table([pa.array(heads.ids), *map(pa.array, heads.vectors.T)], ["user", *names])
     with in_one_move(path) as temporary:
@@ -69,7 +69,7 @@ def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
 
 
 def ledger_table(fitted: PrivateRepresentation) -> str:
-    """All releases, as CSV."""
+    """Return all releases as CSV."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["release", "sensitivity", "noise_sd", "mu"])
@@ -78,7 +78,7 @@ def ledger_table(fitted: PrivateRepresentation) -> str:
 
 
 def page(fitted: PrivateRepresentation) -> str:
-    """report.html."""
+    """Return report.html."""
     spectrum = fitted.shared_.spectrum
     return TEMPLATES.get_template("report.html.jinja").render(
         privacy=fitted.privacy_,

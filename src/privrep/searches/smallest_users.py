@@ -1,5 +1,4 @@
-"""The smallest number of users at which private alternating minimisation reaches a target risk, see
-`privrep.searches.user_search`."""
+"""The smallest number of users at which private alternating minimisation reaches a target risk."""
 
 from privrep.algorithms import altmin
 from privrep.searches.user_search import searching

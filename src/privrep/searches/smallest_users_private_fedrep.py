@@ -1,4 +1,4 @@
-"""The smallest number of users at which private FedRep reaches a target risk, see `privrep.searches.user_search`."""
+"""The smallest number of users at which private FedRep reaches a target risk."""
 
 from privrep.algorithms import private_fedrep
 from privrep.searches.user_search import searching

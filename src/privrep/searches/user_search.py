@@ -1,8 +1,8 @@
 """The smallest number of users at which a method reaches a target risk, by bisection.
 
-Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n.
-This is an experiment on sample complexities: the ledger holds the releases of all trials, and the choice of n looks at
-the truth, so no privacy statement covers it.
+Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. No
+privacy statement covers the search: its ledger holds the releases of all trials, and its choice of n depends on the
+truth.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
 
 PRECISION = 1.03
-"""Bisection stops when the bracket's ends are within this ratio."""
+"""Ratio of the ends of the bracket at which the bisection stops."""
 FIRST_TRIAL = 64
-"""The search starts at the largest number of users over this, and doubles or halves from there."""
+"""Ratio of the largest number of users to that at which the search starts; from there it doubles or halves."""
 
 
 @dataclass(frozen=True)
 class Target(Declared):
-    """What a search reaches, to be mixed into the options of a method."""
+    """The target of a search, mixed into the options of a method."""
 
     target: float = option("excess risk to reach", check_bound, 0.02)
     target_unit: str = option(
@@ -43,15 +43,15 @@ class Target(Declared):
     }
 
     def risk(self, rank: int) -> float:
-        """The target in absolute terms."""
+        """Return the target in absolute terms."""
         return self.target * (rank if self.target_unit == "rank" else 1)
 
 
 @dataclass(frozen=True)
 class Search:
-    """The smallest number of users, at least `fewest`, at which a method's excess risk is at most `risk`.
+    """The search for the smallest number of users, at least `fewest`, at which the excess risk is at most `risk`.
 
-    cost : of the method, which says that it needs a budget. Each fit keeps to it; all together spend more.
+    Each fit keeps to the cost of the method; all fits together spend more.
     """
 
     options: MethodOptions
@@ -61,7 +61,7 @@ class Search:
     spends = UNLIMITED
 
     def run(self, task: Task) -> Outcome:
-        """The outcome of the method at that number of users."""
+        """Return the outcome of the method at that number of users."""
         tried: dict[int, Outcome | None] = {}
 
         def reached(users: int) -> bool:
@@ -88,7 +88,7 @@ class Search:
 def searching(
     kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1
 ) -> type[MethodOptions]:
-    """The options of a method, and the target; they build the search among the users of a problem."""
+    """Return a class of options of a method and a target, given the least number of users that its options need."""
 
     @dataclass(frozen=True)
     class SearchOptions(Target, kind):
@@ -102,9 +102,9 @@ def searching(
 
 
 def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:
-    """Two numbers of users, at most a factor 2 apart: the target is missed at the first and reached at the second.
+    """Return two numbers of users, at most a factor 2 apart, of which the second alone reaches the target.
 
-    The first is `fewest` - 1 where even `fewest` users reach it. Raises ArithmeticError when `most` users miss it.
+    The first is `fewest` - 1 if `fewest` users reach it. Raises ArithmeticError if `most` users do not.
     """
     users = max(fewest, most // FIRST_TRIAL)
     if reached(users):

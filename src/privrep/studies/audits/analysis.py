@@ -1,5 +1,4 @@
-"""Audits of all mechanisms (claim O-AUDIT).
-What a check found is counted; a run of the audit is one experiment, with no repetitions."""
+"""Audits of all mechanisms (claim O-AUDIT): counts of faults and mutants that were found, without repetitions."""
 
 from __future__ import annotations
 
@@ -20,36 +19,31 @@ AUDITS = ("moments", "rounds", "choices", "others")
 SEARCHES = ("quarters", "pairs", "samples")
 ALARMS = 0.05
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0)
-"""Of which the chapter says what they mean to an adversary."""
+"""Epsilons whose meaning to an adversary the chapter shows."""
 PRINTED = {
     "jain2021, Figure 2": (1e-6, (1.0, 2.0, 5.0, 10.0)),
     "shen2023, Figure 1 and Tables": (1e-5, (0.25, 0.5, 1.0, 2.0, 4.0)),
 }
-"""Published numbers: delta and the epsilons at which they stand."""
+"""Published results: delta and epsilons."""
 
 
-def honest(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mechanisms as they are, in their order."""
+def sound(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of mechanisms without an injected fault."""
     return cells[cells["series"].isin(AUDITS) & (cells["mutant"] == "none")]
 
 
-def wrong(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mechanisms with an injected fault, where it is applicable."""
+def faulty(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of mechanisms with an injected fault that applies to them."""
     return cells[cells["mutant"].notna() & (cells["mutant"] != "none") & cells["caught"].notna()]
 
 
 def searches(cells: pd.DataFrame) -> pd.DataFrame:
-    """Searches for the users that move one release most."""
+    """Return rows of searches for the pair of users that moves one release most."""
     return cells[cells["series"].isin(SEARCHES)]
 
 
-def single(good: pd.DataFrame) -> pd.DataFrame:
-    """Mechanisms with one release, by the Gaussian mechanism."""
-    return good[(good["releases"] == 1) & good["ledger"].str.contains("gaussian")]
-
-
 def counts(bad: pd.DataFrame) -> list[Measured]:
-    """How many mutants were found, and by what."""
+    """Count the mutants that were found, in all and by each check."""
     by_check = bad[[f"caught_{name}" for name in CHECKS]]
     return [
         exact("mutants not found", (bad["caught"] == 0).sum()),
@@ -60,7 +54,7 @@ def counts(bad: pd.DataFrame) -> list[Measured]:
 
 
 def games(cells: pd.DataFrame) -> list[Measured]:
-    """False alarms of the game, on scores whose truth is known."""
+    """Count false alarms of the game on scores of known truth."""
     blind, calibrated = cells[cells["kind"] == "blind"], cells[cells["kind"] == "calibrated"]
     both = pd.concat([blind, calibrated])
     repeats, alarms = both["repeats"].sum(), both["false_alarms"].sum()
@@ -74,32 +68,29 @@ def games(cells: pd.DataFrame) -> list[Measured]:
 
 
 def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row for each mechanism: what was attained, and for each mutant how it was found: 2 by the game, 1 by another
-    check alone, 0 not."""
-    rows = honest(cells)[["mechanism", "attained", "epsilon_low", "epsilon"]].reset_index(drop=True)
+    """Return a row for each mechanism; mutants are 2 if the game finds them, 1 if another check does, else 0."""
+    rows = sound(cells)[["mechanism", "attained", "epsilon_low", "epsilon"]].reset_index(drop=True)
     rows["place"] = rows.index
-    bad = wrong(cells)
+    bad = faulty(cells)
     bad = bad.assign(found=bad["caught"].astype(int) + bad["caught_game"].astype(int))
     found = bad.pivot_table(index="mechanism", columns="mutant", values="found", sort=False)
     return rows.merge(found, left_on="mechanism", right_index=True, how="left", sort=False).reset_index(drop=True)
 
 
 def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
-    """Mechanism by mechanism: claim, four empirical epsilons, distance attained, and how many of the applicable mutants
-    were found."""
+    """Return claim, four empirical epsilons, attained distance and number of mutants found, by mechanism."""
     limits = ["epsilon_low", "epsilon_low_score", "epsilon_low_order", "epsilon_low_rates"]
-    good = honest(cells)[["mechanism", "epsilon_exact", *limits, "attained", "noise_found"]]
-    found = wrong(cells).groupby("mechanism")["caught"].agg(["sum", "count"])
+    good = sound(cells)[["mechanism", "epsilon_exact", *limits, "attained", "noise_found"]]
+    found = faulty(cells).groupby("mechanism")["caught"].agg(["sum", "count"])
     return good.join(found.reindex(good["mechanism"], fill_value=0), on="mechanism").rename(
         columns={"sum": "found", "count": "mutants"}
     )
 
 
 def mutants(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
-    """Mutant by mutant: the least and the largest of its finite epsilons, in how many mechanisms it is applicable,
-    and by what it was found."""
+    """Return ends of the finite epsilons, number of mechanisms, and how often each check finds it, by mutant."""
     rows = []
-    for name, part in wrong(cells).groupby("mutant", sort=False):
+    for name, part in faulty(cells).groupby("mutant", sort=False):
         finite = part.loc[part["epsilon_expected"] < math.inf, "epsilon_expected"]
         ends = [] if finite.empty else [finite.min(), finite.max()]
         by = [part[f"caught_{check}"].sum() for check in CHECKS]
@@ -108,13 +99,13 @@ def mutants(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, objec
 
 
 def sensitivities(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
-    """Release by release, for each number of samples: the largest change found over the stated sensitivity."""
+    """Return the largest change found over the stated sensitivity, by release and number of samples."""
     rows = searches(cells)[["release", "samples", "attained"]].groupby("release", sort=False)
     return [{"release": name, "found": part.sort_values("samples")} for name, part in rows]
 
 
 def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float]]:
-    """For each epsilon: accuracy of the best attack, its advantage, and its largest posterior, in percent."""
+    """Return accuracy and advantage of the best attack, and the largest posterior in percent, for each epsilon."""
     right = {epsilon: float(ndtr(gdp_mu(epsilon, cells["delta"].iloc[0]) / 2)) for epsilon in EPSILONS}
     return [
         {"epsilon": epsilon, "right": one, "advantage": 2 * one - 1, "posterior": 100 * float(expit(epsilon))}
@@ -123,8 +114,7 @@ def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float
 
 
 def neighbours(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float, float, float, float, float]]:
-    """Where it stands and a published epsilon, what it is in the other convention if meant for either,
-    and the noise that each needs."""
+    """Return each published epsilon, its value in the other convention if meant for either, and the noise of each."""
     points = [(where, delta, epsilon) for where, (delta, epsilons) in PRINTED.items() for epsilon in epsilons]
     return [
         (where, epsilon, gdp_epsilon(2 * mu, delta), gdp_epsilon(mu / 2, delta), 1 / mu, 2 / mu)
@@ -143,8 +133,9 @@ FACTS = {
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """All quantities."""
-    good, once = honest(cells), searches(cells)["attained"]
+    """Measure all quantities."""
+    good, once = sound(cells), searches(cells)["attained"]
+    single = good[(good["releases"] == 1) & good["ledger"].str.contains("gaussian")]
     found = [
         exact("mechanisms with a fault", good["caught"].sum()),
         exact("limits of epsilon above the claim", (good["epsilon_low"] > good["epsilon"]).sum()),
@@ -152,12 +143,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         bare("least attained", good["attained"].min(), 1),
         exact("largest sensitivity found", once.max()),
         bare("least sensitivity found", once.min(), 1),
-        bare(
-            "least share of epsilon, one Gaussian release",
-            (single(good)["epsilon_low"] / single(good)["epsilon"]).min(),
-            1,
-        ),
-        *counts(wrong(cells)),
+        bare("least share of epsilon, one Gaussian release", (single["epsilon_low"] / single["epsilon"]).min(), 1),
+        *counts(faulty(cells)),
         *games(cells),
     ]
     for _, row in good.iterrows():

@@ -10,11 +10,11 @@ from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
 
 GAME, OTHER, MISSED = 2, 1, 0
-"""How a mutant was found."""
+"""What found a mutant."""
 
 
 def mark(axis: Axes, place: int, row: int, found: float) -> None:
-    """One mutant of one mechanism."""
+    """Draw one mutant of one mechanism."""
     if found != found:
         return
     colour = COLOURS[3] if found == MISSED else COLOURS[2]
@@ -23,7 +23,7 @@ def mark(axis: Axes, place: int, row: int, found: float) -> None:
 
 
 def draw_audits(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """All figures of the study."""
+    """Draw attained distances, lower limits of epsilon, and the mutants that were found."""
     mechanisms, faults = list(numbers["mechanism"]), list(numbers.columns[5:])
     figure, axes = new_figure(10.6, 0.27 * len(mechanisms) + 2.3, ncols=3, width_ratios=(2.2, 2.2, 4))
     for axis, column, limit in ((axes[0], "attained", 1.0), (axes[1], "epsilon_low", numbers["epsilon"].iloc[0])):

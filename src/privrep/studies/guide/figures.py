@@ -22,7 +22,7 @@ STYLES = {
 
 
 def draw_points(axis: Axes, table: pd.DataFrame, x: str, y: str) -> None:
-    """One mark for each row, in the style of its method; hollow where `known` is false."""
+    """Draw a mark for each row in the style of its method, hollow where `known` is false."""
     for (name, filled), rows in table.groupby(["method", "known"]):
         marker, colour = STYLES[name]
         inside = COLOURS[colour] if filled else "none"
@@ -32,7 +32,7 @@ def draw_points(axis: Axes, table: pd.DataFrame, x: str, y: str) -> None:
 
 
 def legend(figure: Figure, names: list[str], columns: int) -> None:
-    """Names of the methods below the panels."""
+    """Draw a legend of methods below the panels."""
     marks = [
         Line2D([], [], marker=STYLES[name][0], color=COLOURS[STYLES[name][1]], linestyle="none", label=METHODS[name])
         for name in names
@@ -41,7 +41,7 @@ def legend(figure: Figure, names: list[str], columns: int) -> None:
 
 
 def draw_guide_laws(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """Measured against predicted risk, all methods and settings."""
+    """Draw measured against predicted risk, for all methods and settings."""
     figure, axis = new_figure(6.4, 5.4)
     both = numbers[["predicted", "measured"]]
     ends = [both.min().min() / 1.5, both.max().max() * 1.5]
@@ -57,7 +57,7 @@ def draw_guide_laws(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 
 
 def draw_guide_best(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """The method that the laws name, by users and epsilon."""
+    """Draw the method to use by users and epsilon."""
     size = {"nrows": len(BEST_SAMPLES), "ncols": len(BEST_DIMS)}
     figure, axes = new_figure(8.6, 5.8, **size, sharex=True, sharey=True, squeeze=False)
     budgets = sorted(numbers["epsilon"].unique())
