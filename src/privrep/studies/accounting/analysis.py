@@ -62,12 +62,6 @@ def worst_ratio(claim: str) -> float:
     )
 
 
-def validity_limit(claim: str) -> float:
-    """Return the claimed epsilon over L up to which a statement holds."""
-    log_term = math.log(1 / SECTION6_DELTA)
-    return brentq(lambda ratio: achieved(claim, ratio * log_term, SECTION6_DELTA) - ratio * log_term, 0.1, 50)
-
-
 def section6_rho(epsilon: float) -> float:
     """Return eps^2 / (8 L), the zCDP of releases of total cost 1 at Lemma 4.3's noise (see erratum E9)."""
     return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
@@ -111,11 +105,15 @@ FACTS = {"exact epsilons": exact_epsilons, "beyond print": beyond_print, "joint 
 
 def analyse(cells: None, study: AnalysisSettings) -> Findings:
     """Measure ratios of epsilons, limits of validity, sensitivities found by search, and the zCDP of Section 6."""
-    found = []
+    found, log_term = [], math.log(1 / SECTION6_DELTA)
     for claim in STATEMENTS:
+
+        def gap(ratio: float, claim: str = claim) -> float:
+            return achieved(claim, ratio * log_term, SECTION6_DELTA) - ratio * log_term
+
         found += [
             exact(f"{claim} worst ratio", worst_ratio(claim)),
-            exact(f"{claim} limit", validity_limit(claim)),
+            exact(f"{claim} limit", brentq(gap, 0.1, 50)),
             exact(f"{claim} exact epsilon at 1", achieved_exactly(claim, 1, SECTION6_DELTA)),
         ]
     clip, samples = SampleClip(1.0, 1.0), slice(0, 2)
@@ -132,12 +130,8 @@ def analyse(cells: None, study: AnalysisSettings) -> Findings:
     found.append(exact("largest change over its bound", max(over)))
     found += [exact(f"rho at {epsilon}", section6_rho(epsilon)) for epsilon in SECTION6_PRINTED]
     explained = sum(
-        _rounded(section6_rho(epsilon), printed) == printed for epsilon, printed in SECTION6_PRINTED.items()
+        f"{section6_rho(epsilon):.{len(printed.partition('.')[2])}f}" == printed
+        for epsilon, printed in SECTION6_PRINTED.items()
     )
     found.append(exact("printed zCDP values explained", explained))
     return Findings(found, {"jain2021/privacy_accounting": curves()})
-
-
-def _rounded(value: float, printed: str) -> str:
-    """Return a number with as many decimals as a printed one has."""
-    return f"{value:.{len(printed.partition('.')[2])}f}"

@@ -55,15 +55,6 @@ def is_chosen(table: pd.DataFrame, series: str, options: dict[str, object]) -> p
     return same
 
 
-def compared(
-    table: pd.DataFrame, series: str, among: tuple[str, ...], options: dict[str, object]
-) -> tuple[float, pd.Series]:
-    """Return the error with these options over the least one (NaN if not on this grid) and the best setting."""
-    here = table[table["series"].isin(among)]
-    chosen, best = here.loc[is_chosen(here, series, options), "dist2"], here.loc[here["dist2"].idxmin()]
-    return (float(chosen.iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan), best
-
-
 def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
     """Return the geometric mean of dist2 of one series over another on the clips, dims and seeds of both."""
     keys = ["clip_feature", "clip", "dim", "seed"]
@@ -89,9 +80,10 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """
     table, seeds, found, ratios = settings(cells), cells["seed"].nunique(), [], []
     for series, among in CHOICES.items():
-        ratio, best = compared(table, series, among, study.options[series])
-        note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
         here = table[table["series"].isin(among)]
+        chosen, best = here[is_chosen(here, series, study.options[series])], here.loc[here["dist2"].idxmin()]
+        ratio = float(chosen["dist2"].iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan
+        note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
         ratios.append(ratio)
         found.append(bare(f"chosen over best, {series}", ratio, seeds, note))
         found.append(exact(f"settings tried, {series}", len(here)))

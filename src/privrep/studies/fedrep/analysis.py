@@ -15,11 +15,12 @@ import pandas as pd
 
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, exponent, log_slope
-from privrep.evidence.measured import Measured, exact, share
+from privrep.evidence.measured import Measured, exact
 from privrep.evidence.scaling import Sweep, fit_all, fit_table
 from privrep.laws import jain2021, shen2023
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.run.settings import AnalysisSettings
+from privrep.studies.measures import share_beyond
 
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
@@ -111,13 +112,6 @@ def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
     return bootstrap_measures(statistic, len(seeds), f"{series} over {other}", note="")
 
 
-def nothing_found(cells: pd.DataFrame, series: str) -> Measured:
-    """Measure the share of a series' runs, over all epsilon, with a risk beyond `NOTHING`."""
-    found = risks(cells, series).to_numpy()
-    hits = int((found > NOTHING).sum())
-    return share(f"runs that found nothing, {series}", hits, found.size, "over all values of epsilon")
-
-
 def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
     """Return median risks by series and epsilon with intervals, the floor, and x with series side by side."""
     rows = [
@@ -196,7 +190,11 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     fits, found, tables = fit_all(study, cells), [], []
     own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
     for series, risk in own.items():
-        found += [*risk, nothing_found(cells, series)]
+        runs = risks(cells, series).stack()
+        found += [
+            *risk,
+            share_beyond(f"runs that found nothing, {series}", runs, NOTHING, "over all values of epsilon"),
+        ]
     found += floor
     for series, other in RATIOS:
         found += own_ratios(cells, series, other)

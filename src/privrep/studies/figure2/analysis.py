@@ -115,11 +115,6 @@ def ratio(one: MethodScores, other: MethodScores, epsilon: float, indices: np.nd
     return one.at(epsilon, indices) / other.at(epsilon, indices)
 
 
-def _label(configuration: tuple) -> str:
-    named = zip(SELECTED, configuration, strict=True)
-    return ", ".join(f"{name} {value:g}" for name, value in named if not np.isnan(value))
-
-
 def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
     """Return the scores of a method; with several series it may choose among them."""
     rows = cells[cells["series"].isin(series)]
@@ -130,7 +125,10 @@ def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
     )
     table = table.dropna(how="all").dropna(axis=1, how="all")
     epsilons = table.columns.get_level_values("epsilon").unique().to_numpy(dtype=float)
-    choices = [_label(index[1:]) for index in table.index]
+    choices = [
+        ", ".join(f"{name} {value:g}" for name, value in zip(SELECTED, index[1:], strict=True) if not np.isnan(value))
+        for index in table.index
+    ]
     return MethodScores(epsilons, choices, table.to_numpy().reshape(len(choices), len(epsilons), -1))
 
 

@@ -15,7 +15,7 @@ from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, bare, exact
-from privrep.evidence.scaling import Fit, fit_all, fit_table
+from privrep.evidence.scaling import fit_all, fit_table
 from privrep.laws import shared, shen2023
 from privrep.laws.shen2023 import CANDIDATE, TARGET
 from privrep.run.settings import AnalysisSettings
@@ -120,13 +120,6 @@ def success_measures(printed: pd.DataFrame, noise: pd.DataFrame, steps: pd.DataF
     return [proportion(f"success {name}", row, "share", note.format(**row)) for name, row in rows]
 
 
-def accuracy_table(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
-    """Return the `fit_table` of dist2 by noise, with init_clip of each fit's series."""
-    table = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
-    clips = cells.groupby("series")["init_clip"].first()
-    return table.assign(init_clip=[clips[fits[name].sweep.spec.series] for name in table["fit"]])
-
-
 def bound_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure the prescribed clip, the printed bound on norms, and the users that the printed accuracy takes.
 
@@ -183,8 +176,12 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         bare("noise permitted over law, smallest", over.min(), clip_seeds),
     ]
     found += success_measures(printed, noise, steps) + bound_measures(cells)
+    accuracy = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
+    init_clips = cells.groupby("series")["init_clip"].first()
     tables = {
-        "shen2023/power_accuracy": accuracy_table(cells, fits),
+        "shen2023/power_accuracy": accuracy.assign(
+            init_clip=[init_clips[fits[name].sweep.spec.series] for name in accuracy["fit"]]
+        ),
         "shen2023/power_clip": clips.assign(prescribed=cells.loc[cells["series"] == "prescribed", "zeta"].mean()),
         "shen2023/power_success": pd.concat([steps.assign(panel="iterations"), noise.assign(panel="noise")]),
     }

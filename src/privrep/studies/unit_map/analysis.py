@@ -14,7 +14,7 @@ from privrep.data.misspecification import RARE
 from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures, with_interval
-from privrep.evidence.measured import Measured, bare
+from privrep.evidence.measured import bare
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.measures import extreme_ratio
 
@@ -62,13 +62,6 @@ def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, fl
     table = risks(cells, sweep, indices)
     ratio = table["unit"] / table.drop(columns="unit").min(axis=1)
     return {f"{sweep} {setting}": float(value) for setting, value in ratio.items()}
-
-
-def largest_ratio(cells: pd.DataFrame, sweep: str) -> Measured:
-    """Measure the largest of the `ratios`."""
-    name, seeds = LARGEST % sweep, int(cells["seed"].nunique())
-    found = bootstrap_measures(partial(ratios, cells, sweep), seeds, name, BOOTSTRAP)
-    return extreme_ratio("largest", name, found, f"of {len(found)} settings")
 
 
 def users(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
@@ -174,7 +167,10 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     over = partial(over_floors, departure_risks(cells))
     found = bootstrap_measures(over, int(cells["seed"].nunique()), over_floors.__name__, BOOTSTRAP)
     departures = [replace(one, note="half of the runs broke down") if np.isnan(one.measured) else one for one in found]
-    largest = [largest_ratio(cells, sweep) for sweep in SWEEPS]
+    seeds, largest = int(cells["seed"].nunique()), []
+    for sweep in SWEEPS:
+        found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
+        largest.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
     tables = {
         "beyond/map": map_points(cells),
         "beyond/map_samples": sweep_points(cells),
