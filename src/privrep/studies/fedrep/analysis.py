@@ -15,12 +15,11 @@ import pandas as pd
 
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, exponent, log_slope
-from privrep.evidence.measured import Measured, exact
+from privrep.evidence.measured import Measured, exact, share
 from privrep.evidence.scaling import Sweep, fit_all, fit_table
 from privrep.laws import jain2021, shen2023
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.run.settings import AnalysisSettings
-from privrep.studies.measures import share_beyond
 
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
@@ -190,11 +189,9 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     fits, found, tables = fit_all(study, cells), [], []
     own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
     for series, risk in own.items():
-        runs = risks(cells, series).stack()
-        found += [
-            *risk,
-            share_beyond(f"runs that found nothing, {series}", runs, NOTHING, "over all values of epsilon"),
-        ]
+        runs = risks(cells, series).to_numpy()
+        nothing, note = int((runs > NOTHING).sum()), "over all values of epsilon"
+        found += [*risk, share(f"runs that found nothing, {series}", nothing, runs.size, note)]
     found += floor
     for series, other in RATIOS:
         found += own_ratios(cells, series, other)
