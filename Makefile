@@ -6,7 +6,7 @@ JOBS ?= 8
 # make quick SEED=7 draws everything anew and writes to results/quick-seed7
 SEED ?=
 # Packages whose docstrings numpydoc checks
-DOCUMENTED = $(addprefix src/privrep/,privacy laws evidence algorithms)
+DOCUMENTED = $(addprefix src/privrep/,privacy laws algorithms)
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
 # Set up anew where the last set-up did not end, its folder was moved, its Python is gone, or another one is asked for.

@@ -1,4 +1,4 @@
-"""What may stand in config/errata.yaml and config/deviations.yaml."""
+"""Models of config/errata.yaml and config/deviations.yaml, and how the two files are read."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ Change = Literal["the guarantee", "a rate", "a constant", "a sign", "nothing"]
 
 
 class Erratum(Model):
-    """An error in print.
-
-    Attributes
-    ----------
-    claims : those that it touches, none where it touches none.
-    same_as : the erratum with which it counts as one.
-    """
+    """An error in print; `claims` are those that it touches, `same_as` is the erratum with which it counts as one."""
 
     id: Annotated[str, Field(pattern=r"^E[0-9]+$")]
     paper: str
@@ -49,12 +43,8 @@ class Erratum(Model):
 
 
 class Candidate(Model):
-    """What was suspected to be an error in print, and is none or cannot be decided.
-
-    Attributes
-    ----------
-    mended : the published version does not have it.
-    """
+    """A suspected error in print that is none or cannot be decided; `mended` where the published version does not have
+    it."""
 
     id: Annotated[str, Field(pattern=r"^[EC][0-9]+$")]
     paper: str
@@ -82,7 +72,7 @@ class ErrataFile(Model):
 
 
 class Deviation(Model):
-    """Something that was revised, left open, or put in the place of something else."""
+    """Something that was revised, left open, or replaced by something else."""
 
     id: Annotated[str, Field(pattern=r"^D[0-9]+$")]
     kind: Literal[
@@ -111,29 +101,8 @@ class DeviationsFile(Model):
         return self
 
 
-def read_errata(path: Path) -> list[dict]:
-    """The errata, as they are written in config/errata.yaml.
-
-    Parameters
-    ----------
-    path : of the file.
-
-    Raises
-    ------
-    ConfigError
-        If the file does not fit its model.
-    """
-    return _read_checked(ErrataFile, path)["errata"]
-
-
 def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
-    """Raise ConfigError unless config/errata.yaml fits its model and every erratum names claims that exist.
-
-    Parameters
-    ----------
-    claims : ids of all claims.
-    root : folder of the project.
-    """
+    """Raise ConfigError unless config/errata.yaml fits its model and every erratum names claims that exist."""
     source = "config/errata.yaml"
     for erratum in checked(ErrataFile, read_yaml(root / source), source).errata:
         for name in erratum.claims:
@@ -141,37 +110,22 @@ def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
                 raise ConfigError(f"{source}: errata.{erratum.id}.claims: {misnamed(name, 'no claim', claims)}")
 
 
-def read_candidates(path: Path) -> list[dict]:
-    """What was set aside, as it is written in config/errata.yaml.
-
-    Parameters
-    ----------
-    path : of the file.
-
-    Raises
-    ------
-    ConfigError
-        If the file does not fit its model.
-    """
-    return _read_checked(ErrataFile, path)["candidates"]
-
-
-def read_deviations(path: Path) -> list[dict]:
-    """The deviations, as they are written in config/deviations.yaml.
-
-    Parameters
-    ----------
-    path : of the file.
-
-    Raises
-    ------
-    ConfigError
-        If the file does not fit its model.
-    """
-    return _read_checked(DeviationsFile, path)["deviations"]
-
-
-def _read_checked(model: type[Model], path: Path) -> dict:
+def _read(model: type[Model], path: Path) -> dict:
     content = read_yaml(path)
     checked(model, content, str(path))
     return content
+
+
+def read_errata(path: Path) -> list[dict]:
+    """Return the errata of config/errata.yaml as they are written there; ConfigError if the file does not fit."""
+    return _read(ErrataFile, path)["errata"]
+
+
+def read_candidates(path: Path) -> list[dict]:
+    """Return the candidates of config/errata.yaml that were set aside, as they are written there."""
+    return _read(ErrataFile, path)["candidates"]
+
+
+def read_deviations(path: Path) -> list[dict]:
+    """Return the entries of config/deviations.yaml as they are written there; ConfigError if the file does not fit."""
+    return _read(DeviationsFile, path)["deviations"]

@@ -1,4 +1,4 @@
-"""The results table as studies read it."""
+"""Results tables of studies, one row for each run of a method."""
 
 from __future__ import annotations
 
@@ -13,21 +13,13 @@ from privrep.run.csv_tables import REMEDY, read_rows
 
 NUMBERS = {"users", "samples", "dim", "rank", "seed", "epsilon", "delta", "noise_multiplier", "mu", "epsilon_exact"}
 NUMBERS |= {"excess_risk", "mse", "dist2", "distF", "releases", "redraw", "label_noise_sd"}
-"""Columns in which a text is a fault of the file."""
+"""Columns that hold numbers alone."""
 
 
 def read_cells(path: Path | None) -> pd.DataFrame | None:
-    """The results table of a study; nothing for a study of arithmetic.
-    The copy lays its many columns side by side, so that a study can add its own without a warning.
+    """Read the results table of a study, with its columns side by side; nothing for a study of arithmetic.
 
-    Parameters
-    ----------
-    path : of the table, none for a study of arithmetic.
-
-    Raises
-    ------
-    Unreadable
-        If the table is not as it was written: no text, a row that is cut, or a text where its column has numbers.
+    Unreadable is raised where the table is not as it was written: a row that is cut, or a text in a column of numbers.
     """
     if path is None:
         return None
@@ -42,17 +34,7 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
 
 
 def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
-    """The different numbers that the cells of each series have in columns.
-
-    Parameters
-    ----------
-    cells : rows of a results table.
-    columns : names; those that the table lacks are passed over.
-
-    Returns
-    -------
-    A table with series, column and value, the latter ascending.
-    """
+    """Return a table with series, column and value: the different numbers of each series in columns, ascending."""
     rows = []
     for series, part in cells.groupby("series", sort=False):
         settings = part[[name for name in cells if name in columns]]
@@ -62,13 +44,7 @@ def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
 
 
 def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
-    """The rows of the resampled repetitions, as often as they are picked.
-
-    Parameters
-    ----------
-    rows : of a results table, with `seed`.
-    indices : numbers of repetitions in the order of their seeds, with repeats; none for all rows.
-    """
+    """Return the rows of the resampled repetitions, given by number in the order of their seeds; all rows for None."""
     if indices is None:
         return rows
     return pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[indices]])

@@ -1,5 +1,4 @@
-"""The rules by which a quantity of a claim is judged, one class each.
-None of them types a verdict: it follows from the interval.
+"""The rules by which a quantity of a claim is judged, one class each; verdicts follow from intervals.
 
 rate              : the exponent `value` of an upper bound.
 at_most, at_least : the interval lies wholly on the claimed side of `value`.
@@ -27,11 +26,11 @@ Rows = Mapping[str, Mapping[str, str]]
 """Rows of a study's measures.csv by quantity, numbers as text."""
 
 SHOWN = 0.0005
-"""A finite grid's share in an exponent is named from here on."""
+"""Smallest share of a finite grid in an exponent that the reason names."""
 GRID_SHARE = 1 / 3
 """Largest share of the tolerance that may come from the finite grid."""
 FAR = 5
-"""A limit more than so many times the largest value of any repetition, and so of their mean, is said to be far."""
+"""Factor between limit and measured number from which the reason says that they are far apart."""
 
 
 def _number(value: object) -> object:
@@ -54,12 +53,7 @@ class Interval:
 
     @classmethod
     def read(cls, row: Mapping[str, str]) -> Interval:
-        """From a row of measures.csv.
-
-        Parameters
-        ----------
-        row : with numbers as text.
-        """
+        """Read the numbers of a row of measures.csv."""
         return cls(*(float(row[name]) for name in ("measured", "ci_low", "ci_high")))
 
     @property
@@ -84,7 +78,7 @@ class Exponent:
 
     @property
     def share(self) -> float:
-        """What the finite grid adds."""
+        """What the finite grid adds to the exponent."""
         share = self.local - self.expected
         return 0.0 if math.isnan(share) else share
 
@@ -98,23 +92,12 @@ class Exponent:
         return Exponent(self.slope, self.standard_error, self.seeds)
 
     def far_from_asymptotic(self, tolerance: float) -> bool:
-        """Whether the grid's share is more than `GRID_SHARE` of the tolerance, so that the formula and not the data
-        would
-        decide.
-
-        Parameters
-        ----------
-        tolerance : of the claim, at least 0.
-        """
+        """Whether the grid's share exceeds `GRID_SHARE` of the tolerance, so that the formula and not the data would
+        decide."""
         return abs(self.share) > GRID_SHARE * tolerance + 1e-9
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Student interval of the corrected exponent; NaN where there are too few repetitions for one.
-
-        Parameters
-        ----------
-        level : probability that the interval covers, in (0, 1).
-        """
+        """Return the Student interval of the corrected exponent; NaN where there are too few repetitions for one."""
         half = student(self.seeds, level) * self.standard_error
         return self.corrected - half, self.corrected + half
 
@@ -122,16 +105,11 @@ class Exponent:
 class About(Model):
     """What a claim and its quantities both may say about the statement; a quantity's own words go first.
 
-    Attributes
-    ----------
-    whose : whose statement it is: the paper's, this project's correction of it, or a law or a limit of this project's
-        own.
-        Each claim says so.
-    basis : runs (default), arithmetic of printed formulas, or a definition: algebra or an identity, which is no
-        evidence.
-    printed : what is printed.
+    whose    : the paper's statement, this project's correction of it, or a law or a limit of this project.
+    basis    : runs (default), arithmetic of printed formulas, or a definition, which is no evidence.
+    printed  : what is printed.
     severity : how severe it would be if wrong.
-    advice : what a user of the result should do then.
+    advice   : what a user of the result should do then.
     """
 
     whose: Whose | None = None
@@ -157,25 +135,16 @@ class Quantity(About):
         return f"{self.value}"
 
     def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
-        """Verdict and reason, as columns of claims.csv.
-
-        Parameters
-        ----------
-        kind : of the claim.
-        rows : what the study measured.
-        exponents : how many are judged in the run.
-        """
+        """Return verdict and reason as columns of claims.csv; the run judges so many exponents in all."""
         raise NotImplementedError
 
 
 class Rate(Quantity):
     """The exponent of an upper bound.
 
-    Attributes
-    ----------
     expected : exponent of the law that the finite grid is held against, where it is not `value`.
-    refuted : where VIOLATED begins, if not at the tolerance.
-    toward : the bound speaks of a parameter that falls to 0.
+    refuted  : where VIOLATED begins, if not at the tolerance.
+    toward   : `zero` for a bound in which the parameter falls to 0: too small an exponent breaks it.
     """
 
     rule: Literal["rate"]
@@ -186,19 +155,12 @@ class Rate(Quantity):
     toward: Literal["zero"] | None = None
 
     def verdict(self, found: Exponent, exponents: int) -> Verdict:
-        """RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it
+        """Judge an exponent, of which a run has `exponents` in all.
+
+        RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it
         lies wholly beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is
         simultaneous over all exponents of the run (Bonferroni) lies wholly beyond on the other side, or beyond
-        `refuted`, where the claim names it. INCONCLUSIVE otherwise, when there is no exponent or no interval, and when
-        the finite grid's share in it is too large.
-
-        A bound in which the parameter falls to 0 (`toward: zero`) is broken by too small an exponent,
-        not by too large a one.
-
-        Parameters
-        ----------
-        found : the measured exponent.
-        exponents : how many are judged in the run, at least 1.
+        `refuted`. INCONCLUSIVE otherwise, without an interval, and where the finite grid's share is too large.
         """
         low, high = found.interval()
         if math.isnan(low) or found.far_from_asymptotic(self.tolerance):
@@ -215,7 +177,7 @@ class Rate(Quantity):
         return Verdict.VIOLATED if simultaneous > refuted else Verdict.INCONCLUSIVE
 
     def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
-        """With and without what is taken off for the finite grid. Parameters as in `Quantity.judged`."""
+        """Judge with and without what is taken off for the finite grid."""
         row = rows[self.measured]
         local = float(row["formula"])
         expected = math.nan if self.expected is None else self.expected
@@ -230,13 +192,7 @@ class Rate(Quantity):
         }
 
     def reason(self, found: Exponent, verdict: Verdict) -> str:
-        """The corrected exponent with its interval, and by how much it misses.
-
-        Parameters
-        ----------
-        found : the measured exponent.
-        verdict : in the words of the claim's kind.
-        """
+        """Describe the corrected exponent with its interval, and by how much it misses."""
         if math.isnan(found.slope):
             return "no exponent"
         low, high = found.interval()
@@ -253,13 +209,7 @@ class Rate(Quantity):
 
 
 def in_words_of(kind: str, verdict: Verdict) -> Verdict:
-    """The verdict on an exponent, in the words of the claim's kind.
-
-    Parameters
-    ----------
-    kind : of the claim.
-    verdict : of `Rate.verdict`.
-    """
+    """Translate the verdict of `Rate.verdict` into the words of a kind of claim."""
     if kind == "surrogate":
         return Verdict.SURROGATE
     return OUTCOMES[kind][1] if verdict is Verdict.VIOLATED and kind in ("proof", "limit") else verdict
@@ -268,25 +218,24 @@ def in_words_of(kind: str, verdict: Verdict) -> Verdict:
 class Comparison(Quantity):
     """A number and a limit.
 
-    Attributes
-    ----------
     or_measured : another reading; where it alone passes the verdict is PARTIAL.
-    or_value : its limit, where that is another.
+    or_value    : its limit, where that is another.
     """
 
     or_measured: str = ""
     or_value: float | None = None
 
     def holds(self, found: Interval) -> bool | None:
-        """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None).
+        """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
+        if not found.known:
+            return None
+        least, most = self.excess(found)
+        tolerance = self.tolerance or 0
+        return True if most <= tolerance else False if least > tolerance else None
 
-        Parameters
-        ----------
-        found : the measured number.
-        """
-        return None if not found.known else self._holds(found)
-
-    def _holds(self, found: Interval) -> bool | None:
+    def excess(self, found: Interval) -> tuple[float, float]:
+        """Return the least and the largest excess over the limit within the interval, to be compared with the
+        tolerance."""
         raise NotImplementedError
 
     @property
@@ -310,13 +259,7 @@ class Comparison(Quantity):
         return {"verdict": verdict, "reason": reason}
 
     def reason(self, found: Interval, outcome: bool | None) -> str:
-        """How the interval lies to the limit.
-
-        Parameters
-        ----------
-        found : the measured number.
-        outcome : of `holds`.
-        """
+        """Describe how the interval lies to the limit."""
         if not found.known:
             return f"{found.measured:.4g} without an interval cannot be judged against {self.limit}"
         says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
@@ -328,13 +271,7 @@ class Comparison(Quantity):
         return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {self.limit}{far}"
 
     def far(self, found: Interval) -> bool:
-        """Whether the limit is more than `FAR` times the measured number, or less than one `FAR`th of it where it is a
-        lower one.
-
-        Parameters
-        ----------
-        found : the measured number.
-        """
+        """Whether limit and measured number are more than a factor of `FAR` apart; for the rules with one side."""
         return False
 
 
@@ -352,8 +289,8 @@ class AtMost(Comparison):
     def limit(self) -> str:
         return f"at most {self.value}"
 
-    def _holds(self, found: Interval) -> bool | None:
-        return _side(found.low - self.value, found.high - self.value, self.tolerance or 0)
+    def excess(self, found: Interval) -> tuple[float, float]:
+        return found.low - self.value, found.high - self.value
 
     def far(self, found: Interval) -> bool:
         return self.value > FAR * found.measured
@@ -373,16 +310,11 @@ class AtLeast(Comparison):
     def limit(self) -> str:
         return f"at least {self.value}"
 
-    def _holds(self, found: Interval) -> bool | None:
-        return _side(self.value - found.high, self.value - found.low, self.tolerance or 0)
+    def excess(self, found: Interval) -> tuple[float, float]:
+        return self.value - found.high, self.value - found.low
 
     def far(self, found: Interval) -> bool:
         return found.measured > FAR * self.value
-
-
-def _side(low: float, high: float, tolerance: float) -> bool | None:
-    """Whether an excess over a limit is at most the tolerance, significantly not, or neither."""
-    return True if high <= tolerance else False if low > tolerance else None
 
 
 class Equals(Comparison):
@@ -396,10 +328,9 @@ class Equals(Comparison):
     def limit(self) -> str:
         return f"within {self.tolerance} of {self.value}"
 
-    def _holds(self, found: Interval) -> bool | None:
+    def excess(self, found: Interval) -> tuple[float, float]:
         low, high = found.low - self.value, found.high - self.value
-        inside = abs(low) <= self.tolerance and abs(high) <= self.tolerance
-        return True if inside else False if low > self.tolerance or high < -self.tolerance else None
+        return max(low, -high), max(abs(low), abs(high))
 
 
 AnyQuantity = Annotated[Rate | AtMost | AtLeast | Equals, Field(discriminator="rule")]

@@ -1,4 +1,4 @@
-"""Verdicts: computed from a measured interval, the claim's rule and the scale of the run. None is typed.
+"""Verdicts, computed from a measured interval, the claim's rule and the scale of the run.
 
 The claims stand in the files of the studies that decide them, config/studies; each quantity of a claim names what the
 study measures for it and a rule of `privrep.evidence.claim_rules`. A claim may have a row for the whole: every other
@@ -9,7 +9,7 @@ what is printed, how severe that would be, and what a user of the result should 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -57,12 +57,7 @@ CORRECTION = ("printed", "severity", "advice")
 
 
 class Whole(Model):
-    """The row of a claim as a whole.
-
-    Attributes
-    ----------
-    other_readings : quantity that counts the other readings that pass.
-    """
+    """The row of a claim as a whole; quantity `other_readings` counts the other readings that pass."""
 
     quantity: str
     other_readings: str
@@ -96,26 +91,14 @@ class Claim(About):
         return self
 
     def about(self, quantity: Quantity | None = None) -> dict[str, str]:
-        """What a row says about its statement.
-
-        Parameters
-        ----------
-        quantity : whose own words go first, if there is one.
-        """
+        """Return what a row says about its statement; a quantity's own words go before its claim's."""
         return {
             name: getattr(quantity, name, None) or getattr(self, name) or default for name, default in ABOUT.items()
         }
 
 
 def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: str) -> int:
-    """How many exponents a run judges: the family over which VIOLATED is simultaneous, at least 1.
-
-    Parameters
-    ----------
-    claims : of all papers.
-    measures : study -> quantity -> row of its measures.csv.
-    scale : of the run.
-    """
+    """Count the exponents that a run judges, at least 1: the family over which VIOLATED is simultaneous."""
     found = [
         measures.get(claim.study, {}).get(quantity.measured)
         for claim in claims
@@ -125,32 +108,8 @@ def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: 
     return max(1, sum(row is not None and not math.isnan(float(row["measured"])) for row in found))
 
 
-def without_false_ends(measure: Mapping[str, str], basis: str) -> Mapping[str, str]:
-    """A measure whose interval has a width, or none at all if it comes from runs:
-    one number without its error is no evidence.
-
-    Parameters
-    ----------
-    measure : row of measures.csv.
-    basis : of the claim's number; `measured` for one from runs.
-    """
-    found = Interval.read(measure)
-    return (
-        {**measure, "ci_low": "nan", "ci_high": "nan"} if basis == "measured" and found.low == found.high else measure
-    )
-
-
 def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, judged: int = 1) -> dict:
-    """One row of claims.csv.
-
-    Parameters
-    ----------
-    claim : that has the quantity.
-    quantity : with its rule.
-    measures : rows of the study's measures.csv by quantity, numbers as text.
-    scale : of the run.
-    judged : number of exponents judged in the run.
-    """
+    """Return one row of claims.csv, in a run that judges so many exponents in all."""
     row = claim.about(quantity) | {
         "quantity": quantity.quantity,
         "claimed": quantity.claimed,
@@ -161,7 +120,10 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
     }
     if quantity.measured not in measures:
         return row | {"verdict": Verdict.NOT_TESTED, "reason": f"study {claim.study} did not run at this scale"}
-    measure = without_false_ends(measures[quantity.measured], row["basis"])
+    measure = measures[quantity.measured]
+    if row["basis"] == "measured" and float(measure["ci_low"]) == float(measure["ci_high"]):
+        # One number from runs without its error is no evidence.
+        measure = {**measure, "ci_low": "nan", "ci_high": "nan"}
     if measure["note"].startswith(NOT_RUN):
         return row | {"verdict": Verdict.NOT_TESTED, "reason": measure["note"]}
     row |= quantity.judged(quantity.kind or claim.kind, {**measures, quantity.measured: measure}, judged)
@@ -175,31 +137,9 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
     return row | {"measured": found.measured, **ends, "seeds": int(measure["seeds"])}
 
 
-def not_tested(claim: Claim) -> dict:
-    """The row of a claim of the catalogue that is not run at all.
-
-    Parameters
-    ----------
-    claim : with its reason.
-    """
-    return {
-        "quantity": "the statement as a whole",
-        "whose": claim.about()["whose"],
-        "verdict": Verdict.NOT_TESTED,
-        "reason": claim.not_tested,
-    }
-
-
 def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
-    """The row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another listed
-    reading passes.
-
-    Parameters
-    ----------
-    claim : that has a row for the whole.
-    rows : of its quantities, judged.
-    measures : rows of the study's measures.csv by quantity, numbers as text.
-    """
+    """Return the row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another
+    listed reading passes."""
     yes, no = OUTCOMES[claim.kind]
     own = [row for row in rows if row["whose"] == "paper"]
     verdicts = {row["verdict"] for row in own}
@@ -235,17 +175,10 @@ def judge(
     options: str = "",
     judged: int = 1,
 ) -> list[dict]:
-    """All rows of claims.csv for one paper.
+    """Return all rows of claims.csv for one paper, in the order of its claims.
 
-    Parameters
-    ----------
-    claims : of the paper, in order.
-    paper : its name.
-    measures : study -> quantity -> row of its measures.csv.
-    scale : of the run.
-    figures : folder of the figures, for the command that draws one again.
-    options : what Snakemake needs for this run beyond the default, for the same command.
-    judged : number of exponents judged in the run, over all papers.
+    `figures` is the folder of the figures and `options` what Snakemake needs for this run beyond the default, both for
+    the command that draws a figure again; `judged` counts the exponents over all papers.
     """
     rows = []
     for claim in claims:
@@ -254,7 +187,12 @@ def judge(
             "scale": scale,
         }
         if claim.not_tested:
-            rows.append(common | not_tested(claim))
+            untested = {
+                "quantity": "the statement as a whole",
+                "verdict": Verdict.NOT_TESTED,
+                "reason": claim.not_tested,
+            }
+            rows.append(common | {"whose": claim.about()["whose"]} | untested)
             continue
         found = measures.get(claim.study, {})
         rows_of_claim = [judge_quantity(claim, quantity, found, scale, judged) for quantity in claim.quantities]
@@ -263,11 +201,7 @@ def judge(
         common["study"] = claim.study
         for row in rows_of_claim:
             negative = {} if row["verdict"].negative else dict.fromkeys(CORRECTION, "")
-            rows.append(common | _figure(claim, row.pop("figure", ""), figures, options) | row | negative)
+            figure = row.pop("figure", "") or claim.figure
+            shown = {"figure": figure, "command": f"snakemake -j1 {figures}/{figure}.svg {options}".rstrip()}
+            rows.append(common | shown | row | negative)
     return rows
-
-
-def _figure(claim: Claim, own: str, figures: str, options: str) -> dict:
-    """The figure of a quantity, its own or its claim's, and the command that draws it again."""
-    name = own or claim.figure
-    return {"figure": name, "command": f"snakemake -j1 {figures}/{name}.svg {options}".rstrip()}

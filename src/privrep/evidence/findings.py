@@ -1,4 +1,4 @@
-"""What a study's analysis makes of its cells: its quantities, and the numbers that its figures show."""
+"""Results of an analysis: the quantities of a study, and the numbers that its figures show."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ from privrep.run.settings import AnalysisSettings, ConfigError
 class Findings:
     """All that one analysis ends with.
 
-    Attributes
-    ----------
-    measured : the quantities of the study, beside those of its fits.
-    tables : id of a figure -> the numbers that it shows, but for figures of sweeps, which are made of the fits.
-    fits : by name.
+    `measured` are the quantities of the study beside those of its fits. `tables` maps the id of a figure to the numbers
+    that it shows, but for figures of sweeps, whose numbers follow from `fits`.
     """
 
     measured: list[Measured]
@@ -34,17 +31,8 @@ class Findings:
         return fit_measures(self.fits) + self.measured
 
     def numbers(self, study: AnalysisSettings) -> dict[str, pd.DataFrame]:
-        """Id of a figure -> the numbers from which alone it is drawn.
-
-        Parameters
-        ----------
-        study : its settings, which list the figures.
-
-        Raises
-        ------
-        ConfigError
-            If the study lists other figures than it has numbers for.
-        """
+        """Map the id of each figure to the numbers that it is drawn from; ConfigError where the study lists other
+        figures."""
         found = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
         if found.keys() != set(study.figures):
             raise ConfigError(
@@ -55,22 +43,11 @@ class Findings:
 
 
 def write_numbers(path: Path, numbers: pd.DataFrame) -> None:
-    """Write the numbers of a figure as CSV, in one move; what is read back has the same bits.
-
-    Parameters
-    ----------
-    path : of the file.
-    numbers : one row a point.
-    """
+    """Write the numbers of a figure as CSV in one move, so that reading gives the same bits."""
     with in_one_move(path) as temporary:
         temporary.write_text(numbers.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
-    """The numbers of a figure, as they were written but for texts that are empty, which come back as NaN.
-
-    Parameters
-    ----------
-    path : of the file.
-    """
+    """Read the numbers of a figure; an empty text comes back as NaN."""
     return pd.read_csv(path)

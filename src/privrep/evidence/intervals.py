@@ -1,4 +1,4 @@
-"""Intervals of measured numbers: one method for all of them.
+"""Intervals of measured numbers.
 
 A number over s repetitions has the interval measured -+ t_{s-1} SE, with SE its bootstrap standard error times
 sqrt(s / (s - 1)), on the log scale where the number and all its draws are positive (errors, risks and their ratios).
@@ -33,39 +33,20 @@ FEWEST = 5
 
 
 def student(repetitions: int, level: float = LEVEL) -> float:
-    """Two-sided quantile for a standard error estimated from few repetitions; NaN below `FEWEST`.
-
-    Parameters
-    ----------
-    repetitions : from which the error was estimated.
-    level : probability that the interval covers, in (0, 1).
-    """
+    """Return the two-sided Student quantile for a standard error from so many repetitions; NaN below `FEWEST`."""
     return float(-stdtrit(repetitions - 1, (1 - level) / 2)) if repetitions >= FEWEST else np.nan
 
 
 def spread(draws: np.ndarray, repetitions: int) -> np.ndarray:
-    """Bootstrap standard error along the first axis; the factor makes it unbiased for few repetitions.
-    NaN for a single one.
-
-    Parameters
-    ----------
-    draws : (draws, ...) bootstrap draws of a statistic.
-    repetitions : that were resampled.
-    """
+    """Return the bootstrap standard error along the first axis, unbiased for few repetitions; NaN for a single one."""
     return draws.std(axis=0) * np.sqrt(repetitions / (repetitions - 1)) if repetitions > 1 else draws[0] * np.nan
 
 
 def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[float, float]:
-    """Ends of the interval around a value, from its bootstrap draws.
+    """Return the ends of the interval around a value, from its bootstrap draws.
 
     NaN where a draw is not finite, and where all draws are equal: repetitions that cannot be distinguished say nothing
     of the error.
-
-    Parameters
-    ----------
-    value : of the statistic on all repetitions.
-    draws : (draws,) of the same.
-    repetitions : that were resampled.
     """
     draws = np.asarray(draws, dtype=float)
     if not (np.isfinite(value) and np.isfinite(draws).all()) or np.ptp(draws) == 0:
@@ -80,15 +61,10 @@ def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[flo
 def bootstrap_interval(
     statistic: Callable[[np.ndarray], float], repetitions: int, name: str, draws: int = DRAWS
 ) -> tuple[float, float]:
-    """The 95 % interval of a statistic of the repetitions.
+    """Return the 95 % interval of a statistic, which maps numbers of repetitions, with repeats, to a number.
 
-    Parameters
-    ----------
-    statistic : maps an array of repetition numbers, with repeats, to a number.
-        Selections on the score belong inside it.
-    repetitions : how many there are.
-    name : names the random stream, so that the interval does not depend on what else is computed.
-    draws : of the bootstrap.
+    Selections on the score belong inside the statistic. The name is that of the random stream, so that the interval
+    does not depend on what else is computed.
     """
     return bootstrap_intervals(lambda indices: {name: statistic(indices)}, repetitions, name, draws)[name]
 
@@ -96,15 +72,7 @@ def bootstrap_interval(
 def bootstrap_intervals(
     statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
 ) -> dict[str, tuple[float, float]]:
-    """As `bootstrap_interval`, for several statistics of the same draws.
-
-    Parameters
-    ----------
-    statistic : maps an array of repetition numbers, with repeats, to numbers by name.
-    repetitions : how many there are.
-    name : of the random stream.
-    draws : of the bootstrap.
-    """
+    """Return intervals by name as `bootstrap_interval` does, for several statistics of the same draws."""
     values = statistic(np.arange(repetitions))
     if repetitions < FEWEST:
         return dict.fromkeys(values, (np.nan, np.nan))
@@ -121,17 +89,8 @@ def with_interval(
     name: str = "",
     draws: int = DRAWS,
 ) -> Measured:
-    """A statistic of the repetitions with its interval.
-
-    Parameters
-    ----------
-    quantity : name of the number.
-    statistic : as in `bootstrap_interval`.
-    repetitions : how many there are.
-    note : for readers of the verdict.
-    name : of the random stream, by default the quantity.
-    draws : of the bootstrap.
-    """
+    """Measure a statistic of the repetitions with its interval; the random stream is named after the quantity by
+    default."""
     ends = bootstrap_interval(statistic, repetitions, name or quantity, draws)
     return Measured(quantity, float(statistic(np.arange(repetitions))), *ends, repetitions, note)
 
@@ -143,44 +102,23 @@ def bootstrap_measures(
     draws: int = DRAWS,
     note: str = "over settings",
 ) -> list[Measured]:
-    """Extremes over settings, or other statistics of all repetitions together, as measures with their intervals.
-
-    Parameters
-    ----------
-    statistic : as in `bootstrap_intervals`, by the names of the quantities.
-    repetitions : how many there are.
-    name : of the random stream.
-    draws : of the bootstrap.
-    note : for readers of the verdict.
-    """
+    """Measure statistics of all repetitions together, such as extremes over settings, with intervals from the same
+    draws."""
     ends = bootstrap_intervals(statistic, repetitions, name, draws)
     values = statistic(np.arange(repetitions))
     return [Measured(key, value, *ends[key], repetitions, note) for key, value in values.items()]
 
 
 def log_slope(values: np.ndarray, errors: np.ndarray) -> float:
-    """Least-squares slope on logarithmic axes; NaN for fewer than two values.
-
-    Parameters
-    ----------
-    values : (p,) positive.
-    errors : (p,) positive.
-    """
+    """Return the least-squares slope on logarithmic axes; NaN for fewer than two values."""
     if len(values) < 2:
         return np.nan
     return float(np.polyfit(np.log(np.asarray(values, dtype=float)), np.log(errors), 1)[0])
 
 
 def exponent(quantity: str, statistic: Callable[[np.ndarray], float], repetitions: int, formula: float) -> Measured:
-    """An exponent that is no fit of one series, with its bootstrap standard error and Student interval.
-
-    Parameters
-    ----------
-    quantity : name of the number, and of the random stream.
-    statistic : as in `bootstrap_interval`.
-    repetitions : how many there are.
-    formula : slope of the laws on the same grid.
-    """
+    """Measure an exponent that is no fit of one series, with bootstrap standard error and Student interval; `formula`
+    is the slope of the laws on the same grid."""
     value = float(statistic(np.arange(repetitions)))
     rng = stream(0, "bootstrap", {"name": quantity, "repetitions": repetitions})
     draws = np.array([statistic(indices) for indices in rng.integers(repetitions, size=(DRAWS, repetitions))])
@@ -195,16 +133,8 @@ def series_measures(
     statistic: Callable[[pd.DataFrame, np.ndarray], dict[str, float]],
     missing: str = "",
 ) -> list[Measured]:
-    """`bootstrap_measures` of a statistic over the repetitions of a series; the statistic's name is that of the random
-    stream.
-
-    Parameters
-    ----------
-    cells : the results table.
-    series : whose repetitions are resampled.
-    statistic : maps the results table and the resampled repetitions to numbers by name.
-    missing : note of those that could not be had.
-    """
+    """Apply `bootstrap_measures` to a statistic of the table and the resampled repetitions of a series; `missing` is
+    the note of a number that could not be had."""
     seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
     found = bootstrap_measures(partial(statistic, cells), seeds, statistic.__name__, BOOTSTRAP)
     return [replace(one, note=missing) if np.isnan(one.measured) else one for one in found]

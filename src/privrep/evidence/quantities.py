@@ -19,18 +19,7 @@ from privrep.run.settings import ConfigError, Study, checked, misnamed
 
 
 def values(study: Study, place: str) -> list[str]:
-    """The values of an axis as names spell them, without repetition.
-
-    Parameters
-    ----------
-    study : that has the grid.
-    place : `<grid>.<axis>`.
-
-    Raises
-    ------
-    ConfigError
-        If the study has no such grid, or the grid no such axis.
-    """
+    """Return the values of `<grid>.<axis>` as names spell them, without repetition; ConfigError if there is none."""
     grid, _, axis = place.rpartition(".")
     source = f"config/studies/{study.study}.yaml: quantities: {{{place}}}"
     if grid not in study.grids:
@@ -43,18 +32,7 @@ def values(study: Study, place: str) -> list[str]:
 
 
 def expanded(study: Study, pattern: str) -> list[str]:
-    """All names that a pattern stands for.
-
-    Parameters
-    ----------
-    study : that has the grids.
-    pattern : a name with {a|b} and {grid.axis}.
-
-    Raises
-    ------
-    ConfigError
-        If it names a grid or an axis that the study does not have.
-    """
+    """Return all names that a pattern with {a|b} and {grid.axis} stands for."""
     parts = re.split(r"\{([^{}]*)\}", pattern)
     parts[1::2] = [inner.split("|") if "|" in inner else values(study, inner) for inner in parts[1::2]]
     parts[::2] = [[text] for text in parts[::2]]
@@ -62,24 +40,14 @@ def expanded(study: Study, pattern: str) -> list[str]:
 
 
 def measured(study: Study) -> list[str]:
-    """Names of all quantities of a study.
-
-    Parameters
-    ----------
-    study : its settings.
-    """
+    """Return the names of all quantities of a study."""
     names = [f"exponent {name}" for name in study.fits]
     names += [f"constant {name}" for name, fit in study.fits.items() if fit.prediction]
     return names + [name for pattern in study.quantities for name in expanded(study, pattern)]
 
 
 def check_fits(study: Study) -> None:
-    """Raise ConfigError unless every fit names columns of the study's table, or those that the study adds to it.
-
-    Parameters
-    ----------
-    study : its settings.
-    """
+    """Raise ConfigError unless every fit names columns of the study's table, or those that the study adds to it."""
     try:
         known = [*study_columns(study), *study.columns]
     except ValueError as error:  # an algorithm that does not exist
@@ -93,17 +61,10 @@ def check_fits(study: Study) -> None:
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
-    """Paper -> its claims in their order, after `check_claim`.
-    Names are those of the studies' own files, since the claims of one file serve all scales.
+    """Map each paper to its claims in their order, read from the studies' own files.
 
-    Parameters
-    ----------
-    root : folder of the project.
-
-    Raises
-    ------
-    ConfigError
-        If a claim names nothing, if a paper's list does not have each claim once, or if a file does not fit its model.
+    ConfigError is raised if a claim names what is not there, if a paper's list does not have each claim once, or if a
+    file does not fit its model.
     """
     config = read_config(root=root)
     studies = {name: read_study(config, name, root) for name in study_names(root)}
@@ -118,18 +79,7 @@ def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
 
 
 def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
-    """The claims that a study decides.
-
-    Parameters
-    ----------
-    study : its settings.
-    studies : all by name, whose figures may be named.
-
-    Raises
-    ------
-    ConfigError
-        If a claim does not fit its model or names nothing.
-    """
+    """Return the claims that a study decides; their figures may be those of all studies."""
     source = f"config/studies/{study.study}.yaml: claims"
     claims = [
         checked(Claim, {**claim, "study": study.study}, f"{source}.{claim.get('id', '?')}") for claim in study.claims
@@ -140,19 +90,7 @@ def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
 
 
 def in_order(claims: list[Claim], order: Collection[str], source: str) -> list[Claim]:
-    """The claims as a paper's file lists them.
-
-    Parameters
-    ----------
-    claims : of the paper.
-    order : ids as listed.
-    source : the file, for messages.
-
-    Raises
-    ------
-    ConfigError
-        If one is not listed, listed and not there, or there twice.
-    """
+    """Return claims as a paper's file lists their ids; ConfigError if one is missing, unknown or there twice."""
     by_id = {claim.id: claim for claim in claims}
     ids = [claim.id for claim in claims]
     for name in ids:
@@ -167,15 +105,7 @@ def in_order(claims: list[Claim], order: Collection[str], source: str) -> list[C
 
 
 def check_claim(claim: Claim, source: str, study: Study, figures: Collection[str]) -> None:
-    """Raise ConfigError unless a claim names figures and quantities that exist.
-
-    Parameters
-    ----------
-    claim : to check.
-    source : its place, for messages.
-    study : that decides it.
-    figures : ids of all figures.
-    """
+    """Raise ConfigError unless a claim names figures and quantities that exist."""
 
     def check(place: str, value: str, what: str, known: Collection[str]) -> None:
         if value not in known:

@@ -22,15 +22,13 @@ from privrep.run.settings import Analysis, Spec, Window
 
 @dataclass(frozen=True)
 class Sweep:
-    """The data of a fit.
+    """The points of a fit.
 
-    Attributes
-    ----------
-    values : (p,) the parameter, ascending.
-    errors : (p, s) mean error to the power `spec.power` per repetition, floor removed.
-    floors : (p,) root mean floor, 0 where there is none.
+    values    : (p,) the parameter, ascending.
+    errors    : (p, s) mean error to the power `spec.power` per repetition, floor removed.
+    floors    : (p,) root mean floor, 0 where there is none.
     predicted : (p,) in units of the error; NaN without a formula.
-    reasons : (p,) why a point is left out; empty where it is used.
+    reasons   : (p,) why a point is left out; empty where it is used.
     """
 
     spec: Spec
@@ -60,23 +58,23 @@ class Sweep:
         return ""
 
     def counts(self) -> np.ndarray:
-        """How often each repetition is drawn, for the bootstrap: (draws, s), rows summing to s."""
+        """Draw how often each repetition counts in each bootstrap draw, (draws, s) with rows summing to s."""
         rng = stream(0, "bootstrap", {"name": self.spec.name, "repetitions": self.repetitions})
         return rng.multinomial(self.repetitions, np.full(self.repetitions, 1 / self.repetitions), size=DRAWS)
 
     def means(self) -> np.ndarray:
-        """Error at each point, (p,); 0 where the floor exceeds the error."""
+        """Return the error at each point, (p,); 0 where the floor exceeds the error."""
         return np.maximum(self.errors.mean(axis=1), 0) ** (1 / self.spec.power)
 
     def log_draws(self) -> np.ndarray:
-        """log(error) at each point in each bootstrap draw, (draws, p)."""
+        """Return log(error) at each point in each bootstrap draw, (draws, p)."""
         means = self.counts() @ self.errors.T / self.repetitions
         # A draw in which the floor exceeds the error cannot be had from a point inside the window but by a rare
         # accident.
         return np.log(np.maximum(means, 1e-3 * np.abs(means).mean(axis=0) + 1e-300)) / self.spec.power
 
     def point_intervals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the 95 % interval of the error at each point; NaN where there is none."""
+        """Return the ends of the 95 % interval of the error at each point; NaN where there is none."""
         means = self.means()
         factor = np.exp(student(self.repetitions) * spread(self.log_draws(), self.repetitions))
         return means / factor, means * factor
@@ -102,23 +100,13 @@ class Fit:
 
 
 def slope_weights(logs: np.ndarray) -> np.ndarray:
-    """w with slope = w @ log(error), (p,): least squares.
-
-    Parameters
-    ----------
-    logs : (p,) logarithms of the parameter.
-    """
+    """Return w with least-squares slope w @ log(error), from the logarithms of the parameter; both (p,)."""
     centred = logs - logs.mean()
     return centred / (centred @ centred)
 
 
 def fit(sweep: Sweep) -> Fit:
-    """Fit the exponent of a sweep; NaN throughout where `Sweep.too_few` gives a reason.
-
-    Parameters
-    ----------
-    sweep : its points.
-    """
+    """Fit the exponent of a sweep; NaN throughout where `Sweep.too_few` gives a reason."""
     if sweep.too_few:
         return Fit(sweep, *[float("nan")] * 3, ratio=(float("nan"),) * 3)
     used, repetitions = sweep.used, sweep.repetitions
@@ -155,19 +143,8 @@ def _reason(point: pd.DataFrame, error: float, floor: float, spec: Spec, window:
 
 
 def sweep(cells: pd.DataFrame, spec: Spec, window: Window) -> Sweep:
-    """Collect the points of a fit.
-
-    Parameters
-    ----------
-    cells : the results table, with the prediction's column.
-    spec : of the fit.
-    window : which points are used.
-
-    Raises
-    ------
-    ValueError
-        If the series has no rows.
-    """
+    """Collect the points of a fit from a results table with the prediction's column; ValueError if the series has no
+    rows."""
     rows = cells[cells["series"] == spec.series]
     if not len(rows):
         raise ValueError(f"fit {spec.name!r}: series {spec.series!r} has no rows")
@@ -191,50 +168,25 @@ def sweep(cells: pd.DataFrame, spec: Spec, window: Window) -> Sweep:
 
 
 def fit_all(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
-    """Every fit of a study by name.
-
-    Parameters
-    ----------
-    study : its settings.
-    cells : its results table, with the predictions' columns.
-
-    Raises
-    ------
-    ValueError
-        If the series of a fit has no rows.
-    """
+    """Return every fit of a study by name, from its results table with the predictions' columns."""
     return {name: fit(sweep(cells, spec, study.window_of(name))) for name, spec in study.fits.items()}
 
 
 def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """For each fit the exponent and, where there is a formula, the constant in units of the formula's.
-
-    Parameters
-    ----------
-    fits : by name.
-    """
+    """Measure the exponent of each fit and, where there is a formula, the constant in units of the formula's."""
     found = []
     for name, one in fits.items():
-        seeds, note = one.sweep.repetitions, one.sweep.too_few or _left_out(one.sweep)
+        seeds, points = one.sweep.repetitions, zip(one.sweep.values, one.sweep.reasons, strict=True)
+        out = ", ".join(f"{value:g} ({reason})" for value, reason in points if reason)
+        note = one.sweep.too_few or (f"left out: {out}" if out else "")
         found.append(Measured(f"exponent {name}", one.slope, *one.interval, seeds, note, one.standard_error, one.local))
         if one.sweep.spec.prediction:
             found.append(Measured(f"constant {name}", *one.ratio, seeds, note))
     return found
 
 
-def _left_out(sweep: Sweep) -> str:
-    out = [f"{value:g} ({reason})" for value, reason in zip(sweep.values, sweep.reasons, strict=True) if reason]
-    return f"left out: {', '.join(out)}" if out else ""
-
-
 def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
-    """The plotted numbers of fits, one row per point.
-
-    Parameters
-    ----------
-    fits : by name.
-    names : of those that are plotted.
-    """
+    """Return the plotted numbers of the named fits, one row per point."""
     parts = []
     for name in names:
         sweep = fits[name].sweep

@@ -9,10 +9,8 @@ from enum import StrEnum
 class Verdict(StrEnum):
     """A verdict is its word.
 
-    Attributes
-    ----------
-    level : good (agrees), fair (in part), open, bad (contradicts) or none, for colour.
-    sign : what needs no colour.
+    level   : good (agrees), fair (in part), open, bad (contradicts) or none, for colour.
+    sign    : what needs no colour.
     meaning : one sentence.
     """
 
@@ -47,7 +45,7 @@ class Verdict(StrEnum):
 
     @property
     def negative(self) -> bool:
-        """Whether it says that a paper is wrong in something."""
+        """Whether the verdict says that a paper is wrong in something."""
         return self in NEGATIVE
 
 
