@@ -386,11 +386,6 @@ def test_intervals_of_points_cover_as_often_as_they_say(monkeypatch):
     assert short < few
 
 
-def test_one_repetition_has_bars_of_no_length():
-    low, high = sweep(table(seeds=1), SPEC, WINDOW).point_intervals()
-    np.testing.assert_array_equal(low, high)
-
-
 def test_the_bootstrap_draws_as_many_repetitions_as_there_are():
     """Each draw has s picks with replacement; the streams of two fits are not the same."""
     one = sweep(table(), SPEC, WINDOW)
