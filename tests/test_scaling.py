@@ -76,7 +76,7 @@ def test_a_power_law_is_found_exactly(slope, constant):
     )
     assert one.slope == pytest.approx(slope, abs=1e-10)
     assert one.interval == pytest.approx((slope, slope), abs=1e-10)
-    assert one.local == pytest.approx(slope, abs=1e-10)
+    assert one.predicted_slope == pytest.approx(slope, abs=1e-10)
     assert one.ratio == pytest.approx((3.0, 3.0, 3.0), rel=1e-10)
 
 
@@ -158,9 +158,9 @@ def test_the_local_slope_is_that_of_the_formula_on_the_points_used():
     used = np.array([value for value in values if 400 / value <= 0.4 * np.sqrt(2)])
     assert 4 <= len(used) < len(values)
     expected = np.polyfit(np.log(used), np.log(1 / used + 1e-4), 1)[0]
-    assert one.local == pytest.approx(expected, abs=1e-10)
+    assert one.predicted_slope == pytest.approx(expected, abs=1e-10)
     everywhere = np.polyfit(np.log(values), np.log(1 / np.array(values) + 1e-4), 1)[0]
-    assert abs(one.local - everywhere) > 0.02
+    assert abs(one.predicted_slope - everywhere) > 0.02
 
 
 LEFT_OUT = {
@@ -246,7 +246,7 @@ def test_without_enough_data_there_is_no_exponent(options, reason):
     """NaN throughout, and the reason goes with the measures; a number here would be judged."""
     one = fitted(table(**options))
     assert one.sweep.too_few == reason
-    assert np.isnan([one.slope, one.standard_error, one.local, *one.ratio, *one.interval]).all()
+    assert np.isnan([one.slope, one.standard_error, one.predicted_slope, *one.ratio, *one.interval]).all()
     for measure in fit_measures({"test": one}):
         assert np.isnan([measure.measured, measure.ci_low, measure.ci_high]).all()
         assert measure.note == reason

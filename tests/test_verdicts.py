@@ -50,7 +50,7 @@ def sweep_of(slope: float, scatter=0.05, seeds=8, values=VALUES, formula=None) -
 
 
 def exponent_of(one: Fit, expected: float = math.nan) -> Exponent:
-    return Exponent(one.slope, one.standard_error, one.sweep.repetitions, one.local, expected)
+    return Exponent(one.slope, one.standard_error, one.sweep.repetitions, one.predicted_slope, expected)
 
 
 def verdict(rule: dict, one: Sweep, judged: int = 1) -> str:
@@ -174,16 +174,16 @@ def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrec
     found = exponent_of(one, expected=1.0)
     assert found.corrected == pytest.approx(1.0 + extra, abs=0.01)
     assert judge_exponent(RULE, found, 1) == right
-    assert judge_exponent(RULE, replace(found, local=math.nan), 1) == uncorrected
-    assert judge_exponent(RULE, replace(found, local=1.0, expected=one.local), 1) == mirrored
+    assert judge_exponent(RULE, replace(found, predicted_slope=math.nan), 1) == uncorrected
+    assert judge_exponent(RULE, replace(found, predicted_slope=1.0, expected=one.predicted_slope), 1) == mirrored
 
 
 def test_a_grid_far_from_the_law_decides_nothing():
     """A correction beyond a third of the tolerance would let the formula decide in place of the data,
     whatever it says."""
-    assert judge_exponent(RULE, Exponent(0.951, 0.001, 8, local=0.951, expected=1.0), 1) == "RATE-EXACT"
+    assert judge_exponent(RULE, Exponent(0.951, 0.001, 8, predicted_slope=0.951, expected=1.0), 1) == "RATE-EXACT"
     for slope in (0.4, 0.949, 1.6):
-        far = Exponent(slope, 0.001, 8, local=0.949, expected=1.0)
+        far = Exponent(slope, 0.001, 8, predicted_slope=0.949, expected=1.0)
         assert judge_exponent(RULE, far, 1) == "INCONCLUSIVE"
     assert rate_of(RULE).reason(far, "INCONCLUSIVE").endswith("too far from the asymptotic law")
 

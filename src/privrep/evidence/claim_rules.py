@@ -66,20 +66,20 @@ class Interval:
 class Exponent:
     """A fitted exponent of an error, with its bootstrap standard error over `seeds` repetitions.
 
-    `local` is the slope that the formula has on the same grid, whose true exponent is `expected`: their difference is
+    `predicted_slope` is that of the formula on the same grid, whose true exponent is `expected`: their difference is
     what the finite grid adds, and is taken off. Without a formula both are NaN and nothing is taken off.
     """
 
     slope: float
     standard_error: float
     seeds: int
-    local: float = math.nan
+    predicted_slope: float = math.nan
     expected: float = math.nan
 
     @property
     def share(self) -> float:
         """What the finite grid adds to the exponent."""
-        share = self.local - self.expected
+        share = self.predicted_slope - self.expected
         return 0.0 if math.isnan(share) else share
 
     @property

@@ -90,7 +90,7 @@ class Fit:
     sweep: Sweep
     slope: float
     standard_error: float
-    local: float
+    predicted_slope: float
     ratio: tuple[float, float, float]
 
     @property
@@ -121,7 +121,7 @@ def fit(sweep: Sweep) -> Fit:
         sweep,
         slope,
         standard_error=float(spread(draws @ weights, repetitions)),
-        local=float(weights @ predicted),
+        predicted_slope=float(weights @ predicted),
         ratio=tuple(float(np.exp(value)) for value in (offset, offset - half, offset + half)),
     )
 
@@ -179,7 +179,9 @@ def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
         seeds, points = one.sweep.repetitions, zip(one.sweep.values, one.sweep.reasons, strict=True)
         out = ", ".join(f"{value:g} ({reason})" for value, reason in points if reason)
         note = one.sweep.too_few or (f"left out: {out}" if out else "")
-        found.append(Measured(f"exponent {name}", one.slope, *one.interval, seeds, note, one.standard_error, one.local))
+        found.append(
+            Measured(f"exponent {name}", one.slope, *one.interval, seeds, note, one.standard_error, one.predicted_slope)
+        )
         if one.sweep.spec.prediction:
             found.append(Measured(f"constant {name}", *one.ratio, seeds, note))
     return found

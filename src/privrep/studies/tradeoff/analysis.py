@@ -402,7 +402,7 @@ def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
             if series:
                 found = fits[f"{series} dist2"]
                 out = found.sweep.too_few
-                rows.append((place, one.label, method, found.slope, *found.interval, found.local, out))
+                rows.append((place, one.label, method, found.slope, *found.interval, found.predicted_slope, out))
     return pd.DataFrame(rows, columns=["row", "setting", "method", "exponent", "ci_low", "ci_high", "law", "left out"])
 
 
