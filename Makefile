@@ -5,8 +5,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 JOBS ?= 8
 # make quick SEED=7 draws everything anew and writes to results/quick-seed7
 SEED ?=
-# Packages whose docstrings numpydoc checks
-DOCUMENTED = $(addprefix src/privrep/,privacy laws algorithms)
+# Files whose docstrings list parameters, which numpydoc checks
+DOCUMENTED = $(addprefix src/privrep/privacy/,accounting.py contributions.py mechanisms.py)
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
 # Set up anew where the last set-up did not end, its folder was moved, its Python is gone, or another one is asked for.
@@ -41,7 +41,7 @@ figures-pdf: all
 lint: .venv/ready
 	ruff check . && ruff format --check . && codespell
 	python workflow/scripts/count_lines.py
-	numpydoc lint $(shell find $(DOCUMENTED) -name '*.py')
+	numpydoc lint $(DOCUMENTED)
 	snakefmt --check Snakefile workflow/rules
 	snakemake --lint
 	python workflow/scripts/check_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/privrep/studies/*/chapter.md)))

@@ -82,16 +82,6 @@ def test_mus_compose_as_the_privacy_loss_distribution_does():
     assert gdp_epsilon(sum(1 / multiplier for multiplier in multipliers), DELTA) > accountant.get_epsilon(DELTA) + 0.5
 
 
-@pytest.mark.parametrize("epochs", [1, 10])
-def test_two_releases_per_epoch_need_root_two_epochs(epochs):
-    """sigma per release for 2E equal releases is sqrt(2E) 4.22468: PLD agrees that this spends epsilon = 1."""
-    sigma = math.sqrt(2 * epochs) * 4.22468
-    accountant = pld.PLDAccountant()
-    accountant.compose(dp_accounting.GaussianDpEvent(sigma), 2 * epochs)
-    assert accountant.get_epsilon(DELTA) == pytest.approx(1.0, abs=1e-3)
-    assert gdp_epsilon(math.sqrt(2 * epochs) / sigma, DELTA) == pytest.approx(1.0, abs=1e-5)
-
-
 @given(mus, deltas)
 def test_mu_and_epsilon_are_inverse(mu, delta):
     """gdp_mu(gdp_epsilon(mu)) = mu wherever epsilon is positive."""
@@ -101,12 +91,6 @@ def test_mu_and_epsilon_are_inverse(mu, delta):
         assert gdp_mu(epsilon, delta) == pytest.approx(mu, rel=1e-6)
     else:
         assert gdp_delta(1e-6, mu) <= delta * (1 + 1e-9)
-
-
-@given(epsilons, deltas)
-def test_epsilon_and_mu_are_inverse(epsilon, delta):
-    """gdp_epsilon(gdp_mu(epsilon)) = epsilon."""
-    assert gdp_epsilon(gdp_mu(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-8, abs=1e-9)
 
 
 @given(mus, deltas, st.floats(1.01, 3))
@@ -138,12 +122,6 @@ def test_vanishing_mu_costs_nothing(epsilon, mu):
     assert gdp_epsilon(mu, DELTA) == 0
 
 
-@given(st.floats(0, 1e3), st.floats(1e-12, 1e3))
-def test_delta_is_a_probability(epsilon, mu):
-    """Between 0 and 1 for any mu, however large or small."""
-    assert 0 <= gdp_delta(epsilon, mu) <= 1
-
-
 @given(epsilons, deltas)
 def test_zcdp_conversions_are_inverse(epsilon, delta):
     """eps = rho + 2 sqrt(rho L) and back."""
@@ -171,12 +149,6 @@ def test_section_6_true_epsilons():
         rho = epsilon**2 / (8 * L)
         assert gdp_epsilon(math.sqrt(2 * rho), DELTA) == pytest.approx(low, abs=2e-4)
         assert zcdp_epsilon(rho, DELTA) == pytest.approx(high, abs=2e-4)
-
-
-def test_exact_rho_anchors():
-    """rho = mu^2/2 that exact Gaussian accounting allows at (eps, 1e-6)."""
-    for epsilon, rho in zip(FIGURE_2, (0.02801, 0.10050, 0.52056, 1.70780), strict=True):
-        assert gdp_mu(epsilon, DELTA) ** 2 / 2 == pytest.approx(rho, abs=5e-6)
 
 
 def test_lemma_4_3_condition():
@@ -247,6 +219,8 @@ def test_bad_delta_is_named(delta):
         lambda: gdp_mu(1.0, delta),
         lambda: zcdp_epsilon(1.0, delta),
         lambda: Theorem("", 8).epsilon(1.0, delta),
+        lambda: FixedNoise(1.0, delta),
+        lambda: composed_epsilon(((1.0, 0.5),), delta),
     )
     for call in calls:
         with pytest.raises(ValueError, match=r"^delta is .* between 0 and 1"):
@@ -256,14 +230,6 @@ def test_bad_delta_is_named(delta):
 def test_bad_calibration_is_named():
     with pytest.raises(ValueError, match=r"^calibration is 'opacus'; it must be one of paper, exact"):
         Budget(1.0, DELTA, "opacus")
-
-
-def test_wrong_multipliers_would_be_noticed():
-    """Noise smaller by sqrt(2), or accounting that forgets to double a one-sided sensitivity, misses epsilon by far."""
-    multiplier = Budget(1.0, DELTA, "exact").noise_multiplier(GAUSSIAN_COST, sequential_theorem(GAUSSIAN_COST))
-    for factor in (2**-0.5, 0.5):
-        assert gdp_epsilon(1 / (multiplier * factor), DELTA) > 1.3
-    assert np.isclose(gdp_epsilon(1 / multiplier, DELTA), 1.0, rtol=0, atol=1e-9)
 
 
 def test_printed_theorems_are_not_used_beyond_their_range():
@@ -293,12 +259,6 @@ def test_bad_fixed_noise_is_named(multiplier):
 def test_bad_redraw_is_named(redraw):
     with pytest.raises(ValueError, match=r"^redraw is .* an integer of at least 0"):
         FixedNoise(1.0, DELTA, redraw)
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, math.nan])
-def test_delta_of_fixed_noise_is_checked(delta):
-    with pytest.raises(ValueError, match=r"^delta is .* between 0 and 1"):
-        FixedNoise(1.0, delta)
 
 
 def test_axes_of_budgets():
@@ -333,14 +293,6 @@ def test_composed_epsilon_of_one_release_by_quadrature(mu, rate, delta):
         assert sampled_delta(epsilon, mu, rate) == pytest.approx(delta, rel=0.01)
         assert sampled_delta(epsilon, mu, rate, (1.0, 0.0)) < 0.95 * delta
         assert sampled_delta(epsilon, 2 * mu, rate) > 1.5 * delta
-
-
-@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0.05, 1), st.floats(0.2, 3), st.floats(0, 3))
-def test_opposite_ends_are_the_worst_pair(first, second, rate, mu, epsilon):
-    """Of all pairs of updates on a line within the clip."""
-    worst = sampled_delta(epsilon, mu, rate)
-    assert sampled_delta(epsilon, mu, rate, (first, second)) <= worst + 1e-9
-    assert sampled_delta(epsilon, mu, rate, (second, first)) <= worst + 1e-9
 
 
 def by_dp_accounting(noise_multiplier: float, rate: float, rounds: int, delta: float) -> float:
@@ -392,9 +344,3 @@ def test_composed_epsilon_is_monotone():
 def test_sampling_does_not_save_a_release_without_noise():
     """A user who takes part is then seen as she is: no epsilon is finite."""
     assert composed_epsilon(((math.inf, 0.1), (0.5, 0.1)), DELTA) == math.inf
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, math.nan])
-def test_delta_of_sampled_releases_is_checked(delta):
-    with pytest.raises(ValueError, match=r"^delta is .* between 0 and 1"):
-        composed_epsilon(((1.0, 0.5),), delta)

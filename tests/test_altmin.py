@@ -5,17 +5,17 @@ import math
 
 import numpy as np
 import pytest
-from conftest import Recorder, fake_users, fixed_noise, gather, handle, make_task
+from conftest import fake_users, fixed_noise, gather, handle, make_task
 
 from privrep.algorithms import nonprivate_altmin
 from privrep.algorithms.altmin import THEOREM_4_2, AltminOptions
 from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.problem import Problem, Users
 from privrep.data.rng import Streams
-from privrep.data.splits import PRESETS, count, split_samples
+from privrep.data.splits import PRESETS, split_samples
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
 from privrep.fitting.runner import fit, with_truth
-from privrep.privacy.accounting import Budget, Cost
+from privrep.privacy.accounting import Budget
 
 PROBLEM = Problem(60, 20, 5, 2, label_noise_sd=0.1)
 TEXT = Problem(60, 16, 5, 2, label_noise_sd=0.1)
@@ -107,22 +107,6 @@ def test_batches_partition_the_users(batches):
     assert max(sizes) - min(sizes) <= 1
 
 
-GRID = list(itertools.product(["random", "spectral"], [1, 2, 5], [1, 3], ["sample", "user"]))
-
-
-@pytest.mark.parametrize(("init", "epochs", "batches", "unit"), GRID)
-def test_costs(init, epochs, batches, unit):
-    """Those of the releases that touch one user; batches cost nothing extra."""
-    chosen = algorithm(init=init, epochs=epochs, batches=batches, clip_unit=unit)
-    joint = 9 / 8 if unit == "sample" else 3 / 2
-    assert chosen.build(PROBLEM.known).cost == Cost(
-        epochs * joint + (init == "spectral"), epochs + 0.5 * (init == "spectral")
-    )
-    task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    fit(chosen, task)
-    assert task.ledger.mu**2 == pytest.approx(chosen.build(PROBLEM.known).cost.mu_squared / 0.5**2)
-
-
 @pytest.mark.parametrize("share", [0.1, 0.25, 0.9])
 @pytest.mark.parametrize(("unit", "epochs"), [("sample", 1), ("user", 2)])
 def test_a_share_of_the_budget_for_the_start(share, unit, epochs):
@@ -167,23 +151,6 @@ def test_theorems():
     assert theorem(init="spectral", epochs=2, batches=2).constant == 8 * 2.5
     assert theorem(init="spectral").constant == 8 * 1.5
     assert theorem(batches=3).constant == 8
-
-
-def test_noise_of_both_parts_is_sized_by_the_split_in_use():
-    """One multiplier for all releases; the initialisation has P pairs and its own clip, the step q samples."""
-    streams = {}
-
-    def recording(role):
-        return streams.setdefault(role, Recorder(np.random.default_rng(len(streams))))
-
-    task = make_task(Users(TEXT), fixed_noise(0.5))
-    task = type(task)(task.users, task.budget, recording, task.ledger)
-    fit(algorithm(init="spectral", split="text", clip_feature=3.0, clip_label=1.5, init_label_clip=2.5, epochs=2), task)
-    q = count(split_samples("text", 16).subspace)
-    assert [sd for sd, _ in streams["init_noise"].calls] == pytest.approx([2 * (8 // 2) * 2.5**2 * 0.5])
-    expected = [2 * q * 3.0**2 * 0.5, 2 * q * 3.0 * 1.5 * 0.5] * 2
-    assert [sd for sd, _ in streams["noise"].calls] == pytest.approx(expected)
-    assert [entry.name for entry in task.ledger.entries] == ["spectral_init", "moment_step", "moment_step"]
 
 
 def test_streams_serve_one_purpose_each():
@@ -298,13 +265,6 @@ def test_from_a_planted_start_it_is_plain_alternation(sine):
     assert dist2(outcome.subspace, basis) < 1e-3
     assert outcome.excess_risk == pytest.approx(risk, rel=1e-2)
     assert dist2(outcome.subspace, plain_text(users, other)[0]) > 5e-3
-
-
-def test_a_planted_start_needs_room():
-    with pytest.raises(ValueError, match=r"^dim is 5; a planted start needs at least 2 rank = 6"):
-        algorithm(init="planted").build(Problem(60, 8, 5, 3).known)
-    algorithm(init="random").build(Problem(60, 8, 5, 3).known)
-    algorithm(init="planted").build(Problem(60, 8, 6, 3).known)
 
 
 @pytest.mark.parametrize("epochs", [1, 2])

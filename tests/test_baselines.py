@@ -88,16 +88,6 @@ def test_reference_risks():
     assert risks["random-subspace"] == pytest.approx(2 * (1 - 2 / 12) * (1 + 2 / 5), rel=0.35)
 
 
-def test_reference_models_release_nothing():
-    for kind in reference_model.KINDS:
-        task = make_task(Users(PROBLEM))
-        outcome = fit(reference_model.ReferenceModelOptions(kind), task)
-        assert not task.ledger.entries
-        assert (outcome.subspace is None) == (kind == "zero")
-    with pytest.raises(ValueError, match=r"^kind is 'best'"):
-        reference_model.ReferenceModelOptions("best")
-
-
 @pytest.mark.parametrize("head_law", ["sphere", "gauss"])
 @pytest.mark.parametrize(("sine", "sigma"), [(0.0, 0.5), (0.3, 0.0), (0.6, 0.5), (1.0, 0.2)])
 def test_planted_subspace_risk(head_law, sine, sigma):

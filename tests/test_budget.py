@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from privrep.data.problem import Problem, Users
 from privrep.fitting.method import Iterate
-from privrep.fitting.runner import fit, opened
+from privrep.fitting.runner import fit, open_release
 from privrep.privacy.accounting import UNLIMITED, Budget, Cost
 from privrep.privacy.contributions import Rows, Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, OverBudget, PureRelease
@@ -232,7 +232,7 @@ def test_under_the_paper_s_calibration_the_declared_cost_is_enforced_not_the_tar
     fit(method, task)
     assert task.ledger.epsilon(1e-6) > 2.0
     with pytest.raises(OverBudget):
-        add(opened(method.build(PROBLEM.known), task))
+        add(open_release(method.build(PROBLEM.known), task))
 
 
 entries = st.lists(

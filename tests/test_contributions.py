@@ -25,10 +25,19 @@ from privrep.data.given_users import GivenUsers
 from privrep.data.passes import Own
 from privrep.data.problem import Block, Problem
 from privrep.privacy.accounting import UNLIMITED
-from privrep.privacy.contributions import Columns, Outer, Rows, Scalars, Scores, Semidefinite, SymmetricOuter
+from privrep.privacy.contributions import (
+    Columns,
+    Outer,
+    Rows,
+    Scalars,
+    Scores,
+    Semidefinite,
+    SemidefiniteByNorm,
+    SymmetricOuter,
+)
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Clipped, Part, Release, clipped_sums
-from privrep.privacy.noise import Law, Noise
+from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
 from privrep.privacy.regression_moments import Moments, SampleClip, UserClip
 from privrep.run.registry import load_options
@@ -67,6 +76,10 @@ def semidefinite_of(numbers: np.ndarray) -> Semidefinite:
 
 def of_several_rows(numbers: np.ndarray) -> Semidefinite:
     return Semidefinite(numbers[:, :6].reshape(-1, 2, 3).transpose(1, 0, 2))
+
+
+def by_norm_of(numbers: np.ndarray) -> SemidefiniteByNorm:
+    return SemidefiniteByNorm(of_several_rows(numbers).rows)
 
 
 def samples_of(numbers: np.ndarray, samples: int) -> Block:
@@ -130,8 +143,8 @@ class Case:
     rounding: float = 1e-9
 
     @property
-    def law(self) -> Law:
-        return self.make(user(1.0)).law(self.clip)
+    def law(self) -> NoiseSpec:
+        return self.make(user(1.0)).noise_spec(self.clip)
 
     def sums(self, numbers: np.ndarray, there: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         return self.make(numbers).clipped(self.clip, there)
@@ -153,6 +166,7 @@ CASES = {
     "symmetric": Case(symmetric_of, 0.4, (user(9, 0, 0, 9), user(9, 0, 0, -9))),
     "semidefinite": Case(semidefinite_of, 0.4, (user(9), user(0, 9))),
     "several rows": Case(of_several_rows, 0.4, (user(9, 0, 0, 9), user(0, 9, 0, 0, 9))),
+    "by norm": Case(by_norm_of, 0.4, (user(9, 0, 0, 9), user(0, 9, 0, 0, 9))),
     "disjoint pairs": Case(
         disjoint_of, 1.9, (user(*LABELS, *PLANE, *PLANE), user(9, -9, 9, -9, *PLANE, *PLANE)), rounding=1e-5
     ),
@@ -196,7 +210,7 @@ def free(array: np.ndarray, noise: Noise) -> np.ndarray:
     return array[rows, columns] / np.where(rows == columns, noise.sd, beside)
 
 
-def distance(law: Law, one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...]) -> float:
+def distance(law: NoiseSpec, one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...]) -> float:
     """Of two sums, at noise multiplier 1."""
     parts = zip(one, other, law.noises, strict=True)
     return math.sqrt(sum(float((free(np.subtract(a, b, dtype=float), noise) ** 2).sum()) for a, b, noise in parts))
@@ -310,7 +324,7 @@ def test_a_kind_is_the_same_after_a_round_trip(case):
     kind = case.make(np.random.default_rng(0).standard_normal((4, SIZE)))
     found = kind.clipped(case.clip)
     again = pickle.loads(pickle.dumps(kind))
-    assert again.law(case.clip) == kind.law(case.clip)
+    assert again.noise_spec(case.clip) == kind.noise_spec(case.clip)
     assert [one.tobytes() for one in again.clipped(case.clip)] == [one.tobytes() for one in found]
 
 

@@ -14,7 +14,7 @@ from privrep.data.rng import Streams
 from privrep.data.subspace import sines
 from privrep.fitting.method import Task
 from privrep.fitting.runner import fit, prepared
-from privrep.privacy.accounting import UNLIMITED, Budget, Cost, gdp_epsilon
+from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
 from privrep.probes.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
@@ -129,23 +129,6 @@ def test_random_subspaces_see_no_data():
     plain = random.bases(users, handle(users, 1.0))
     assert np.array_equal(plain, random.bases(other_data(users), handle(users, 5.0)))
     assert not np.array_equal(plain, random.bases(users, handle(users, 1.0, seed=1)))
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
-def test_costs_of_both_kinds_fit_into_a_budget(epsilon):
-    """Each kind alone exactly. Both: within 6 percent below the target by composition, and half the epsilon each
-    within 6 percent at noise 4.2."""
-    both = Cost(1 / 4.2**2, 0.0, 1.0)
-    multiplier = both.noise_multiplier(epsilon, DELTA)
-    ledger = Ledger(
-        [GaussianRelease("first", 1.0, 4.2 * multiplier, 0, 5), PureRelease("choice", 1 / multiplier, 0, 5)]
-    )
-    assert 0.94 * epsilon <= ledger.epsilon(DELTA) <= epsilon
-    assert 1 / multiplier == pytest.approx(epsilon / 2, rel=0.06)
-    assert Cost(0.0, 0.0, 1.0).noise_multiplier(epsilon, DELTA) == pytest.approx(1 / epsilon, rel=1e-12)
-    alone = Cost(2.0, 0.0).noise_multiplier(epsilon, DELTA)
-    assert gdp_epsilon(math.sqrt(2.0) / alone, DELTA) == pytest.approx(epsilon, rel=1e-9)
-    assert multiplier > 1 / epsilon
 
 
 def test_delta_of_two_laws():

@@ -6,16 +6,14 @@ import math
 import numpy as np
 import pytest
 from conftest import make_task
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from privrep.algorithms.parts.user_scores import Shares, UserScore
+from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.given_users import GivenUsers
 from privrep.data.losses import Loss
 from privrep.data.nets import chart_net, distance_to_net
-from privrep.data.problem import Block, Problem, Users
+from privrep.data.problem import Problem, Users
 from privrep.data.subspace import random_subspace
 from privrep.fitting.runner import fit, prepared
 from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
@@ -26,10 +24,6 @@ from privrep.probes.exponential_neighbours import exact_law, neighbouring_scores
 from privrep.run.registry import load_options
 
 FALSE_ALARM = 1e-6
-NET = chart_net(3, 1, 0.15)
-LOSSES = (Loss("absolute", 0.0), Loss("huber"), Loss("pseudo-huber"))
-
-
 ALIKE = GivenUsers(Problem(10, 1, 1, 1), np.zeros((1, 10, 1)), np.zeros((1, 10)))
 
 
@@ -77,46 +71,6 @@ def test_ledger_of_a_choice():
         with pytest.raises(ValueError, match="width is"):
             chosen(refusing, np.zeros(3), width)
         assert not refusing.ledger.entries
-
-
-def shares(score: UserScore, features, labels, bases=NET.bases) -> np.ndarray:
-    """a_j of one user as it is summed, (c,)."""
-    block = Block(0, np.asarray(features, np.float32)[:, None], np.asarray(labels, np.float32)[:, None])
-    return Shares(score, bases)(block).clipped(score.width)[0]
-
-
-numbers = st.floats(-(2.0**43), 2.0**43, width=32) | st.sampled_from([math.nan, math.inf, 0.0, 1.0, -1.0, 5.0])
-users = st.tuples(
-    st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=2, max_size=2),
-    st.lists(numbers, min_size=2, max_size=2),
-)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@given(first=users, second=users)
-def test_no_user_moves_a_score_by_more_than_stated(loss, first, second):
-    """Shares lie in [-w, 0], whatever the samples are, so that the log-probabilities of neighbours differ by at most
-    epsilon = 1 / Delta."""
-    score = UserScore(loss, 2.0, 1.5, slice(0, 2))
-    a, b = shares(score, *first), shares(score, *second)
-    for one in (a, b):
-        assert np.isfinite(one).all()
-        assert one.min() >= -3.0 and one.max() <= 0
-    rest, scale = np.linspace(-20, 0, len(a)), 2 * score.width * 0.5
-    assert np.abs(exact_law(rest + a, scale) - exact_law(rest + b, scale)).max() <= 1 / 0.5 + 1e-9
-
-
-@pytest.mark.parametrize("rank", [2, 3])
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-def test_degenerate_users_of_higher_rank(loss, rank, rng):
-    """Collinear, equal, huge and empty samples leave finite shares in the interval."""
-    bases = np.array([random_subspace(5, rank, rng) for _ in range(6)])
-    score = UserScore(loss, 3.0, 1.0, slice(0, 4))
-    line = np.outer([1, 2, -3, 1e-6], rng.standard_normal(5))
-    for features in (line, np.zeros((4, 5)), 1e9 * line, np.tile(line[:1], (4, 1))):
-        for labels in (np.ones(4), 1e11 * np.array([1, -1, 1, 0]), np.zeros(4)):
-            found = shares(score, features, labels, bases)
-            assert np.isfinite(found).all() and found.min() >= -3.0 and found.max() <= 0
 
 
 def test_the_sensitivity_is_attained():

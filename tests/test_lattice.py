@@ -26,11 +26,11 @@ from privrep.privacy.contributions import Rows, Scalars, Scores, Semidefinite
 from privrep.privacy.lattice import SystemNoise, gamma, on_lattice, spacing
 from privrep.privacy.ledger import Ledger, OverBudget
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release, clipped_sums
-from privrep.privacy.noise import Law
+from privrep.privacy.noise import NoiseSpec
 
 SYSTEM = SystemNoise()
 MULTIPLIER = 1.7
-KINDS = ("rows", "columns", "scalars", "outer", "symmetric", "semidefinite", "several rows")
+KINDS = ("rows", "columns", "scalars", "outer", "symmetric", "semidefinite", "several rows", "by norm")
 """Those that are clipped and added in float64."""
 FORMS = ("independent", "copied", "averaged")
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -61,8 +61,8 @@ def released(name: str, numbers: np.ndarray, handle: Release) -> np.ndarray:
     return handle.sum(name, blank(len(numbers)), case.contribution(numbers), clip=case.clip)
 
 
-def of_matrix(form: str, sensitivity: float = 1.0) -> Law:
-    return Law.of_one(sensitivity, sensitivity / 2, form, terms=1)
+def of_matrix(form: str, sensitivity: float = 1.0) -> NoiseSpec:
+    return NoiseSpec.of_one(sensitivity, sensitivity / 2, form, terms=1)
 
 
 # Where released numbers lie
@@ -209,7 +209,7 @@ def test_rounding_moves_a_sum_by_what_the_sensitivity_has(form):
 @pytest.mark.parametrize("multiplier", [0.3, 3.0, 1000.0])
 def test_the_cost_is_that_of_opendp(multiplier):
     """Which counts rounding to a lattice by itself; it would be more at the sensitivity of the exact sum."""
-    law = on_lattice("x", Law.of_one(2.0, 1.0, terms=1), (np.zeros(25),), 1, multiplier)
+    law = on_lattice("x", NoiseSpec.of_one(2.0, 1.0, terms=1), (np.zeros(25),), 1, multiplier)
     sd = law.noise_sd * multiplier
     space = opendp.vector_domain(opendp.atom_domain(T="f64", nan=False), size=25), opendp.l2_distance(T="f64")
     opendp.enable_features("contrib")
@@ -229,7 +229,7 @@ def test_adding_up_in_float64_moves_a_sum_by_more_than_the_sensitivity():
 
     moved = sum_with(1.0) - sum_with(-1.0) - 2
     assert 0 < moved <= Fraction(2 * gamma(n + 8) * n)
-    law, zero = Law.of_one(2.0, 1.0, terms=3), (np.zeros(()),)
+    law, zero = NoiseSpec.of_one(2.0, 1.0, terms=3), (np.zeros(()),)
     many, few = (on_lattice("x", law, zero, users, 1.0).sensitivity for users in (10**7, 0))
     assert many - few == pytest.approx(2 * gamma(3 * 10**7 + 8) * 10**7, rel=1e-6)
 
@@ -241,16 +241,16 @@ def test_a_clip_in_float64_lets_a_user_past_by_roundings(rng):
         (found,) = Rows(values).clipped(0.3)
         excess.append(sum(Fraction(float(number)) ** 2 for number in found) / Fraction(0.3) ** 2 - 1)
     assert 0 < max(excess) <= Fraction(2 * gamma(9 + 8))
-    law = Semidefinite(np.zeros((40, 1, 100))).law(1.0)
-    assert law.terms == 40 and Semidefinite(np.zeros((1, 100))).law(1.0).terms == 1
+    law = Semidefinite(np.zeros((40, 1, 100))).noise_spec(1.0)
+    assert law.terms == 40 and Semidefinite(np.zeros((1, 100))).noise_spec(1.0).terms == 1
     few, many = (on_lattice("x", law, (np.zeros(shape),), 0, 1e-9).sensitivity for shape in ((1, 1), (100, 100)))
     assert many / few - 1 == pytest.approx(40 * 100**2 * 2.0**-53, rel=1e-2)
 
 
 def test_several_arrays_are_enlarged_together():
     """In units of their noise; each lies on a lattice of its own."""
-    one = Law.of_one(2.0, 1.0, "averaged", terms=1)
-    two = Law(math.sqrt(1.1), 1.0, (*one.noises, *Law.of_one(600.0, 300.0).noises), (1.0, 300.0), terms=1)
+    one = NoiseSpec.of_one(2.0, 1.0, "averaged", terms=1)
+    two = NoiseSpec(math.sqrt(1.1), 1.0, (*one.noises, *NoiseSpec.of_one(600.0, 300.0).noises), (1.0, 300.0), terms=1)
     law = on_lattice("x", two, (np.zeros((30, 30)), np.zeros(400)), 1, 1.0)
     parts = [noise.spacing * math.sqrt(e) / sd for noise, e, sd in zip(law.noises, (900, 400), (2, 600), strict=True)]
     assert law.sensitivity - two.sensitivity == pytest.approx(math.hypot(*parts), rel=1e-6)
@@ -343,7 +343,7 @@ def test_a_gain_from_random_participation_is_refused(rng):
     handle = Release(1.0, Ledger(), range(4), {"noise": SYSTEM, "participants": rng}, UNLIMITED)
     with pytest.raises(ValueError, match="a gain from random participation"):
         handle.sampled(0.5)
-    assert handle.sampled(0.5, told=True).rate == 1
+    assert handle.sampled(0.5, count_known=True).rate == 1
 
 
 @pytest.mark.parametrize("clip", [1e-120, 1e120])

@@ -1,7 +1,9 @@
-"""Every mechanism's noise, by its distribution; clipping; and what each mechanism writes to the ledger.
+"""The noise of every form, by its distribution; clipping; shares of a handle; and what a private release refuses.
 
-Each check of a standard deviation is a two-sided chi-square test with false-alarm rate 1e-6 (`conftest.check_sd`),
-which must also reject the sd times or over sqrt(2) and 2. Correlations are tested at the same rate.
+That each kind of contribution is released with the noise and the entry that belong to it is tested in
+tests/test_contributions.py. Each check of a standard deviation is a two-sided chi-square test with false-alarm rate
+1e-6 (`conftest.check_sd`), which must also reject the sd times or over sqrt(2) and 2. Correlations are tested at the
+same rate.
 """
 
 import math
@@ -15,15 +17,17 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
-from privrep.privacy.contributions import Rows, Semidefinite, SymmetricOuter
-from privrep.privacy.ledger import GaussianRelease, Ledger
+from privrep.privacy.contributions import Rows, Semidefinite
+from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Part, Release
-from privrep.privacy.noise import Law, Noise, symmetric_noise
+from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import DisjointPairs
-from privrep.privacy.regression_moments import DOMINATED, Moments, SampleClip, UserClip
+from privrep.privacy.regression_moments import DOMINATED
 
 MULTIPLIER = 1.7
 DRAWS = 300
+SD = 0.8 * MULTIPLIER
+every_form = pytest.mark.parametrize("form", ["independent", "copied", "averaged"])
 
 
 USERS = fake_users(np.zeros((2, 9, 2)), np.zeros((2, 9)), np.zeros((9, 1)))
@@ -38,123 +42,59 @@ def opened(rng, ledger, multiplier) -> Release:
     return handle(9, multiplier, rng, ledger).of(range(3, 9))
 
 
-def vector(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
-    value = np.zeros((5, 2)) if value is None else value
-    return opened(rng, ledger, multiplier)._gaussian("v", (value,), Rows(value[None]).law(bound))[0]
+def drawn(form: str, rng, draws: int = DRAWS) -> np.ndarray:
+    """Noise of matrices, (draws, 6, 6), of sd `SD`, also beside the diagonal unless it is averaged."""
+    return np.stack([Noise(0.8, form).draw((6, 6), MULTIPLIER, rng) for _ in range(draws)])
 
 
-def symmetric(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
-    """Of one pair of samples."""
-    value = np.zeros((5, 5)) if value is None else value
-    law = DisjointPairs(np.zeros((2, 1, 5)), np.zeros((2, 1)), np.ones((2, 1))).law(math.sqrt(bound))
-    return opened(rng, ledger, multiplier)._gaussian("s", (value,), law)[0]
-
-
-def opposite(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
-    value = np.zeros((5, 5)) if value is None else value
-    law = SymmetricOuter(value[:1], value[:1]).law(bound)
-    return opened(rng, ledger, multiplier)._gaussian("o", (value,), law)[0]
-
-
-def semidefinite(rng, ledger=None, *, value=None, bound=0.4, multiplier=MULTIPLIER):
-    value = np.zeros((5, 5)) if value is None else value
-    return opened(rng, ledger, multiplier)._gaussian("p", (value,), Semidefinite(value[:1]).law(bound))[0]
-
-
-SAMPLE_CLIP = SampleClip(0.4**0.5, 3.0 / 0.4**0.5)
-"""Bounds (0.4, 3) for one sample."""
-
-
-def moments(rng, ledger=None, *, value=None, multiplier=MULTIPLIER, clip=SAMPLE_CLIP, averaged=False):
-    """Of one sample."""
-    value = (np.zeros((6, 6)), np.zeros(6)) if value is None else value
-    kind = Moments(np.zeros((1, 1, 3)), np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 2)), averaged)
-    return opened(rng, ledger, multiplier)._gaussian("m", value, kind.law(clip))
-
-
-def of_two(bounds: tuple[float, float]) -> Law:
-    """Of A and b with any bounds."""
-    return Law(math.sqrt(DOMINATED), 1.0, (Noise(2 * bounds[0], "copied"), Noise(2 * bounds[1])), bounds)
-
-
-def triangles(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Diagonals and strict upper triangles of a stack of matrices."""
-    rows, columns = np.triu_indices(matrices.shape[-1], 1)
-    return np.diagonal(matrices, axis1=1, axis2=2), matrices[:, rows, columns]
-
-
-def check_symmetric_noise(noise: np.ndarray, sd: float) -> None:
-    """N_sym(0, sd^2): symmetric, the same sd on and off the diagonal, independent above the diagonal."""
-    np.testing.assert_array_equal(noise, noise.transpose(0, 2, 1))
-    diagonal, above = triangles(noise)
-    check_sd(diagonal, sd)
-    check_sd(above, sd)
-    assert uncorrelated(above[:, 0], above[:, 1])
-    assert uncorrelated(diagonal[:, 0], diagonal[:, 1])
-    assert uncorrelated(diagonal[:, 0], above[:, 0])
+@every_form
+def test_noise_has_its_sd_and_is_independent(form, rng):
+    """On the diagonal and beside it, where averaged noise has 1/sqrt(2) of it; over entries, and over releases.
+    The others are not of this form."""
+    noise = drawn(form, rng)
+    rows, columns = np.triu_indices(6, 1)
+    diagonal, above = np.diagonal(noise, axis1=1, axis2=2), noise[:, rows, columns]
+    check_sd(diagonal, SD)
+    check_sd(above, SD / 2**0.5 if form == "averaged" else SD)
+    assert sd_matches(above, SD) == (form != "averaged")
+    assert np.array_equal(noise, noise.transpose(0, 2, 1)) == (form != "independent")
+    if form == "independent":
+        assert uncorrelated(noise[:, 0, 1], noise[:, 1, 0])
+    for one, other in ((above[:, 0], above[:, 1]), (diagonal[:, 0], diagonal[:, 1]), (diagonal[:, 0], above[:, 0])):
+        assert uncorrelated(one, other)
     assert uncorrelated(noise[:-1], noise[1:])
 
 
-def test_symmetric_noise(rng):
-    """sd 0.6 in every entry; the average (N + N^T)/2 of a full matrix would have sd 0.6/sqrt(2) off the diagonal."""
-    check_symmetric_noise(np.stack([symmetric_noise(6, 0.6, rng) for _ in range(DRAWS)]), 0.6)
-    full = rng.normal(0, 0.6, (DRAWS, 6, 6))
-    averaged = triangles((full + full.transpose(0, 2, 1)) / 2)[1]
-    assert not sd_matches(averaged, 0.6)
-    summed = triangles(np.triu(full) + np.triu(full).transpose(0, 2, 1))[0]
-    assert not sd_matches(summed, 0.6)
-
-
-def test_release_symmetric_noise(rng):
-    """sd = Delta * 2 * bound on each entry of the upper triangle (Lemma 4.5)."""
-    value = np.full((5, 5), 7.0)
-    noise = np.stack([symmetric(rng, value=value) - value for _ in range(DRAWS)])
-    check_symmetric_noise(noise, MULTIPLIER * 2 * 0.4)
-
-
-def test_release_semidefinite_noise(rng):
-    """sqrt(2) * bound * Delta on the diagonal and 1/sqrt(2) of it beside; symmetric and independent.
-    The sd of `symmetric` is rejected."""
-    value, sd = np.full((5, 5), 7.0), MULTIPLIER * 2**0.5 * 0.4
-    noise = np.stack([semidefinite(rng, value=value) - value for _ in range(DRAWS)])
-    np.testing.assert_array_equal(noise, noise.transpose(0, 2, 1))
-    diagonal, above = triangles(noise)
-    check_sd(diagonal, sd)
-    check_sd(above, sd / 2**0.5)
-    assert not sd_matches(diagonal, MULTIPLIER * 2 * 0.4)
-    assert not sd_matches(above, sd)
-    assert uncorrelated(above[:, 0], above[:, 1])
-    assert uncorrelated(diagonal[:, 0], diagonal[:, 1])
-    assert uncorrelated(diagonal[:, 0], above[:, 0])
-    assert uncorrelated(noise[:-1], noise[1:])
-
-
-@pytest.mark.parametrize("release", [semidefinite, opposite])
-def test_averaged_noise_is_isotropic(release, rng):
-    """In every direction of symmetric matrices of Frobenius norm 1 the noise has the sd of the ledger,
-    so that differences count by that norm."""
-    ledger = Ledger()
-    noise = np.stack([release(rng, ledger) for _ in range(4 * DRAWS)])
+def test_averaged_noise_is_isotropic(rng):
+    """In every direction of symmetric matrices of Frobenius norm 1 it has its sd, so that differences count by that
+    norm."""
+    noise = drawn("averaged", rng, 4 * DRAWS)
     for _ in range(5):
-        direction = rng.standard_normal((5, 5))
+        direction = rng.standard_normal((6, 6))
         direction += direction.T
         direction /= np.linalg.norm(direction)
-        check_sd((noise * direction).sum(axis=(1, 2)), ledger.entries[0].noise_sd)
+        check_sd((noise * direction).sum(axis=(1, 2)), SD)
 
 
-def test_semidefinite_sums_move_by_root_two(rng):
-    """Positive semidefinite matrices of norm 1 differ by sqrt(2) at most, attained by orthogonal ones;
-    others, by 2, are not such matrices."""
-    found = []
-    for _ in range(300):
-        rank = rng.integers(1, 4)
-        pair = [factor @ factor.T for factor in rng.standard_normal((2, 4, rank))]
-        found.append(np.linalg.norm(np.subtract(*[one / np.linalg.norm(one) for one in pair])))
-    sensitivity, ledger = 2**0.5, Ledger()
-    semidefinite(rng, ledger, bound=1.0)
-    assert ledger.entries[0].sensitivity == pytest.approx(sensitivity, rel=1e-14)
-    assert 0.9 * sensitivity < max(found) <= sensitivity * (1 + 1e-12)
-    assert np.linalg.norm(np.diag([1.0, 0]) - np.diag([0, 1.0])) == pytest.approx(sensitivity, rel=1e-14)
+@every_form
+def test_noise_is_normal(form, rng):
+    """Kolmogorov-Smirnov at rate 1e-6; Laplace noise of the same sd is rejected."""
+    sample = np.diagonal(drawn(form, rng, 4 * DRAWS), axis1=1, axis2=2).ravel() / SD
+    assert stats.kstest(sample, "norm").pvalue > FALSE_ALARM
+    assert stats.kstest(rng.laplace(0, 2**-0.5, len(sample)), "norm").pvalue < FALSE_ALARM
+
+
+def test_a_stream_that_is_used_twice_is_noticed():
+    """The independence check rejects two releases that were given the same stream."""
+    first, second = (drawn("independent", generator) for generator in map(np.random.default_rng, (1, 1)))
+    assert not uncorrelated(first, second)
+
+
+@every_form
+def test_noise_goes_to_a_copy(form, rng):
+    exact = np.ones((6, 6))
+    Noise(1.0, form).added(exact, MULTIPLIER, rng)
+    np.testing.assert_array_equal(exact, 1)
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40), st.floats(1e-3, 1e3))
@@ -187,155 +127,34 @@ def test_a_share_of_no_noise_is_no_noise(rng):
     assert part.start().role == "init_noise"
 
 
-def test_release_vector_noise(rng):
-    """sd = Delta * 2 * bound on each entry, independent over entries and releases."""
-    value = np.arange(10.0).reshape(5, 2)
-    noise = np.stack([vector(rng, value=value) - value for _ in range(DRAWS)])
-    check_sd(noise, MULTIPLIER * 2 * 0.4)
-    assert uncorrelated(noise[:, 0, 0], noise[:, 0, 1])
-    assert uncorrelated(noise[:, 0, 0], noise[:, 1, 0])
-    assert uncorrelated(noise[:-1], noise[1:])
-
-
-def test_release_moments_noise(rng):
-    """A: 2 a Delta on diagonal and off it. b: 2 b Delta. No correlation between A and b, or between two releases."""
-    value = np.full((6, 6), 5.0), np.full(6, -2.0)
-    pairs = [moments(rng, value=value) for _ in range(DRAWS)]
-    second = np.stack([pair[0] for pair in pairs]) - 5.0
-    first = np.stack([pair[1] for pair in pairs]) + 2.0
-    check_symmetric_noise(second, MULTIPLIER * 2 * 0.4)
-    check_sd(first, MULTIPLIER * 2 * 3.0)
-    assert uncorrelated(first[:-1], first[1:])
-    assert uncorrelated(first[:, 0], first[:, 1])
-    for row in range(6):
-        assert uncorrelated(second[:, row], first)
-
-
-def test_averaged_noise_of_moments_is_isotropic(rng):
-    """Averaged, the noise of A has sd 2 a Delta in every direction of the symmetric matrices, and is independent of
-    that of b; one entry, as with a copied triangle, whose noise is larger in some directions."""
-    pairs = [moments(rng, averaged=True) for _ in range(4 * DRAWS)]
-    second, first = (np.stack(part) for part in zip(*pairs, strict=True))
-    np.testing.assert_array_equal(second, second.transpose(0, 2, 1))
-    check_sd(first, MULTIPLIER * 2 * 3.0)
-    for _ in range(5):
-        direction = rng.standard_normal((6, 6))
-        direction += direction.T
-        direction /= np.linalg.norm(direction)
-        check_sd((second * direction).sum(axis=(1, 2)), MULTIPLIER * 2 * 0.4)
-        assert uncorrelated((second * direction).sum(axis=(1, 2)), first[:, 0])
-    ledgers = [Ledger(), Ledger()]
-    for ledger, averaged in zip(ledgers, (False, True), strict=True):
-        moments(rng, ledger, averaged=averaged)
-    assert ledgers[0].entries == ledgers[1].entries
-
-
-@pytest.mark.parametrize(
-    "release", [vector, symmetric, opposite, lambda rng: moments(rng)[0], lambda rng: moments(rng)[1]]
-)
-def test_noise_is_normal(release, rng):
-    """Kolmogorov-Smirnov at rate 1e-6; Laplace noise of the same sd is rejected."""
-    sample = np.concatenate([np.triu(np.atleast_2d(release(rng))).ravel() for _ in range(600)])
-    sample = sample[sample != 0]
-    sample /= sample.std()
-    assert stats.kstest(sample, "norm").pvalue > FALSE_ALARM
-    assert stats.kstest(rng.laplace(0, 2**-0.5, len(sample)), "norm").pvalue < FALSE_ALARM
-
-
-def test_a_stream_that_is_used_twice_is_noticed():
-    """The independence check rejects two releases that were given the same stream."""
-    first, second = (
-        np.stack([vector(generator) for _ in range(100)]) for generator in map(np.random.default_rng, (1, 1))
-    )
-    assert not uncorrelated(first, second)
-
-
-def test_noise_of_a_and_b_from_one_stream_is_noticed():
-    """The independence check rejects b that reuses the noise of A's first row."""
-    generators = np.random.default_rng(1), np.random.default_rng(1)
-    second = np.stack([symmetric_noise(6, 1.0, generators[0])[0] for _ in range(100)])
-    first = np.stack([symmetric_noise(6, 2.0, generators[1])[0] for _ in range(100)])
-    assert not uncorrelated(second, first)
-
-
-@pytest.mark.parametrize(
-    ("release", "expected"),
-    [
-        (vector, GaussianRelease("v", 0.8, 0.8 * MULTIPLIER, 3, 9)),
-        (symmetric, GaussianRelease("s", 0.8, 0.8 * MULTIPLIER, 3, 9)),
-        (opposite, GaussianRelease("o", 0.8, 0.8 * MULTIPLIER, 3, 9)),
-        (semidefinite, GaussianRelease("p", 0.4 * 2**0.5, 0.4 * 2**0.5 * MULTIPLIER, 3, 9)),
-        (moments, GaussianRelease("m", math.sqrt(9 / 8), MULTIPLIER, 3, 9)),
-        (
-            lambda rng, ledger: moments(rng, ledger, clip=UserClip(0.4, 3.0)),
-            GaussianRelease("m", math.sqrt(3 / 2), MULTIPLIER, 3, 9),
-        ),
-    ],
-)
-def test_each_release_writes_one_entry(release, expected, rng):
-    """Name, sensitivity, sd and users; (A, b) is one entry with its joint sensitivity (claim E61)."""
-    ledger = Ledger()
-    release(rng, ledger)
-    assert len(ledger.entries) == 1
-    entry = ledger.entries[0]
-    assert (entry.name, entry.start, entry.stop) == (expected.name, expected.start, expected.stop)
-    assert entry.sensitivity == pytest.approx(expected.sensitivity, rel=1e-14)
-    assert entry.noise_sd == pytest.approx(expected.noise_sd, rel=1e-14)
-    assert entry.mu == pytest.approx(expected.sensitivity / expected.noise_sd, rel=1e-14)
-
-
-@pytest.mark.parametrize("release", [vector, symmetric, opposite, semidefinite, moments])
-def test_multiplier_zero_is_recorded_as_unprotected(release, rng):
-    """Values pass unchanged, no noise is drawn, and the ledger says mu = inf."""
-    ledger = Ledger()
-    state = rng.bit_generator.state
-    released = release(rng, ledger, multiplier=0.0)
-    for part in released if release is moments else [released]:
-        assert not part.any()
-    assert rng.bit_generator.state == state
-    assert [entry.mu for entry in ledger.entries] == [math.inf]
-
-
-@pytest.mark.parametrize("release", [vector, symmetric, opposite, semidefinite, moments])
-def test_the_statistic_is_not_overwritten(release, rng):
-    """The exact value stays as it was: noise goes to a copy."""
-    value = (np.ones((6, 6)), np.ones(6)) if release is moments else np.ones((5, 5))
-    release(rng, value=value)
-    for part in value:
-        np.testing.assert_array_equal(part, 1)
-
-
-@pytest.mark.parametrize("release", [vector, symmetric, opposite, semidefinite, moments])
 @pytest.mark.parametrize("multiplier", [-1.0, math.nan])
-def test_bad_multiplier_is_refused(release, multiplier, rng):
-    """Nothing is released and nothing recorded."""
-    ledger = Ledger()
+def test_bad_multiplier_is_refused(multiplier, rng):
     with pytest.raises(ValueError, match=r"^noise_multiplier is"):
-        release(rng, ledger, multiplier=multiplier)
-    assert not ledger.entries
+        opened(rng, Ledger(), multiplier)
 
 
 @pytest.mark.parametrize("bound", [0.0, -1.0, math.inf, math.nan])
 def test_private_release_needs_finite_bounds(bound, rng):
-    """Without a bound on a user there is no sensitivity; without noise there needs to be none."""
+    """Without a bound on a user there is no sensitivity; without noise there needs to be none, and nothing is drawn."""
     ledger = Ledger()
-    released = opened(rng, ledger, MULTIPLIER)
+    released, matrix = opened(rng, ledger, MULTIPLIER), np.zeros((2, 2))
+
+    def of_two(*bounds: float) -> NoiseSpec:
+        return NoiseSpec(math.sqrt(DOMINATED), 1.0, (Noise(2 * bounds[0], "copied"), Noise(2 * bounds[1])), bounds)
+
     calls = (
-        lambda: vector(rng, ledger, bound=bound),
         lambda: released.sum("v", USERS, lambda block: Rows(np.ones((block.users, 2))), clip=bound),
-        lambda: released._gaussian("s", (np.zeros((2, 2)),), Law.of_one(2 * bound, bound, "copied")),
-        lambda: opposite(rng, ledger, bound=bound),
-        lambda: semidefinite(rng, ledger, bound=bound),
-        lambda: released._gaussian("m", (np.zeros((2, 2)), np.zeros(2)), of_two((bound, 1.0))),
-        lambda: released._gaussian("m", (np.zeros((2, 2)), np.zeros(2)), of_two((1.0, bound))),
+        lambda: released._gaussian("s", (matrix,), NoiseSpec.of_one(2 * bound, bound, "copied")),
+        lambda: released._gaussian("m", (matrix, np.zeros(2)), of_two(bound, 1.0)),
+        lambda: released._gaussian("m", (matrix, np.zeros(2)), of_two(1.0, bound)),
     )
     state = rng.bit_generator.state
     for call in calls:
         with pytest.raises(ValueError, match="positive and finite"):
             call()
     assert not ledger.entries and rng.bit_generator.state == state
-    vector(rng, ledger, bound=math.inf, multiplier=0.0)
-    assert ledger.mu == math.inf
+    opened(rng, ledger, 0.0)._gaussian("v", (matrix,), NoiseSpec.of_one(math.inf, math.inf))
+    assert ledger.mu == math.inf and rng.bit_generator.state == state
 
 
 norms = hnp.arrays(np.float32, st.integers(1, 20), elements=st.floats(0, 2.0**60, width=32))

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from privrep.algorithms.mixed_model import Features, MixedModel, MixedModelOptions, Moments
+from privrep.algorithms.mixed_model import Features, MixedModel, Moments
 from privrep.algorithms.parts.posterior import Mixture, Prior, Spectra, eigh_of_each
 from privrep.algorithms.parts.sharing import (
     ANSWERS,
@@ -22,12 +22,10 @@ from privrep.algorithms.parts.sharing import (
     candidates,
     released_answer,
 )
-from privrep.audits.canaries import structured
 from privrep.data.capped_users import MemoryUsers
 from privrep.data.given_users import GivenUsers
 from privrep.data.known import Known
-from privrep.data.problem import Block, Problem, Users
-from privrep.privacy.contributions import Rows, Scalars, SemidefiniteByNorm, SymmetricOuter
+from privrep.data.problem import Block
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 
@@ -99,70 +97,6 @@ def test_a_mixture_lies_between_its_priors_and_follows_the_evidence():
     flat = Prior(np.zeros(2), np.eye(2), 1.0)
     np.testing.assert_allclose(Mixture((flat, sure), 1.0).heads(block), flat.heads(block), atol=1e-6)
     np.testing.assert_array_equal(Mixture((sure,), 1.0).heads(block), sure.heads(block))
-
-
-RELEASES = {
-    "mixed_feature_length",
-    "mixed_features",
-    "mixed_step_length",
-    "mixed_step",
-    "mixed_level",
-    "mixed_shape",
-    "mixed_choice",
-    "mixed_answer",
-}
-SIMULATED = Problem(400, 8, 4, 2, label_noise_sd=0.3)
-
-
-def farthest(constant: bool, pool: int = 300) -> dict[str, tuple[float, float]]:
-    """Release -> the largest norm of what a user of the pool adds, over the clip, and the largest distance of two,
-    over the sensitivity that the ledger has; the largest of releases of one name."""
-    made = []
-
-    class Spy(Release):
-        def sum(self, name, users, contribution, *, clip):
-            found = super().sum(name, users, contribution, clip=clip)
-            made.append((contribution, clip, self.ledger.entries[-1]))
-            return found
-
-    release = Spy.from_one(0.65, np.random.default_rng(0), SIMULATED.users, Ledger())
-    list(MixedModel(1.0, constant=constant).fit(Users(SIMULATED), release))
-    rng = np.random.default_rng(1)
-    drawn = [structured(SIMULATED, rng) for _ in range(pool)]
-    features, labels = (np.stack([getattr(one, name) for one in drawn], axis=1) for name in ("features", "labels"))
-    block, found = Block(0, features.astype(np.float32), labels.astype(np.float32)), {}
-    for contribution, clip, entry in made:
-        each = [contribution(block.take(one, one + 1)).clipped(clip)[0] for one in range(pool)]
-        rows = np.array(each).reshape(pool, -1)
-        apart = np.linalg.norm(rows[:, None] - rows, axis=2).max() / entry.sensitivity
-        length = np.linalg.norm(rows, axis=1).max() / clip
-        found[entry.name] = tuple(np.maximum(found.get(entry.name, (0, 0)), (length, apart)))
-    return found
-
-
-@pytest.mark.parametrize("constant", [False, True])
-def test_the_worst_pair_of_each_release_reaches_its_sensitivity(constant):
-    """And goes no further; no user adds more than the clip."""
-    found = farthest(constant)
-    assert set(found) == RELEASES | ({"mixed_constant"} if constant else set())
-    for name, (length, apart) in found.items():
-        assert 0.9 < length <= 1 + 1e-12 and 0.9 < apart <= 1 + 1e-12, name
-
-
-@pytest.mark.parametrize(
-    ("kind", "part", "seen"),
-    [
-        (Scalars, 1 / 2, {"mixed_feature_length", "mixed_step_length", "mixed_level"}),
-        (SemidefiniteByNorm, 2**-0.5, {"mixed_features"}),
-        (Rows, 1 / 2, {"mixed_step", "mixed_choice", "mixed_answer"}),
-        (SymmetricOuter, 1 / 2, {"mixed_shape"}),
-    ],
-)
-def test_a_sensitivity_that_is_too_small_is_seen(monkeypatch, kind, part, seen):
-    """That of a user who is added or removed, for a sum in which one is replaced."""
-    real = kind.law
-    monkeypatch.setattr(kind, "law", lambda self, clip: real(self, part * clip))
-    assert {name for name, (_, apart) in farthest(False).items() if apart > 1 + 1e-12} == seen
 
 
 def test_a_matrix_whose_eigenvalues_are_not_found_stops_no_other():
@@ -300,11 +234,6 @@ def test_features_that_are_degenerate_end_in_finite_numbers():
         assert np.isfinite(last.personal.models(block)).all()
         found = Features.released(users, release, release)
         assert np.isfinite(found.inverse_root()).all()
-
-
-def test_the_rank_must_not_exceed_the_dimension():
-    with pytest.raises(ValueError, match=r"released_rank is 5; it must not exceed dim, which is 4"):
-        MixedModelOptions(released_rank=5).build(Known(10, 4, 4, 2))
 
 
 def test_a_gain_is_the_clipped_log_ratio_of_left_out_errors():

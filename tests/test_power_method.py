@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from conftest import Recorder, fake_users, fixed_noise, gather, handle, make_task, recut
+from conftest import fake_users, fixed_noise, gather, handle, make_task, recut
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_products
@@ -153,22 +153,6 @@ def test_one_step_is_qr_of_the_noisy_sum(rng):
         expected = total + noise.normal(0.0, 2 * 5.0 * 0.7, total.shape)
         assert dist2(np.linalg.qr(expected)[0], run_basis) < 1e-4
         np.testing.assert_allclose(run_basis.T @ run_basis, np.eye(2), atol=1e-12)
-
-
-def test_every_run_has_noise_of_its_own(rng):
-    """Equal starts end alike without noise and apart with it; every release is drawn with the same sd."""
-    users, recorders = Users(PROBLEM), []
-
-    def recorder(generator):
-        recorders.append(Recorder(generator))
-        return recorders[-1]
-
-    starts = np.repeat(RandomStarts(1, PROBLEM.rank).draw(PROBLEM.dim, rng), 3, axis=0)
-    alike = run(users, starts, 0.0)
-    apart = run(users, starts, 0.2, recorder=recorder)
-    assert dist2(alike[0], alike[1]) < 1e-6
-    assert dist2(apart[0], apart[1]) > 0.01 < dist2(apart[1], apart[2])
-    assert recorders[0].calls == [(2 * 5.0 * 0.2, (7, 2))] * 9
 
 
 def test_runs_do_not_meet(rng):

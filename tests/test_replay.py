@@ -170,8 +170,8 @@ class Unclipped(Rows):
 class Quiet(Rows):
     """A kind of its own with half the noise for what it clips."""
 
-    def law(self, clip):
-        return super().law(clip / 2)
+    def noise_spec(self, clip):
+        return super().noise_spec(clip / 2)
 
 
 @dataclass(frozen=True)

@@ -132,14 +132,6 @@ def test_the_mean_has_the_stated_eigenvalues():
     assert abs(signal - 1 / d) > 7 * error
 
 
-def test_only_the_given_samples_are_read():
-    """Samples outside the range leave the result as it was."""
-    features, labels, heads = gather(Users(PROBLEM))
-    before = start(fake_users(features, labels, heads, 7), slice(2, 6))
-    features[:2], labels[6:] = 1, 5
-    np.testing.assert_array_equal(start(fake_users(features, labels, heads, 7), slice(2, 6)), before)
-
-
 def test_a_zero_feature_adds_nothing():
     """x / ||x|| of a zero vector is taken as zero: one user cannot turn the release into NaN."""
     features = np.zeros((2, 1, 3), dtype=np.float32)

@@ -61,57 +61,37 @@ THEOREM_4_2 = Theorem("A-T4.2", 16)
 
 
 def disjoint_batches(users: int, count: int) -> list[range]:
-    """Contiguous ranges of users that differ by one user at most.
-
-    Parameters
-    ----------
-    users : n.
-    count : number of batches, from 1 to n.
-    """
+    """Return contiguous ranges of users that differ by one user at most."""
     return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
 
 
 @dataclass(frozen=True)
 class PrivAltMin:
-    """Algorithm 1.
+    """Algorithm 1."""
 
-    Attributes
-    ----------
-    start : U_init.
-    head_step : U -> the rule for the v_j of a batch.
-    subspace_step : Algorithm 2.
-    final : samples of the last head step.
-    epochs : passes over all users, E.
-    batches : disjoint batches of users per epoch, T.
-    penalty : of the last heads.
-    """
-
-    start: Start
-    head_step: Callable[[np.ndarray], HeadRule]
-    subspace_step: MomentStep
-    final: slice
-    epochs: int = 1
-    batches: int = 1
-    penalty: float = 0.0
+    start: Start  # U_init
+    head_step: Callable[[np.ndarray], HeadRule]  # U -> the rule for the v_j of a batch
+    subspace_step: MomentStep  # Algorithm 2
+    final: slice  # samples of the last head step
+    epochs: int = 1  # E
+    batches: int = 1  # T, disjoint, per epoch
+    penalty: float = 0.0  # of the last heads
 
     @property
     def steps_cost(self) -> Cost:
-        """Of one user, in each epoch the one batch that the user is in."""
+        """Privacy cost of one user at noise multiplier 1 without the start: each epoch's one batch that the
+        user is in."""
         return self.epochs * self.subspace_step.clip.cost
 
     @property
     def cost(self) -> Cost:
-        """The same, and the initialisation."""
+        """Privacy cost of one user at noise multiplier 1, initialisation included."""
         return self.start.cost_with(self.steps_cost)
 
     @property
     def theorem(self) -> Theorem:
-        """Of the algorithm as stated (one epoch of disjoint batches from Algorithm 3), or of one step, composed.
-
-        References
-        ----------
-        jain2021, Theorem 4.2 as stated; Lemma 4.3 for the rest.
-        """
+        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of
+        jain2021."""
         as_stated = isinstance(self.start, SpectralInit) and self.start.share is None
         if as_stated and self.epochs == 1 and self.batches > 1:
             return THEOREM_4_2
@@ -131,18 +111,7 @@ class PrivAltMin:
 
 
 def check_split(preset: str, known: Known) -> Split:
-    """The split, after checking that each step has enough samples for the rank.
-
-    Parameters
-    ----------
-    preset : name in `privrep.data.splits.PRESETS`.
-    known : of which samples and rank are read.
-
-    Raises
-    ------
-    ValueError
-        If the preset is unknown, or leaves a step fewer samples than the rank.
-    """
+    """Return the split, after checking that each step has enough samples for the rank."""
     split = split_samples(preset, known.samples)
     for step in ("heads", "final"):
         samples = count(getattr(split, step))
@@ -157,26 +126,7 @@ def check_split(preset: str, known: Known) -> Split:
 def start_of(
     init: str, known: Known, split: Split, label_clip: float, share: float | None = None, pairs: str = "disjoint"
 ) -> Start:
-    """U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3.
-
-    Parameters
-    ----------
-    init : "random" or "spectral".
-    known : of which the rank is read.
-    split : whose samples for the initialisation a spectral start takes.
-    label_clip : zeta of Algorithm 3, > 0.
-    share : of mu^2 for Algorithm 3, in (0, 1); None for the noise multiplier of the steps.
-    pairs : name in `privrep.algorithms.spectral_init.PAIRS`.
-
-    Raises
-    ------
-    ValueError
-        If the label clip of a spectral start is not positive.
-
-    References
-    ----------
-    jain2021, Algorithm 3.
-    """
+    """Return U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3."""
     if init == "random":
         return RandomStart(known.rank)
     return SpectralInit(known.rank, split.init, label_clip, share, pairs)
@@ -188,8 +138,7 @@ class AltminOptions(Declared):
 
     A planted start knows the truth, for the local theory; privacy statements then take the truth as public. True heads
     make the subspace step the one regression of jain2021 Remark 1. By default one noise multiplier serves all releases,
-    as printed. Users clipped whole, all pairs and averaged noise are not in the paper.
-    """
+    as printed. User-level clipping, all pairs and averaged noise are not in the paper."""
 
     init: str = option(START_COLUMNS["init"], among((*STARTS, "planted")))
     split: str = option(SPLIT_COLUMN["split"])
@@ -227,17 +176,7 @@ class AltminOptions(Declared):
             )
 
     def clip(self, known: Known) -> MomentClip:
-        """The thresholds in absolute terms.
-
-        Parameters
-        ----------
-        known : what the units of the thresholds follow from.
-
-        Raises
-        ------
-        ValueError
-            If users are clipped whole, and the split does not suit their number of samples.
-        """
+        """Return the thresholds in absolute terms."""
         if self.clip_unit == "user":
             units = user_units(self.clip_scale, known, count(split_samples(self.split, known.samples).subspace))
             return UserClip(self.clip_feature * units[0], self.clip_label * units[1])
@@ -247,18 +186,7 @@ class AltminOptions(Declared):
         )
 
     def start(self, known: Known, split: Split) -> Start:
-        """U_init.
-
-        Parameters
-        ----------
-        known : what the unit of the label clip follows from.
-        split : whose samples for the initialisation a spectral start takes.
-
-        Raises
-        ------
-        ValueError
-            If the start is planted, and the dimension is below twice the rank.
-        """
+        """Return U_init."""
         if self.init == "planted":
             return planted_start(self.start_sine, known)
         label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)

@@ -49,23 +49,8 @@ STARTS = ("planted", "power_method", "random")
 def representation_gradients(
     block: Block, first: np.ndarray, second: np.ndarray, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CLIENT for all users of a block: their gradients G_i = l_i w_i^T.
-
-    Parameters
-    ----------
-    block : B users.
-    first, second : positions of the samples for the head and for the gradient, (q,).
-    basis : B of the round, (d, k).
-
-    Returns
-    -------
-    l : (B, d).
-    w : (B, k), the heads.
-
-    References
-    ----------
-    shen2023, Algorithm 4.
-    """
+    """Compute CLIENT for all users of a block: the factors l (B, d) and w (B, k) of their gradients G_i = l_i w_i^T,
+    heads on the samples `first` and gradients on `second` (shen2023, Algorithm 4)."""
     heads = fit_heads(block.features[first], block.labels[first], basis)
     features = block.features[second]
     projected = features.reshape(-1, len(basis)) @ basis.astype(np.float32)
@@ -77,7 +62,7 @@ def representation_gradients(
 
 @dataclass(frozen=True, eq=False)
 class RepresentationGradients:
-    """CLIENT of one round. first, second : as in `representation_gradients`."""
+    """CLIENT of one round, see `representation_gradients`."""
 
     basis: np.ndarray
     first: np.ndarray
@@ -89,39 +74,25 @@ class RepresentationGradients:
 
 @dataclass(frozen=True)
 class Centaur:
-    """Algorithms 1, 3 and 4.
+    """Algorithms 1, 3 and 4."""
 
-    Attributes
-    ----------
-    start : B_0.
-    server : the rounds, with zeta_g.
-    batch_samples : q, for each of head and gradient in a round.
-    step : eta.
-    sample_use : see `privrep.data.splits.SAMPLE_USES`.
-    penalty : of the last heads.
-    """
-
-    start: Start
-    server: Server
-    batch_samples: int
-    step: float
-    sample_use: str
-    penalty: float = 0.0
+    start: Start  # B_0
+    server: Server  # the rounds, with zeta_g
+    batch_samples: int  # q, for each of head and gradient in a round
+    step: float  # eta
+    sample_use: str  # see `privrep.data.splits.SAMPLE_USES`
+    penalty: float = 0.0  # of the last heads
 
     @property
     def cost(self) -> Cost:
-        """Of one user at multiplier 1 of the main rounds; a start's noise follows from its share.
-        Takes no gain from sampling."""
+        """Privacy cost of one user at multiplier 1 of the main rounds, with no gain from sampling; a start's noise
+        follows from its share."""
         return self.start.cost_with(self.server.cost)
 
     @property
     def theorem(self) -> Theorem:
-        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds.
-
-        References
-        ----------
-        shen2023, Theorem 5.2.
-        """
+        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (shen2023, Theorem
+        5.2)."""
         return Theorem("B-T5.2", self.server.rounds)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
@@ -165,27 +136,8 @@ class CentaurOptions(Declared):
     }
     scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
 
-    def server(self, clip: float) -> Server:
-        """The rounds.
-
-        Parameters
-        ----------
-        clip : zeta_g in absolute terms, > 0.
-        """
-        return Server(self.rounds, clip, self.participation, self.divide_by)
-
     def start(self, known: Known) -> Start:
-        """B_0.
-
-        Parameters
-        ----------
-        known : what the unit of the power method's clip follows from.
-
-        Raises
-        ------
-        ValueError
-            If the start is planted, and the dimension is below twice the rank.
-        """
+        """Return B_0."""
         if self.init == "planted":
             return planted_start(self.start_sine, known)
         if self.init == "random":
@@ -200,9 +152,10 @@ class CentaurOptions(Declared):
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {known.rank}")
         before = [self.init_samples] * self.iterations if self.init == "power_method" else []
         check_draws(self.sample_use, known.samples, before + [2 * self.batch_samples] * self.rounds)
+        clip = gradient_threshold(self.clip_scale, self.clip, known)
         return Centaur(
             start=self.start(known),
-            server=self.server(gradient_threshold(self.clip_scale, self.clip, known)),
+            server=Server(self.rounds, clip, self.participation, self.divide_by),
             batch_samples=self.batch_samples,
             step=self.step / known.head_condition**2,
             sample_use=self.sample_use,

@@ -35,14 +35,7 @@ from privrep.privacy.mechanisms import Release
 
 
 def start_model(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
-    """A random orthonormal B over a shared head of zeros, (d + 1, k).
-
-    Parameters
-    ----------
-    dim : d.
-    rank : k, at most d.
-    rng : draws B.
-    """
+    """Return a random orthonormal B over a shared head of zeros, (d + 1, k)."""
     return np.concatenate([random_subspace(dim, rank, rng), np.zeros((1, rank))])
 
 
@@ -54,24 +47,10 @@ def model_steps(
     step: float,
     personal_step: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient steps on B, a shared head w and a head of the user's own v, where <B (w + v), x> predicts y.
+    """Return how far gradient steps move B and a shared head w, (B, d + 1, k), and the user's own head v, (B, k), where
+    <B (w + v), x> predicts y.
 
-    A user whose numbers overflow gets what is not finite; the clip lets none of it through.
-
-    Parameters
-    ----------
-    block : B users.
-    batches : positions of a mini-batch, (q,), for each step.
-    model : B over w, (d + 1, k).
-    personal : (B, k), v of each user.
-    step : step size for B and w.
-    personal_step : step size for v.
-
-    Returns
-    -------
-    moved : (B, d + 1, k), displacements of the model.
-    personal : (B, k), the new v.
-    """
+    A user whose numbers overflow gets what is not finite; the clip lets none of it through."""
     # Columns of B first: each is then one contiguous vector per user.
     basis = np.repeat(model[:-1].T[:, None], block.users, axis=1)
     shared = np.repeat(model[-1:], block.users, axis=0)
@@ -87,7 +66,7 @@ def model_steps(
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """What users add in one round: how far their copies of the model have moved."""
+    """Contribution of users in one round: the displacement of their copies of the model."""
 
     model: np.ndarray
     batches: list[np.ndarray]

@@ -44,19 +44,13 @@ CANDIDATES = ("net", "random")
 
 
 class Subspaces(Protocol):
-    """What is chosen from, and what it costs to make."""
+    """Candidates of the choice, and what it costs to make them."""
 
     @property
     def cost(self) -> Cost: ...
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        """The subspaces, (c, d, k), orthonormal columns in each.
-
-        Parameters
-        ----------
-        users : whose data a first stage reads.
-        release : handle of the whole fit.
-        """
+        """Return the subspaces, (c, d, k), orthonormal columns in each."""
 
 
 @dataclass(frozen=True)
@@ -84,39 +78,27 @@ class RandomSubspaces:
 
 
 def personalised(basis: np.ndarray, score: UserScore, final: slice) -> LowRank:
-    """The users' own models in a subspace.
-
-    Parameters
-    ----------
-    basis : (d, k) orthonormal.
-    score : whose loss and bound the fit has.
-    final : samples that it takes.
-
-    References
-    ----------
-    jain2021, Algorithm 4, last line.
-    """
+    """Return the users' own models in a subspace (jain2021, Algorithm 4, last line)."""
     return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, final))
 
 
 @dataclass(frozen=True)
 class Exponential:
-    """Algorithm 4. subspaces : N. final : samples of the last line.
-    theorem : which beta a printed epsilon stands for."""
+    """Algorithm 4."""
 
     score: UserScore
-    subspaces: Subspaces
-    final: slice
-    theorem: PureTheorem | None
+    subspaces: Subspaces  # N
+    final: slice  # samples of the last line
+    theorem: PureTheorem | None  # which beta a printed epsilon stands for
 
     @property
     def cost(self) -> Cost:
-        """Of one user at noise multiplier 1: epsilon 1 for the choice, and what the candidates cost."""
+        """Privacy cost of one user at noise multiplier 1: epsilon 1 for the choice, and what the candidates cost."""
         return PURE_COST + self.subspaces.cost
 
     @property
     def loss(self) -> Loss:
-        """In which the risk of Theorem 5.2 is counted."""
+        """Loss in which the risk of Theorem 5.2 is counted."""
         return self.score.loss
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
@@ -152,17 +134,7 @@ class ScoreOptions(Declared):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; {what} must be positive")
 
     def score(self, known: Known) -> UserScore:
-        """The score for a problem, on the first half of the samples.
-
-        Parameters
-        ----------
-        known : sizes, and what the units of the bounds follow from.
-
-        Raises
-        ------
-        ValueError
-            If the number of samples is odd, or the loss has no finite Lipschitz constant.
-        """
+        """Return the score for a problem, on the first half of the samples."""
         if known.samples % 2:
             raise ValueError(f"samples is {known.samples}; Algorithm 4 needs an even number")
         clip = projection_threshold(self.clip_scale, self.clip_feature, known)
@@ -170,31 +142,13 @@ class ScoreOptions(Declared):
         return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, known.samples // 2))
 
     def theorem(self, known: Known) -> PureTheorem:
-        """The theorem with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta = 2
-        beta L_f C xi.
-
-        Parameters
-        ----------
-        known : of which the number of users is read.
-
-        References
-        ----------
-        jain2021, Theorem 5.1.
-        """
+        """Return the theorem with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta
+        = 2 beta L_f C xi (jain2021, Theorem 5.1)."""
         return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / known.users)
 
 
 def final_samples(known: Known) -> slice:
-    """The second half of the samples, for the last line of the algorithm.
-
-    Parameters
-    ----------
-    known : of which the number of samples is read.
-
-    References
-    ----------
-    jain2021, Algorithm 4.
-    """
+    """Return the second half of the samples, for the last line of the algorithm (jain2021, Algorithm 4)."""
     return slice(known.samples // 2, known.samples)
 
 

@@ -45,7 +45,7 @@ class ExponentialChain:
 
     @property
     def loss(self) -> Loss:
-        """In which the risk of Theorem 5.2 is counted."""
+        """Loss in which the risk of Theorem 5.2 is counted."""
         return self.score.loss
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:

@@ -46,15 +46,7 @@ STEP = 0.25
 
 @dataclass(frozen=True)
 class StagedCandidates:
-    """What a first stage released, and subspaces around its last releases.
-
-    Attributes
-    ----------
-    first : a method.
-    runs : how many of it.
-    around : perturbed subspaces, of each run.
-    noise : noise multiplier of all releases of the first stage together over that of the choice.
-    """
+    """Subspaces that a first stage released, and perturbed ones around its last releases."""
 
     first: SpectralInit | Centaur
     runs: int
@@ -87,8 +79,7 @@ class StagedCandidates:
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialStagedOptions(ScoreOptions):
-    """Options of the score and of the first stage, for which a noise multiplier of 4.2 over that of the choice gives
-    both about half of an epsilon from 0.5 to 4 at delta = 1e-6."""
+    """Options of the score and of the first stage."""
 
     first: str = option(
         "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start", among(FIRST), "spectral"
@@ -108,12 +99,7 @@ class ExponentialStagedOptions(ScoreOptions):
     }
 
     def first_stage(self, known: Known) -> SpectralInit | Centaur:
-        """One run of the first stage, on all samples.
-
-        Parameters
-        ----------
-        known : what the units of the clips follow from.
-        """
+        """Return one run of the first stage, on all samples."""
         if self.first == "spectral":
             label_clip = label_threshold("data", self.init_label_clip, known)
             return SpectralInit(known.rank, slice(0, known.samples), label_clip)

@@ -1,5 +1,5 @@
-"""A Gaussian prior of all d coordinates of the heads, released once: unit steps for heads that lie in no subspace.
-Ours.
+"""A Gaussian prior of all d coordinates of the heads, released once: unit steps for heads that lie in no subspace (this
+project).
 
     h, s        guesses of a model's root mean square coordinate and of the label noise, public
                 h is learned as in unit steps, labels <- y / h
@@ -9,8 +9,8 @@ Ours.
                 and to a thousandth of the largest;  trace d
     each user:  theta_i <- P X_i^T (X_i P X_i^T + s^2 I)^-1 y_i        posterior mean under N(0, P), on all samples
 
-The noise of two halves is independent, so that S has that of the heads alone.
-|S_i| <= 1, and users with opposite S_i attain the sensitivity 2.
+The noise of two halves is independent, so that S has that of the heads alone. |S_i| <= 1, and users with opposite S_i
+attain the sensitivity 2.
 
 >>> from privrep.run.shell import fit
 >>> row, _ = fit("full_prior", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -51,9 +51,9 @@ TINY = 1e-12
 
 @dataclass(frozen=True)
 class HalfProducts:
-    """What users add: (a b^T + b a^T)/2, (d, d), of norm at most 1. penalty : s^2 / h^2."""
+    """Contribution of users: (a b^T + b a^T)/2, (d, d), of norm at most 1."""
 
-    penalty: float
+    penalty: float  # s^2 / h^2
 
     def __call__(self, block: Block) -> SymmetricOuter:
         halves = (slice(0, None, 2), slice(1, None, 2))
@@ -81,10 +81,10 @@ class PosteriorMeans:
 
 @dataclass(frozen=True)
 class FullPrior:
-    """The method. head_scale, noise : public hyperparameters of h and s, in units of the labels."""
+    """The method."""
 
-    head_scale: float
-    noise: float
+    head_scale: float  # guess of h, in units of the labels
+    noise: float  # guess of s, in units of the labels
 
     cost = GAUSSIAN_COST
     theorem = None
@@ -112,7 +112,6 @@ class FullPriorOptions(HyperparameterOptions):
     }
 
     def build(self, known: Known) -> FullPrior:
-        """The method: a model has d coordinates of mean square k/d that of a head.
-        Parameters as in `MethodOptions.build`."""
+        """Return the method: a model has d coordinates of mean square k/d that of a head."""
         scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / known.dim)
         return FullPrior(scale, self.noise_guess * known.label_noise_sd)

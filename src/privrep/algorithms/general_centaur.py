@@ -42,27 +42,10 @@ FEASIBLE = ("free", "orthonormal")
 def representation_steps(
     block: Block, batches: list[np.ndarray], basis: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CLIENT for all users of a block: displacements l_i w_i^T.
+    """Compute CLIENT for all users of a block: the factors l (B, d) and w (B, k) of their displacements l_i w_i^T.
 
-    The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w
-    is B w + ||w||^2 l.
-
-    Parameters
-    ----------
-    block : B users.
-    batches : positions of a mini-batch, (q,), for each local step.
-    basis : B of the round, (d, k).
-    step : eta_l.
-
-    Returns
-    -------
-    l : (B, d).
-    w : (B, k), the heads.
-
-    References
-    ----------
-    shen2023, Algorithm 2.
-    """
+    The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w is B w + ||w||^2
+    l (shen2023, Algorithm 2)."""
     moved = np.zeros((block.users, len(basis)))
     with np.errstate(over="ignore", invalid="ignore"):
         heads = fit_heads(block.features, block.labels, basis)
@@ -86,7 +69,7 @@ class Displacements:
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralCentaur(Federated):
-    """Algorithms 1 and 2. orthonormal : whether B is made so after each round."""
+    """Algorithms 1 and 2."""
 
     rank: int
     steps: LocalSteps

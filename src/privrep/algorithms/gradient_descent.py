@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
-from privrep.algorithms.parts.starts import Start
+from privrep.algorithms.parts.starts import START_COLUMNS, Start
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
@@ -38,14 +38,13 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """What users add: the gradients of their mean squared error in U (d, k), with heads by a rule."""
+    """Contribution of users: the gradients of their mean squared error in U (d, k), with heads by a rule."""
 
     basis: np.ndarray
     heads: HeadRule
     samples: slice
 
     def __call__(self, block: Block) -> Outer:
-        """g_j = direction_j v_j^T."""
         # In float64 throughout: a head can be huge, and the norms must be exact where they are clipped.
         features, labels = block.features[self.samples].astype(np.float64), block.labels[self.samples]
         heads = self.heads(block)
@@ -55,22 +54,22 @@ class Gradients:
 
 @dataclass(frozen=True)
 class GradientAltMin:
-    """Alternation with one gradient step per epoch. clip : c, the bound on a user's gradient. step : alpha."""
+    """Alternation with one gradient step per epoch."""
 
     start: Start
     split: Split
-    clip: float
-    step: float
+    clip: float  # c, of a user's gradient
+    step: float  # alpha
     epochs: int
 
     @property
     def steps_cost(self) -> Cost:
-        """Of one user, without the start."""
+        """Privacy cost of one user at noise multiplier 1, without the start."""
         return self.epochs * GAUSSIAN_COST
 
     @property
     def cost(self) -> Cost:
-        """Of one user."""
+        """Privacy cost of one user at noise multiplier 1."""
         return self.start.cost_with(self.steps_cost)
 
     @property
@@ -92,12 +91,9 @@ class GradientAltMin:
 
 @dataclass(frozen=True)
 class GradientDescentOptions(Declared):
-    """Options: `init`, `split`, `epochs` and `init_label_clip` as in `altmin`;
-    `clip_feature` the clip c of a user's gradient; `step` alpha."""
+    """Options of alternation with gradient steps."""
 
-    init: str = option(
-        "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth", among(STARTS)
-    )
+    init: str = option(START_COLUMNS["init"], among(STARTS))
     split: str = option(SPLIT_COLUMN["split"])
     clip_feature: float = option("clipping bound of a user's gradient", check_bound)
     step: float = option("step size, in units of the clipping bound", check_bound)

@@ -1,5 +1,5 @@
-"""A mixed model that is released: a shared mean, a Gaussian prior of the heads about it, and whether sharing helps.
-Ours.
+"""A differentially private linear mixed model (this project): a shared mean, a Gaussian prior of the heads about it,
+and whether sharing helps.
 
     y = <x, theta_i> + noise,   theta_i ~ N(beta, P)
 
@@ -10,7 +10,7 @@ Ours.
     a_i,b_i <- ridge models of the residuals of the even and of the odd samples of i in W x, each over its length
     S       <- ( sum_i (a_i b_i^T + b_i a_i^T) / 2 + noise ) / n
     priors  <- shapes from S (eigenvalues raised, or shrunk), isotropic about beta, the constant alone, beta alone, and
-               without a word of the server: isotropic about 0;  each at some strengths
+               from public guesses alone: isotropic about 0;  each at some strengths
     G       <- ( sum_i gains of i under all priors, by samples left out, clipped in norm + noise ) / n
     chosen  <- the best prior by G, if it is surely better than the best without the server; else the latter
     g       <- ( sum_i gains of the chosen one over the best own and over beta, clipped + noise ) / n
@@ -43,7 +43,7 @@ from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise
 from privrep.fitting.method import FullRank, Iterate
-from privrep.fitting.options import Declared, check_count, check_positive, option, unless
+from privrep.fitting.options import Declared
 from privrep.laws.mixed_model_plan import STEP_CLIPS, STEP_NOISE, shares, two_spectra
 from privrep.privacy.contributions import Rows, Scalars, SemidefiniteByNorm, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
@@ -59,41 +59,23 @@ EDGE_PART = 0.5
 
 
 def mean_squares(rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Of rows (B, m) with zeros where there is no sample, (B,).
-
-    Parameters
-    ----------
-    rows : (B, m).
-    counts : of samples, (B,).
-    """
+    """Return mean squares of rows (B, m) with zeros where there is no sample, (B,)."""
     return np.einsum("bm,bm->b", rows, rows) / np.maximum(counts, 1)
 
 
 def residuals(block: Block, mean: np.ndarray) -> np.ndarray:
-    """Of the shared mean, (B, m).
-
-    Parameters
-    ----------
-    block : of users.
-    mean : beta, (d,).
-    """
+    """Return the residuals of the shared mean, (B, m)."""
     return (block.labels - block.features @ mean.astype(np.float32)).T.astype(np.float64)
 
 
 def log_lengths(squares: np.ndarray, guess: float) -> Scalars:
-    """Log of lengths given by their squares, (B,), over a guess; a user without any adds 0.
-
-    Parameters
-    ----------
-    squares : of lengths, (B,).
-    guess : a length, above 0.
-    """
+    """Return logs of lengths given by their squares, (B,), over a guess; a user of length 0 adds 0."""
     return Scalars(np.log(np.where(squares > 0, squares, guess**2)) / 2 - math.log(guess))
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What users add: X^T X / m, (d, d)."""
+    """Contribution of users: X^T X / m, (d, d)."""
 
     def __call__(self, block: Block) -> SemidefiniteByNorm:
         rows = block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None]
@@ -102,7 +84,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class MomentLengths:
-    """What users add: log |X^T X / m|."""
+    """Contribution of users: log |X^T X / m|."""
 
     guess: float
 
@@ -111,29 +93,19 @@ class MomentLengths:
 
 
 def mean_labels(block: Block) -> Scalars:
-    """What users add: their mean label.
-
-    Parameters
-    ----------
-    block : of users.
-    """
+    """What users add: their mean label."""
     return Scalars(block.labels.sum(axis=0, dtype=np.float64) / np.maximum(block.counts, 1))
 
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """What users add: root X^T (y - X beta) / m, (d,). root : H^-1/2."""
+    """Contribution of users: root X^T (y - X beta) / m, (d,)."""
 
-    mean: np.ndarray
-    root: np.ndarray
+    mean: np.ndarray  # beta, (d,)
+    root: np.ndarray  # H^-1/2
 
     def rows(self, block: Block) -> np.ndarray:
-        """(B, d).
-
-        Parameters
-        ----------
-        block : of users.
-        """
+        """Return the gradients, (B, d)."""
         left = residuals(block, self.mean) / np.maximum(block.counts, 1)[:, None]
         return np.einsum("mbd,bm->bd", block.features, left) @ self.root
 
@@ -143,7 +115,7 @@ class Gradients:
 
 @dataclass(frozen=True, eq=False)
 class GradientLengths:
-    """What users add: log |gradient|."""
+    """Contribution of users: log |gradient|."""
 
     gradients: Gradients
     guess: float
@@ -154,7 +126,7 @@ class GradientLengths:
 
 @dataclass(frozen=True, eq=False)
 class ResidualLengths:
-    """What users add: log of the root mean square residual."""
+    """Contribution of users: log of the root mean square residual."""
 
     mean: np.ndarray
     guess: float
@@ -165,10 +137,10 @@ class ResidualLengths:
 
 @dataclass(frozen=True, eq=False)
 class ResidualHalves:
-    """What users add: (a b^T + b a^T) / 2, (d, d), of norm at most 1. root : W."""
+    """Contribution of users: (a b^T + b a^T) / 2, (d, d), of norm at most 1."""
 
-    mean: np.ndarray
-    root: np.ndarray
+    mean: np.ndarray  # beta, (d,)
+    root: np.ndarray  # W
 
     def __call__(self, block: Block) -> SymmetricOuter:
         left = residuals(block, self.mean).T.astype(np.float32)
@@ -180,21 +152,14 @@ class ResidualHalves:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """C, (d, d), as released and shrunk, and the norm of what noise is left in it."""
+    """C, (d, d), as released and shrunk, and the norm of the noise that is left in it."""
 
     moments: np.ndarray
     edge: float
 
     @classmethod
     def released(cls, users: UserData, lengths: Release, release: Release) -> Features:
-        """From two releases.
-
-        Parameters
-        ----------
-        users : the data.
-        lengths : release handle of the typical length.
-        release : release handle of the moments.
-        """
+        """Estimate C from two releases."""
         n, d = users.known.users, users.known.dim
         clip = FEATURE_CLIP * typical("mixed_feature_length", users, MomentLengths, float(d), lengths)
         found = release.sum("mixed_features", users, Moments(), clip=clip) / n
@@ -209,35 +174,20 @@ class Features:
         return cls((vectors * values) @ vectors.T, edge)
 
     def inverse_root(self, least: float = 0.0) -> np.ndarray:
-        """C^-1/2, eigenvalues raised to `least`.
-
-        Parameters
-        ----------
-        least : eigenvalue.
-        """
+        """Return C^-1/2, eigenvalues raised to `least`."""
         values, vectors = np.linalg.eigh(self.moments)
         return (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
 
 
 def typical(name: str, users: UserData, lengths: type, guess: float, release: Release, *about) -> float:
-    """exp of the released mean over users of log lengths over a guess.
-
-    Parameters
-    ----------
-    name : of the entry in the ledger.
-    users : the data.
-    lengths : class of what users add, made of `about` and the guess.
-    guess : a length, above 0.
-    release : release handle.
-    *about : first arguments of `lengths`.
-    """
+    """Release the typical length: the guess times exp of the mean over users of log lengths over it."""
     found = release.sum(name, users, lengths(*about, guess), clip=LENGTH_WIDTH) / users.known.users
     return guess * math.exp(min(max(found, -LENGTH_WIDTH), LENGTH_WIDTH))
 
 
 @dataclass(frozen=True, eq=False)
 class SharedHeads:
-    """Users' models, (B, d). mixture : of the answer. mean : beta, (d,), by which others are predicted."""
+    """Models of users, (B, d), and the shared mean by which others are predicted."""
 
     mixture: Mixture
     mean: np.ndarray
@@ -248,18 +198,11 @@ class SharedHeads:
 
 @dataclass(frozen=True)
 class MixedModel:
-    """The method.
+    """The method."""
 
-    Attributes
-    ----------
-    label_sd : public guess of the root mean square label.
-    rank : of the released shapes; None for all d.
-    constant : the first feature is the constant 1, and labels lie in [-1, 1].
-    """
-
-    label_sd: float
-    rank: int | None = None
-    constant: bool = False
+    label_sd: float  # public guess of the root mean square label
+    rank: int | None = None  # of the released shapes; None for all d
+    constant: bool = False  # whether the first feature is the constant 1, and labels lie in [-1, 1]
 
     cost = GAUSSIAN_COST
     """All releases together, since their shares of mu^2 add up to one."""
@@ -285,15 +228,7 @@ class MixedModel:
         yield Iterate(subspace, FullRank(SharedHeads(answer.heads, mean)), log)
 
     def mean(self, users: UserData, features: Features, constant: Release, steps: list[Release]) -> np.ndarray:
-        """beta, (d,).
-
-        Parameters
-        ----------
-        users : the data.
-        features : as released.
-        constant : release handle of the mean label.
-        steps : release handles of lengths and steps in turn.
-        """
+        """Release beta, (d,)."""
         n, d = users.known.users, users.known.dim
         mean = np.zeros(d)
         if self.constant:
@@ -311,15 +246,7 @@ class MixedModel:
         return mean
 
     def shapes(self, users: UserData, mean: np.ndarray, root: np.ndarray, release: Release) -> list[np.ndarray]:
-        """Roots of P, (d, p), eigenvalues of S raised and shrunk.
-
-        Parameters
-        ----------
-        users : the data.
-        mean : beta, (d,).
-        root : W, (d, d).
-        release : release handle.
-        """
+        """Release roots of P, (d, rank), from S with eigenvalues raised and shrunk."""
         n, d = users.known.users, users.known.dim
         values, vectors = np.linalg.eigh(release.sum("mixed_shape", users, ResidualHalves(mean, root), clip=1.0) / n)
         edge = 2 * release.noise_multiplier / n * math.sqrt(2 * d)
@@ -329,12 +256,8 @@ class MixedModel:
 
 @dataclass(frozen=True)
 class MixedModelOptions(Declared):
-    """Options of the mixed model."""
+    """The mixed model has no options: the label's root mean square is a public guess, here the true one."""
 
-    label_guess: float = option("public guess of the root mean square label, over the true one", check_positive, 1.0)
-    released_rank: int | None = option(
-        "rank of the released shapes of the prior; all of d without one", unless(None, check_count), None
-    )
     numbers: ClassVar = {
         "answer": "whether sharing helps: 0 heads about the shared mean do, 1 the shared mean is enough, 2 it does not",
         "gain_over_own": "released gain of the best heads over users alone: mean log ratio of squared errors",
@@ -343,18 +266,5 @@ class MixedModelOptions(Declared):
     }
 
     def build(self, known: Known) -> MixedModel:
-        """The method for a problem.
-
-        Parameters
-        ----------
-        known : what is public.
-
-        Raises
-        ------
-        ValueError
-            If the released rank exceeds the dimension.
-        """
-        if self.released_rank is not None and self.released_rank > known.dim:
-            raise ValueError(f"released_rank is {self.released_rank}; it must not exceed dim, which is {known.dim}")
-        power = known.rank * known.head_variance + known.label_noise_sd**2
-        return MixedModel(self.label_guess * math.sqrt(power), self.released_rank)
+        """Return the method for a problem."""
+        return MixedModel(math.sqrt(known.rank * known.head_variance + known.label_noise_sd**2))

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privrep.algorithms.altmin import STARTS, check_split, start_of
-from privrep.algorithms.parts.moment_step import MomentStep
-from privrep.algorithms.parts.starts import Start
+from privrep.algorithms.parts.moment_step import MOMENT_COLUMNS, MomentStep
+from privrep.algorithms.parts.starts import START_COLUMNS, Start
 from privrep.data.heads import FittedHeads
 from privrep.data.known import Known
 from privrep.data.problem import UserData
@@ -54,20 +54,15 @@ class AltMin:
 
 @dataclass(frozen=True)
 class NonprivateAltminOptions(Declared):
-    """Options: `init` ("random" or "spectral"), `split`, `tolerance` on dist2 between successive subspaces,
-    `max_epochs`."""
+    """Options of alternating minimisation without privacy."""
 
-    init: str = option(
-        "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
-        among(STARTS),
-        "random",
-    )
+    init: str = option(START_COLUMNS["init"], among(STARTS), "random")
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
     tolerance: float = option("distance between successive subspaces at which alternation stops", default=1.0e-5)
     max_epochs: int = option("limit on the number of epochs", check_count, 200)
     numbers: ClassVar = {
         "epochs_run": "epochs until convergence",
-        "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
+        "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"],
     }
 
     def build(self, known: Known) -> AltMin:

@@ -25,35 +25,24 @@ from privrep.privacy.mechanisms import Release
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """The ridge or minimum-norm model of each user of a block, (B, d). A sample that is zero counts as none.
-
-    Parameters
-    ----------
-    features : (m, B, d).
-    labels : (m, B).
-    penalty : lambda of the ridge, >= 0; 0 for minimum norm, or least squares where m > d.
-    """
+    """Return the ridge or minimum-norm model of each user of a block, (B, d). A sample that is zero counts as none."""
     features, labels = features.transpose(1, 0, 2).astype(np.float64), labels.astype(np.float64)
     _, samples, dim = features.shape
     if samples <= dim:
         return _by_kernel(features, labels, penalty)
     few = features.any(axis=2).sum(axis=1) < dim
-    models = _by_gram(features, labels, penalty + few.astype(float))  # those of the few are replaced
+    penalties = penalty + few.astype(float)  # models of the few are replaced
+    gram = features.transpose(0, 2, 1) @ features + penalties[:, None, None] * np.eye(dim)
+    right = np.einsum("bmd,mb->bd", features, labels)
+    models = np.linalg.solve(gram, right[:, :, None])[:, :, 0]
     if few.any():
         models[few] = _by_kernel(features[few], labels[:, few], penalty)
     return models
 
 
-def _by_gram(features: np.ndarray, labels: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-    """(X_j^T X_j + penalty_j I)^{-1} X_j^T y_j."""
-    gram = features.transpose(0, 2, 1) @ features + penalties[:, None, None] * np.eye(features.shape[2])
-    right = np.einsum("bmd,mb->bd", features, labels)
-    return np.linalg.solve(gram, right[:, :, None])[:, :, 0]
-
-
 def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero,
-    whose row would be empty."""
+    """Return X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero, whose row
+    would be empty."""
     eye = np.eye(features.shape[1])
     kernel = features @ features.transpose(0, 2, 1) + penalty * eye + ~features.any(axis=2)[:, :, None] * eye
     dual = np.linalg.solve(kernel, labels.T[:, :, None])
@@ -62,7 +51,7 @@ def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.n
 
 @dataclass(frozen=True)
 class OwnData:
-    """Every user by itself. penalty : lambda of the ridge."""
+    """Every user alone, with ridge penalty lambda."""
 
     penalty: float
 
@@ -70,19 +59,13 @@ class OwnData:
         yield Iterate(None, FullRank(self.models))
 
     def models(self, block: Block) -> np.ndarray:
-        """Of the users of a block, (B, d).
-
-        Parameters
-        ----------
-        block : B users.
-        """
+        """Return the models of the users of a block, (B, d)."""
         return own_data_models(block.features, block.labels, self.penalty)
 
 
 @dataclass(frozen=True)
 class OwnDataOptions(Declared):
-    """Option: `penalty`, lambda of the ridge in units of one squared feature; 0 for minimum norm or ordinary least
-    squares."""
+    """Options of users alone: the penalty in units of one squared feature."""
 
     penalty: float = option("ridge penalty; 0 is minimum norm", check_nonnegative, 0.0)
 

@@ -35,16 +35,9 @@ from privrep.privacy.mechanisms import Release
 
 
 def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarray:
-    """theta_i - theta_bar of all users of a block, (B, d) float64: ridge regression of what theta_bar leaves.
+    """Return theta_i - theta_bar of all users of a block, (B, d) float64, by ridge regression of what theta_bar leaves.
 
-    Solved in the m samples where m < d, and in the d coordinates otherwise.
-
-    Parameters
-    ----------
-    block : B users.
-    centre : theta_bar, (d,).
-    penalty : lambda, > 0.
-    """
+    The system is solved in the m samples where m < d, and in the d coordinates otherwise."""
     features = block.features.astype(np.float64)
     samples, _, dim = features.shape
     ridge = penalty * samples * np.eye(min(samples, dim))[:, :, None]
@@ -59,7 +52,7 @@ def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarra
 
 @dataclass(frozen=True, eq=False)
 class OwnModels:
-    """theta_i of the users of a block, (B, d); and what they add in a round, theta_i - theta_bar."""
+    """Models theta_i of the users of a block, (B, d), and their displacements theta_i - theta_bar."""
 
     centre: np.ndarray
     penalty: float
@@ -68,18 +61,13 @@ class OwnModels:
         return self.centre + displacements(block, self.centre, self.penalty)
 
     def moved(self, block: Block) -> Rows:
-        """What users add.
-
-        Parameters
-        ----------
-        block : B users.
-        """
+        """Contribution of users: theta_i - theta_bar."""
         return Rows(displacements(block, self.centre, self.penalty))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PMTL(Federated):
-    """Rounds on theta_bar. penalty : lambda."""
+    """Rounds on theta_bar, with the pull lambda."""
 
     penalty: float
 

@@ -28,6 +28,8 @@ import numpy as np
 
 from privrep.algorithms.parts.candidate_selection import select
 from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
+from privrep.algorithms.parts.server import SERVER_COLUMNS
+from privrep.algorithms.parts.starts import START_COLUMNS
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
@@ -49,22 +51,15 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """What users add in one iteration: M_i X_c for all runs c.
+    """Contribution of users in one iteration: M_i X_c for all runs c."""
 
-    Attributes
-    ----------
-    samples : distinct positions, ascending.
-    bases : (c, d, k), orthonormal columns in each.
-    bound : zeta_0.
-    """
-
-    samples: np.ndarray
-    bases: np.ndarray
-    bound: float
+    samples: np.ndarray  # distinct positions, ascending
+    bases: np.ndarray  # (c, d, k), orthonormal columns in each
+    bound: float  # zeta_0
 
     def __call__(self, block: Block) -> tuple[Columns, ...]:
-        """One contribution for each run. A user beyond `LARGEST` adds 0.
-        With the rows y x of a user in F, M = F^T F / q."""
+        """Return one contribution for each run; a user beyond `LARGEST` adds 0. With the rows y x of a user in F, M =
+        F^T F / q."""
         runs, dim, rank = self.bases.shape
         columns = self.bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
         labels, norms, q = block.labels[self.samples], block.feature_norms[self.samples], len(self.samples)
@@ -89,24 +84,10 @@ def power_method(
     draw_samples: Callable[[], np.ndarray],
     clip: float,
 ) -> np.ndarray:
-    """The released subspaces of all runs, (c, d, k), each orthonormal.
+    """Release the subspaces of all runs, (c, d, k), each orthonormal (shen2023, Algorithm 5 and Corollary F.1).
 
     Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing it moves the sum by at most 2 zeta_0.
-    Each of the c L sums is a release of its own; the runs share users and samples and do compose.
-
-    Parameters
-    ----------
-    users : n users.
-    starts : X_0 of all runs, (c, d, k).
-    release : handle of each of the sums.
-    iterations : L.
-    draw_samples : positions of the samples of one iteration, (q,), ascending.
-    clip : zeta_0, > 0.
-
-    References
-    ----------
-    shen2023, Algorithm 5 and Corollary F.1.
-    """
+    Each of the c L sums is a release of its own; the runs share users and samples and do compose."""
     bases = starts
     for _ in range(iterations):
         contribution = Products(draw_samples(), bases, clip)
@@ -123,13 +104,7 @@ class RandomStarts:
     rank: int
 
     def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """(count, d, k).
-
-        Parameters
-        ----------
-        dim : d.
-        rng : draws them.
-        """
+        """Draw the subspaces, (count, d, k)."""
         return np.array([random_subspace(dim, self.rank, rng) for _ in range(self.count)])
 
 
@@ -144,85 +119,47 @@ class GivenStarts:
         return len(self.bases)
 
     def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """(count, d, k).
-
-        Parameters
-        ----------
-        dim : d of the given ones.
-        rng : not used.
-        """
+        """Return the given subspaces."""
         return self.bases
 
 
 @dataclass(frozen=True)
 class PlantedStarts:
-    """Starts at one distance from the truth, which reach the steady state in fewer iterations.
-    No method can make them, see `privrep.algorithms.parts.starts.PlantedStart`."""
+    """Starts at one distance from the truth, which reach the steady state in fewer iterations; no method can make them,
+    see `privrep.algorithms.parts.starts.PlantedStart`."""
 
     count: int
     sine: float
 
     def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStarts:
-        """The starts, in random directions from the truth.
-
-        Parameters
-        ----------
-        truth : (d, k) orthonormal.
-        rng : draws the directions.
-        """
+        """Return the starts, in random directions from the truth."""
         return GivenStarts(np.array([planted_subspace(truth, self.sine, rng) for _ in range(self.count)]))
 
 
 @dataclass(frozen=True)
 class PowerMethod:
-    """INITIALIZATION (Algorithm 3): runs of PPM and the choice among them.
-
-    Attributes
-    ----------
-    start : X_0 of each run, each charged.
-    iterations : L.
-    samples : q, per user and iteration.
-    clip : zeta_0.
-    sample_use : "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice.
-    accuracy : eps_i of the selection.
-    """
+    """INITIALIZATION (Algorithm 3): runs of PPM and the choice among them."""
 
     start: RandomStarts | PlantedStarts | GivenStarts
-    iterations: int
-    samples: int
-    clip: float
-    sample_use: str
-    accuracy: float
+    iterations: int  # L
+    samples: int  # q, per user and iteration
+    clip: float  # zeta_0
+    sample_use: str  # "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice
+    accuracy: float  # eps_i of the selection
 
     @property
     def cost(self) -> Cost:
-        """Of one user: L releases in each run."""
+        """Privacy cost of one user at noise multiplier 1: L releases in each run."""
         return self.start.count * self.iterations * GAUSSIAN_COST
 
     @property
     def theorem(self) -> Theorem:
         """L / sigma_0^2 for each run, half of what the releases cost (E13), by way of eps = 2 sqrt(rho ln(1/delta)), as
-        Theorem 5.2 converts.
-
-        References
-        ----------
-        shen2023, eq. (67).
-        """
+        Theorem 5.2 converts (shen2023, eq. (67))."""
         return Theorem("B-LF.2", self.start.count * self.iterations)
 
     def choose(self, users: UserData, release: Release) -> Iterate:
-        """The chosen subspace, with all candidates.
-
-        Parameters
-        ----------
-        users : n users.
-        release : handle of each of the T_0 L sums.
-
-        Raises
-        ------
-        ValueError
-            If there are too few samples.
-        """
+        """Return the chosen subspace, with all candidates."""
         draws = SampleDraws(self.sample_use, users.known.samples, release.streams["samples"])
         bases = power_method(
             users,
@@ -237,18 +174,17 @@ class PowerMethod:
         return Iterate(bases[chosen.index], log=log, candidates=Candidates(bases, chosen.index, self.accuracy))
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned.
-        Parameters as in `Method.fit`."""
+        """Run INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned."""
         chosen = self.choose(users, release)
         yield replace(chosen, subspace=chosen.candidates.bases[0], log={"zeta": self.clip, **chosen.log})
 
 
 @dataclass(frozen=True)
 class PowerMethodStart:
-    """INITIALIZATION as the start of CENTAUR. share : of the whole cost mu^2."""
+    """INITIALIZATION as the start of CENTAUR."""
 
     method: PowerMethod
-    share: float
+    share: float  # of the whole cost mu^2
 
     @property
     def samples_used(self) -> int:
@@ -258,8 +194,7 @@ class PowerMethodStart:
         return Cost(steps.mu_squared / (1 - self.share), steps.rho / (1 - self.share))
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        """B_0. The noise multiplier of its T_0 L releases is such that they take `share` of the cost.
-        Parameters as in `Start.first`."""
+        """Return B_0, with a noise multiplier of its T_0 L releases such that they take `share` of the cost."""
         releases = self.method.cost.mu_squared
         relative = (releases * (1 - self.share) / (self.share * steps.mu_squared)) ** 0.5
         return self.method.choose(users, release.start(relative))
@@ -277,14 +212,10 @@ class PowerMethodOptions(Declared):
     clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
-    init: str = option(
-        "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
-        among(STARTS),
-        "random",
-    )
-    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.2)
+    init: str = option(START_COLUMNS["init"], among(STARTS), "random")
+    start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.2)
     numbers: ClassVar = {
-        "zeta": "clipping bound of a user's update in absolute terms",
+        "zeta": SERVER_COLUMNS["zeta"],
         "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
     }
     scores = (

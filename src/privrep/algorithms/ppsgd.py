@@ -40,11 +40,10 @@ from privrep.privacy.mechanisms import Release
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """What users add in one round: how far their copies of the model have moved.
-    personal : v of all users, of whom each keeps a new one."""
+    """Contribution of users in one round: the displacement of their copies of the model; each keeps a new v."""
 
     model: np.ndarray
-    personal: Own
+    personal: Own  # v of all users
     batches: list[np.ndarray]
     step: float
     personal_step: float
@@ -58,9 +57,9 @@ class Displacements:
 
 @dataclass(frozen=True, eq=False)
 class SharedAndOwn:
-    """Heads w + v_i. shared : w, (k,)."""
+    """Heads w + v_i."""
 
-    shared: np.ndarray
+    shared: np.ndarray  # w, (k,)
     personal: Own
 
     def __call__(self, block: Block) -> np.ndarray:
@@ -69,7 +68,7 @@ class SharedAndOwn:
 
 @dataclass(frozen=True, kw_only=True)
 class PPSGD(Federated):
-    """Rounds on (B, w), with a head of the user's own beside w. personal_step : step size of v_i."""
+    """Rounds on (B, w), with a head of the user's own beside w."""
 
     rank: int
     steps: LocalSteps

@@ -74,66 +74,40 @@ USES = ("same", *SAMPLE_USES)
 
 
 class SameSamples:
-    """Stands in for `SampleDraws` where every subset is that of the first samples."""
+    """Substitute for `SampleDraws` where every subset is that of the first samples."""
 
     def take(self, *sizes: int) -> list[np.ndarray]:
-        """Positions of the subsets of one round.
-
-        Parameters
-        ----------
-        *sizes : of the subsets.
-        """
+        """Return positions of the subsets of one round."""
         return [np.arange(size) for size in sizes]
 
 
 @dataclass(frozen=True)
 class PrivateFedRep:
-    """The alternation of private gradient steps.
+    """The alternation of private gradient steps."""
 
-    Attributes
-    ----------
-    start : U_init.
-    server : the rounds, with c.
-    batch_samples : |S| = |S'|.
-    step : eta.
-    sample_use : one of `USES`.
-    final_samples : the last ones, which serve the last heads alone; with 0 these take all samples.
-    penalty : of these heads.
-    """
-
-    start: Start
-    server: Server
-    batch_samples: int
-    step: float
-    sample_use: str
-    final_samples: int
-    penalty: float = 0.0
+    start: Start  # U_init
+    server: Server  # the rounds, with c
+    batch_samples: int  # |S| = |S'|
+    step: float  # eta
+    sample_use: str  # one of `USES`
+    final_samples: int  # the last ones, which serve the last heads alone; with 0 these take all samples
+    penalty: float = 0.0  # of the last heads
 
     theorem = None
 
     @property
     def cost(self) -> Cost:
-        """Of one user at multiplier 1 of the rounds; a start's noise follows from its share."""
+        """Privacy cost of one user at multiplier 1 of the rounds; a start's noise follows from its share."""
         return self.start.cost_with(self.server.cost)
-
-    def draws(self, samples: int, release: Release) -> SampleDraws | SameSamples:
-        """What picks the samples of a round.
-
-        Parameters
-        ----------
-        samples : per user that the rounds may take.
-        release : of which the stream "samples" is read.
-        """
-        if self.sample_use == "same":
-            return SameSamples()
-        return SampleDraws(self.sample_use, samples, release.streams["samples"])
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = self.start.first(users, release, self.server.cost)
         yield start
         samples = users.known.samples
         in_rounds = samples - self.final_samples
-        draws = self.draws(in_rounds, release)
+        draws = SameSamples()
+        if self.sample_use != "same":
+            draws = SampleDraws(self.sample_use, in_rounds, release.streams["samples"])
         final = slice(in_rounds if self.final_samples else 0, samples)
         basis, q = start.subspace, self.batch_samples
         for _ in range(self.server.rounds):
@@ -176,18 +150,7 @@ class PrivateFedrepOptions(Declared):
     }
 
     def start(self, known: Known, samples: int) -> Start:
-        """U_init, where it is spectral from the pairs of the first samples.
-
-        Parameters
-        ----------
-        known : what the unit of the label clip follows from.
-        samples : how many the pairs are of; of an odd number the last is left out.
-
-        Raises
-        ------
-        ValueError
-            If the start is planted, and the dimension is below twice the rank.
-        """
+        """Return U_init, where it is spectral from the pairs of the first samples."""
         if self.init == "planted":
             return planted_start(self.start_sine, known)
         if self.init == "random":
@@ -197,18 +160,7 @@ class PrivateFedrepOptions(Declared):
         return SpectralInit(known.rank, slice(0, samples - samples % 2), label_clip, self.init_share)
 
     def batch(self, known: Known, samples: int) -> int:
-        """|S|, after checking that there are enough samples for the heads and all rounds.
-
-        Parameters
-        ----------
-        known : of which the rank is read.
-        samples : per user that the rounds may take.
-
-        Raises
-        ------
-        ValueError
-            If there are not.
-        """
+        """Return |S|, after checking that there are enough samples for the heads and all rounds."""
         subsets = {"same": 1, "reuse": 2, "fresh": 2 * self.rounds}[self.sample_use]
         q = samples // subsets if self.batch_samples is None else self.batch_samples
         # Least squares on k samples leaves no residual, and no gradient on the same ones.

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privrep.algorithms.altmin import check_split
-from privrep.algorithms.parts.starts import RandomStart, Start, planted_start
+from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.data.heads import FittedHeads
 from privrep.data.known import Known
 from privrep.data.passes import Own
@@ -58,12 +58,10 @@ class RandomModel:
 
 @dataclass(frozen=True)
 class ReferenceModelOptions(Declared):
-    """Options: `kind`, one of KINDS; `start_sine`, the sine of every angle between a planted subspace and the truth."""
+    """Options of the reference models."""
 
     kind: str = option("which reference model", among(KINDS))
-    start_sine: float = option(
-        "sine of every principal angle between a planted start and the truth", check_any_sine, 0.0
-    )
+    start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.0)
 
     def build(self, known: Known) -> FittedInStart | RandomModel:
         if self.kind == "planted-subspace":

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.gradient_descent import Gradients
-from privrep.algorithms.parts.moment_step import MomentStep
+from privrep.algorithms.parts.moment_step import MOMENT_COLUMNS, MomentStep
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.fitting.method import Iterate, LowRank
@@ -33,12 +33,7 @@ from privrep.privacy.regression_moments import SampleClip
 
 
 def ones(block: Block) -> np.ndarray:
-    """The head v = 1 for every user, (B, 1).
-
-    Parameters
-    ----------
-    block : B users.
-    """
+    """Return the head v = 1 for every user, (B, 1)."""
     return np.ones((block.users, 1))
 
 
@@ -53,7 +48,7 @@ class SingleByMoments:
 
     @property
     def cost(self) -> Cost:
-        """Of one user."""
+        """Privacy cost of one user at noise multiplier 1."""
         return self.step.clip.cost
 
     @property
@@ -68,7 +63,7 @@ class SingleByMoments:
 
 @dataclass(frozen=True)
 class SingleByGradients:
-    """Full-batch gradient descent. samples : all that a user has. clip : of a user's gradient."""
+    """Full-batch gradient descent on all samples of a user."""
 
     samples: slice
     clip: float
@@ -77,7 +72,7 @@ class SingleByGradients:
 
     @property
     def cost(self) -> Cost:
-        """Of one user."""
+        """Privacy cost of one user at noise multiplier 1."""
         return self.epochs * GAUSSIAN_COST
 
     @property
@@ -95,7 +90,7 @@ class SingleByGradients:
 
 @dataclass(frozen=True)
 class SingleModelOptions(Declared):
-    """Options: `clip_label` is of `moments`, passes and step size of `gradient`."""
+    """Options of a single model: `clip_label` is of `moments`, `epochs` and `step` of `gradient`."""
 
     method: str = option("mechanism of the single model", among(("moments", "gradient")))
     clip_feature: float = option("clipping bound of the features (eta), or of a user's gradient", check_bound)
@@ -103,7 +98,7 @@ class SingleModelOptions(Declared):
     epochs: int = option("passes over all users, E", check_count, 1)
     step: float = option("step size, in units of the clipping bound", check_bound, 1.0)
     numbers: ClassVar = {
-        "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
+        "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"],
     }
 
     def __post_init__(self):

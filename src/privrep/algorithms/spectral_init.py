@@ -43,19 +43,19 @@ LEMMA_4_5 = Theorem("A-L4.5", 8)
 
 @dataclass(frozen=True)
 class SamplePairs:
-    """What users add: pairs of a range of their samples. kind : which pairs."""
+    """Contribution of users: pairs of a range of their samples."""
 
     samples: slice
     kind: type[DisjointPairs] | type[AllPairs]
 
     @property
     def key(self) -> Hashable:
-        """All that it depends on besides the data."""
+        """All that the sum depends on besides the data."""
         return self.samples.start, self.samples.stop, self.kind
 
     @property
     def narrow(self) -> bool:
-        """Disjoint pairs are summed in float32."""
+        """Whether the sum is taken in float32, as for disjoint pairs."""
         return self.kind is DisjointPairs
 
     def __call__(self, block: Block) -> LabelledDirections:
@@ -68,23 +68,14 @@ PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}
 
 @dataclass(frozen=True)
 class SpectralInit:
-    """Algorithm 3, alone or as the start of other methods.
-
-    Attributes
-    ----------
-    rank : k.
-    samples : whose pairs are used.
-    label_clip : zeta.
-    share : of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps,
-        as printed.
-    pairs : one of `PAIRS`.
-    """
+    """Algorithm 3, alone or as the start of other methods."""
 
     rank: int
-    samples: slice
-    label_clip: float
+    samples: slice  # whose pairs are used
+    label_clip: float  # zeta
+    # Of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps, as printed.
     share: float | None = None
-    pairs: str = "disjoint"
+    pairs: str = "disjoint"  # one of `PAIRS`
     samples_used = 0
 
     def __post_init__(self):
@@ -94,20 +85,13 @@ class SpectralInit:
     theorem = LEMMA_4_5
 
     def subspace(self, users: UserData, release: Release) -> np.ndarray:
-        """U, (d, k) orthonormal.
-
-        Parameters
-        ----------
-        users : n users.
-        release : handle of the one sum.
-        """
+        """Release U, (d, k) orthonormal."""
         noisy = release.sum("spectral_init", users, SamplePairs(self.samples, PAIRS[self.pairs]), clip=self.label_clip)
         vectors = np.linalg.eigh(noisy)[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, : self.rank])
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """Algorithm 3 alone: it releases a subspace and personalises nothing.
-        Parameters as in `Method.fit`."""
+        """Run Algorithm 3 alone: it releases a subspace and personalises nothing."""
         yield Iterate(self.subspace(users, release.start()), log={"zeta": self.label_clip})
 
     # As the start of another method
@@ -116,8 +100,7 @@ class SpectralInit:
         return self.cost + steps if self.share is None else (1 / (1 - self.share)) * steps
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        """U_init. Its noise multiplier is such that the release takes `share` of the cost. Parameters as in
-        `Start.first`."""
+        """Return U_init, with a noise multiplier such that the release takes `share` of the cost."""
         relative = 1.0
         if self.share is not None:
             relative = (self.cost.mu_squared / steps.mu_squared * (1 - self.share) / self.share) ** 0.5
@@ -126,7 +109,7 @@ class SpectralInit:
 
 @dataclass(frozen=True)
 class SpectralInitOptions(Declared):
-    """Algorithm 3 alone, for the laws of Lemma 4.6."""
+    """Options of Algorithm 3 alone, for the laws of Lemma 4.6."""
 
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")

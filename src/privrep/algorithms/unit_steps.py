@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -59,7 +59,8 @@ from privrep.laws.unit_steps import (
     descent_share,
     schedule,
 )
-from privrep.privacy.contributions import Outer, Scalars, Semidefinite, float64, lengths, only
+from privrep.privacy.clipping import float64, lengths, zero_rows_except
+from privrep.privacy.contributions import Outer, Scalars, Semidefinite
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
@@ -74,34 +75,24 @@ FLOOR = 1.5
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Rows over their lengths, in float64: of norm at most 1, and 0 where a length is no number, or too small for its
-    square to be exact.
-
-    Parameters
-    ----------
-    rows : (B, d).
-    """
+    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite, or too small for
+    its square to be exact."""
     rows = float64(rows)
     norms = lengths(rows) * (1 + 1e-12)
     sound = np.isfinite(norms) & (norms > 1e-100)
-    return only(sound, rows) / np.where(sound, norms, 1.0)[:, None]
+    return zero_rows_except(sound, rows) / np.where(sound, norms, 1.0)[:, None]
 
 
 def log_chi(freedom: np.ndarray) -> np.ndarray:
-    """E log(chi^2 / f) for f degrees of freedom.
-
-    Parameters
-    ----------
-    freedom : f, positive integers of any shape.
-    """
+    """Return E log(chi^2 / f) for f degrees of freedom, positive integers."""
     values = np.arange(1, freedom.max() + 1)
     return (digamma(values / 2) + np.log(2 / values))[freedom - 1]
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Public hyperparameters: rank k of what labels depend on, root mean square coordinate h of a head, label noise s;
-    in units of the labels."""
+    """Public guesses in units of the labels: rank k of what they depend on, root mean square coordinate h of a head,
+    label noise s."""
 
     rank: int
     head_scale: float
@@ -117,15 +108,8 @@ class HyperparameterOptions(Declared):
 
 
 def learned_scale(public: Hyperparameters, users: UserData, release: Release) -> float:
-    """h, from the released mean log power of the labels.
-    Heads are taken midway between those of one length and Gaussian ones.
-
-    Parameters
-    ----------
-    public : the guesses, in units of the labels.
-    users : n users.
-    release : handle of this release.
-    """
+    """Release h, from the mean log power of the labels. Heads are taken midway between those of one length and Gaussian
+    ones."""
     guess = public.rank * public.head_scale**2 + public.noise**2
     logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
@@ -135,7 +119,7 @@ def learned_scale(public: Hyperparameters, users: UserData, release: Release) ->
 
 @dataclass(frozen=True)
 class LogScales:
-    """What users add: log(|y|^2 / m) less its expectation; a user without samples or labels adds 0."""
+    """Contribution of users: log(|y|^2 / m) less its expectation; a user without samples or labels adds 0."""
 
     expected: float
 
@@ -149,14 +133,7 @@ class LogScales:
 
 
 def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """Ridge models of the users of a block, (B, d), by whichever system is smaller.
-
-    Parameters
-    ----------
-    features : (q, B, d).
-    labels : (q, B).
-    penalty : of the ridge, >= 0.
-    """
+    """Return ridge models of the users of a block, (B, d), by whichever system is smaller."""
     features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
     _, samples, dim = features.shape
     by_kernel = samples <= dim
@@ -171,7 +148,7 @@ def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np
 
 @dataclass(frozen=True, eq=False)
 class UnitModels:
-    """What users add to the start: theta_i theta_i^T / |theta_i|^2, (d, d)."""
+    """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d)."""
 
     whitening: Whitening
     penalty: float
@@ -182,19 +159,17 @@ class UnitModels:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What users add in a round. frame : (d, k), B H^1/2. residual : expected variance of what a head leaves.
-    scale : h.
-    length : of (g, w), below which a user's step is shorter than one; 0 for steps of norm one."""
+    """Contribution of users in a round."""
 
     whitening: Whitening
     basis: np.ndarray
-    frame: np.ndarray
-    residual: float
-    scale: float
-    length: float = 0.0
+    frame: np.ndarray  # B H^1/2, (d, k)
+    residual: float  # expected variance of what a head leaves of a label
+    scale: float  # h
+    length: float = 0.0  # |g| |w| below which a user's step is shorter than one; 0 for steps of norm one
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
-        """Log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
+        """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
         labels = block.labels / np.float32(self.scale)
         seen = projected(block.features, self.whitening.frame(self.frame))
         gram = np.einsum("iqb,jqb->ijb", seen, seen)
@@ -220,13 +195,7 @@ class Round:
         return Scalars(logs), Semidefinite(turned), Outer(steps, turned)
 
     def log_residuals(self, power: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-        """The log residual variance less its expectation, (B,); a user without degrees of freedom adds 0.
-
-        Parameters
-        ----------
-        power : (B,), the square of what least squares leave of a user's labels.
-        freedom : (B,), degrees of freedom of each.
-        """
+        """Return the log residual variance less its expectation, (B,); a user without degrees of freedom adds 0."""
         sound = (freedom > 0) & (power > 0) & np.isfinite(power)
         freedom = np.where(sound, freedom, 1)
         logs = np.log(np.where(sound, power, 1.0) / freedom / self.residual) - log_chi(freedom)
@@ -249,25 +218,14 @@ class HeadMoments:
         self._sum, self._precision = np.zeros((self.dim, self.dim)), 0.0
 
     def add(self, frame: np.ndarray, moments: np.ndarray, mu2: float) -> None:
-        """Take in a released sum.
-
-        Parameters
-        ----------
-        frame : (d, k), in whose coordinates it is.
-        moments : the sum, (k, k).
-        mu2 : mu^2 of the release, > 0.
-        """
+        """Add a released sum of moments, (k, k), in the coordinates of `frame`, (d, k), with the mu^2 of its
+        release."""
         self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
         self._precision += mu2
 
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """H^1/2 and H^-1/2 in the coordinates of a basis, shrunk so that heads of one scale are left alone; eigenvalues
-        that noise could have made are raised.
-
-        Parameters
-        ----------
-        basis : (d, k) orthonormal.
-        """
+        """Return H^1/2 and H^-1/2 in the coordinates of a basis, shrunk so that heads of one scale are left alone;
+        eigenvalues that noise could have made are raised."""
         noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
@@ -283,12 +241,11 @@ expected length."""
 
 @dataclass(frozen=True)
 class UnitSteps:
-    """The method. rank : k. head_scale, noise : public hyperparameters of h and s, in units of the labels.
-    without : one of ABLATIONS."""
+    """The method, with one of ABLATIONS left out."""
 
     rank: int
-    head_scale: float
-    noise: float
+    head_scale: float  # guess of h, in units of the labels
+    noise: float  # guess of s, in units of the labels
     without: str = ""
 
     cost = GAUSSIAN_COST
@@ -306,7 +263,7 @@ class UnitSteps:
         left = descent_share(whitenings)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)
         if self.without == "start":
-            plan = plan.without_start()
+            plan = replace(plan, start=0.0, rounds=plan.rounds / (1 - plan.start))
 
         start, *rounds = release.share(left).split(plan.start, *plan.rounds)
         basis = self.start(users, whitening, noise2, start.start())
@@ -348,15 +305,7 @@ class UnitSteps:
             yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
-        """The first subspace, (d, k): leading eigenvectors of the released moments.
-
-        Parameters
-        ----------
-        users : n users.
-        whitening : W.
-        noise2 : variance of the label noise over that of a head's coordinate, > 0.
-        release : handle of the start.
-        """
+        """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""
         d, k = users.known.dim, self.rank
         if self.without == "start":
             return random_subspace(d, k, release.streams["init"])
@@ -366,29 +315,13 @@ class UnitSteps:
     def learned_whitening(
         self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release
     ) -> tuple[Whitening, int]:
-        """W, of the coordinates' scales and of the covariance where noise would not hide one.
+        """Release W, of the coordinates' scales and of the covariance where noise would not hide one, and return how
+        many releases of the covariance it took.
 
         Another release follows while the last one saw a covariance other than I. How many there are depends on released
         numbers alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Gaussian
-        releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is).
-
-        Parameters
-        ----------
-        sizes : n, m, d, k.
-        mu : of all releases of the fit together; inf without noise.
-        level : f, the released size of a coordinate.
-        users : n users.
-        release : handle of the whole fit.
-
-        Returns
-        -------
-        whitening : W.
-        releases : of the covariance, 0 to `WHITENINGS`.
-
-        References
-        ----------
-        Smith and Thakurta 2022.
-        """
+        releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is; Smith
+        and Thakurta 2022)."""
         whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
         floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
         releases = 0
@@ -416,13 +349,7 @@ class UnitStepsOptions(HyperparameterOptions):
     }
 
     def build(self, known: Known) -> UnitSteps:
-        """The method. Parameters as in `MethodOptions.build`.
-
-        Raises
-        ------
-        ValueError
-            If the assumed rank exceeds the dimension.
-        """
+        """Return the method."""
         rank = known.rank if self.assumed_rank is None else self.assumed_rank
         if rank > known.dim:
             raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {known.dim}")

@@ -31,7 +31,7 @@ from privrep.fitting.method import Method
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.privacy.noise import Law, Noise
+from privrep.privacy.noise import Noise, NoiseSpec
 
 
 @cache
@@ -149,13 +149,13 @@ class Fault:
     repeats: bool = False
     mean_clip: bool = False
 
-    def law(self, law: Law) -> Law:
-        """Return the law by which a sum is released in place of its own."""
-        noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in law.noises)
+    def noise_spec(self, spec: NoiseSpec) -> NoiseSpec:
+        """Return the specification by which a sum is released in place of its own."""
+        noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in spec.noises)
         if len(noises) > 1:
-            return replace(law, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else law.sensitivity)
+            return replace(spec, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else spec.sensitivity)
         return replace(
-            law, noises=noises, sensitivity=law.sensitivity * self.charged, noise_sd=law.noise_sd * self.charged
+            spec, noises=noises, sensitivity=spec.sensitivity * self.charged, noise_sd=spec.noise_sd * self.charged
         )
 
 
@@ -176,17 +176,17 @@ class RecordingRelease(Release):
             return np.random.default_rng(self.streams[self.role].bit_generator.seed_seq)
         return super().noise
 
-    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], law: Law) -> tuple[np.ndarray, ...]:
+    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[np.ndarray, ...]:
         if self.fault.mean_clip:
-            exact = tuple(clipped_as_a_whole(*part, len(self.users)) for part in zip(exact, law.bounds, strict=True))
-        law = self.fault.law(law)
+            exact = tuple(clipped_as_a_whole(*part, len(self.users)) for part in zip(exact, spec.bounds, strict=True))
+        spec = self.fault.noise_spec(spec)
 
         def in_units(arrays: tuple) -> np.ndarray:
-            units = [scaled(*part, self.noise_multiplier) for part in zip(arrays, law.noises, strict=True)]
+            units = [scaled(*part, self.noise_multiplier) for part in zip(arrays, spec.noises, strict=True)]
             return np.concatenate(units)
 
         given = self.transcript.given
-        answer = given.answer if given else self._noisier(exact, super()._gaussian(name, exact, law))
+        answer = given.answer if given else self._noisier(exact, super()._gaussian(name, exact, spec))
         noisy = given.noisy if given else in_units(answer)
         self.transcript.records.append(
             GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
@@ -212,7 +212,7 @@ class RecordingRelease(Release):
 
         def release() -> tuple[int]:
             Release.temperature(self, name, width=width)
-            actual = replace(self, whole=self.whole * self.fault.noise_scale, ledger=Ledger())
+            actual = replace(self, multiplier=self.multiplier * self.fault.noise_scale, ledger=Ledger())
             return (Release._chosen(actual, name, scores, width),)
 
         given = self.transcript.given

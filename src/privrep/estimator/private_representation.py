@@ -30,7 +30,7 @@ from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
 from privrep.estimator.statement import statement
 from privrep.fitting.method import Iterate, Method, Task
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.privacy.accounting import Budget, check_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
@@ -222,7 +222,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         record = entered(people, gdp_mu(float(self.epsilon), delta) ** 2)
         ledger, method = Ledger(), self._method(schema)
         task = Task(data, Budget(float(self.epsilon), delta, "exact"), noise_from(self.random_state), ledger)
-        last = list(method.fit(data, opened(method, task)))[-1]
+        last = list(method.fit(data, open_release(method, task)))[-1]
         self.shared_, self.advice_ = self._shared(schema, last), advice(last)
         self.ledger_ = ledger
         self.privacy_ = statement(ledger, delta, n, self.unit, seeded, record)

@@ -1,1 +1,2 @@
-"""What a method and its options are, and how one is run: its noise calibrated, held to its budget, scored."""
+"""The interface of methods and their options, and the runner that calibrates noise, checks the budget and
+scores a fit."""

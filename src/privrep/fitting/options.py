@@ -1,11 +1,11 @@
-"""Options of a study's file, each declared once: its type, its default, what it may be and what it means.
+"""Options of a study's file, each declared once: its type, its default, its check and its meaning.
 
 @dataclass(frozen=True)
 class CentaurOptions(Declared):
     rounds: int = option("rounds of the server, T_g", check_count)
     numbers: ClassVar = {"zeta": "clipping bound of a user's update in absolute terms"}
 
-From this follow the checks, the columns of a table and what is printed of them.
+From this follow the checks, the columns of a table and their printed meanings.
 What one option asks of another is checked in a `__post_init__` that calls this one's.
 """
 
@@ -22,19 +22,13 @@ Check = Callable[[str, Any], None]
 
 
 def option(meaning: str, check: Check | None = None, default: object = MISSING) -> Any:
-    """A field of a class of options.
-
-    Parameters
-    ----------
-    meaning : of the option, for the columns of a table.
-    check : by default a value of its type may be anything.
-    default : by default the option must be given.
-    """
+    """Declare a field of a class of options: without a check its values are free, without a default it must
+    be given."""
     return field(default=default, metadata={"meaning": meaning, "check": check})
 
 
 class Columns:
-    """What the options mean and the numbers that are written beside them: name -> meaning."""
+    """Mapping from the names of options, and of the numbers that are written beside them, to their meanings."""
 
     def __get__(self, options: object, kind: type) -> dict[str, str]:
         declared = {one.name: one.metadata["meaning"] for one in fields(kind) if "meaning" in one.metadata}
@@ -42,8 +36,8 @@ class Columns:
 
 
 class Declared:
-    """A class of options. numbers : meaning of what a row has beside them.
-    scores : of `privrep.fitting.scoring`, what it tells of the way to the truth."""
+    """Base class of options: `numbers` has the meaning of the numbers that a row has beside them, `scores` names
+    columns of `privrep.fitting.scoring.SCORES`."""
 
     numbers: ClassVar[Mapping[str, str]] = {}
     scores: ClassVar[tuple[str, ...]] = ()
@@ -60,13 +54,7 @@ class Declared:
 
 
 def requires(holds: Callable[[Any], bool], what: str) -> Check:
-    """A check of a value.
-
-    Parameters
-    ----------
-    holds : value -> whether it may be.
-    what : end of the message's sentence that begins with "it must".
-    """
+    """Return a check whose message ends in "it must `what`"."""
 
     def check(name: str, value: Any) -> None:
         if not holds(value):
@@ -76,31 +64,19 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
 
 
 def among(choices: Collection[str]) -> Check:
-    """One of some texts.
-
-    Parameters
-    ----------
-    choices : the texts.
-    """
+    """Return a check that a text is one of some."""
     return requires(lambda value: value in choices, f"be one of {', '.join(choices)}")
 
 
 def unless(excepted: object, check: Check) -> Check:
-    """What a check asks, of any value but the excepted one, which switches something off.
-
-    Parameters
-    ----------
-    excepted : the value that is not checked.
-    check : of all others.
-    """
+    """Return a check of all values but the excepted one, which switches something off."""
     return lambda name, value: None if value is excepted or value == excepted else check(name, value)
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
-
-
-check_count = requires(_is_count, "be an integer of at least 1")
+check_count = requires(
+    lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= 1,
+    "be an integer of at least 1",
+)
 check_share = requires(lambda value: 0 < value < 1, "lie strictly between 0 and 1")
 check_positive = requires(lambda value: 0 < value < math.inf, "be positive and finite")
 check_nonnegative = requires(lambda value: value >= 0, "be at least 0")

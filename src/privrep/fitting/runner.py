@@ -1,6 +1,6 @@
 """One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored.
 
-A method is given users and a release handle; what is here knows the truth, too.
+A method is given users and a release handle; this module knows the truth, too.
 """
 
 from __future__ import annotations
@@ -19,57 +19,19 @@ from privrep.privacy.mechanisms import Release
 
 
 def fit(options: MethodOptions, task: Task) -> Outcome:
-    """Run a method, or an experiment, on a task.
-
-    Parameters
-    ----------
-    options : of the method or the experiment.
-    task : the cell: data, budget, streams and ledger.
-
-    Raises
-    ------
-    ValueError
-        If the options do not suit the problem.
-    LinAlgError, ArithmeticError
-        If the method breaks down.
-    OverBudget
-        If what it releases is not what it declares.
-    """
+    """Run a method, or an experiment, on a task."""
     method = prepared(options, task.users.problem)
     outcome = method.run(task) if hasattr(method, "run") else scored(method, options.scores, task)
-    return held_to_its_budget(method, task, outcome)
+    return check_spent(method, task, outcome)
 
 
 def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Method | Experiment:
-    """What a cell runs: an experiment on a problem, or a method, which is told of it what is known.
-
-    Parameters
-    ----------
-    options : as a study's file gives them.
-    problem : of the cell.
-
-    Raises
-    ------
-    ValueError
-        If the options do not suit the problem.
-    """
+    """Build an experiment for a problem, or a method for what is publicly known of it."""
     return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
 
 
 def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
-    """The method, with a start at the planted distance from the truth where it has a planted one.
-
-    Parameters
-    ----------
-    method : with or without a planted start.
-    truth : of simulated users, or None.
-    streams : of which "init" gives the directions of the start.
-
-    Raises
-    ------
-    ValueError
-        If it has, and no truth is known.
-    """
+    """Return the method, with a start at the planted distance from the truth where it has a planted one."""
     start = getattr(method, "start", None)
     if not hasattr(start, "given"):
         return method
@@ -79,70 +41,32 @@ def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
 
 
 def multiplier(method: Method, task: Task) -> float:
-    """The noise multiplier Delta of a private method; 0 for one without a budget.
-
-    Parameters
-    ----------
-    method : private where it has a `cost`.
-    task : of which the budget is read.
-
-    Raises
-    ------
-    ValueError
-        If the budget is calibrated as in the paper, and the method stands in none.
-    """
+    """Return the noise multiplier of a private method; 0 for one without a budget."""
     return task.budget.noise_multiplier(method.cost, method.theorem) if is_private(method) else 0.0
 
 
 def is_private(method: Method) -> bool:
-    """Whether a method needs noise.
-
-    Parameters
-    ----------
-    method : private where it has a `cost`.
-    """
+    """Whether a method needs noise."""
     return hasattr(method, "cost")
 
 
 def declared(method: Method) -> Cost:
-    """What the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment that
-    `spends` something else, and no limit without a cost.
-
-    Parameters
-    ----------
-    method : of which `cost` and `spends` are read.
-    """
+    """Return what the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment
+    that `spends` something else, and no limit without a cost."""
     return getattr(method, "spends", method.cost) if is_private(method) else UNLIMITED
 
 
-def opened(method: Method, task: Task) -> Release:
-    """The release handle of a task for a method: the noise is calibrated, and what the method declares may be spent at
-    it, whatever epsilon that comes to.
-
-    Parameters
-    ----------
-    method : private where it has a `cost`.
-    task : of which budget, ledger and streams are read.
-    """
+def open_release(method: Method, task: Task) -> Release:
+    """Calibrate the noise to the budget, and return a release handle that refuses more than the method's
+    declared cost."""
     noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
     allowed = declared(method).at(noise_multiplier)
     return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
 
 
-def held_to_its_budget(method: Method, task: Task, outcome: Outcome) -> Outcome:
-    """The outcome; its log has what share of the declared mu^2 is left over, where some is.
-
-    Parameters
-    ----------
-    method : that has run.
-    task : its cell, of which budget and ledger are read.
-    outcome : of the run.
-
-    Raises
-    ------
-    OverBudget
-        If the ledger has more than a method declares, or nothing where it declares something.
-    """
+def check_spent(method: Method, task: Task, outcome: Outcome) -> Outcome:
+    """Raise OverBudget where the ledger does not fit the declared cost, and log the unspent share of mu^2 where some is
+    left."""
     cost, ledger = declared(method), task.ledger
     if cost == UNLIMITED:
         return outcome
@@ -155,27 +79,11 @@ def held_to_its_budget(method: Method, task: Task, outcome: Outcome) -> Outcome:
 
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
-    """The outcome of a method, with the named scores where a truth is known, and errors on held-out samples where there
-    are such.
-
-    Parameters
-    ----------
-    method : not an experiment.
-    names : of the scores, in `privrep.fitting.scoring.SCORES`.
-    task : the cell; its ledger takes the entries.
-
-    Raises
-    ------
-    RuntimeError
-        If the method yields no iterate.
-    ValueError
-        If the start is planted, and no truth is known.
-    OverBudget
-        If the method releases more than it declares.
-    """
+    """Run a method and score it: with the named scores where a truth is known, and with errors on held-out samples
+    where there are such."""
     users, truth = task.users, task.users.truth
     watch = NormWatch() if WATCHED.intersection(names) else None
-    release = replace(opened(method, task), watch=watch)
+    release = replace(open_release(method, task), watch=watch)
     noise_multiplier = release.noise_multiplier
     method = with_truth(method, truth, release.streams)
     path: list[Iterate] = []
@@ -198,18 +106,8 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
 
 
 def statement(method: Method, noise_multiplier: float, task: Task) -> dict:
-    """The printed privacy statement and the epsilon that it promises.
-
-    Parameters
-    ----------
-    method : private or not.
-    noise_multiplier : noise sd over sensitivity, >= 0.
-    task : of which delta and the ledger are read.
-
-    Returns
-    -------
-    fields : `theorem` and `epsilon_paper` of an `Outcome`; inf for releases without privacy, None without a promise.
-    """
+    """Return the id of the printed privacy statement and the epsilon that it promises: inf for releases without
+    privacy, None without a promise."""
     if is_private(method) and method.theorem:
         epsilon = method.theorem.epsilon(noise_multiplier, task.budget.delta)
         return {"theorem": method.theorem.id, "epsilon_paper": epsilon}

@@ -1,4 +1,4 @@
-"""What is known of a fit once the truth is: distances of its iterates, and what past the mechanisms was watched.
+"""Scores of a fit against the truth: distances of its iterates, and norms that were watched before a clip.
 
 Nothing here is released, and no method sees it.
 """
@@ -26,13 +26,7 @@ class NormWatch:
     seen: int = 0
 
     def lengths(self, norms: np.ndarray, bound: float) -> None:
-        """Take in norms of a release.
-
-        Parameters
-        ----------
-        norms : of any shape.
-        bound : that they are clipped to.
-        """
+        """Count the norms of a release, and those beyond the bound."""
         self.longest = max(self.longest, float(norms.max()))
         self.clipped += int((norms > bound).sum())
         self.seen += norms.size
@@ -40,50 +34,29 @@ class NormWatch:
 
 @dataclass(frozen=True)
 class Path:
-    """A fit, looked at from outside. iterates : the start first. truth : (d, k).
-    excess_loss : of what the users made of the last one."""
+    """The iterates of a fit, the start first, beside the truth."""
 
     iterates: list[Iterate]
-    truth: np.ndarray
+    truth: np.ndarray  # (d, k)
     watch: NormWatch | None
-    excess_loss: Callable[[], float] | None = None
-
-    @property
-    def late(self) -> list[np.ndarray]:
-        """Subspaces of the second half of the rounds."""
-        rounds = len(self.iterates) - 1
-        return [iterate.subspace for iterate in self.iterates[1 + rounds // 2 :]]
+    excess_loss: Callable[[], float] | None = None  # of the users' last models
 
     @property
     def candidates(self) -> Candidates | None:
-        """The candidates of the start, or of the whole fit."""
+        """Candidates of the start, or of the whole fit."""
         return self.iterates[0].candidates
 
     def runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> np.ndarray:
-        """Distance of each candidate from the truth, (c,).
-
-        Parameters
-        ----------
-        distance : of two bases (d, k).
-        """
+        """Return the distance of each candidate from the truth, (c,)."""
         return np.array([distance(basis, self.truth) for basis in self.candidates.bases])
 
     def steady(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:
-        """Root mean square distance of the late rounds.
-
-        Parameters
-        ----------
-        distance : of two bases (d, k).
-        """
-        return float(np.sqrt(np.mean([distance(basis, self.truth) ** 2 for basis in self.late])))
+        """Return the root mean square distance over the second half of the rounds."""
+        late = self.iterates[1 + (len(self.iterates) - 1) // 2 :]
+        return float(np.sqrt(np.mean([distance(iterate.subspace, self.truth) ** 2 for iterate in late])))
 
     def over_runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:
-        """Root mean square distance of the candidates.
-
-        Parameters
-        ----------
-        distance : of two bases (d, k).
-        """
+        """Return the root mean square distance of the candidates."""
         return float(np.sqrt((self.runs(distance) ** 2).mean()))
 
 
@@ -133,46 +106,18 @@ OF_CANDIDATES = tuple(name for name in SCORES if name.startswith(("start_", "run
 
 
 def scores(names: tuple[str, ...], path: Path) -> dict[str, float]:
-    """The named scores that the fit has.
-
-    Parameters
-    ----------
-    names : in `SCORES`; those of candidates are left out where there are none.
-    path : the fit.
-    """
+    """Compute the named scores; those of candidates are left out where there are none."""
     known = [name for name in names if path.candidates is not None or name not in OF_CANDIDATES]
     return {name: SCORES[name](path) for name in known}
 
 
 def excess_risk(users: Users, personal: LowRank | FullRank | None) -> float | None:
-    """Mean excess risk of personalised models, exact; None where nothing was personalised.
-
-    Parameters
-    ----------
-    users : with a truth.
-    personal : what they made of the released model.
-    """
+    """Return the exact mean excess risk of personalised models; None where nothing was personalised."""
     if isinstance(personal, LowRank):
         return personal_risk(users, personal.basis, personal.heads)
     return None if personal is None else model_risk(users, personal.models)
 
 
 def excess_loss(users: Users, personal: LowRank, loss: Loss) -> float:
-    """Mean excess loss of personalised models over the true ones, exact.
-
-    Parameters
-    ----------
-    users : with a truth.
-    personal : what they made of the released model.
-    loss : of a residual.
-
-    Raises
-    ------
-    ValueError
-        If residuals are not Gaussian with a known variance, or users have no true model.
-
-    References
-    ----------
-    jain2021, Theorem 5.2.
-    """
+    """Return the exact mean excess loss of personalised models over the true ones (jain2021, Theorem 5.2)."""
     return personal_loss(users, personal.basis, personal.heads, loss)

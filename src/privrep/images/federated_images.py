@@ -16,7 +16,7 @@ from typing import ClassVar
 from privrep.data.problem import Problem
 from privrep.fitting.method import EXACT, NotRun, Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, option, requires, unless
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.images.clients import check_batch, training_images
 from privrep.images.sets import SETS
 from privrep.privacy.accounting import Cost, gdp_epsilon
@@ -167,7 +167,7 @@ class Together:
         return self.options.spends
 
     def run(self, task: Task) -> Outcome:
-        release = opened(self, task)
+        release = open_release(self, task)
         federation, seed = self.options.federation(task)
         found = experiments().train_together(federation, self.options, release, seed)
         return Outcome(log=found.numbers | spent(release, task.budget.delta))

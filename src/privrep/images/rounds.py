@@ -25,7 +25,7 @@ from privrep.images.method import Client, ImageMethod, Pixels
 from privrep.images.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
 from privrep.privacy.mechanisms import Release
-from privrep.privacy.noise import Law
+from privrep.privacy.noise import NoiseSpec
 
 AT_ONCE = 100
 """Clients that an accelerator works on at once."""
@@ -146,10 +146,10 @@ class Displacements:
         kept = (Own(leaf) for leaf in (*jax.tree.leaves(own), np.asarray(norms)))
         return np.asarray(total, np.float64), *kept
 
-    def law(self, clip: float) -> Law:
+    def noise_spec(self, clip: float) -> NoiseSpec:
         """Return the noise law of updates of norm at most zeta: replacing one moves the sum by at most 2 zeta, and
         adding or removing it, as the paper's scripts count, by zeta."""
-        return Law.of_one(2 * clip, clip)
+        return NoiseSpec.of_one(2 * clip, clip)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ mean cosine between a half's ridge model and the head. Noise is drawn: the law i
 symmetric matrices that are always the same, on which the method's own rules are applied. What a prior leaves of a head
 follows from the deterministic equivalent of ridge regression. The spread of gains over users, one sample less in that
 equivalent, and `LUCK` were settled on simulated settings.
-"""
+
+Notation: n, m, d, k as in `privrep.laws.whole_methods.Regime`; mu of all releases together; `variances` and `squares`
+(d,) are the prior's variances over that of the label noise and the mean squares of a head's coordinates."""
 
 from __future__ import annotations
 
@@ -38,13 +40,7 @@ DRAWS, CHOICES = 12, 8
 
 
 def fixed_point(variances: np.ndarray, samples: int) -> float:
-    """kappa of ridge regression with penalty 1: kappa (m - sum p / (p + kappa)) = 1.
-
-    Parameters
-    ----------
-    variances : p of the prior over that of the noise, (d,).
-    samples : m.
-    """
+    """Solve kappa (m - sum p / (p + kappa)) = 1, the kappa of ridge regression with penalty 1 and variances p."""
     low, high = 1e-15, (1 + variances.sum()) / samples
     for _ in range(60):
         middle = math.sqrt(low * high)
@@ -56,15 +52,7 @@ def fixed_point(variances: np.ndarray, samples: int) -> float:
 
 
 def posterior_risk(variances: np.ndarray, squares: np.ndarray, samples: int, noise2: float) -> float:
-    """Mean square error of posterior means under a prior with these variances over that of the noise, (d,).
-
-    Parameters
-    ----------
-    variances : of the prior over that of the noise, (d,).
-    squares : mean squares of the heads along the prior's axes, (d,).
-    samples : m.
-    noise2 : variance of the label noise.
-    """
+    """Mean square error of posterior means under a prior, where the label noise has variance `noise2`."""
     samples = samples - 1
     kappa = fixed_point(variances, samples)
     freedom = ((variances / (variances + kappa)) ** 2).sum() / samples
@@ -73,26 +61,13 @@ def posterior_risk(variances: np.ndarray, squares: np.ndarray, samples: int, noi
 
 
 def isotropic_risk(sizes: Regime, strength: float, power: float) -> float:
-    """That of an isotropic prior.
-
-    Parameters
-    ----------
-    sizes : of the problem.
-    strength : s.
-    power : mean square length of the heads.
-    """
+    """Mean square error of posterior means under an isotropic prior."""
     d = sizes.dim
     return posterior_risk(np.full(d, strength / d), np.full(d, power / d), sizes.samples, sizes.noise**2)
 
 
 def cosine(sizes: Regime, samples: int) -> float:
-    """c of a ridge model with penalty d of so many samples.
-
-    Parameters
-    ----------
-    sizes : of the problem.
-    samples : of the half.
-    """
+    """Mean cosine c between a head and its ridge model with penalty d on so many samples."""
     d, k = sizes.dim, sizes.rank
     even = np.full(d, 1 / d)
     risk = posterior_risk(even, np.full(d, k / d), samples, sizes.noise**2)
@@ -101,14 +76,7 @@ def cosine(sizes: Regime, samples: int) -> float:
 
 
 def drawn_mean(sizes: Regime, mu: float, rng: np.random.Generator) -> float:
-    """|beta|^2 after the steps, whose truth is 0: what is kept of privacy noise and of sampling.
-
-    Parameters
-    ----------
-    sizes : of the problem.
-    mu : of the whole budget.
-    rng : of the draws.
-    """
+    """Draw |beta|^2 after the steps, whose truth is 0: what is kept of privacy noise and of sampling."""
     n, m, d = sizes.users, sizes.samples, sizes.dim
     length = math.sqrt(((sizes.rank + sizes.noise**2) * d + sizes.rank * (m + 1)) / m)
     noise = 2 / (mu * math.sqrt(STEP)) * math.sqrt(d) / n
@@ -121,25 +89,13 @@ def drawn_mean(sizes: Regime, mu: float, rng: np.random.Generator) -> float:
 
 
 def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:
-    """Normals of variance 1 on the diagonal and 1/2 beside it, (d, d).
-
-    Parameters
-    ----------
-    rng : of the draws.
-    dim : d.
-    """
+    """Draw normals of variance 1 on the diagonal and 1/2 beside it, (d, d)."""
     drawn = rng.standard_normal((dim, dim))
     return (drawn + drawn.T) / 2
 
 
 def clipped_mean(means: np.ndarray, sd: float) -> np.ndarray:
-    """Mean of normals cut to +-GAIN_WIDTH.
-
-    Parameters
-    ----------
-    means : of the normals.
-    sd : their standard deviation.
-    """
+    """Mean of normals clipped to +-GAIN_WIDTH."""
 
     def part(values: np.ndarray) -> np.ndarray:
         return values * ndtr(values) + np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
@@ -148,15 +104,9 @@ def clipped_mean(means: np.ndarray, sd: float) -> np.ndarray:
 
 
 def mixed_model(sizes: Regime, mu: float) -> Prediction:
-    """The released mixed model: the typical risk (geometric mean over what is drawn).
+    """Risk of the released mixed model: the geometric mean over the draws.
 
-    Left out: that users whose gradients are clipped pull less, and the answer that the shared mean is enough.
-
-    Parameters
-    ----------
-    sizes : of one number of users.
-    mu : of the whole budget.
-    """
+    Left out: that users whose gradients are clipped pull less, and the answer that the shared mean is enough."""
     n, m, d, k, noise2 = sizes.users, sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
     power = k + noise2
     cosines = cosine(sizes, (m + 1) // 2) * cosine(sizes, m // 2)

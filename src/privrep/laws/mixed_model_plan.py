@@ -1,5 +1,5 @@
-"""What is fixed beforehand of the released mixed model (`privrep.algorithms.mixed_model`): shares, clips, strengths,
-and how the eigenvalues of a prior follow from those of a release."""
+"""Public constants of the released mixed model (`privrep.algorithms.mixed_model`): shares of the budget, clips,
+strengths, and how the eigenvalues of a prior follow from those of a release."""
 
 from __future__ import annotations
 
@@ -26,24 +26,13 @@ SURE = 2.0
 
 
 def shares(constant: bool) -> list[float]:
-    """Of mu^2, in the order of the releases; the shape's is the last.
-
-    Parameters
-    ----------
-    constant : whether a constant has a release of its own.
-    """
+    """Return the shares of mu^2 in the order of the releases; the shape's is the last."""
     found = [LENGTH, FEATURES, CONSTANT * constant, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
     return [*found, 1 - sum(found)]
 
 
 def two_spectra(values: np.ndarray, edge: float) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues of P from those of S, (d,) in ascending order: raised, and shrunk.
-
-    Parameters
-    ----------
-    values : (d,), ascending.
-    edge : norm of the noise in S.
-    """
+    """Return eigenvalues of P from those of S, (d,) ascending: raised, and shrunk."""
     raised = np.maximum(values, max(RAISED * edge, LEAST_SHAPE * np.abs(values).max()))
     sure = np.sqrt(np.maximum(values**2 - edge**2, 0.0)) * (values > edge)
     shrunk = sure + max(values.sum() - sure.sum(), EVEN * abs(values.sum()), 1e-9) / len(values)

@@ -1,5 +1,5 @@
-"""The laws at the settings of each row of a results table: sizes of a step of alternating minimisation,
-noise of CENTAUR."""
+"""The laws at the settings of each row of a results table: sizes of a step of alternating minimisation, noise of
+CENTAUR."""
 
 from __future__ import annotations
 
@@ -14,39 +14,19 @@ from privrep.laws import jain2021, shen2023
 
 @dataclass(frozen=True)
 class StepSizes:
-    """One entry per row.
+    """Sizes of a step of alternating minimisation, one entry per row."""
 
-    Attributes
-    ----------
-    batch : users in a step, n / T.
-    heads, used, final : samples per user for the head step, the subspace step and the final fit.
-        Where heads are given, `heads` is infinite: there is no head error; NaN where the fit has no variance.
-    lams : eigenvalues of E v v^T.
-    """
-
-    batch: np.ndarray
+    batch: np.ndarray  # users in a step, n / T
+    # Samples per user for the head step: infinite where heads are given and have no error; NaN where the fit has no
+    # variance.
     heads: np.ndarray
-    used: np.ndarray
-    final: np.ndarray
-    lams: list[np.ndarray]
-
-    def inverse_lams(self, power: float) -> np.ndarray:
-        """sum_i lam_i^-power.
-
-        Parameters
-        ----------
-        power : of the sum.
-        """
-        return np.array([(lam**-power).sum() for lam in self.lams])
+    used: np.ndarray  # samples per user for the subspace step
+    final: np.ndarray  # samples per user for the final fit
+    lams: list[np.ndarray]  # eigenvalues of E v v^T
 
 
 def step_sizes(cells: pd.DataFrame) -> StepSizes:
-    """Read the sizes; rows of other algorithms must have a split, too.
-
-    Parameters
-    ----------
-    cells : rows of a results table.
-    """
+    """Read the sizes of a step from the rows; rows of other algorithms must have a split, too."""
     splits = [split_samples(preset, samples) for preset, samples in zip(cells["split"], cells["samples"], strict=True)]
     heads, used, final = (
         np.array([count(getattr(split, step)) for split in splits], dtype=float)
@@ -65,32 +45,21 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
 
 
 def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
-    """distF of the last step by privacy noise (F3).
-
-    Parameters
-    ----------
-    cells : rows of a results table.
-    sizes : of the same rows.
-    power : of 1 / lam_i in the square: 2, or 1 for the square weighted by lam_i, as the risk weighs it.
-    """
+    """Return distF of the last step by privacy noise (F3); with power 1 in place of 2, the square weighted by lam_i, as
+    the risk weighs it."""
     return jain2021.step_privacy(
         sizes.batch,
         *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
-        sizes.inverse_lams(power),
+        np.array([(lam**-power).sum() for lam in sizes.lams]),
     )
 
 
 def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """How many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1 for other
-    thresholds.
+    """Return how many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1
+    for other thresholds.
 
     A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their
-    logarithms.
-
-    Parameters
-    ----------
-    cells : rows of a results table.
-    """
+    logarithms."""
     heads, rank = _head_unit(cells), cells["rank"]
     eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
     with_logs = cells["eta"] * np.sqrt(rank * cells["eta"] ** 2 + cells["zeta"] ** 2)
@@ -98,12 +67,7 @@ def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
 
 
 def init_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """The same of Algorithm 3, whose privacy error grows with zeta^2 (F1).
-
-    Parameters
-    ----------
-    cells : rows of a results table.
-    """
+    """Return the same factor for Algorithm 3, whose privacy error grows with zeta^2 (F1)."""
     return _where_printed(cells, (cells["zeta"] / (cells["init_label_clip"] * _label_unit(cells))) ** 2)
 
 
@@ -120,27 +84,17 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
 
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
-    """distF that label noise leaves (F5).
-
-    Parameters
-    ----------
-    cells : rows of a results table.
-    sizes : of the same rows.
-    """
+    """Return distF that label noise leaves (F5)."""
     return jain2021.step_floor(
         sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
     )
 
 
 def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """distF and dist2 of CENTAUR's steady state (F9), the latter for heads of condition number 1 alone (NaN otherwise).
+    """Return distF and dist2 of CENTAUR's steady state (F9), the latter for heads of condition number 1 alone (NaN
+    otherwise).
 
-    Of rows of other algorithms, without `step`, both are NaN.
-
-    Parameters
-    ----------
-    cells : rows of a results table.
-    """
+    Both are NaN for rows of other algorithms, which have no `step`."""
     condition, d, k = (cells[name] for name in ("head_condition", "dim", "rank"))
     noise = shen2023.centaur_noise(
         cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2

@@ -1,4 +1,4 @@
-"""What laws of both papers use."""
+"""The largest singular value of a matrix of normals, which laws of both papers use."""
 
 from __future__ import annotations
 
@@ -15,17 +15,7 @@ TRACY_WIDOM_MEAN = -1.2065
 
 def edge(d: Values, k: Values) -> Values:
     """Root mean square of the largest singular value of a (d - k, k) matrix of unit normals: sqrt(d - 1) for k = 1,
-    else about sqrt(d - k) + sqrt(k), less the edge fluctuation of 5 to 20 % at d = 20 to 80.
-
-    Parameters
-    ----------
-    d : dimension, more than k.
-    k : rank, at least 1.
-
-    References
-    ----------
-    Johnstone 2001.
-    """
+    else about sqrt(d - k) + sqrt(k), less the edge fluctuation of 5 to 20 % at d = 20 to 80 (Johnstone 2001)."""
     long, short = np.sqrt(np.asarray(d, dtype=float) - k - 1), np.sqrt(k)
     square = (long + short) ** 2 + TRACY_WIDOM_MEAN * (long + short) * np.cbrt(1 / long + 1 / short)
     return np.sqrt(np.where(np.equal(k, 1), np.subtract(d, 1), square))

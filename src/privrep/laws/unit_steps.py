@@ -10,7 +10,7 @@ Derivations stand in the chapter on unit steps.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -41,18 +41,14 @@ SMALLEST = 1e-30
 
 
 def descent_share(whitenings: int) -> float:
-    """Share of the whole mu^2 that is left for the start and the rounds after so many releases of the covariance.
-
-    Parameters
-    ----------
-    whitenings : releases of the covariance, from 0 to `WHITENINGS`.
-    """
+    """Return the share of the whole mu^2 that is left for the start and the rounds after so many releases of the
+    covariance."""
     return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """n, m, d, k."""
+    """Sizes n, m, d, k, and what follows from them for an error e^2 (`error2`) and a label noise s^2 (`noise2`)."""
 
     users: int
     samples: int
@@ -61,154 +57,78 @@ class Sizes:
 
     @property
     def freedom(self) -> int:
-        """m - k, what a head leaves of a user's samples, and at least 1."""
+        """Degrees of freedom that a head leaves of a user's samples, m - k, at least 1."""
         return max(self.samples - self.rank, 1)
 
     @property
     def outside(self) -> int:
-        """d - k, and at least 1."""
+        """Number of directions outside of the subspace, d - k, at least 1."""
         return max(self.dim - self.rank, 1)
 
     def dist2(self, error2: float) -> float:
-        """distF^2 = (d - k) k e^2.
-
-        Parameters
-        ----------
-        error2 : e^2.
-        """
+        """Return distF^2 = (d - k) k e^2."""
         return self.outside * self.rank * error2
 
     def residual(self, error2: float, noise2: float) -> float:
-        """(d - k) k e^2 + s^2.
-
-        Parameters
-        ----------
-        error2 : e^2.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return the variance that a head leaves of a label, (d - k) k e^2 + s^2."""
         return self.dist2(error2) + noise2
 
     def length2(self, error2: float, noise2: float) -> float:
-        """Mean square of |g| |w|.
+        """Return the mean square of |g| |w|, a user's gradient and head.
 
-        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k)
-        ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2), that of a Wishart matrix times a vector. A head w strays from v
-        by the residual over m - k - 1 in each coordinate; |v|^2 is k.
-
-        Parameters
-        ----------
-        error2 : e^2.
-        noise2 : s^2, variance of the label noise.
-        """
+        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d -
+        k) k e^2), that of a Wishart matrix times a vector. A head w strays from v by the residual over m - k - 1 in
+        each coordinate; |v|^2 is k."""
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
         strayed = self.residual(error2, noise2) / max(left - 1, 1)
         return gradient2 * self.rank * (1 + strayed)
 
     def length(self, error2: float, noise2: float) -> float:
-        """Root mean square of |g| |w|.
-
-        Parameters
-        ----------
-        error2 : e^2.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return the root mean square of |g| |w|."""
         return math.sqrt(self.length2(error2, noise2))
 
     def gain(self, error2: float, noise2: float) -> float:
-        """kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m - k)
-        times the error at v.
-
-        Parameters
-        ----------
-        error2 : e^2.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m -
+        k) times the error at v."""
         return self.freedom / self.length(error2, noise2)
 
     def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
-        """Variance of an entry of the released mean over kappa: a sum of sensitivity 2.
-
-        Parameters
-        ----------
-        mu : of the step.
-        error2 : e^2.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return the variance of an entry of the released mean over kappa: a sum of sensitivity 2."""
         return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
 
     def covariance_noise(self, mu: float) -> float:
-        """Norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of mu^2: 2
-        d^1.5 / (n mu sqrt(share)).
-
-        Parameters
-        ----------
-        mu : of all releases of the method together.
-        """
+        """Return the norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of
+        mu^2: 2 d^1.5 / (n mu sqrt(share))."""
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
     def isotropic_share(self, mu: float) -> float:
-        """`descent_share` where features are isotropic: one release of their covariance finds that,
-        if its noise would not hide another.
-
-        Parameters
-        ----------
-        mu : of all releases of the method together.
-        """
+        """Return `descent_share` where features are isotropic: one release of their covariance finds that, if its noise
+        would not hide another."""
         return descent_share(self.covariance_noise(mu) <= 1)
 
     def kept(self, noise2: float) -> float:
-        """q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace.
-
-        Parameters
-        ----------
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""
         return min(self.samples, self.dim) / self.dim * self.rank / (self.rank + noise2)
 
     def start_signal(self, mu: float, noise2: float) -> float:
-        """n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu.
-
-        Parameters
-        ----------
-        mu : of the start.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu."""
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_share(self, mu: float, noise2: float) -> float:
-        """Share of mu^2 for the start: what brings its signal to `START_SIGNAL` times the noise, within
-        `START_SHARES`.
-
-        Parameters
-        ----------
-        mu : of the start and the rounds together.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return the share of mu^2 that brings the start's signal to START_SIGNAL times the noise, within
+        START_SHARES."""
         least, most = START_SHARES
         return min(max((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, least), most)
 
     def start_error2(self, mu: float, noise2: float) -> float:
-        """e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few;
-        at most that of a subspace at random.
-
-        Parameters
-        ----------
-        mu : of the start.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that
+        of a random subspace."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
         return min(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
-        """e^2 before and after rounds.
-
-        Parameters
-        ----------
-        error2 : e^2 before the first round.
-        noise2 : s^2, variance of the label noise.
-        mus : of the steps, one a round.
-        """
+        """Return e^2 before the first and after each round, of which each has its own mu."""
         path = [error2]
         for mu in mus:
             eta = path[-1] / (path[-1] + self.step_noise2(mu, path[-1], noise2))
@@ -216,13 +136,8 @@ class Sizes:
         return path
 
     def risk(self, error2: float, noise2: float) -> float:
-        """Mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k - 1).
-
-        Parameters
-        ----------
-        error2 : e^2.
-        noise2 : s^2, variance of the label noise.
-        """
+        """Return the mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k -
+        1)."""
         return (self.dist2(error2) * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
 
 
@@ -234,21 +149,11 @@ class Schedule:
     rounds: np.ndarray
     path: list[float]
 
-    def without_start(self) -> Schedule:
-        """The same rounds, with what a start that releases nothing leaves."""
-        return replace(self, start=0.0, rounds=self.rounds / (1 - self.start))
-
 
 @lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
-    """The division of mu^2 that is expected to leave the least error; the fewest rounds that come near it (`WORTH`).
-
-    Parameters
-    ----------
-    sizes : n, m, d and k.
-    mu : of the start and the rounds together.
-    noise2 : s^2, variance of the label noise.
-    """
+    """Return the division of mu^2 that is expected to leave the least error; the fewest rounds that come near it
+    (`WORTH`)."""
     start = sizes.start_share(mu, noise2)
     error2 = sizes.start_error2(math.sqrt(start) * mu, noise2)
 

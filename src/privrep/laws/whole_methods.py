@@ -3,11 +3,16 @@ privacy budget alone.
 
 The laws are the project's own, end to end: starts F1, F2 and F11, steps F3 to F5, rounds F8 to F10, heads F6, the
 recursion of unit steps. They hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was
-fitted to what the methods were measured to do. The outside, S, is what a subspace leaves of E ||theta||^2 over k: the
-mean square sine, distF^2 / k; 1 - k/d for a subspace at random.
+fitted to what the methods were measured to do.
 
-A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts.
-So a noise multiplier is sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
+    sizes                n users (a number or an array), m samples, d, k, and sigma, the sd of the label noise
+    S, outside           what a subspace leaves of E ||theta||^2 over k: the mean square sine, distF^2 / k; 1 - k/d for
+                         a random subspace
+    mu, mu2              of all releases of a method together; mu^2 of one part of it
+    start, rounds, step  settings of a method's parts
+
+A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts. So a noise
+multiplier is sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
 """
 
 from __future__ import annotations
@@ -17,11 +22,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from privrep.laws import jain2021, shen2023
 from privrep.laws import unit_steps as unit
-from privrep.laws.clipped_step import FARTHEST, POINTS, user_step
+from privrep.laws.clipped_step import sample_grid, user_step
 from privrep.laws.shared import Values
 
 STARTED = 0.5
@@ -33,7 +37,7 @@ NEAR = 0.1
 
 @dataclass(frozen=True)
 class Regime:
-    """n (a number or an array), m, d, k, and sigma, the sd of the label noise."""
+    """Sizes of a problem in which a law is evaluated."""
 
     users: Values
     samples: int
@@ -43,111 +47,68 @@ class Regime:
 
     @property
     def random(self) -> float:
-        """S of a subspace at random."""
+        """S of a random subspace."""
         return 1 - self.rank / self.dim
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a law expects of a method.
+    """Expected risk of a method, and whether the law's own assumptions hold."""
 
-    Attributes
-    ----------
-    risk : mean excess risk over k, that of predicting zero; infinite where it has no mean.
-    known : whether the law's own assumptions hold there.
-    """
-
-    risk: np.ndarray
-    known: np.ndarray
+    risk: np.ndarray  # mean excess risk over k, that of predicting zero; infinite where it has no mean
+    known: np.ndarray  # whether the law's own assumptions hold
 
 
 @dataclass(frozen=True)
 class SpectralStart:
-    """Algorithm 3 of jain2021 on all pairs of a user's samples.
+    """Settings of Algorithm 3 of jain2021 on all pairs of a user's samples."""
 
-    Attributes
-    ----------
-    samples : of a user.
-    label_clip : zeta.
-    share : of mu^2.
-    """
-
-    samples: int
-    label_clip: float
-    share: Values
+    samples: int  # of a user
+    label_clip: float  # zeta
+    share: Values  # of mu^2
 
 
 @dataclass(frozen=True)
 class PowerStart:
-    """One run of the private power method.
+    """Settings of one run of the private power method."""
 
-    Attributes
-    ----------
-    iterations : with equal parts of the share.
-    samples : per user and iteration.
-    clip : zeta_0.
-    share : of mu^2.
-    """
-
-    iterations: int
-    samples: int
-    clip: float
-    share: Values
+    iterations: int  # with equal parts of the share
+    samples: int  # per user and iteration
+    clip: float  # zeta_0
+    share: Values  # of mu^2
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """Rounds of clipped gradient steps.
+    """Settings of rounds of clipped gradient steps."""
 
-    Attributes
-    ----------
-    rounds : with equal parts of mu^2.
-    batch : samples for each of head and gradient; 0 where both take all m.
-    step : eta.
-    clip : zeta_g.
-    """
-
-    rounds: int
-    batch: int
-    step: Values
-    clip: Values
+    rounds: int  # with equal parts of mu^2
+    batch: int  # samples for each of head and gradient; 0 where both take all m
+    step: Values  # eta
+    clip: Values  # zeta_g
 
 
 @dataclass(frozen=True)
 class Moments:
-    """One step of Algorithm 2 with user-level clipping.
+    """Settings of one step of Algorithm 2 with user-level clipping."""
 
-    Attributes
-    ----------
-    heads, samples : of a user, for the head and for the step.
-    factors, units : of the clips, as in `privrep.laws.clipped_step.user_step`.
-    cost : mu^2 of the release at multiplier 1.
-    """
-
-    heads: int
-    samples: int
-    factors: tuple[float, float]
+    heads: int  # samples of a user for the head
+    samples: int  # and for the step
+    factors: tuple[float, float]  # of the clips, as in `user_step`
     units: tuple[float, float]
-    cost: float
+    cost: float  # mu^2 of the release at multiplier 1
 
 
 # Heads
 
 
 def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Values, Values]:
-    """E tr (X^T X + penalty I)^-1 and E tr (X^T X + penalty I)^-2 over the number of coordinates p, X of q Gaussian
-    samples.
+    """Return E tr (X^T X + l I)^-1 and E tr (X^T X + l I)^-2 over the number p of `coordinates`, X of q Gaussian
+    `samples`, with l the `penalty`.
 
     The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is
     exact for l = 0 and q > p + 1. The second is its derivative. With more coordinates than samples, p - q of the
-    eigenvalues are l.
-
-    Parameters
-    ----------
-    coordinates : p.
-    samples : q.
-    penalty : l, at least 0; positive where p > q.
-    """
+    eigenvalues are l."""
     p, q, penalty = coordinates, samples, np.asarray(penalty, dtype=float)
     if p > q:
         first, second = inverse_traces(q, p, penalty)
@@ -159,47 +120,28 @@ def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Val
 
 
 def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, noise2: Values) -> Values:
-    """Mean square error of a coordinate in a ridge regression.
-
-    Parameters
-    ----------
-    coordinates : of the regression.
-    samples : of the regression.
-    penalty : of the ridge, at least 0.
-    power : mean square of a coordinate.
-    noise2 : variance of what is added to a label.
-    """
+    """Mean square error of a coordinate in a ridge regression, whose mean square is `power`, from labels with noise of
+    variance `noise2`."""
     first, second = inverse_traces(coordinates, samples, penalty)
     return power * penalty**2 * second + noise2 * (first - penalty * second)
 
 
 def own_data(sizes: Regime, penalty: float) -> Prediction:
-    """Each user alone: ridge regression on m samples in d dimensions.
-    Left out: at m = d, or beside it, what few samples add to the limit law.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    penalty : of the ridge, at least 0.
-    """
+    """Each user alone: ridge regression on m samples in d dimensions. Left out: at m = d, or next to it, what few
+    samples add to the limit law."""
     m, d, k = sizes.samples, sizes.dim, sizes.rank
     risk = d / k * ridge_error(d, m, penalty, k / d, sizes.noise**2)
     return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
 
 
 def predicting_zero() -> Prediction:
-    """1, by definition."""
+    """The risk of predicting zero over itself: 1."""
     return Prediction(np.asarray(1.0), np.asarray(True))
 
 
 def personal(sizes: Regime, outside: Values) -> Values:
-    """Ridge heads on all samples, with the label noise as penalty (`privrep.data.heads.final_penalty`), over k:
-    F6 but for the penalty. The part of a head that lies outside is noise to it.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    outside : S, in [0, 1].
+    """Risk over k with ridge heads on all samples, with the label noise as penalty
+    (`privrep.data.heads.final_penalty`): F6 but for the penalty. The part of a head that lies outside is noise to it.
     """
     k, noise2 = sizes.rank, sizes.noise**2
     return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
@@ -209,14 +151,8 @@ def personal(sizes: Regime, outside: Values) -> Values:
 
 
 def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
-    """S after the start and at the end of the recursion of unit steps: `privrep.laws.unit_steps.schedule`,
-    for many n and mu at once.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    """
+    """S after the start and at the end of the recursion of unit steps, as `privrep.laws.unit_steps.schedule` has it,
+    for many n and mu at once."""
     n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
@@ -245,14 +181,8 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit_steps(sizes: Regime, mu: Values) -> Prediction:
-    """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty.
-    Left out: what the moments of the heads cost, and that the server knows the error by a noisy measurement.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    """
+    """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty. Left out: what the
+    moments of the heads cost, and that the server knows the error by a noisy measurement."""
     k = sizes.rank
     start, outside = unit_recursion(sizes, mu)
     residual = k * outside + sizes.noise**2
@@ -265,20 +195,9 @@ def unit_steps(sizes: Regime, mu: Values) -> Prediction:
 
 @lru_cache
 def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, float]:
-    """Of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1: E z_1, E z_1^2 and E z_r^2 for r > 1 (F1, F2 where the clip
-    cuts; label noise neglected).
-
-    Parameters
-    ----------
-    dim : d.
-    rank : k.
-    label_clip : zeta.
-    """
-    along = (np.arange(POINTS) + 0.5) / POINTS * FARTHEST
-    weights = np.exp(-(along**2) / 2)
-    weights /= weights.sum()
-    rest = 2 * gammaincinv((dim - 1) / 2, (np.arange(POINTS) + 0.5) / POINTS)
-    squares = along[:, None] ** 2 + rest
+    """Return E z_1, E z_1^2 and E z_r^2 for r > 1 of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1 (F1, F2 where the
+    clip cuts; label noise neglected)."""
+    along, weights, squares = sample_grid(dim)
     labels = np.minimum(math.sqrt(rank) * along, label_clip)
     signal = weights @ (along * labels * (1 / np.sqrt(squares)).mean(axis=1))
     first = weights @ (labels**2 * along**2 * (1 / squares).mean(axis=1))
@@ -288,14 +207,7 @@ def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, 
 def spectral_outside(sizes: Regime, mu: Values, start: SpectralStart) -> Values:
     """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace
     at random. Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are
-    not clipped).
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    start : its settings.
-    """
+    not clipped)."""
     n, d, k = sizes.users, sizes.dim, sizes.rank
     signal, first, other = pair_moments(d, k, start.label_clip)
     private = (2 * start.label_clip**2 / (n * mu * np.sqrt(start.share))) ** 2
@@ -304,29 +216,15 @@ def spectral_outside(sizes: Regime, mu: Values, start: SpectralStart) -> Values:
 
 
 def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
-    """S of directions after noise on every coordinate: that of a subspace at random where noise is all.
-
-    Parameters
-    ----------
-    inside2 : squared length of a direction within the subspace.
-    outside2 : the same outside.
-    noise2 : variance of the noise on a coordinate.
-    sizes : n, m, d, k and sigma.
-    """
+    """S of directions with squared lengths `inside2` in the subspace and `outside2` outside after noise of variance
+    `noise2` on every coordinate: that of a random subspace where noise is all."""
     d, k = sizes.dim, sizes.rank
     return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
 
 
 def power_outside(sizes: Regime, mu: Values, start: PowerStart) -> Values:
-    """S after the power method from a subspace at random: F11 iterated.
-    Left out: that the clip cuts less far from the truth.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    start : its settings.
-    """
+    """S after the power method from a random subspace: F11 iterated. Left out: that the clip cuts less far from the
+    truth."""
     product = shen2023.clipped_product(sizes.dim, sizes.rank, start.samples, start.clip)
     multiplier = np.sqrt(start.iterations / np.asarray(start.share)) / mu
     noise2 = ((2 * multiplier * start.clip) / sizes.users) ** 2 + product.spread**2 / sizes.users
@@ -340,17 +238,11 @@ def power_outside(sizes: Regime, mu: Values, start: PowerStart) -> Values:
 
 
 def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
-    """Root mean square of ||G_j||, from q samples each for head and gradient (`shen2023.representation_update`),
-    or all m for both (0).
+    """Root mean square of ||G_j||, from q = `batch` samples each for head and gradient
+    (`shen2023.representation_update`), or all m for both (0).
 
     On the same samples the residual of a head has m - k degrees of freedom, see `privrep.laws.unit_steps.Sizes.length`.
     Heads have at least one to spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    outside : S, in [0, 1].
-    batch : q, or 0 for all samples.
     """
     m, d, k, sigma = sizes.samples, sizes.dim, sizes.rank, sizes.noise
     if batch:
@@ -365,15 +257,7 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
     The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it, and
     sampling with it. Heads and gradients on the same samples have (m - k) / m of it. Left out: users whose norms are
-    far from the typical one.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu2 : mu^2 of all rounds together.
-    rounds : their settings.
-    outside : S at the start.
-    """
+    far from the typical one."""
     n, m, d, k = sizes.users, sizes.samples, sizes.dim, sizes.rank
     step = rounds.step if rounds.batch else rounds.step * (m - k) / m
     private = (rounds.step * 2 * rounds.clip / n) ** 2 * rounds.rounds / mu2
@@ -388,17 +272,8 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
 
 def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
-    """Rounds from a start; then ridge heads on all samples.
-    They cannot be run where a head has more coordinates than samples.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    start : S of the start.
-    share : of mu^2, taken by the start.
-    rounds : their settings.
-    """
+    """Rounds from a start that takes a share of mu^2, then ridge heads on all samples; infinite risk where a head has
+    more coordinates than samples."""
     left = (1 - share) * np.square(mu)
     outside = rounds_outside(sizes, left, rounds, start)
     heads = rounds.batch or sizes.samples
@@ -407,28 +282,12 @@ def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Ro
 
 
 def centaur(sizes: Regime, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
-    """CENTAUR: the power method, then rounds with fresh samples for head and gradient.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    start : settings of the power method.
-    rounds : settings of the rounds.
-    """
+    """CENTAUR: the power method, then rounds with fresh samples for head and gradient."""
     return by_rounds(sizes, mu, power_outside(sizes, mu, start), start.share, rounds)
 
 
 def private_fedrep(sizes: Regime, mu: Values, start: SpectralStart, rounds: Rounds) -> Prediction:
-    """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    start : settings of Algorithm 3.
-    rounds : settings of the rounds.
-    """
+    """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient."""
     return by_rounds(sizes, mu, spectral_outside(sizes, mu, start), start.share, rounds)
 
 
@@ -436,20 +295,12 @@ def private_fedrep(sizes: Regime, mu: Values, start: SpectralStart, rounds: Roun
 
 
 def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) -> Values:
-    """S after one step from a start with this S.
+    """S after one step of Algorithm 2 from a start with this S.
 
-    Privacy is F3 over its whole range, a subspace at random from x = 1 on, with clips that cut all users. Heads fitted
-    in a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
+    Privacy is F3 over its whole range, a random subspace from x = 1 on, with clips that cut all users. Heads fitted in
+    a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
     sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5) add in squares, the
-    former from the start's error. Left out: what the clip does to sampling.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu2 : mu^2 of the step.
-    step : its settings.
-    start : S at the start.
-    """
+    former from the start's error. Left out: what the clip does to sampling."""
     d, k, sigma = sizes.dim, sizes.rank, sizes.noise
     spare = max(step.heads - k - 1, 1)
     known = 1 - start
@@ -465,15 +316,7 @@ def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) ->
 
 def altmin(sizes: Regime, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
     """Alternating minimisation: Algorithm 3, one step of Algorithm 2 with user-level clipping, ridge heads on all
-    samples. It cannot be run where a head has more coordinates than samples.
-
-    Parameters
-    ----------
-    sizes : n, m, d, k and sigma.
-    mu : of all releases of the method together.
-    start : settings of Algorithm 3.
-    step : settings of the step.
-    """
+    samples; infinite risk where a head has more coordinates than samples."""
     first = spectral_outside(sizes, mu, start)
     outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
     within = (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)

@@ -20,16 +20,13 @@ CALIBRATIONS = ("paper", "exact")
 
 
 def gdp_delta(epsilon: float, mu: float) -> float:
-    """delta(epsilon) of a mu-GDP mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
+    """Return delta(epsilon) of a mu-GDP mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle and Wang
+    2018).
 
     Parameters
     ----------
     epsilon : at least 0.
     mu : Gaussian-DP parameter, from 0 to inf.
-
-    References
-    ----------
-    Balle and Wang 2018.
     """
     if mu == 0:
         return 0.0
@@ -45,17 +42,12 @@ def gdp_delta(epsilon: float, mu: float) -> float:
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP; inf for mu = inf.
+    """Return the smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP; inf for mu = inf.
 
     Parameters
     ----------
     mu : Gaussian-DP parameter, from 0 to inf.
-    delta : strictly between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If delta is out of its range.
+    delta : strictly between 0 and 1, else ValueError.
     """
     check_delta(delta)
     if math.isinf(mu):
@@ -69,17 +61,12 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
-    """The largest mu at which a mu-GDP mechanism is (epsilon, delta)-DP.
+    """Return the largest mu at which a mu-GDP mechanism is (epsilon, delta)-DP.
 
     Parameters
     ----------
-    epsilon : positive and finite.
-    delta : strictly between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If either is out of its range.
+    epsilon : positive and finite, else ValueError.
+    delta : strictly between 0 and 1, else ValueError.
     """
     check_epsilon(epsilon)
     check_delta(delta)
@@ -90,38 +77,25 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """eps = rho + 2 sqrt(rho L) with L = ln(1/delta): the conversion both papers use.
+    """Return eps = rho + 2 sqrt(rho L) with L = ln(1/delta): the conversion both papers use (jain2021 Lemma 2.5;
+    shen2023 Theorem A.1).
 
     Parameters
     ----------
     rho : of zCDP, at least 0.
-    delta : strictly between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If delta is out of its range.
-
-    References
-    ----------
-    jain2021 Lemma 2.5; shen2023 Theorem A.1.
+    delta : strictly between 0 and 1, else ValueError.
     """
     check_delta(delta)
     return rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The inverse of `zcdp_epsilon`: sqrt(rho) = sqrt(L + eps) - sqrt(L).
+    """Return the inverse of `zcdp_epsilon`: sqrt(rho) = sqrt(L + eps) - sqrt(L).
 
     Parameters
     ----------
-    epsilon : positive and finite.
-    delta : strictly between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If either is out of its range.
+    epsilon : positive and finite, else ValueError.
+    delta : strictly between 0 and 1, else ValueError.
     """
     check_epsilon(epsilon)
     check_delta(delta)
@@ -130,7 +104,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 
 def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]):
-    """The accountant of releases that touch one user, as in `composed_epsilon`."""
+    """Return the accountant of releases that touch one user, given as in `composed_epsilon`."""
     # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should
     # pay.
     from dp_accounting import (
@@ -155,24 +129,19 @@ def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]
 
 @cache
 def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pure: tuple[float, ...] = ()) -> float:
-    """Epsilon of releases that touch one user, by composing privacy loss distributions.
+    """Return epsilon of releases that touch one user, by composing privacy loss distributions.
 
-    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3.
-    It takes about a second.
+    The accountant discretises and rounds up, so the result is an upper bound, tight to about 1e-3. It takes about a
+    second.
 
     Parameters
     ----------
     gaussian : (mu, rate) of each Gaussian release, mu for a user who takes part, which happens with probability `rate`.
-        Neighbours replace a user: the mean then moves from one side to the other, by mu in all. Without noise
-        (mu = inf) the answer is inf.
-    delta : strictly between 0 and 1.
-    pure : epsilon of each epsilon-DP release.
-        Its worst case is randomised response that keeps the truth with odds e^eps.
-
-    Raises
-    ------
-    ValueError
-        If delta is out of its range.
+        Neighbours replace a user: the mean then moves from one side to the other, by mu in all. Without noise (mu =
+        inf) the answer is inf.
+    delta : strictly between 0 and 1, else ValueError.
+    pure : epsilon of each epsilon-DP release. Its worst case is randomised response that keeps the truth with odds
+        e^eps.
     """
     check_delta(delta)
     if any(math.isinf(mu) for mu, _ in gaussian) or any(map(math.isinf, pure)):
@@ -182,47 +151,32 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
 
 @cache
 def composed_advantage(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...] = ()) -> float:
-    """The best attack's advantage, twice its accuracy less one: delta at epsilon 0.
-    Parameters as in `composed_epsilon`."""
+    """Return the best attack's distinguishing advantage, twice its accuracy less one: delta at epsilon 0. Parameters as
+    in `composed_epsilon`."""
     return float(_composed(gaussian, pure).get_delta(0.0))
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raise ValueError unless epsilon is positive and finite.
-
-    Parameters
-    ----------
-    epsilon : of a guarantee.
-    """
+    """Raise ValueError unless epsilon is positive and finite."""
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise ValueError(f"epsilon is {epsilon!r}; it must be a positive number")
 
 
 def check_delta(delta: float) -> None:
-    """Raise ValueError unless 0 < delta < 1.
-
-    Parameters
-    ----------
-    delta : of a guarantee.
-    """
+    """Raise ValueError unless 0 < delta < 1."""
     if not 0 < delta < 1:
         raise ValueError(f"delta is {delta!r}; it must lie strictly between 0 and 1")
 
 
 def check_redraw(redraw: int) -> None:
-    """Raise ValueError unless a repetition has a number.
-
-    Parameters
-    ----------
-    redraw : an integer of at least 0.
-    """
+    """Raise ValueError unless the number of a noise repetition is an integer of at least 0."""
     if not isinstance(redraw, Integral) or redraw < 0:
         raise ValueError(f"redraw is {redraw!r}; it must be an integer of at least 0")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What releases cost at noise multiplier Delta = 1.
+    """Cost of releases at noise multiplier Delta = 1.
 
     Attributes
     ----------
@@ -242,7 +196,7 @@ class Cost:
         return Cost(times * self.mu_squared, times * self.rho, times * self.pure)
 
     def at(self, noise_multiplier: float) -> Cost:
-        """What the same releases cost at this Delta; without noise they have no limit.
+        """Return the cost of the same releases at another noise multiplier; without noise they have no limit.
 
         Parameters
         ----------
@@ -254,7 +208,7 @@ class Cost:
         return Cost(self.mu_squared / square, self.rho / square, self.pure / noise_multiplier)
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """The smallest Delta at which Gaussian releases at some (e, delta) and pure ones at epsilon - e fit into
+        """Return the smallest Delta at which Gaussian releases at some (e, delta) and pure ones at epsilon - e fit into
         (epsilon, delta).
 
         Exact for releases of one kind; for both together it adds their epsilons, which is safe and a few percent too
@@ -262,13 +216,8 @@ class Cost:
 
         Parameters
         ----------
-        epsilon : positive and finite.
-        delta : strictly between 0 and 1; without Gaussian releases it is not looked at.
-
-        Raises
-        ------
-        ValueError
-            If there are Gaussian releases and either is out of its range.
+        epsilon : positive and finite, else ValueError if there are Gaussian releases.
+        delta : strictly between 0 and 1, else ValueError if there are Gaussian releases.
         """
         if not self.mu_squared:
             return self.pure / epsilon
@@ -302,39 +251,15 @@ class Theorem:
     constant: float
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """Delta that the statement prescribes.
-
-        Parameters
-        ----------
-        epsilon : positive and finite.
-        delta : strictly between 0 and 1.
-
-        Raises
-        ------
-        ValueError
-            If either is out of its range.
-        """
+        """Return the noise multiplier that the statement prescribes."""
         check_epsilon(epsilon)
         check_delta(delta)
         return math.sqrt(self.constant * math.log(1 / delta)) / epsilon
 
     def epsilon(self, noise_multiplier: float, delta: float) -> float:
-        """The epsilon that the statement promises at this Delta; inf without noise.
-
-        Parameters
-        ----------
-        noise_multiplier : Delta, at least 0.
-        delta : strictly between 0 and 1.
-
-        Raises
-        ------
-        ValueError
-            If delta is out of its range.
-        """
+        """Return the epsilon that the statement promises at this noise multiplier; inf without noise."""
         check_delta(delta)
-        if noise_multiplier == 0:
-            return math.inf
-        return math.sqrt(self.constant * math.log(1 / delta)) / noise_multiplier
+        return math.sqrt(self.constant * math.log(1 / delta)) / noise_multiplier if noise_multiplier else math.inf
 
 
 @dataclass(frozen=True)
@@ -345,42 +270,22 @@ class PureTheorem:
     constant: float
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """Delta that the statement prescribes.
-
-        Parameters
-        ----------
-        epsilon : positive and finite.
-        delta : plays no part.
-
-        Raises
-        ------
-        ValueError
-            If epsilon is out of its range.
-        """
+        """Return the noise multiplier that the statement prescribes; delta plays no part."""
         check_epsilon(epsilon)
         return self.constant / epsilon
 
     def epsilon(self, noise_multiplier: float, delta: float) -> float:
-        """The epsilon that the statement promises at this Delta; inf without noise.
-
-        Parameters
-        ----------
-        noise_multiplier : Delta, at least 0.
-        delta : plays no part.
-        """
+        """Return the epsilon that the statement promises at this noise multiplier; inf without noise."""
         return self.constant / noise_multiplier if noise_multiplier else math.inf
 
 
 def sequential_theorem(cost: Cost) -> Theorem:
-    """The printed condition for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L).
+    """Return the printed condition for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L) (jain2021 Lemma
+    4.3, claim A-L4.3, erratum E9).
 
     Parameters
     ----------
     cost : of the releases at Delta = 1, of which `rho` counts.
-
-    References
-    ----------
-    jain2021 Lemma 4.3 (claim A-L4.3, erratum E9).
     """
     return Theorem("A-L4.3", 8 * cost.rho)
 
@@ -389,8 +294,13 @@ def sequential_theorem(cost: Cost) -> Theorem:
 class Budget:
     """An (epsilon, delta) target and how noise is chosen for it.
 
-    `paper`: Delta from the printed theorem. `exact`: the smallest Delta whose exact accounting meets the target.
-    `redraw` numbers repetitions of the noise on the same data.
+    Attributes
+    ----------
+    epsilon : positive and finite; at most ln(1/delta) for `paper`.
+    delta : strictly between 0 and 1.
+    calibration : `paper`, the printed theorem's noise multiplier, or `exact`, the smallest whose exact accounting meets
+        the target.
+    redraw : number of the repetition of the noise on the same data.
     """
 
     epsilon: float
@@ -411,17 +321,13 @@ class Budget:
             )
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
-        """Delta for releases of the given total cost.
+        """Return the noise multiplier for releases of the given total cost.
 
         Parameters
         ----------
         cost : of all releases at Delta = 1.
-        theorem : that prints a Delta for them; none where no paper has the method.
-
-        Raises
-        ------
-        ValueError
-            If it is to come from a printed theorem and the method has none.
+        theorem : that prints a noise multiplier for them; None where no paper has the method, for which `paper` raises
+            ValueError.
         """
         if self.calibration == "exact":
             return cost.noise_multiplier(self.epsilon, self.delta)
@@ -431,18 +337,19 @@ class Budget:
 
     @property
     def axes(self) -> dict:
-        """Names and values of all parameters. The newer `redraw` is left out at 0, so that older streams stay."""
-        axes = dict(vars(self))
-        if self.redraw == 0:
-            del axes["redraw"]
-        return axes
+        """Names and values of all parameters; the newer `redraw` is left out at 0, so that older streams stay."""
+        return {name: value for name, value in vars(self).items() if name != "redraw" or value}
 
 
 @dataclass(frozen=True)
 class FixedNoise:
-    """A noise multiplier given directly, for the laws that are stated in Delta. 0 releases without privacy.
+    """A noise multiplier given directly, for the laws that are stated in Delta; 0 releases without privacy.
 
-    `redraw` numbers repetitions of the noise on the same data.
+    Attributes
+    ----------
+    multiplier : noise sd over sensitivity, finite and at least 0.
+    delta : strictly between 0 and 1.
+    redraw : number of the repetition of the noise on the same data.
     """
 
     multiplier: float
@@ -456,7 +363,7 @@ class FixedNoise:
         check_redraw(self.redraw)
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
-        """Delta, whatever the releases cost. Parameters as in `Budget.noise_multiplier`."""
+        """Return the given noise multiplier, whatever the releases cost. Parameters as in `Budget.noise_multiplier`."""
         return self.multiplier
 
     @property

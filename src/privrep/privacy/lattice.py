@@ -24,7 +24,7 @@ sensitivity is in Frobenius norm, as for noise that is averaged. s is at least 2
     (Delta + 2 gamma(n t + 8) n c + g sqrt(e)) (1 + gamma(t e + 8)).
 
 - Delta is the sensitivity in exact arithmetic at clip c, n the number of users, e that of entries (of the triangle
-  where it is copied), t that of terms which a user adds to an entry (`Law.terms`).
+  where it is copied), t that of terms which a user adds to an entry (`NoiseSpec.terms`).
 - The norm by which a user is clipped has at most t e squares: what is added is longer than c by the last factor at
   most.
 - A sum is off by gamma(n t + 8) times the sum of absolute terms, whose norm is at most n c; there are two sums.
@@ -61,7 +61,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privrep.privacy.noise import Law, Noise
+from privrep.privacy.noise import Noise, NoiseSpec
 
 FINENESS = 20
 """The lattice has at least 2 to this many steps in one sd of the noise."""
@@ -77,13 +77,7 @@ class SystemNoise:
     """The system's randomness as a source of noise: without a seed, without a state."""
 
     def integers(self, scale: float, count: int) -> np.ndarray:
-        """Independent discrete Gaussians, P(k) ~ exp(-k^2 / (2 scale^2)), (count,) int64.
-
-        Parameters
-        ----------
-        scale : s, above 0.
-        count : how many.
-        """
+        """Draw independent discrete Gaussians, P(k) ~ exp(-k^2 / (2 scale^2)), (count,) int64."""
         import opendp.prelude as opendp  # a tenth of a second, for who uses it
 
         opendp.enable_features("contrib")  # all of OpenDP whose proofs are not fully reviewed, and so this
@@ -98,14 +92,7 @@ class LatticeNoise(Noise):
     spacing: float = 1.0
 
     def added(self, exact: np.ndarray, multiplier: float, source: SystemNoise) -> np.ndarray:
-        """A sum on the lattice with its noise. Of a symmetric matrix the upper triangle is read.
-
-        Parameters
-        ----------
-        exact : the sum.
-        multiplier : noise multiplier.
-        source : of randomness.
-        """
+        """Return a sum on the lattice with its noise; of a symmetric matrix the upper triangle is read."""
         scale = self.sd * multiplier / self.spacing
         rounded = self.spacing * np.rint(exact / self.spacing)
         if self.form == "independent":
@@ -118,74 +105,44 @@ class LatticeNoise(Noise):
 
 
 def spacing(sd: float) -> float:
-    """The largest power of two within 2^-20 sd.
-
-    Parameters
-    ----------
-    sd : of the noise.
-    """
+    """Return the largest power of two within 2^-20 sd."""
     return math.ldexp(0.5, math.frexp(sd)[1] - FINENESS)
 
 
 def entries(array: np.ndarray, noise: Noise) -> int:
-    """How many are rounded, by distance: of a copied matrix those of the triangle.
-
-    Parameters
-    ----------
-    array : a sum.
-    noise : its noise.
-    """
+    """Return how many entries are rounded, by distance: of a copied matrix those of the triangle."""
     return len(array) * (len(array) + 1) // 2 if noise.form == "copied" else array.size
 
 
 def gamma(roundings: int) -> float:
-    """By what share so many roundings of float64 move a number at most.
-
-    Parameters
-    ----------
-    roundings : h.
-    """
+    """Return the share by which so many roundings of float64 move a number at most."""
     return roundings / (2**53 - roundings)
 
 
-def on_lattice(name: str, law: Law, exact: Sequence[np.ndarray], users: int, multiplier: float) -> Law:
-    """The law of the same release on a lattice: sensitivity and noise are larger by one factor.
-
-    Parameters
-    ----------
-    name : of the release, for messages.
-    law : of the release in exact arithmetic.
-    exact : the sums, for their shapes.
-    users : how many are summed, at most.
-    multiplier : noise multiplier.
-
-    Raises
-    ------
-    ValueError
-        If the rounding of the sum is not bounded, or its noise is too small or too large for float64.
-    """
-    if law.terms is None:
+def on_lattice(name: str, spec: NoiseSpec, exact: Sequence[np.ndarray], users: int, multiplier: float) -> NoiseSpec:
+    """Return the specification of the same release on a lattice: sensitivity and noise are larger by one factor."""
+    if spec.terms is None:
         raise ValueError(
             f"release {name!r}: no bound is known on the rounding of its sum, as of one in float32; noise from the "
-            "system's randomness is for sums of float64 whose law has `terms`"
+            "system's randomness is for sums of float64 whose noise specification has `terms`"
         )
-    for noise in law.noises:
+    for noise in spec.noises:
         if not SMALLEST <= noise.sd * multiplier <= LARGEST:
             raise ValueError(
                 f"release {name!r}: sd of its noise is {noise.sd * multiplier!r}; it must lie between {SMALLEST:g} and "
                 f"{LARGEST:g}"
             )
-    noises = [LatticeNoise(noise.sd, noise.form, spacing(noise.sd * multiplier)) for noise in law.noises]
-    summing = 2 * gamma(users * law.terms + SPARE) * users
+    noises = [LatticeNoise(noise.sd, noise.form, spacing(noise.sd * multiplier)) for noise in spec.noises]
+    summing = 2 * gamma(users * spec.terms + SPARE) * users
     moved = [
         (summing * bound + noise.spacing * math.sqrt(entries(array, noise))) / noise.sd
-        for array, noise, bound in zip(exact, noises, law.bounds, strict=True)
+        for array, noise, bound in zip(exact, noises, spec.bounds, strict=True)
     ]
-    clipping = gamma(law.terms * max(array.size for array in exact) + SPARE)
-    factor = (1 + law.noise_sd * math.hypot(*moved) / law.sensitivity) * (1 + clipping) * NARROWER
+    clipping = gamma(spec.terms * max(array.size for array in exact) + SPARE)
+    factor = (1 + spec.noise_sd * math.hypot(*moved) / spec.sensitivity) * (1 + clipping) * NARROWER
     return replace(
-        law,
-        sensitivity=law.sensitivity * factor,
-        noise_sd=law.noise_sd * factor,
+        spec,
+        sensitivity=spec.sensitivity * factor,
+        noise_sd=spec.noise_sd * factor,
         noises=tuple(replace(noise, sd=noise.sd * factor) for noise in noises),
     )

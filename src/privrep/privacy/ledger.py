@@ -18,29 +18,20 @@ EVERYBODY = range(sys.maxsize)
 
 
 class OverBudget(RuntimeError):
-    """A method releases other than it declares, a fault of its code: the message says what was spent and what is
-    allowed."""
+    """A method releases other than it declares: a fault of its code, with what was spent and what is allowed in the
+    message."""
 
 
 @dataclass(frozen=True)
 class GaussianRelease:
-    """One release by the Gaussian mechanism.
+    """One release by the Gaussian mechanism."""
 
-    Attributes
-    ----------
-    name : what was released.
-    sensitivity : replace-one L2 sensitivity, in the unit of `noise_sd`.
-    noise_sd : standard deviation of the Gaussian noise; 0 for a release without privacy.
-    start, stop : the users whose data were touched, [start, stop).
-    rate : probability with which each of these users took part, on its own (Poisson sampling).
-    """
-
-    name: str
-    sensitivity: float
-    noise_sd: float
-    start: int
+    name: str  # what was released
+    sensitivity: float  # replace-one L2 sensitivity, in the unit of `noise_sd`
+    noise_sd: float  # standard deviation of the Gaussian noise; 0 for a release without privacy
+    start: int  # the users whose data were touched: [start, stop)
     stop: int
-    rate: float = 1.0
+    rate: float = 1.0  # probability with which each of these users took part, on its own (Poisson sampling)
     part: ClassVar = "mu_squared"
 
     @property
@@ -50,12 +41,12 @@ class GaussianRelease:
 
     @property
     def charge(self) -> float:
-        """What it takes of the part `mu_squared` of a cost, with no gain from random participation."""
+        """What the release takes of the part `mu_squared` of a cost, with no gain from random participation."""
         return self.mu**2
 
     @property
     def terms(self) -> str:
-        """What its cost follows from."""
+        """The numbers that the cost follows from, in text."""
         return f"gaussian {self.sensitivity!r}/{self.noise_sd!r} rate {self.rate!r} users {self.start}:{self.stop}"
 
     def __str__(self) -> str:
@@ -69,27 +60,20 @@ class GaussianRelease:
 class PureRelease:
     """One release that is epsilon-DP when a user is replaced, by whatever mechanism.
 
-    Randomised response on two answers has the largest privacy loss of all such mechanisms, and is what it counts as.
+    Randomised response on two answers has the largest privacy loss of all such mechanisms, and is what it counts as."""
 
-    Attributes
-    ----------
-    name : what was released.
-    epsilon : of the release; inf without privacy.
-    start, stop : the users whose data were touched, [start, stop).
-    limit : the mechanism was approached by a finite Markov chain.
-        `epsilon` is that of the law which the chain tends to; what the chain itself spends is not known.
-    """
-
-    name: str
-    epsilon: float
-    start: int
+    name: str  # what was released
+    epsilon: float  # inf without privacy
+    start: int  # the users whose data were touched: [start, stop)
     stop: int
+    # The mechanism was approached by a finite Markov chain: `epsilon` is that of the law which the chain tends to; what
+    # the chain itself spends is not known.
     limit: bool = False
     part: ClassVar = "pure"
 
     @property
     def charge(self) -> float:
-        """What it takes of the part `pure` of a cost."""
+        """What the release takes of the part `pure` of a cost."""
         return self.epsilon
 
     @property
@@ -100,7 +84,7 @@ class PureRelease:
 
     @property
     def terms(self) -> str:
-        """What its cost follows from."""
+        """The numbers that the cost follows from, in text."""
         return f"pure {self.epsilon!r} users {self.start}:{self.stop}"
 
     def __str__(self) -> str:
@@ -126,50 +110,28 @@ class Ledger:
     _summed: int = field(default=0, init=False, repr=False, compare=False)
 
     def record(self, entry: Entry) -> None:
-        """Append a release, whatever was spent before; `enter` asks first.
-
-        Parameters
-        ----------
-        entry : of the release.
-        """
+        """Append a release, whatever was spent before; `enter` checks the budget first."""
         self.entries.append(entry)
 
     def spent(self, part: str, users: range = EVERYBODY) -> float:
-        """The sum of charges to this part of a cost, of the one among the users who is charged most.
+        """Return the sum of charges to this part of a cost for the user, among the given ones, who is charged most.
 
-        Releases about disjoint users do not add.
-        Random participation brings no gain, as in `Cost`: what is summed is mu^2 of a user who takes part.
-
-        Parameters
-        ----------
-        part : `mu_squared` or `pure`.
-        users : numbers of users, by default of all.
-        """
+        Releases about disjoint users do not add. Random participation brings no gain, as in `Cost`: what is summed is
+        mu^2 of a user who takes part."""
         charged = [(range(start, stop), taken) for (of, start, stop), taken in self._charges().items() if of == part]
         starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
         return max(sum(taken for touched, taken in charged if user in touched) for user in starts)
 
     def _charges(self) -> Counter[tuple[str, int, int]]:
-        """Sums of charges by part of a cost and range of users.
-        Entries are added once, so that a release takes no longer after many others."""
+        """Return sums of charges by part of a cost and range of users; each entry is added once, so that a release
+        takes no longer after many others."""
         for entry in self.entries[self._summed :]:
             self._sums[entry.part, entry.start, entry.stop] += entry.charge
         self._summed = len(self.entries)
         return self._sums
 
     def enter(self, entry: Entry, allowed: Cost) -> None:
-        """Append a release, if with what its users have spent it stays within what is allowed.
-
-        Parameters
-        ----------
-        entry : of the release.
-        allowed : what all entries of a user may cost.
-
-        Raises
-        ------
-        OverBudget
-            If it does not; the ledger is as before.
-        """
+        """Append a release, or raise OverBudget if with what its users have spent it exceeds what is allowed."""
         spent, most = self.spent(entry.part, range(entry.start, entry.stop)), getattr(allowed, entry.part)
         if not spent + entry.charge <= most * (1 + ROUNDING):
             raise OverBudget(
@@ -179,41 +141,27 @@ class Ledger:
         self.record(entry)
 
     def check(self, allowed: Cost) -> None:
-        """Raise OverBudget if all releases together cost more than is allowed.
-
-        Parameters
-        ----------
-        allowed : what all entries of a user may cost.
-        """
+        """Raise OverBudget if all releases together cost more than is allowed."""
         for part in ("mu_squared", "pure"):
             spent, most = self.spent(part), getattr(allowed, part)
             if not spent <= most * (1 + ROUNDING):
                 raise OverBudget(f"the ledger has {part} = {spent:.6g}; its method declares {most:.6g} in all")
 
     def _touching(self) -> list[list[Entry]]:
-        """The releases that touch a user, for the users at whom some release starts: one of them is touched most."""
+        """Return the releases that touch a user, for the users at whom some release starts: one of them is touched
+        most."""
         users = sorted({entry.start for entry in self.entries})
         return [[entry for entry in self.entries if entry.start <= user < entry.stop] for user in users]
 
     @property
     def mu(self) -> float:
-        """Gaussian-DP parameter of everything released: squares add.
-        Exact for Gaussian releases in which every user takes part, an upper bound otherwise."""
+        """Gaussian-DP parameter of everything released: squares add. Exact for Gaussian releases in which every user
+        takes part, an upper bound otherwise."""
         return math.sqrt(max((sum(entry.mu**2 for entry in part) for part in self._touching()), default=0.0))
 
     def epsilon(self, delta: float) -> float:
-        """Epsilon of everything released: exact for Gaussian releases in which every user takes part,
-        by privacy loss distributions otherwise, which round up.
-
-        Parameters
-        ----------
-        delta : strictly between 0 and 1.
-
-        Raises
-        ------
-        ValueError
-            If delta is out of its range.
-        """
+        """Return epsilon of everything released: exact for Gaussian releases in which every user takes part, by privacy
+        loss distributions otherwise, which round up."""
         if all(isinstance(entry, GaussianRelease) and entry.rate == 1 for entry in self.entries):
             return gdp_epsilon(self.mu, delta)
         return max(_composed(part, delta) for part in self._touching())
@@ -230,7 +178,7 @@ class Ledger:
 
 
 def _composed(entries: list[Entry], delta: float) -> float:
-    """Epsilon of the releases that touch one user."""
+    """Return epsilon of the releases that touch one user."""
     gaussian = tuple((entry.mu, entry.rate) for entry in entries if isinstance(entry, GaussianRelease))
     pure = tuple(entry.epsilon for entry in entries if isinstance(entry, PureRelease))
     if len(pure) == len(entries) == 1:

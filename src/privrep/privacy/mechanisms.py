@@ -1,5 +1,5 @@
-"""Release handles: nothing else leaves the users' data.
-Each release is clipped, gets its noise and an entry in the ledger.
+"""Release handles: nothing else leaves the users' data. Each release is clipped, gets its noise and an entry in the
+ledger.
 
 Sensitivities are replace-one: neighbours differ in all samples of one user. A noise multiplier is noise sd over
 sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu = inf).
@@ -21,15 +21,14 @@ from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.contributions import Contribution, Scores
 from privrep.privacy.lattice import SystemNoise, on_lattice
 from privrep.privacy.ledger import ROUNDING, GaussianRelease, Ledger, PureRelease
-from privrep.privacy.noise import Law
+from privrep.privacy.noise import NoiseSpec
 
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
 
 
 class Watch(Protocol):
-    """Sees norms of users' contributions before a clip, of a kind that has such, exact, for analysis;
-    nothing of it is released."""
+    """Observer of norms of users' contributions before a clip, exact, for analysis: nothing of it is released."""
 
     def lengths(self, norms: np.ndarray, bound: float) -> None: ...
 
@@ -52,13 +51,13 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Clipped:
-    """Of a block of users: the laws and clipped sums of what they add, then what they keep, then norms before the clip
-    where these are watched.
+    """Statistic of a block of users: noise specifications and clipped sums of what they add, then what they keep, then
+    norms before the clip where these are watched.
 
     Attributes
     ----------
-    contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips,
-        and one `Own` more if users keep something.
+    contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips, and one
+        `Own` more if users keep something.
     clips : one for each sum.
     taking_part : of users; by default everybody.
     watched : whether norms are wanted.
@@ -73,27 +72,18 @@ class Clipped:
         found = self.contribution(block)
         found = found if isinstance(found, tuple) else (found,)
         kinds, own = found[: len(self.clips)], found[len(self.clips) :]
-        there = None if self.taking_part is None else self.taking_part.of(block)
-        laws = tuple(kind.law(clip) for kind, clip in zip(kinds, self.clips, strict=True))
-        parts = [part for kind, clip in zip(kinds, self.clips, strict=True) for part in kind.clipped(clip, there)]
+        participating = None if self.taking_part is None else self.taking_part.of(block)
+        pairs = list(zip(kinds, self.clips, strict=True))
+        specs = tuple(kind.noise_spec(clip) for kind, clip in pairs)
+        parts = [part for kind, clip in pairs for part in kind.clipped(clip, participating)]
         sums, kept = ([part for part in parts if isinstance(part, Own) == own] for own in (False, True))
         lengths = [Own(np.stack([kind.norms for kind in kinds], axis=1), block.start)] if self.watched else []
-        return laws, *sums, *kept, *own, *lengths
+        return specs, *sums, *kept, *own, *lengths
 
 
-def key_of(contribution: object, clips: tuple) -> Hashable:
-    """Name of a sum that may be kept: a contribution says in `key` all that it depends on besides the data,
-    or that there is none.
-
-    Parameters
-    ----------
-    contribution : block -> what its users add.
-    clips : one for each sum.
-
-    Returns
-    -------
-    The name, or None for a sum that is not kept.
-    """
+def _key_of(contribution: object, clips: tuple) -> Hashable:
+    """Return the name under which a sum may be kept, or None: a contribution's `key` has all that it depends on besides
+    the data."""
     key = getattr(contribution, "key", None)
     return None if key is None else (type(contribution), key, clips)
 
@@ -101,8 +91,7 @@ def key_of(contribution: object, clips: tuple) -> Hashable:
 def clipped_sums(
     users: UserData, contribution: Callable, *clips: object, over: range | None = None
 ) -> tuple[np.ndarray, ...]:
-    """The sums over some users as they are before noise, exact.
-    For analysis: nothing of it may be released.
+    """Return sums over some users as they are before noise, exact, for analysis: nothing of it may be released.
 
     Parameters
     ----------
@@ -113,7 +102,7 @@ def clipped_sums(
     """
     over = range(users.known.users) if over is None else over
     narrow = getattr(contribution, "narrow", False)
-    return total(users, Clipped(contribution, clips), over, key_of(contribution, clips), narrow)[1:]
+    return total(users, Clipped(contribution, clips), over, _key_of(contribution, clips), narrow)[1:]
 
 
 @dataclass(frozen=True)
@@ -126,19 +115,19 @@ class Release:
 
     Attributes
     ----------
-    whole : noise sd over sensitivity of a release that takes all that one release may.
+    multiplier : noise sd over sensitivity of a release that spends the whole budget.
     ledger : where each release is written.
     users : the users whose data the next release holds, and nobody else's.
     streams : named random streams, each started once. Noise comes from `role`; the others are public. For real data
         noise is `SystemNoise`, and sums lie on a lattice, see `privrep.privacy.lattice`.
     allowed : what all entries of the ledger may cost. `UNLIMITED` is for probes and audits.
-    part : share of mu^2 that a release through this handle takes, over that at `whole`.
+    part : share of mu^2 that a release through this handle takes, over that at `multiplier`.
     taking_part : of `users`, (len(users),), in the next release; by default everybody.
     rate : at which the ledger has them take part.
     watch : sees norms before a clip.
     """
 
-    whole: float
+    multiplier: float
     ledger: Ledger
     users: range
     streams: Mapping[str, np.random.Generator | SystemNoise]
@@ -150,18 +139,17 @@ class Release:
     watch: Watch | None = None
 
     def __post_init__(self):
-        if not self.whole >= 0:
-            raise ValueError(f"noise_multiplier is {self.whole!r}; it must be at least 0")
+        if not self.multiplier >= 0:
+            raise ValueError(f"noise_multiplier is {self.multiplier!r}; it must be at least 0")
 
     @property
     def noise_multiplier(self) -> float:
-        """Noise sd over sensitivity."""
-        return self.whole / math.sqrt(self.part)
+        """Noise sd over sensitivity of the next release."""
+        return self.multiplier / math.sqrt(self.part)
 
     @classmethod
     def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
-        """A release handle for probes: of all users, with no limit and noise from one generator, wherever it is
-        released.
+        """Return a release handle for probes: of all users, with no limit and noise from one generator, in every role.
 
         Parameters
         ----------
@@ -173,7 +161,7 @@ class Release:
         return cls(noise_multiplier, ledger, range(users), {"noise": rng, "init_noise": rng}, UNLIMITED)
 
     def of(self, users: range) -> Release:
-        """The same handle for a part of the users.
+        """Return the same handle for a part of the users.
 
         Parameters
         ----------
@@ -182,16 +170,16 @@ class Release:
         return replace(self, users=users)
 
     def start(self, relative: float = 1.0) -> Release:
-        """The release handle of an initialisation, with a stream of its own.
+        """Return the release handle of an initialisation, with a stream of its own.
 
         Parameters
         ----------
         relative : its noise multiplier over that of this handle.
         """
-        return replace(self, role="init_noise", whole=self.whole * relative)
+        return replace(self, role="init_noise", multiplier=self.multiplier * relative)
 
     def share(self, share: float) -> Release:
-        """The same handle for a release that takes a share of mu^2.
+        """Return the same handle for a release that takes a share of mu^2.
 
         Parameters
         ----------
@@ -200,16 +188,11 @@ class Release:
         return replace(self, part=self.part * share)
 
     def split(self, *shares: float) -> tuple[Release, ...]:
-        """Release handles for shares of mu^2.
+        """Return release handles for shares of mu^2.
 
         Parameters
         ----------
-        *shares : of each handle; they add up to one.
-
-        Raises
-        ------
-        ValueError
-            If they do not.
+        *shares : of each handle; they add up to one, else ValueError.
         """
         if not abs(sum(shares) - 1) <= ROUNDING:
             raise ValueError(
@@ -217,14 +200,14 @@ class Release:
             )
         return tuple(map(self.share, shares))
 
-    def sampled(self, rate: float, told: bool = False) -> Release:
-        """The release handle of one release in which each user takes part with the same probability, on its own:
+    def sampled(self, rate: float, count_known: bool = False) -> Release:
+        """Return the release handle of one release in which each user takes part with the same probability, on its own:
         who does is drawn without a look at data.
 
         Parameters
         ----------
         rate : the probability, in (0, 1].
-        told : how many took part will be known, so that the ledger takes no gain.
+        count_known : whether the number of participants will be known, so that the ledger takes no gain.
 
         Raises
         ------
@@ -233,19 +216,19 @@ class Release:
         """
         if rate == 1:
             return self
-        if not told:
+        if not count_known:
             self._seeded("a gain from random participation")
         taking_part = self.streams["participants"].random(len(self.users)) < rate
-        return replace(self, taking_part=taking_part, rate=1.0 if told else rate)
+        return replace(self, taking_part=taking_part, rate=1.0 if count_known else rate)
 
     @property
     def present(self) -> int:
-        """How many take part in the next release."""
+        """Number of participants in the next release."""
         return len(self.users) if self.taking_part is None else int(self.taking_part.sum())
 
     @property
     def noise(self) -> np.random.Generator | SystemNoise:
-        """The source of the noise."""
+        """Source of the noise."""
         return self.streams[self.role]
 
     def _seeded(self, what: str) -> None:
@@ -257,16 +240,16 @@ class Release:
             )
 
     def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object):
-        """A private sum over the users of this handle: each one's contribution is clipped, they are added up,
-        and the noise of their kind is added.
+        """Release a sum over the users of this handle: clip each contribution, add them up, and add the noise of their
+        kind.
 
         Parameters
         ----------
         name : of the entry in the ledger.
         users : whose data are read; those of the handle are summed.
         contribution : block -> one of the kinds of `privrep.privacy.contributions` and its neighbours. With a `key`,
-            see `key_of`, the sum is kept; with `narrow` it is taken of few users at a time, see
-            `privrep.data.passes.total`.
+            which has all that it depends on besides the data, the sum is kept; with `narrow` it is taken of few users
+            at a time, see `privrep.data.passes.total`.
         clip : what a user adds at most, as the kind takes it.
 
         Returns
@@ -284,80 +267,68 @@ class Release:
         return found[0] if len(found) == 1 else found
 
     def sums(self, users: UserData, contribution: Callable, *parts: Part) -> tuple:
-        """Several sums from one pass, each with an entry of its own, in this order.
+        """Release several sums from one pass, each with an entry of its own, in this order; what users keep comes last.
+        Errors as in `sum`.
 
         Parameters
         ----------
         users : whose data are read; those of the handle are summed.
         contribution : block -> a tuple with a contribution for each.
         *parts : name, clip and share of each.
-
-        Returns
-        -------
-        The noisy sums; what users keep comes last.
-
-        Raises
-        ------
-        ValueError
-            If a clip is not positive and finite.
-        OverBudget
-            If a release takes more than is left.
         """
         clips = tuple(part.clip for part in parts)
         self._check([clip for clip in clips if isinstance(clip, Real)])  # before anything is read, or written down
-        laws, *found = self._total(users, contribution, clips, self.watch is not None)
+        specs, *found = self._total(users, contribution, clips, self.watch is not None)
         if self.watch is not None:
             for norms, clip in zip(found.pop().rows.T, clips, strict=True):
                 self.watch.lengths(norms, clip)
         released = []
-        for part, law in zip(parts, laws, strict=True):
-            exact, found = tuple(found[: len(law.noises)]), found[len(law.noises) :]
-            released += self.share(part.share)._gaussian(part.name, exact, law)
+        for part, spec in zip(parts, specs, strict=True):
+            exact, found = tuple(found[: len(spec.noises)]), found[len(spec.noises) :]
+            released += self.share(part.share)._gaussian(part.name, exact, spec)
         return *released, *found
 
     def _check(self, bounds: Sequence[float]) -> None:
-        if self.whole > 0 and not all(0 < bound < math.inf for bound in bounds):
+        if self.multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
             listed = ", ".join(map(str, bounds))
             raise ValueError(f"clipping bounds are {listed}; a private release needs them positive and finite")
 
     def _total(self, users: UserData, contribution: Callable, clips: tuple, watched: bool = False) -> tuple:
-        there = None if self.taking_part is None else Own(self.taking_part, self.users.start)
-        statistic = Clipped(contribution, clips, there, watched)
-        name = key_of(contribution, clips) if self.taking_part is None and not watched else None
+        participating = None if self.taking_part is None else Own(self.taking_part, self.users.start)
+        statistic = Clipped(contribution, clips, participating, watched)
+        name = _key_of(contribution, clips) if self.taking_part is None and not watched else None
         return total(users, statistic, self.users, name, getattr(contribution, "narrow", False))
 
-    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], law: Law) -> tuple[np.ndarray, ...]:
-        """Gaussian mechanism for sums that are clipped as the law says."""
-        self._check(law.bounds)
+    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[np.ndarray, ...]:
+        """Add the Gaussian noise that `spec` prescribes, and enter it in the ledger."""
+        self._check(spec.bounds)
         multiplier = self.noise_multiplier
         if multiplier and isinstance(self.noise, SystemNoise):
-            law = on_lattice(name, law, exact, len(self.users), multiplier)
-        sd = law.noise_sd * multiplier if multiplier else 0.0
-        entry = GaussianRelease(name, law.sensitivity, sd, self.users.start, self.users.stop, self.rate)
+            spec = on_lattice(name, spec, exact, len(self.users), multiplier)
+        sd = spec.noise_sd * multiplier if multiplier else 0.0
+        entry = GaussianRelease(name, spec.sensitivity, sd, self.users.start, self.users.stop, self.rate)
         self.ledger.enter(entry, self.allowed)
         if not multiplier:
             return exact
-        return tuple(noise.added(array, multiplier, self.noise) for array, noise in zip(exact, law.noises, strict=True))
+        pairs = zip(exact, spec.noises, strict=True)
+        return tuple(noise.added(array, multiplier, self.noise) for array, noise in pairs)
 
     def temperature(self, name: str, *, width: float, limit: bool = False) -> float:
-        """Exponential mechanism for a sum over users of values in an interval of length `width`:
-        the scale 1/beta of exp(-beta score).
+        """Enter an exponential mechanism in the ledger, and return the scale 1/beta of exp(-beta score); 0 without
+        privacy.
 
-        Where a user is replaced, the score of candidate U moves by f(U) in [-width, width]. The log-probability of a
-        candidate moves by -beta f(U) and by the change of the normaliser, which lies between beta min f and beta max f:
-        by at most 2 beta width in all. With scale 2 * width * noise multiplier, the release is epsilon-DP for
-        epsilon = 1 / noise multiplier. The bound is attained in the limit of many other users (E34), so no larger beta
-        will do. jain2021 Theorem 5.1 has 8 beta width for its epsilon.
+        The score is a sum over users of values in an interval of length `width`. Where a user is replaced, the score of
+        candidate U moves by f(U) in [-width, width]. The log-probability of a candidate moves by -beta f(U) and by the
+        change of the normaliser, which lies between beta min f and beta max f: by at most 2 beta width in all. With
+        scale 2 * width * noise multiplier, the release is epsilon-DP for epsilon = 1 / noise multiplier. The bound is
+        attained in the limit of many other users (E34), so no larger beta will do. jain2021 Theorem 5.1 has 8 beta
+        width for its epsilon.
 
         Parameters
         ----------
         name : of the entry in the ledger.
         width : of the interval, in the unit of the score.
-        limit : the law is only approached, by a finite Markov chain.
-
-        Returns
-        -------
-        The scale, in the unit of the score; 0 without privacy.
+        limit : whether the distribution is only approached, by a finite Markov chain.
 
         Raises
         ------
@@ -376,7 +347,8 @@ class Release:
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
     ) -> np.ndarray:
-        """What a finite Markov chain ends in whose limit is the exponential mechanism; errors as in `temperature`.
+        """Release the last state of a finite Markov chain whose limit is the exponential mechanism; errors as in
+        `temperature`.
 
         Parameters
         ----------
@@ -387,19 +359,19 @@ class Release:
         return chain(self.temperature(name, width=width, limit=True), self.noise)
 
     def choice(self, name: str, users: UserData, contribution: Callable[[Block], Scores], *, width: float) -> int:
-        """The number of a candidate, drawn with probability proportional to exp(-beta score).
-        Errors as in `temperature`.
+        """Release the number of a candidate, drawn with probability proportional to exp(-beta score); errors as in
+        `temperature`.
 
         Parameters
         ----------
         name : of the entry in the ledger.
         users : whose data are read; the scores of those of the handle are summed.
         contribution : block -> scores of the candidates.
-        width : of the interval to which a user's share of a score is cut, whatever the candidate.
+        width : of the interval to which a user's share of a score is clipped, whatever the candidate.
         """
         return self._chosen(name, self._total(users, contribution, (width,))[1], width)
 
     def _chosen(self, name: str, scores: np.ndarray, width: float) -> int:
-        """The largest of -beta score plus standard Gumbel noise has the law of `choice`."""
+        """Draw by the largest of -beta score plus standard Gumbel noise, which has the distribution of `choice`."""
         scale = self.temperature(name, width=width)
         return int(np.argmax(self.noise.gumbel(0.0, 1.0, len(scores)) - scores / scale if scale else -scores))

@@ -9,100 +9,46 @@ import numpy as np
 
 
 def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
-    """N_sym(0, sd^2): independent entries on and above the diagonal, the upper triangle copied below.
-
-    Parameters
-    ----------
-    size : of the square matrix.
-    sd : of each entry.
-    rng : of the noise.
-    """
+    """Draw N_sym(0, sd^2): independent entries on and above the diagonal, the upper triangle copied below."""
     noise = np.triu(rng.normal(0.0, sd, (size, size)))
     return noise + np.triu(noise, 1).T
 
 
-def isotropic_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
-    """(N + N^T) / 2 with independent entries of N: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside
-    it.
-
-    Parameters
-    ----------
-    size : of the square matrix.
-    sd : of each entry of N.
-    rng : of the noise.
-    """
-    noise = rng.normal(0.0, sd, (size, size))
-    return (noise + noise.T) / 2
-
-
 @dataclass(frozen=True)
 class Noise:
-    """Noise of one array at noise multiplier 1.
+    """Noise of one array at noise multiplier 1."""
 
-    Attributes
-    ----------
-    sd : of its entries, as `form` takes it.
-    form : independent entries; or of a symmetric matrix, with the upper triangle copied below (`symmetric_noise`), or
-        averaged with its transpose (`isotropic_noise`).
-    """
-
-    sd: float
+    sd: float  # of its entries, as `form` takes it
+    # Independent entries; or of a symmetric matrix, with the upper triangle copied below (`symmetric_noise`), or
+    # averaged with its transpose: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside it.
     form: Literal["independent", "copied", "averaged"] = "independent"
 
     def draw(self, shape: tuple[int, ...], multiplier: float, rng: np.random.Generator) -> np.ndarray:
-        """The noise at a noise multiplier.
-
-        Parameters
-        ----------
-        shape : of the array; square for a symmetric matrix.
-        multiplier : at least 0, times `sd`.
-        rng : of the noise.
-        """
+        """Draw the noise at a noise multiplier."""
         sd = self.sd * multiplier
-        if self.form == "independent":
-            return rng.normal(0.0, sd, shape)
-        return (symmetric_noise if self.form == "copied" else isotropic_noise)(shape[0], sd, rng)
+        if self.form == "copied":
+            return symmetric_noise(shape[0], sd, rng)
+        noise = rng.normal(0.0, sd, shape)
+        return (noise + noise.T) / 2 if self.form == "averaged" else noise
 
     def added(self, exact: np.ndarray, multiplier: float, rng: np.random.Generator) -> np.ndarray:
-        """A sum with its noise.
-
-        Parameters
-        ----------
-        exact : the sum.
-        multiplier : noise multiplier.
-        rng : source of the noise.
-        """
+        """Return a sum with its noise."""
         return exact + self.draw(exact.shape, multiplier, rng)
 
 
 @dataclass(frozen=True)
-class Law:
-    """How a clipped sum is released at noise multiplier 1.
+class NoiseSpec:
+    """How a clipped sum is released at noise multiplier 1."""
 
-    Attributes
-    ----------
-    sensitivity, noise_sd : of the ledger's entry, in one unit.
-    noises : of each array of the sum.
-    bounds : what a user adds to each, at most.
-    terms : how many terms a user adds to an entry, at most, where all are clipped and added in float64; None where they
-        are not, or their absolute values may be longer than the bound. Noise on a lattice asks for it.
-    """
-
-    sensitivity: float
+    sensitivity: float  # of the ledger's entry, in the unit of `noise_sd`
     noise_sd: float
-    noises: tuple[Noise, ...]
-    bounds: tuple[float, ...]
+    noises: tuple[Noise, ...]  # of each array of the sum
+    bounds: tuple[float, ...]  # what a user adds to each, at most
+    # How many terms a user adds to an entry, at most, where all are clipped and added in float64; None where they are
+    # not, or their absolute values may be longer than the bound. Noise on a lattice asks for it.
     terms: int | None = None
 
     @classmethod
-    def of_one(cls, sensitivity: float, bound: float, form: str = "independent", terms: int | None = None) -> Law:
-        """Of a sum of one array.
-
-        Parameters
-        ----------
-        sensitivity : replace-one, in L2 norm, which is also the sd of the noise.
-        bound : what a user adds, at most.
-        form : of the noise, see `Noise`.
-        terms : that a user adds to an entry, at most.
-        """
+    def of_one(cls, sensitivity: float, bound: float, form: str = "independent", terms: int | None = None) -> NoiseSpec:
+        """Return the specification for a sum of one array."""
         return cls(sensitivity, sensitivity, (Noise(sensitivity, form),), (bound,), terms)

@@ -10,25 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.privacy.clipping import clip_factor, clip_scalar, within_float32
-from privrep.privacy.contributions import only
-from privrep.privacy.noise import Law
+from privrep.privacy.clipping import clip_factor, clip_scalar, within_float32, zero_rows_except
+from privrep.privacy.noise import NoiseSpec
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledDirections:
-    """Samples as directions, x / |x|, times labels that are clipped to zeta, in pairs (jain2021, Algorithm 3).
+    """Samples as directions, x / |x|, times labels that are clipped to zeta, in pairs (jain2021, Algorithm 3)."""
 
-    Attributes
-    ----------
-    features : (q, B, d).
-    labels : (q, B).
-    feature_norms : (q, B), inf for a sample that counts as nothing.
-    """
-
-    features: np.ndarray
-    labels: np.ndarray
-    feature_norms: np.ndarray
+    features: np.ndarray  # (q, B, d)
+    labels: np.ndarray  # (q, B)
+    feature_norms: np.ndarray  # (q, B), inf for a sample that counts as nothing
 
 
 class DisjointPairs(LabelledDirections):
@@ -40,11 +32,15 @@ class DisjointPairs(LabelledDirections):
     one label in each pair.
     """
 
-    def clipped(self, zeta: float, there: np.ndarray | None = None) -> tuple[np.ndarray]:
+    def clipped(self, zeta: float, participating: np.ndarray | None = None) -> tuple[np.ndarray]:
         pairs, dim = len(self.labels) // 2, self.features.shape[2]
         # d squares under a norm, and P pairs in a sum.
         labels = clip_scalar(self.labels, within_float32(zeta, dim + pairs))
-        sound = np.isfinite(self.feature_norms) if there is None else np.isfinite(self.feature_norms) & there
+        sound = (
+            np.isfinite(self.feature_norms)
+            if participating is None
+            else np.isfinite(self.feature_norms) & participating
+        )
         weights = np.divide(labels, self.feature_norms, out=np.zeros_like(labels), where=sound)
         firsts, seconds = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
         left = (self.features[firsts] * weights[firsts, :, None]).reshape(-1, dim)
@@ -52,19 +48,13 @@ class DisjointPairs(LabelledDirections):
         product = left.T @ right
         return (np.triu(product) + np.triu(product, 1).T,)
 
-    def law(self, zeta: float) -> Law:
+    def noise_spec(self, zeta: float) -> NoiseSpec:
         bound = len(self.labels) // 2 * zeta**2
-        return Law.of_one(2 * bound, bound, "copied")
+        return NoiseSpec.of_one(2 * bound, bound, "copied")
 
 
 def pairs_bound(samples: int, zeta: float) -> float:
-    """zeta^2 sqrt(P), to which the sum over all P pairs of a user is clipped.
-
-    Parameters
-    ----------
-    samples : q of the user, in P = q (q - 1) / 2 pairs.
-    zeta : clip of a label.
-    """
+    """Return zeta^2 sqrt(P), to which the sum over all P pairs of a user is clipped."""
     return zeta**2 * math.sqrt(samples * (samples - 1) / 2)
 
 
@@ -77,13 +67,13 @@ class AllPairs(LabelledDirections):
     (1^T K 1)^2 - 2 |K 1|^2 + |K|^2.
     """
 
-    def clipped(self, zeta: float, there: np.ndarray | None = None) -> tuple[np.ndarray]:
+    def clipped(self, zeta: float, participating: np.ndarray | None = None) -> tuple[np.ndarray]:
         labels = clip_scalar(self.labels, zeta).astype(np.float64)
         # A sample that is zero has norm inf and adds nothing.
         weights = labels / self.feature_norms
         rows = (self.features * weights[:, :, None]).transpose(1, 0, 2)
-        if there is not None:
-            rows = only(there, rows)
+        if participating is not None:
+            rows = zero_rows_except(participating, rows)
         sums = rows.sum(axis=1)
         kernel = rows @ rows.transpose(0, 2, 1)
         totals = kernel.sum(axis=2)
@@ -95,6 +85,6 @@ class AllPairs(LabelledDirections):
         flat = (rows * factor[:, None, None]).reshape(-1, rows.shape[2])
         return ((sums * factor[:, None]).T @ sums - flat.T @ rows.reshape(-1, rows.shape[2]),)
 
-    def law(self, zeta: float) -> Law:
+    def noise_spec(self, zeta: float) -> NoiseSpec:
         bound = pairs_bound(len(self.labels), zeta)
-        return Law.of_one(2 * bound, bound, "averaged")
+        return NoiseSpec.of_one(2 * bound, bound, "averaged")

@@ -12,7 +12,7 @@ import numpy as np
 
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar, within_float32
-from privrep.privacy.noise import Law, Noise
+from privrep.privacy.noise import Noise, NoiseSpec
 
 DOMINATED = 9 / 8
 """(||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2) is at most this for w-moments, see `SampleClip`."""
@@ -35,24 +35,10 @@ class MomentClip(Protocol):
     log: dict[str, float]
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-        """Row factors s and labels c: A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T).
-
-        Parameters
-        ----------
-        moments : of the users of a block.
-
-        Returns
-        -------
-        s and c, both (q, B).
-        """
+        """Return row factors s and labels c: A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
 
     def bounds(self, samples: int) -> tuple[float, float]:
-        """Bounds on ||A_j||_F and ||b_j||.
-
-        Parameters
-        ----------
-        samples : q per user.
-        """
+        """Return bounds on ||A_j||_F and ||b_j||."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +62,7 @@ class SampleClip:
 
     @property
     def log(self) -> dict[str, float]:
-        """The thresholds as a row has them."""
+        """Thresholds that a row records."""
         return {"eta": self.feature, "zeta": self.label}
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +99,7 @@ class UserClip:
 
     @property
     def log(self) -> dict[str, float]:
-        """The bounds stand among the options alone: a row's eta and zeta are those of samples."""
+        """Nothing: the bounds are among the options, and a row's eta and zeta are those of samples."""
         return {}
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
@@ -148,31 +134,23 @@ class Moments:
 
     Entry c*d + r of w is x_r v_c. The noise is N_sym(0, (2 a Delta)^2) on A and N(0, (2 b Delta)^2) on b, as printed,
     with a, b the bounds of the clip. The ledger gets *one* entry, in units in which both noises have sd Delta: its
-    sensitivity is the square root of the clip's `joint`.
+    sensitivity is the square root of the clip's `joint`. Where `averaged`, the noise of A is isotropic in Frobenius
+    norm in place of N_sym: the bounds are on whole matrices in that norm, so that noise of the same sd in all
+    directions of the symmetric matrices serves as well, with entries beside the diagonal smaller by sqrt(2).
 
-    What a user adds keeps its bounds in float32.
-    That the float32 sum over a block rounds otherwise with another user in it is not counted.
+    What a user adds keeps its bounds in float32. That the float32 sum over a block rounds otherwise with another user
+    in it is not counted."""
 
-    Attributes
-    ----------
-    features : (q, B, d).
-    labels, feature_norms : (q, B).
-    heads : (B, k).
-    averaged : noise of A isotropic in Frobenius norm in place of N_sym. The bounds are on whole matrices in that norm,
-        so that noise of the same sd in all directions of the symmetric matrices serves as well, with entries beside the
-        diagonal smaller by sqrt(2).
-    """
-
-    features: np.ndarray
-    labels: np.ndarray
-    feature_norms: np.ndarray
-    heads: np.ndarray
+    features: np.ndarray  # (q, B, d)
+    labels: np.ndarray  # (q, B)
+    feature_norms: np.ndarray  # (q, B)
+    heads: np.ndarray  # (B, k)
     averaged: bool = False
 
-    def clipped(self, clip: MomentClip, there: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def clipped(self, clip: MomentClip, participating: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         scale, labels = clip.scale(self)
-        if there is not None:
-            scale = np.where(there, scale, 0)
+        if participating is not None:
+            scale = np.where(participating, scale, 0)
         # Heads of near-singular fits can be huge: clip in float64, where the norms are exact, before rounding.
         weights = (scale[:, :, None] * self.heads).astype(np.float32)
         rows = scratch((*weights.shape, self.features.shape[2]))
@@ -180,24 +158,19 @@ class Moments:
         rows = rows.reshape(-1, rows.shape[2] * rows.shape[3])
         return rows.T @ rows, labels.reshape(-1) @ rows
 
-    def law(self, clip: MomentClip) -> Law:
+    def noise_spec(self, clip: MomentClip) -> NoiseSpec:
         bounds = clip.bounds(len(self.labels))
         forms = "averaged" if self.averaged else "copied", "independent"
         noises = tuple(Noise(2 * bound, form) for bound, form in zip(bounds, forms, strict=True))
-        return Law(math.sqrt(clip.joint), 1.0, noises, bounds)
+        return NoiseSpec(math.sqrt(clip.joint), 1.0, noises, bounds)
 
 
 _memory = threading.local()
 
 
 def scratch(shape: tuple[int, ...]) -> np.ndarray:
-    """Memory of this thread for the rows of one block, float32, not initialised:
-    fresh memory for each block costs as much as the arithmetic.
-
-    Parameters
-    ----------
-    shape : of the array.
-    """
+    """Return memory of this thread for the rows of one block, float32, not initialised: fresh memory for each block
+    costs as much as the arithmetic."""
     size = math.prod(shape)
     if not hasattr(_memory, "rows") or _memory.rows.size < size:
         _memory.rows = np.empty(size, np.float32)

@@ -20,43 +20,21 @@ REACH = 14
 
 @dataclass(frozen=True)
 class Mixture:
-    """sum_i w_i N(mean_i, sd_i^2).
+    """sum_i w_i N(mean_i, sd_i^2)."""
 
-    Attributes
-    ----------
-    weights : need not sum to 1: printed measures may have another mass.
-    means, sds : of each part.
-    """
-
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # need not sum to 1: printed measures may have another mass
     means: tuple[float, ...]
     sds: tuple[float, ...]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """ln of the density, (N,).
-
-        Parameters
-        ----------
-        x : (N,) points.
-        """
+        """Return ln of the density, (N,)."""
         means, sds = np.array(self.means)[:, None], np.array(self.sds)[:, None]
         logs = -0.5 * ((x - means) / sds) ** 2 - np.log(sds * math.sqrt(2 * math.pi))
         return logsumexp(logs, axis=0, b=np.array(self.weights)[:, None])
 
 
 def renyi_divergence(alpha: float, p: Mixture, q: Mixture) -> float:
-    """R_alpha(p || q); inf where p's tails are too wide for q.
-
-    Parameters
-    ----------
-    alpha : order, greater than 1.
-    p : in the first place.
-    q : in the second.
-
-    References
-    ----------
-    shen2023 Definition 2.1.
-    """
+    """Return R_alpha(p || q); inf where p's tails are too wide for q (shen2023 Definition 2.1)."""
     if alpha * max(p.sds) ** -2 <= (alpha - 1) * max(q.sds) ** -2:
         return math.inf
     # p^alpha q^(1 - alpha) peaks up to alpha times the span beyond the means.
@@ -68,12 +46,5 @@ def renyi_divergence(alpha: float, p: Mixture, q: Mixture) -> float:
 
 
 def participation(rate: float, mean: float, sd: float) -> Mixture:
-    """(1 - p) N(0, sd^2) + p N(mean, sd^2): a round in which a user takes part with probability p.
-
-    Parameters
-    ----------
-    rate : p, in [0, 1].
-    mean : by how much the user moves the release.
-    sd : of the noise, in the same unit.
-    """
+    """Return (1 - p) N(0, sd^2) + p N(mean, sd^2): a round in which a user takes part with probability p."""
     return Mixture((1 - rate, rate), (0.0, mean), (sd, sd))

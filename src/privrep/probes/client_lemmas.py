@@ -31,7 +31,7 @@ from privrep.data.splits import SampleDraws, check_draws
 from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
 from privrep.fitting.method import EXACT, Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, check_sine, option
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
@@ -129,7 +129,7 @@ class ClientLemmasOptions(Declared):
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
         n, step = problem.users, self.step / problem.head_condition**2
         clip = gradient_threshold(self.clip_scale, self.clip, problem.known)
-        release = opened(self, task)
+        release = open_release(self, task)
         start = planted_subspace(truth, self.start_sine, release.streams["init"])
         draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
         found = clients(users, start, *draws.take(self.batch_samples, self.batch_samples))

@@ -21,7 +21,7 @@ from privrep.data.problem import Problem
 from privrep.data.subspace import dist_frobenius
 from privrep.fitting.method import EXACT, Outcome, Task
 from privrep.fitting.options import check_count, check_nonnegative, option
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.fitting.scoring import excess_loss, excess_risk
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST
@@ -66,7 +66,7 @@ class ExponentialLaw:
 
     def run(self, task: Task) -> Outcome:
         users, n = task.users, task.users.problem.users
-        release = opened(self, task)
+        release = open_release(self, task)
         scale = release.temperature("subspace", width=self.score.width, limit=True)
         if not scale:
             raise ValueError("noise_multiplier is 0; a chain needs a positive one")

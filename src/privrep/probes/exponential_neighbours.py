@@ -26,7 +26,7 @@ from privrep.data.nets import Net, chart_net, check_net
 from privrep.data.problem import Block, Problem
 from privrep.fitting.method import Outcome, Task
 from privrep.fitting.options import among, check_count, option, unless
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.privacy.accounting import Budget, PureTheorem
 from privrep.privacy.mechanisms import PURE_COST
 
@@ -91,7 +91,7 @@ class ExponentialNeighbours:
         problem = task.users.problem
         if not isinstance(task.budget, Budget):
             raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
-        release = opened(self, task)
+        release = open_release(self, task)
         scale = release.temperature("subspace", width=self.score.width, limit=self.chain_steps > 0)
         net = chart_net(problem.dim, problem.rank, self.radius)
         laws = [

@@ -24,7 +24,7 @@ from privrep.data.risk import personal_risk
 from privrep.data.subspace import orthonormalise
 from privrep.fitting.method import LowRank, Outcome, Task
 from privrep.fitting.options import Declared, among, option
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 
@@ -72,7 +72,7 @@ class TrueStep:
 
     def run(self, task: Task) -> Outcome:
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
-        release = opened(self, task)
+        release = open_release(self, task)
         step = release.sum("true_step", users, StepAtTruth(truth), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
         basis = orthonormalise(truth + step * problem.rank * spread / total(users, head_lengths))

@@ -19,7 +19,7 @@ from privrep.data.problem import Block, Problem
 from privrep.data.rng import stream
 from privrep.fitting.method import EXACT, NotRun, Outcome, Task
 from privrep.fitting.options import Declared, among, check_positive, option, requires
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 if TYPE_CHECKING:  # a configuration is checked without pandas
@@ -107,7 +107,7 @@ class Private:
         features, labels = taking_part.features.transpose(1, 0, 2), taking_part.labels.T
         users = GivenUsers(Known(n, m, d, d), features, labels, block_size=BLOCK)
         method = MixedModel(LABEL_SD, constant=True)
-        last = list(method.fit(users, opened(method, replace(task, users=users))))[-1]
+        last = list(method.fit(users, open_release(method, replace(task, users=users))))[-1]
         shared = last.personal.models
         models = np.concatenate([shared(block) for block in users.blocks()])
         log = dict(last.log) | {

@@ -27,7 +27,7 @@ from privrep.data.splits import SPLIT_COLUMN, count
 from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
 from privrep.fitting.method import EXACT, Outcome, Task
 from privrep.fitting.options import Declared, among, check_sine, option
-from privrep.fitting.runner import opened
+from privrep.fitting.runner import open_release
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import clipped_sums
@@ -107,7 +107,7 @@ class StepLemmasOptions(Declared):
             feature_threshold(self.clip_scale, self.clip_feature, problem.known),
             label_threshold(self.clip_scale, self.clip_label, problem.known),
         )
-        release = opened(self, task)
+        release = open_release(self, task)
         start = planted_subspace(truth, self.start_sine, release.streams["init"])
         overlap = truth.T @ start
         rule, used = FittedHeads(start, split.heads), count(split.subspace)

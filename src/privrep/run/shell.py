@@ -29,7 +29,7 @@ from privrep.data.engines import running_on
 from privrep.data.problem import STREAMS_PER_BLOCK, Problem, UserData, Users
 from privrep.data.rng import stream
 from privrep.fitting.method import Outcome, Task
-from privrep.fitting.runner import held_to_its_budget, prepared, scored
+from privrep.fitting.runner import check_spent, prepared, scored
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.run.grids import Cell, check_budget
@@ -156,7 +156,7 @@ def fit_users(
     task = Task(users, budget, partial(stream, master_seed, axes=axes), ledger)
     with running_on(engine, scheduler):
         outcome = scored(method, chosen.scores, task)
-    return held_to_its_budget(method, task, outcome), ledger
+    return check_spent(method, task, outcome), ledger
 
 
 def budget_of(algorithm: str, method: object, epsilon: float | None, delta: float, calibration: str) -> Budget | None:

@@ -1,1 +1,1 @@
-"""What several algorithms share. Nothing here can be named in a study's settings."""
+"""Parts that several algorithms share. None of them can be named in a study's settings."""

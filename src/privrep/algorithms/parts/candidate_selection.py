@@ -16,19 +16,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen candidate's number, and whether it passed the printed test."""
+    """Number of the chosen candidate, and whether it passed the printed test."""
 
     index: int
     passed: bool
 
 
 def agreements(candidates: np.ndarray) -> np.ndarray:
-    """s_min(B_a^T B_b), the cosine of the largest angle between each two of the candidates; (c, c).
-
-    Parameters
-    ----------
-    candidates : (c, d, k), orthonormal columns in each.
-    """
+    """Return s_min(B_a^T B_b), the cosine of the largest angle between each two of the candidates; (c, c)."""
     first, second = np.triu_indices(len(candidates))
     overlaps = candidates[first].transpose(0, 2, 1) @ candidates[second]
     cosines = np.empty((len(candidates), len(candidates)))
@@ -37,17 +32,7 @@ def agreements(candidates: np.ndarray) -> np.ndarray:
 
 
 def select(candidates: np.ndarray, accuracy: float) -> Selection:
-    """The first candidate that passes, or the one closest to most others.
-
-    Parameters
-    ----------
-    candidates : (c, d, k), orthonormal columns in each.
-    accuracy : eps_i of a good candidate, in (0, 1).
-
-    References
-    ----------
-    shen2023, Algorithm 3, line 5.
-    """
+    """Choose the first candidate that passes, or the one closest to most others (shen2023, Algorithm 3, line 5)."""
     cosines = agreements(candidates)
     near = (cosines >= 1 - 2 * accuracy**2).sum(axis=0) >= len(candidates) / 2
     if near.any():

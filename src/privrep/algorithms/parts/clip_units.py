@@ -21,10 +21,6 @@ FAILURE_POWER = 10
 """The papers' statements fail with probability n^-10."""
 
 
-def _absolute(known: Known) -> tuple[float, float]:
-    return 1.0, 1.0
-
-
 def _data(known: Known) -> tuple[float, float]:
     scale = known.head_condition * math.sqrt(known.rank)
     return scale * math.sqrt(known.dim), scale + known.label_noise_sd
@@ -38,7 +34,7 @@ def _printed(known: Known) -> tuple[float, float]:
 
 
 SCALES: dict[str, Callable[[Known], tuple[float, float]]] = {
-    "absolute": _absolute,
+    "absolute": lambda known: (1.0, 1.0),
     "data": _data,
     "printed": _printed,
 }
@@ -48,34 +44,12 @@ thresholds, with zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (L
 
 
 def feature_threshold(scale: str, factor: float, known: Known) -> float:
-    """eta: `factor` in units of the scale.
-
-    Parameters
-    ----------
-    scale : name in `SCALES`.
-    factor : > 0.
-    known : what the unit follows from.
-
-    References
-    ----------
-    jain2021, Lemma 4.4, and Lemma B.1 for `printed`.
-    """
+    """Return eta: `factor` in units of the scale (jain2021, Lemma 4.4, and Lemma B.1 for `printed`)."""
     return factor * SCALES[scale](known)[0]
 
 
 def label_threshold(scale: str, factor: float, known: Known) -> float:
-    """zeta: `factor` in units of the scale.
-
-    Parameters
-    ----------
-    scale : name in `SCALES`.
-    factor : > 0.
-    known : what the unit follows from.
-
-    References
-    ----------
-    jain2021, Lemmas 4.4 and 4.6, and Lemma B.1 for `printed`.
-    """
+    """Return zeta: `factor` in units of the scale (jain2021, Lemmas 4.4 and 4.6, and Lemma B.1 for `printed`)."""
     return factor * SCALES[scale](known)[1]
 
 
@@ -97,19 +71,8 @@ features."""
 
 
 def user_units(scale: str, known: Known, samples: int) -> tuple[float, float]:
-    """Units of the bounds on ||A_j||_F and ||b_j|| of a user, in this order.
-
-    Parameters
-    ----------
-    scale : name in `USER_SCALES`.
-    known : what the units follow from.
-    samples : q, of each user.
-    """
+    """Return units of the bounds on ||A_j||_F and ||b_j|| of a user, in this order."""
     return USER_SCALES[scale](known, samples)
-
-
-def _prescribed_gradient(known: Known) -> float:
-    return known.head_bound**2 * math.sqrt(known.dim * known.rank * math.log(known.users))
 
 
 def _prescribed_moment(known: Known) -> float:
@@ -125,7 +88,10 @@ def _practical(known: Known) -> float:
 UPDATE_SCALES: dict[str, tuple[Callable[[Known], float], Callable[[Known], float]]] = {
     "absolute": (lambda known: 1.0, lambda known: 1.0),
     "practical": (_practical, _practical),
-    "prescribed": (_prescribed_gradient, _prescribed_moment),
+    "prescribed": (
+        lambda known: known.head_bound**2 * math.sqrt(known.dim * known.rank * math.log(known.users)),
+        _prescribed_moment,
+    ),
 }
 """Name -> units of (zeta_g, zeta_0) of shen2023: 1; sqrt(d) k^1.5, without logarithms; mu^2 k s_k^2 sqrt(dk ln n)
 (Theorem 5.1) and mu^2 k^1.5 s_k^2 sqrt(d) ln(n) (sqrt(ln n) + sqrt(k)) (Lemma F.1), with mu^2 k s_k^2 from
@@ -133,34 +99,13 @@ UPDATE_SCALES: dict[str, tuple[Callable[[Known], float], Callable[[Known], float
 
 
 def gradient_threshold(scale: str, factor: float, known: Known) -> float:
-    """zeta_g, the bound on a user's gradient: `factor` in units of the scale.
-
-    Parameters
-    ----------
-    scale : name in `UPDATE_SCALES`.
-    factor : > 0.
-    known : what the unit follows from.
-
-    References
-    ----------
-    shen2023, Theorem 5.1.
-    """
+    """Return zeta_g, the bound on a user's gradient: `factor` in units of the scale (shen2023, Theorem 5.1)."""
     return factor * UPDATE_SCALES[scale][0](known)
 
 
 def moment_threshold(scale: str, factor: float, known: Known) -> float:
-    """zeta_0, the bound on a user's Y_i in the power method: `factor` in units of the scale.
-
-    Parameters
-    ----------
-    scale : name in `UPDATE_SCALES`.
-    factor : > 0.
-    known : what the unit follows from.
-
-    References
-    ----------
-    shen2023, Lemma F.1.
-    """
+    """Return zeta_0, the bound on a user's Y_i in the power method: `factor` in units of the scale (shen2023, Lemma
+    F.1)."""
     return factor * UPDATE_SCALES[scale][1](known)
 
 
@@ -174,16 +119,5 @@ sqrt(k ln(n m)), the size of a projection on k directions with the logarithm of 
 
 
 def projection_threshold(scale: str, factor: float, known: Known) -> float:
-    """L_f, the bound on ||U^T x||: `factor` in units of the scale.
-
-    Parameters
-    ----------
-    scale : name in `PROJECTION_SCALES`.
-    factor : > 0.
-    known : what the unit follows from.
-
-    References
-    ----------
-    jain2021, Theorem 5.2.
-    """
+    """Return L_f, the bound on ||U^T x||: `factor` in units of the scale (jain2021, Theorem 5.2)."""
     return factor * PROJECTION_SCALES[scale](known)

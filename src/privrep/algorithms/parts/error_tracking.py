@@ -36,64 +36,41 @@ class FilterState:
 
     @classmethod
     def guessed(cls, error2: float, noise2: float) -> FilterState:
-        """Before anything is measured.
-
-        Parameters
-        ----------
-        error2 : guess of e^2, > 0.
-        noise2 : guess of s^2, > 0.
-        """
+        """Return the state before anything is measured."""
         return cls(np.log([error2, noise2]), np.diag(np.square(GUESS_SD)))
 
     @property
     def error2(self) -> float:
-        """e^2."""
+        """Estimate of e^2."""
         return max(math.exp(self.mean[0]), SMALLEST)
 
     @property
     def noise2(self) -> float:
-        """s^2."""
+        """Estimate of s^2."""
         return math.exp(self.mean[1])
 
     def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """After a measurement of the log residual.
-
-        Parameters
-        ----------
-        sizes : n, m, d, k.
-        log_ratio : measured log residual less what the state expects.
-        sd : of the noise in it, >= 0.
-        """
+        """Update the state by a measurement of the log residual over its expectation, with this sd."""
         across, variance = self._expected(sizes, sd)
         weight = across / variance
         return FilterState(self.mean + weight * log_ratio, self.covariance - np.outer(weight, across))
 
     def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """The first guesses, which are less sure if they do not explain the first measurement: the start has failed.
-
-        Parameters
-        ----------
-        sizes : n, m, d, k.
-        log_ratio : first measured log residual less what the guesses expect.
-        sd : of the noise in it, >= 0.
-        """
+        """Return the first guesses, made less sure where they do not explain the first measurement: the start has
+        failed."""
         failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
         return FilterState(self.mean, np.diag(np.square(FAILED_SD))) if failed else self
 
     def _expected(self, sizes: Sizes, sd: float) -> tuple[np.ndarray, float]:
-        """Covariance of (log e^2, log s^2) with a measurement of the log residual, and the variance of that."""
+        """Return the covariance of (log e^2, log s^2) with a measurement of the log residual, and the
+        variance of that."""
         part = sizes.dist2(self.error2) / sizes.residual(self.error2, self.noise2)
         slope = np.array([part, 1 - part])
         across = self.covariance @ slope
         return across, slope @ across + sd**2 + MODEL_SD**2
 
     def stepped(self, eta: float) -> FilterState:
-        """After a round.
-
-        Parameters
-        ----------
-        eta : gain of the round, in [0, 1].
-        """
+        """Predict the state after a round of gain eta."""
         drift = math.log(1 - CONTRACTION * eta)
         variance = STEP_SD**2 + (DRIFT_SD * drift) ** 2
         return FilterState(self.mean + np.array([drift, 0.0]), self.covariance + np.diag([variance, 0.0]))

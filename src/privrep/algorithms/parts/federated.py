@@ -1,5 +1,4 @@
-"""What the federated methods of shen2023 Section 6 have in common: rounds, local gradient steps, clipping of whole
-updates, cost.
+"""Rounds, local gradient steps, clipping of whole updates and cost of the federated methods of shen2023 Section 6.
 
 In their linear analogues the loss of a user on a mini-batch is half the mean squared residual. The server's step eta_g
 is 1, as in the paper's experiments: a user sends how far its copy of the shared model has moved, and the server adds
@@ -27,72 +26,50 @@ from privrep.privacy.mechanisms import Release
 
 @dataclass(frozen=True, kw_only=True)
 class Federated:
-    """What a method of Section 6 has: its rounds."""
+    """Base class of the methods of Section 6: rounds of a server."""
 
     server: Server
 
     @property
     def cost(self) -> Cost:
-        """Of one user; takes no gain from sampling users."""
+        """Privacy cost of one user at noise multiplier 1, with no gain from sampling users."""
         return self.server.cost
 
     @property
     def theorem(self) -> Theorem:
-        """Renyi DP, (alpha, alpha T / (2 sigma^2)), turned into eps = 2 sqrt(rho ln(1/delta)) as the paper does in its
-        Theorem 5.2. The remark takes a sensitivity of zeta, which is that of adding or removing a user; replacing one
-        costs four times as much (E10).
-
-        References
-        ----------
-        shen2023, Remark 4.1.
-        """
+        """Rényi DP, (alpha, alpha T / (2 sigma^2)), turned into eps = 2 sqrt(rho ln(1/delta)) as in Theorem 5.2
+        (shen2023, Remark 4.1). The remark takes a sensitivity of zeta, which is that of adding or removing a user;
+        replacing one costs four times as much (E10)."""
         return Theorem("B-R4.1", self.server.rounds / 2)
 
     @property
     def log(self) -> dict[str, float]:
-        """The clipping bound as a row has it."""
+        """Clipping bound that a row records."""
         return {"zeta": self.server.clip}
 
     def moved(self, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
-        """The noisy mean displacement of a round.
-
-        Parameters
-        ----------
-        users : whose copies of the model moved.
-        contribution : block -> what they add, see `Release.sum`.
-        release : handle of all rounds.
-        """
+        """Release the noisy mean displacement of a round."""
         return self.server.mean("displacement", users, contribution, release)
 
 
 @dataclass(frozen=True)
 class LocalSteps:
-    """Gradient steps of a user in a round. samples : q of a mini-batch. count : T_l. size : eta_l."""
+    """Gradient steps of a user in a round."""
 
-    samples: int
-    count: int
-    size: float
+    samples: int  # q of a mini-batch
+    count: int  # T_l
+    size: float  # eta_l
 
     def draw(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
-        """Draws the mini-batches of one round: positions without replacement in a local step, anew from all samples in
-        each.
-
-        Parameters
-        ----------
-        users : of whom the number of samples is read.
-        release : of which the stream "samples" is read.
-
-        Returns
-        -------
-        A function without arguments: positions of each mini-batch of a round, (q,), ascending.
-        """
+        """Return a function that draws the mini-batches of one round: positions without replacement in a local step,
+        anew from all samples in each."""
         draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
         return lambda: [draws.take(self.samples)[0] for _ in range(self.count)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FederatedOptions(Declared):
-    """Options of every method."""
+    """Options of every federated method."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
@@ -104,12 +81,7 @@ class FederatedOptions(Declared):
     }
 
     def server(self, known: Known) -> Server:
-        """The rounds, with the clipping bound in absolute terms.
-
-        Parameters
-        ----------
-        known : what the unit of the clip follows from.
-        """
+        """Return the rounds, with the clipping bound in absolute terms."""
         clip = gradient_threshold(self.clip_scale, self.clip, known)
         return Server(self.rounds, clip, self.participation, self.divide_by)
 
@@ -123,17 +95,7 @@ class LocalOptions(FederatedOptions):
     local_step: float = option("step size of a user's gradient steps, eta_l", check_bound, 0.25)
 
     def steps(self, known: Known) -> LocalSteps:
-        """The local steps, after checking that mini-batches and the final heads have samples.
-
-        Parameters
-        ----------
-        known : of which samples and rank are read.
-
-        Raises
-        ------
-        ValueError
-            If a user has fewer samples than a mini-batch, or than the rank.
-        """
+        """Return the local steps, after checking that mini-batches and the final heads have samples."""
         for name, needed in (("batch_samples", self.batch_samples), ("the rank", known.rank)):
             if known.samples < needed:
                 raise ValueError(f"samples is {known.samples}; it must be at least {name}, {needed}")
@@ -141,14 +103,7 @@ class LocalOptions(FederatedOptions):
 
 
 def gradient(features: np.ndarray, labels: np.ndarray, models: np.ndarray) -> np.ndarray:
-    """(1/q) sum (<theta, x> - y) x with a model theta for each user; (B, d) float64.
-
-    Parameters
-    ----------
-    features : (q, B, d).
-    labels : (q, B).
-    models : (B, d).
-    """
+    """Return (1/q) sum (<theta, x> - y) x with a model theta for each user; (B, d) float64."""
     features = features.astype(np.float64)
     residual = np.einsum("qbd,bd->qb", features, models) - labels
     return np.einsum("qbd,qb->bd", features, residual) / len(labels)

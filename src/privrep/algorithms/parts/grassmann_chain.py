@@ -34,20 +34,12 @@ number."""
 
 @dataclass(frozen=True)
 class Walk:
-    """What chains did after the burn-in.
+    """States and scores of chains after the burn-in."""
 
-    Attributes
-    ----------
-    last : (c, d, k), where they ended.
-    scores : (steps, c), after each step.
-    kept : (r, c, d, k), states at even distances.
-    accepted : share of proposals accepted, (c,).
-    """
-
-    last: np.ndarray
-    scores: np.ndarray
-    kept: np.ndarray
-    accepted: np.ndarray
+    last: np.ndarray  # (c, d, k), where they ended
+    scores: np.ndarray  # (steps, c), after each step
+    kept: np.ndarray  # (r, c, d, k), states at even distances
+    accepted: np.ndarray  # share of proposals accepted, (c,)
 
 
 def walk(
@@ -59,18 +51,7 @@ def walk(
     rng: np.random.Generator,
     keep: int = 1,
 ) -> Walk:
-    """Chains from the given starts.
-
-    Parameters
-    ----------
-    score : (c, d, k) -> (c,).
-    starts : (c, d, k), orthonormal columns in each.
-    scale : 1/beta > 0.
-    burn_in : steps before the first that counts, >= 0.
-    steps : that count, >= 0.
-    rng : draws proposals and acceptances.
-    keep : states to keep, of each chain, at most `steps`.
-    """
+    """Run chains from the given starts, (c, d, k), and keep `keep` states of each after the burn-in."""
     bases, scores = starts, score(starts)
     chains, dim, rank = starts.shape
     size = np.full(chains, 1 / math.sqrt(dim * rank))
@@ -94,13 +75,5 @@ def walk(
 
 
 def uniform_starts(chains: int, dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
-    """Independent uniform subspaces, (c, d, k).
-
-    Parameters
-    ----------
-    chains : c.
-    dim : d.
-    rank : k, at most d.
-    rng : draws them.
-    """
+    """Draw independent uniform subspaces, (c, d, k)."""
     return np.linalg.qr(rng.standard_normal((chains, dim, rank)))[0]

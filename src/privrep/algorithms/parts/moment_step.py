@@ -34,17 +34,16 @@ MOMENT_COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class UserMoments:
-    """What users add: moments of a range of their samples, with heads by a rule.
-    averaged : see `privrep.privacy.regression_moments.Moments`."""
+    """Contribution of users: moments of a range of their samples, with heads by a rule."""
 
     heads: HeadRule
     samples: slice
-    averaged: bool = False
+    averaged: bool = False  # see `privrep.privacy.regression_moments.Moments`
     narrow = True
 
     @property
     def key(self) -> Hashable:
-        """All that it depends on besides the data, where the rule says what it depends on."""
+        """All that the sum depends on besides the data, where the rule says what it depends on."""
         name = getattr(self.heads, "name", None)
         return name and (name, self.samples.start, self.samples.stop, self.averaged)
 
@@ -54,19 +53,11 @@ class UserMoments:
         return Moments(features, labels, norms, self.heads(block), self.averaged)
 
 
-def _solve(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
-    return eigenvalues
-
-
-def _ridge(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
-    return eigenvalues + noise_norm
-
-
-def _eigclip(eigenvalues: np.ndarray, noise_norm: float) -> np.ndarray:
-    return np.maximum(eigenvalues, noise_norm) if noise_norm else eigenvalues
-
-
-FALLBACKS = {"solve": _solve, "ridge": _ridge, "eigclip": _eigclip}
+FALLBACKS = {
+    "solve": lambda eigenvalues, noise_norm: eigenvalues,
+    "ridge": lambda eigenvalues, noise_norm: eigenvalues + noise_norm,
+    "eigclip": lambda eigenvalues, noise_norm: np.maximum(eigenvalues, noise_norm) if noise_norm else eigenvalues,
+}
 """What is inverted in place of the eigenvalues of the noisy A, given the operator norm of its noise, which is public: 2
 sA sqrt(dk), of averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by
 the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three only process what was
@@ -80,31 +71,22 @@ less by sqrt(2) beside the diagonal at the same cost (`privrep.privacy.regressio
 
 @dataclass(frozen=True)
 class Step:
-    """Result of one private step: the minimiser (d, k), not orthonormalised, and how far A was from singular.
+    """Result of one private step."""
 
-    `min_eigenvalue` is the smallest eigenvalue of the noisy A over the mean magnitude of all: negative means that the
-    printed argmin does not exist.
-    """
-
-    minimiser: np.ndarray
+    minimiser: np.ndarray  # (d, k), not orthonormalised
+    # Smallest eigenvalue of the noisy A over the mean magnitude of all: where it is negative the printed argmin does
+    # not exist.
     min_eigenvalue: float
 
 
 @dataclass(frozen=True)
 class MomentStep:
-    """Algorithm 2: one private minimisation over the users of a release, whose heads are given by a rule.
-
-    Attributes
-    ----------
-    samples : range of samples that are used.
-    fallback : name in `FALLBACKS`.
-    symmetry : one of `SYMMETRIES`.
-    """
+    """Algorithm 2: one private minimisation over the users of a release, whose heads are given by a rule."""
 
     samples: slice
     clip: MomentClip
-    fallback: str = "solve"
-    symmetry: str = "copied"
+    fallback: str = "solve"  # name in `FALLBACKS`
+    symmetry: str = "copied"  # one of `SYMMETRIES`
 
     def __call__(self, users: UserData, head_rule: HeadRule, release: Release) -> Step:
         averaged = self.symmetry == "averaged"

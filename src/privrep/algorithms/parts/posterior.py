@@ -1,4 +1,4 @@
-"""Posterior means of heads under a Gaussian prior, and what they leave of a sample that was left out.
+"""Posterior means of heads under a Gaussian prior, and their errors on samples that were left out.
 
     theta ~ N(beta, s sigma^2 R R^T),   y = <x, theta> + noise of variance sigma^2
 
@@ -22,39 +22,26 @@ LEAST_LEFT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """mean : beta, (d,). root : R, (d, p). strength : s; 0 for the mean alone."""
+    """Gaussian prior of a head."""
 
-    mean: np.ndarray
-    root: np.ndarray
-    strength: float
+    mean: np.ndarray  # beta, (d,)
+    root: np.ndarray  # R, (d, p)
+    strength: float  # s; 0 for the mean alone
 
     def heads(self, block: Block) -> np.ndarray:
-        """Posterior means of the users of a block, (B, d).
-
-        Parameters
-        ----------
-        block : of users.
-        """
+        """Return posterior means of the users of a block, (B, d)."""
         return Spectra(block, self.mean, self.root).heads(self.strength)
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Some priors, of which each user weighs its own heads by the evidence of its own samples.
-
-    priors : one or more. variance : guess of sigma^2, which has an inverse gamma law of shape 1 about it.
-    """
+    """Priors that each user weighs by the evidence of its own samples."""
 
     priors: tuple[Prior, ...]
-    variance: float
+    variance: float  # guess of sigma^2, which has an inverse gamma law of shape 1 about it
 
     def heads(self, block: Block) -> np.ndarray:
-        """Of the users of a block, (B, d).
-
-        Parameters
-        ----------
-        block : of users.
-        """
+        """Return heads of the users of a block, (B, d), averaged over the priors by their evidence."""
         if len(self.priors) == 1:
             return self.priors[0].heads(block)
         spectra = [Spectra(block, one.mean, one.root) for one in self.priors]
@@ -66,13 +53,8 @@ class Mixture:
 
 
 def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (B, p) and vectors (B, p, p) of each user's matrix; zeros where they are not found: one user's matrix
-    would stop them all.
-
-    Parameters
-    ----------
-    grams : (B, p, p), symmetric.
-    """
+    """Return eigenvalues (B, p) and vectors (B, p, p) of each user's matrix; zeros where they are not found: one user's
+    matrix would stop them all."""
     try:
         return np.linalg.eigh(grams)
     except np.linalg.LinAlgError:
@@ -84,14 +66,7 @@ def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Spectra:
-    """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices.
-
-    Parameters
-    ----------
-    block : of users.
-    mean : beta, (d,).
-    root : R, (d, p).
-    """
+    """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices."""
 
     def __init__(self, block: Block, mean: np.ndarray, root: np.ndarray):
         self.mean, self.root = mean, root
@@ -112,36 +87,21 @@ class Spectra:
         self.projected = np.einsum("bmp,bm->bp", self.left, self.residuals)
 
     def heads(self, strength: float) -> np.ndarray:
-        """(B, d).
-
-        Parameters
-        ----------
-        strength : s.
-        """
+        """Return posterior means of the heads, (B, d)."""
         shrunk = strength * np.sqrt(self.squares) / (1 + strength * self.squares) * self.projected
         return self.mean + np.einsum("bqp,bp->bq", self.right, shrunk) @ self.root.T
 
     def log_evidence(self, strength: float, variance: float, counts: np.ndarray) -> np.ndarray:
-        """Log density of the labels with sigma^2 integrated out, (B,), up to a term that all priors share.
-
-        Parameters
-        ----------
-        strength : s.
-        variance : guess of sigma^2, above 0.
-        counts : of samples, (B,).
-        """
+        """Return the log density of the labels with sigma^2 integrated out, (B,), up to a term that all
+        priors share."""
         kept = strength * self.squares / (1 + strength * self.squares)
         left = np.einsum("bm,bm->b", self.residuals, self.residuals) - np.einsum("bp,bp->b", kept, self.projected**2)
         volume = np.log1p(strength * self.squares).sum(axis=1)
         return -volume / 2 - (1 + counts / 2) * np.log(variance + np.maximum(left, 0.0) / 2)
 
     def left_out(self, strength: float) -> np.ndarray:
-        """What the head of the other samples leaves of each, (B, m): the residual over one less the leverage.
-
-        Parameters
-        ----------
-        strength : s.
-        """
+        """Return the error of the head of all other samples on each sample, (B, m): the residual over one less the
+        leverage."""
         kept = strength * self.squares / (1 + strength * self.squares)
         fits = np.einsum("bmp,bp->bm", self.left, kept * self.projected)
         leverages = np.einsum("bmp,bp->bm", self.left**2, kept)

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.data.problem import UserData
-from privrep.fitting.options import among, check_count, requires
+from privrep.fitting.options import requires
 from privrep.privacy.accounting import Cost
-from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 
 SERVER_COLUMNS = {
@@ -38,69 +37,31 @@ check_rate = requires(lambda value: 0 < value <= 1, "be greater than 0 and at mo
 
 @dataclass(frozen=True)
 class Server:
-    """How rounds are run. `participation` p in (0, 1]; `divide_by` p n ("expected") or |C_t| ("realised")."""
+    """Rounds of a server."""
 
     rounds: int
     clip: float
-    participation: float = 1.0
-    divide_by: str = "expected"
-
-    def __post_init__(self):
-        check_count("rounds", self.rounds)
-        check_bound("clip", self.clip)
-        check_rate("participation", self.participation)
-        among(DIVISORS)("divide_by", self.divide_by)
+    participation: float = 1.0  # p in (0, 1]
+    divide_by: str = "expected"  # p n, or |C_t| where "realised"
 
     @property
     def cost(self) -> Cost:
-        """Of one user; takes no gain from sampling users."""
+        """Privacy cost of one user at noise multiplier 1, with no gain from sampling users."""
         return self.rounds * GAUSSIAN_COST
 
     def handle(self, release: Release) -> Release:
-        """The release handle of one round. |C_t| is told by what the sum is divided by.
-
-        Parameters
-        ----------
-        release : handle of all rounds.
-        """
-        return release.sampled(self.participation, told=self.divide_by == "realised")
+        """Return the release handle of one round; dividing by |C_t| makes it known."""
+        return release.sampled(self.participation, count_known=self.divide_by == "realised")
 
     def divisor(self, handle: Release) -> float:
-        """What the sum of a round is divided by.
-
-        Parameters
-        ----------
-        handle : of the round.
-
-        Raises
-        ------
-        ArithmeticError
-            When nobody takes part and the mean is divided by |C_t|.
-        """
+        """Return the number by which the sum of a round is divided."""
         many = self.participation * len(handle.users) if self.divide_by == "expected" else handle.present
         if many == 0:
             raise ArithmeticError("nobody takes part in a round, and the mean over nobody is not defined")
         return many
 
     def mean(self, name: str, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
-        """GM: the noisy mean of one round.
-
-        Parameters
-        ----------
-        name : of its entry in the ledger.
-        users : whose updates are averaged.
-        contribution : block -> what they add, see `Release.sum`.
-        release : handle of all rounds.
-
-        Raises
-        ------
-        ArithmeticError
-            When nobody takes part and the mean is divided by |C_t|.
-
-        References
-        ----------
-        shen2023, Algorithm 1.
-        """
+        """Release the noisy mean of one round, GM (shen2023, Algorithm 1)."""
         handle = self.handle(release)
         many = self.divisor(handle)
         return handle.sum(name, users, contribution, clip=self.clip) / many

@@ -1,7 +1,7 @@
-"""Whether sharing helps: priors are compared by what they leave of samples that were left out, in two releases.
+"""Whether sharing helps: priors are compared by their errors on samples that were left out, in two releases.
 
 The first chooses among all priors. The second measures the chosen one against users alone and against the shared mean;
-its noise knows nothing of the choice, so that no gain is biased by it.
+its noise is independent of the choice, so that no gain is biased by it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ISOTROPIC_CONSTANT, OWN_CONSTANTS = 0.5, (0.9, 0.4)
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A prior, which of ANSWERS it stands for, and whether it is the weakest about the mean that nothing shapes."""
+    """A prior, which of ANSWERS it stands for, and whether it is the weakest isotropic one about the mean."""
 
     answer: str
     prior: Prior
@@ -37,14 +37,7 @@ class Candidate:
 
 
 def isotropic(moments: np.ndarray, part: float, constant: bool) -> np.ndarray:
-    """A diagonal root, (d, d), under which labels have variance 1 for features of these moments.
-
-    Parameters
-    ----------
-    moments : (d, d), of the features.
-    part : of the variance, which the first coordinate has if it is a constant.
-    constant : whether it is.
-    """
+    """Return a diagonal root, (d, d), under which labels have variance 1 for features of these moments."""
     spread = np.trace(moments) - constant * moments[0, 0]
     root = np.full(len(moments), math.sqrt((1 - constant * part) / spread)) if spread > 0 else np.zeros(len(moments))
     if constant:
@@ -53,15 +46,7 @@ def isotropic(moments: np.ndarray, part: float, constant: bool) -> np.ndarray:
 
 
 def candidates(moments: np.ndarray, mean: np.ndarray, shapes: Sequence[np.ndarray], constant: bool) -> list[Candidate]:
-    """All priors of the choice, each with a root under which labels have variance 1.
-
-    Parameters
-    ----------
-    moments : (d, d), of the features, as released.
-    mean : beta, (d,).
-    shapes : roots, (d, p).
-    constant : the first feature is a constant.
-    """
+    """Return all priors of the choice, each with a root under which labels have variance 1."""
     d = len(mean)
     alone = np.eye(d)[:, :1]
     shared = [(root / math.sqrt(np.einsum("dp,de,ep->", root, moments, root)), STRENGTHS) for root in shapes]
@@ -77,20 +62,17 @@ def candidates(moments: np.ndarray, mean: np.ndarray, shapes: Sequence[np.ndarra
     found.append(Candidate(MEAN, Prior(mean, alone, 0.0)))
     nothing = np.zeros(d)
     for part, strengths in list(zip(OWN_CONSTANTS, OWN_STRENGTHS, strict=True))[: None if constant else 1]:
-        root = isotropic(np.eye(d), part, constant)  # no word of the server: variances as they were guessed
+        root = isotropic(np.eye(d), part, constant)  # public guesses of the variances alone
         found += [Candidate(OWN, Prior(nothing, root, one)) for one in strengths]
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class LogErrors:
-    """Log mean squares of left-out samples under some priors, (c, B); 0 for a user without samples.
-
-    floor : added to a mean square.
-    """
+    """Log mean squares of left-out samples under some priors, (c, B); 0 for a user without samples."""
 
     priors: Sequence[Prior]
-    floor: float
+    floor: float  # added to a mean square
 
     def __call__(self, block: Block) -> np.ndarray:
         logs, there, spectra = [], np.isfinite(block.feature_norms).T, {}
@@ -106,7 +88,7 @@ class LogErrors:
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """What users add: gains of all priors over their median, about their mean, (c,)."""
+    """Contribution of users: gains of all priors over their median, about their mean, (c,)."""
 
     errors: LogErrors
 
@@ -118,7 +100,7 @@ class Gains:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What users add: gains of the first prior over each of the others, cut to +-GAIN_WIDTH, (c - 1,)."""
+    """Contribution of users: gains of the first prior over each of the others, clipped to +-GAIN_WIDTH, (c - 1,)."""
 
     errors: LogErrors
 
@@ -129,38 +111,23 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether sharing helps, as released.
+    """Whether sharing helps, as released."""
 
-    Attributes
-    ----------
-    answer : one of ANSWERS.
-    heads : under the prior that it stands for. Users who are alone weigh their own prior against the shared mean and
-        the weakest prior about it: who has few samples is not worse off than the mean.
-    over_own, over_mean : gains of the best heads over the best without the server, and over the shared mean.
-    noise_sd : of a gain.
-    """
-
-    answer: str
+    answer: str  # one of ANSWERS
+    # Under the prior that the answer stands for. Users who are alone weigh their own prior against the shared mean and
+    # the weakest prior about it: who has few samples is not worse off than the mean.
     heads: Mixture
-    over_own: float
-    over_mean: float
-    noise_sd: float
+    over_own: float  # gain of the best heads over the best without the server
+    over_mean: float  # gain of the best heads over the shared mean
+    noise_sd: float  # of a gain
 
 
 def released_answer(
     users: UserData, found: Sequence[Candidate], level: float, of_choice: Release, of_answer: Release
 ) -> Answer:
-    """The answer, from two releases.
+    """Release whether sharing helps, from two releases.
 
-    Users are alone unless another prior is surely better in the first one, and in the second one, too.
-
-    Parameters
-    ----------
-    users : the data.
-    found : all priors of the choice.
-    level : root mean square residual of the shared mean, as released.
-    of_choice, of_answer : release handles of the two.
-    """
+    Users are alone unless another prior is significantly better in the first one, and in the second one, too."""
     n, floor = users.known.users, GAIN_FLOOR * level**2
     gains = of_choice.sum("mixed_choice", users, Gains(LogErrors([one.prior for one in found], floor)), clip=GAIN_WIDTH)
     gains, noise_sd = gains / n, 2 * GAIN_WIDTH * of_choice.noise_multiplier / n

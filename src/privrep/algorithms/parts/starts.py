@@ -1,7 +1,7 @@
-"""Where a method starts: a random subspace, one released by an initialisation, or one planted near the truth.
+"""Starts of methods: a random subspace, one released by an initialisation, or one planted near the truth.
 
-A start is asked for the first iterate.
-What it releases shares the budget with the steps that follow, which it is told the cost of.
+A start yields the first iterate. Its releases share the budget with the steps that follow, of which it is given the
+cost.
 """
 
 from __future__ import annotations
@@ -25,28 +25,16 @@ START_COLUMNS = {
 
 
 class Start(Protocol):
-    """The first iterate of a method, and what it costs."""
+    """First iterate of a method, and what it costs."""
 
     samples_used: int
     """Samples of each user that it takes in order, where none may be used twice."""
 
     def cost_with(self, steps: Cost) -> Cost:
-        """Of one user, start and steps together, at noise multiplier 1 of the steps.
-
-        Parameters
-        ----------
-        steps : cost of the steps that follow.
-        """
+        """Return the cost of one user for start and steps together, at noise multiplier 1 of the steps."""
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        """The iterate before the first step.
-
-        Parameters
-        ----------
-        users : whose data a private start reads.
-        release : handle of the whole fit.
-        steps : cost of the steps that follow, at noise multiplier 1.
-        """
+        """Return the iterate before the first step."""
 
 
 @dataclass(frozen=True)
@@ -81,37 +69,19 @@ class GivenStart(Free):
 
 @dataclass(frozen=True)
 class PlantedStart(Free):
-    """Sine of every principal angle between the start and the truth, for the local theory.
+    """A start at this sine of every principal angle from the truth, for the local theory.
 
-    No method can make this start. Who runs one and knows the truth puts `given` in its place;
-    the releases that follow are private if the truth is public.
-    """
+    No method can make this start. Who runs one and knows the truth puts `given` in its place; the releases that follow
+    are private if the truth is public."""
 
     sine: float
 
     def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStart:
-        """The start at this distance from the truth, in random directions.
-
-        Parameters
-        ----------
-        truth : (d, k) orthonormal.
-        rng : draws the directions.
-        """
+        """Return the start at this distance from the truth, in random directions."""
         return GivenStart(planted_subspace(truth, self.sine, rng))
 
 
 def planted_start(sine: float, known: Known) -> PlantedStart:
-    """A planted start, after checking that there is room for it.
-
-    Parameters
-    ----------
-    sine : of every principal angle to the truth, in [0, 1].
-    known : of which dim and rank are read.
-
-    Raises
-    ------
-    ValueError
-        If the dimension is below twice the rank.
-    """
+    """Return a planted start, after checking that there is room for it."""
     check_planted(known.dim, known.rank)
     return PlantedStart(sine)

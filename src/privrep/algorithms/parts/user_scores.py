@@ -2,9 +2,9 @@
 
     score(U) = sum_j min_{||v|| <= C} (1/q) sum_i l( <clip(U^T x_ij; L_f), v>; y_ij )        over q samples of each user
 
-A user's share a_j(U) is its term less the loss of the head 0, which is the same for every U: it lies in [-w, 0]
-with w = xi L_f C, since v = 0 is allowed and a prediction is at most L_f C. What is summed is cut to this interval, and
-a value that is no number counts as 0, so that a solver that is not exact, or rounding, can move no share out of it.
+A user's share a_j(U) is its term less the loss of the head 0, which is the same for every U: it lies in [-w, 0] with w
+= xi L_f C, since v = 0 is allowed and a prediction is at most L_f C. What is summed is clipped to this interval, and a
+NaN counts as 0, so that a solver that is not exact, or rounding, can move no share out of it.
 """
 
 from __future__ import annotations
@@ -31,25 +31,12 @@ FINAL_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class UserScore:
-    """The score with its parameters.
+    """The score with its parameters."""
 
-    Attributes
-    ----------
-    loss : xi-Lipschitz.
-    clip : L_f, on ||U^T x||; inf for none.
-    bound : C.
-    samples : whose losses count.
-
-    Raises
-    ------
-    ValueError
-        If the loss has no finite Lipschitz constant, or L_f or C is not positive.
-    """
-
-    loss: Loss
-    clip: float
-    bound: float
-    samples: slice
+    loss: Loss  # xi-Lipschitz
+    clip: float  # L_f, on ||U^T x||; inf for none
+    bound: float  # C
+    samples: slice  # whose losses count
 
     def __post_init__(self):
         finite_lipschitz(self.loss)
@@ -59,26 +46,16 @@ class UserScore:
 
     @property
     def width(self) -> float:
-        """w = xi L_f C: a user's share lies in [-w, 0]."""
+        """Length w = xi L_f C of the interval [-w, 0] of a user's share."""
         return self.loss.lipschitz * self.clip * self.bound
 
     def at_zero(self, block: Block) -> np.ndarray:
-        """The loss of the head 0 for the users of a block, (B,) float64.
-
-        Parameters
-        ----------
-        block : B users.
-        """
+        """Return the loss of the head 0 for the users of a block, (B,) float64."""
         return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
 
     def fits(self, block: Block, bases: np.ndarray) -> list[BoundedFit]:
-        """The heads of the users of a block in each subspace, a few subspaces at a time: fits for c' B users each.
-
-        Parameters
-        ----------
-        block : B users.
-        bases : (c, d, k), orthonormal columns in each.
-        """
+        """Fit the heads of the users of a block in each subspace, a few subspaces at a time: fits for c' B
+        users each."""
         features, labels = block.features[self.samples], block.labels[self.samples]
         size = max(1, CHUNK // labels.size)
         return [self._fit(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
@@ -93,42 +70,23 @@ class UserScore:
         return fit_bounded(projected, np.tile(labels, count), self.loss, self.bound)
 
     def shares(self, block: Block, bases: np.ndarray) -> np.ndarray:
-        """a_j(U) of the users of a block in each subspace, before it is cut; (c, B) float64.
-
-        Parameters
-        ----------
-        block : B users.
-        bases : (c, d, k), orthonormal columns in each.
-        """
+        """Return a_j(U) of the users of a block in each subspace, before the clip; (c, B) float64."""
         losses = np.concatenate([fit.values for fit in self.fits(block, bases)]).reshape(len(bases), -1)
         return losses - self.at_zero(block)
 
     def totals(self, users: UserData, bases: np.ndarray) -> np.ndarray:
-        """sum_j a_j(U) in each subspace; (c,), in [-n w, 0], exact.
-
-        Parameters
-        ----------
-        users : n users.
-        bases : (c, d, k), orthonormal columns in each.
-        """
+        """Return sum_j a_j(U) in each subspace; (c,), in [-n w, 0], exact."""
         return clipped_sums(users, Shares(self, bases), self.width)[0]
 
     def largest_gap(self, users: UserData, bases: np.ndarray) -> float:
-        """The largest certified distance of a user's loss from its minimum, over the subspaces.
-
-        Parameters
-        ----------
-        users : n users.
-        bases : (c, d, k), orthonormal columns in each.
-        """
+        """Return the largest certified distance of a user's loss from its minimum, over the subspaces."""
         gaps = parts(users, lambda block: (np.array([fit.gaps.max() for fit in self.fits(block, bases)]),))[0]
         return float(np.concatenate(gaps).max())
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What users add to the scores of subspaces (c, d, k).
-    kept : whether the sums are, for the next fit on the same users."""
+    """Contribution of users to the scores of subspaces (c, d, k)."""
 
     score: UserScore
     bases: np.ndarray
@@ -136,7 +94,8 @@ class Shares:
 
     @property
     def key(self) -> Hashable:
-        """All that they depend on besides the data."""
+        """All that the sums depend on besides the data; None unless they are kept for the next fit on the
+        same users."""
         return (str(self.score), self.bases.tobytes()) if self.kept else None
 
     def __call__(self, block: Block) -> Scores:
@@ -145,8 +104,8 @@ class Shares:
 
 @dataclass(frozen=True)
 class BoundedHeads:
-    """The last line of Algorithm 4: each user's head of length at most C with the least loss on its samples,
-    without a clip of features."""
+    """The last line of Algorithm 4: each user's head of length at most C with the least loss on its samples, without a
+    clip of features."""
 
     basis: np.ndarray
     loss: Loss
@@ -154,7 +113,7 @@ class BoundedHeads:
     samples: slice
 
     def __call__(self, block: Block) -> np.ndarray:
-        """Heads of the users of a block, (B, k)."""
+        """Return heads of the users of a block, (B, k)."""
         features = block.features[self.samples].transpose(0, 2, 1)
         projected = (self.basis.T[:, None, None].astype(np.float32) @ features)[:, :, 0].astype(float)
         labels = block.labels[self.samples].astype(float)

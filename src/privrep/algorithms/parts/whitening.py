@@ -39,14 +39,8 @@ LEAST_SQUARE = 1e-6
 
 
 def learned_level(users: UserData, release: Release) -> float:
-    """f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is enough; 1
-    where noise could have made it.
-
-    Parameters
-    ----------
-    users : n users.
-    release : handle of this release.
-    """
+    """Release f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is
+    enough; 1 where noise could have made it."""
     n = users.known.users
     logs = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
     noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
@@ -55,23 +49,13 @@ def learned_level(users: UserData, release: Release) -> float:
 
 
 def mean_squares(block: Block) -> np.ndarray:
-    """Mean square of each coordinate over a user's samples, (B, d) float64; 0 for a user without samples.
-
-    Parameters
-    ----------
-    block : B users.
-    """
+    """Return the mean square of each coordinate over a user's samples, (B, d) float64; 0 for a user without samples."""
     squares = np.einsum("qbd,qbd->bd", block.features, block.features).astype(np.float64)
     return squares / np.maximum(block.counts, 1)[:, None]
 
 
 def log_levels(block: Block) -> Scalars:
-    """log(|X|^2 / m d) of each user; a user without samples adds 0.
-
-    Parameters
-    ----------
-    block : B users.
-    """
+    """Contribution of users: log(|X|^2 / m d); a user without samples adds 0."""
     squares = mean_squares(block).mean(axis=1)
     return Scalars(np.log(np.where(squares > 0, squares, 1.0)))
 
@@ -80,13 +64,8 @@ log_levels.key = "log levels"
 
 
 def learned_scales(users: UserData, release: Release) -> np.ndarray:
-    """Scales of the coordinates, (d,), with mean square 1; all are 1 unless most of what differs is no noise.
-
-    Parameters
-    ----------
-    users : n users.
-    release : handle of this release.
-    """
+    """Release scales of the coordinates, (d,), with mean square 1; all are 1 unless most of the difference is
+    no noise."""
     n, d = users.known.users, users.known.dim
     bound = LOG_LENGTH * math.sqrt(d)
     logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
@@ -98,12 +77,7 @@ def learned_scales(users: UserData, release: Release) -> np.ndarray:
 
 
 def log_coordinates(block: Block) -> Rows:
-    """Logs of each user's mean squares of coordinates, less their mean, (B, d).
-
-    Parameters
-    ----------
-    block : B users.
-    """
+    """Contribution of users: logs of their mean squares of coordinates, less their mean, (B, d)."""
     squares = mean_squares(block)
     means = squares.mean(axis=1, keepdims=True)
     logs = np.log(np.maximum(squares, np.where(means > 0, LEAST_SQUARE * means, 1.0)))
@@ -115,58 +89,35 @@ log_coordinates.key = "log coordinates"
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """W, (d, d), or its diagonal, (d,)."""
+    """Linear map W of the features, (d, d), or its diagonal, (d,)."""
 
     matrix: np.ndarray
 
-    def _times(self, rows: np.ndarray) -> np.ndarray:
-        matrix = self.matrix.astype(rows.dtype)
-        return rows @ matrix.T if matrix.ndim == 2 else rows * matrix
-
     def features(self, block: Block) -> np.ndarray:
-        """W x of all samples, (m, B, d) float32.
-
-        Parameters
-        ----------
-        block : B users.
-        """
-        return self._times(block.features)
+        """Return W x of all samples, (m, B, d) float32."""
+        return self.rows(block.features)
 
     def rows(self, vectors: np.ndarray) -> np.ndarray:
-        """W v for each row v: a gradient in these coordinates from one in the given ones.
-
-        Parameters
-        ----------
-        vectors : (B, d), rows v.
-        """
-        return self._times(vectors)
+        """Return W v for each row v: a gradient in these coordinates from one in the given ones."""
+        matrix = self.matrix.astype(vectors.dtype)
+        return vectors @ matrix.T if matrix.ndim == 2 else vectors * matrix
 
     def frame(self, columns: np.ndarray) -> np.ndarray:
-        """W^T A: <W^T A, x> is <A, W x>.
-
-        Parameters
-        ----------
-        columns : A, (d, k).
-        """
+        """Return W^T A: <W^T A, x> is <A, W x>."""
         return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
 
     def then(self, matrix: np.ndarray) -> Whitening:
-        """A further matrix behind this one.
-
-        Parameters
-        ----------
-        matrix : (d, d), applied to W x.
-        """
+        """Return this map followed by a further matrix."""
         return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
 
 
 @dataclass(frozen=True, eq=False)
 class WhitenedSamples:
-    """What users add: (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: of trace at most 1.
+    """Contribution of users: (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: of trace at most
+    1.
 
     In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity
-    leaves. A sample that is no number in these coordinates adds nothing.
-    """
+    leaves. A sample that is not finite in these coordinates adds nothing."""
 
     whitening: Whitening
 
@@ -181,23 +132,12 @@ class WhitenedSamples:
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """A noisy matrix over its mean eigenvalue, shrunk towards I.
+    """Divide a noisy matrix by its mean eigenvalue and shrink it towards I; return eigenvalues, vectors, and whether
+    most of the difference from I is kept.
 
-    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. What differs
+    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. The difference
     from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that
-    nothing is left where noise explains it.
-
-    Parameters
-    ----------
-    found : (k, k) symmetric.
-    noise_sd : of an entry on the diagonal, >= 0; beside it noise is less by sqrt(2).
-
-    Returns
-    -------
-    values : (k,), ascending.
-    vectors : (k, k), eigenvectors in columns.
-    differs : whether most of what differs from I is no noise.
-    """
+    nothing is left where noise explains it."""
     size = len(found)
     level = max(np.trace(found) / size, 0.1)
     differs = (found - np.trace(found) / size * np.eye(size)) / level
@@ -207,20 +147,7 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, 
 
 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
-    """A better W from one release, of mu^2 = 1 / noise_multiplier^2.
-
-    Parameters
-    ----------
-    users : n users.
-    whitening : W so far.
-    release : handle of this release.
-    floor : > 0, to which eigenvalues of C are raised.
-
-    Returns
-    -------
-    whitening : the better one.
-    differs : whether the release saw a covariance other than I.
-    """
+    """Release a better W, of mu^2 = 1 / noise_multiplier^2, and whether another covariance than I was seen."""
     n, d = users.known.users, users.known.dim
     found = release.sum("unit_covariance", users, WhitenedSamples(whitening), clip=1.0)
     values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
