@@ -110,6 +110,20 @@ def caption(rows: pd.DataFrame, claimed: float | None) -> str:
     return text if claimed is None else f"{text}, claimed {claimed:g}".replace("-", "−")
 
 
+def power_line(axis: Axes, rows: pd.DataFrame, exponent: float, **look) -> None:
+    """Draw a power of the parameter through the middle of the points that are not left out."""
+    values, used = rows["value"], rows[rows["left out"].isna()]
+    middle, height = (np.exp(np.log(used[column]).mean()) for column in ("value", "error"))
+    ends = np.array([values.min(), values.max()])
+    axis.plot(ends, height * (ends / middle) ** exponent, **look)
+
+
+def exponent_text(rows: pd.DataFrame) -> str:
+    """Spell the exponent of a fit with its interval, if it has them."""
+    exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
+    return "" if math.isnan(exponent) else f"{exponent:.2f}" + ("" if math.isnan(low) else f" ± {(high - low) / 2:.2f}")
+
+
 def draw_sweeps(numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str, float], ylabel: str) -> Figure:
     """Draw several fits from their `fit_table`, with a short title for each."""
     columns = min(COLUMNS, len(panels))

@@ -9,10 +9,7 @@ from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, NOTE, new_figure, plain_ticks, power_of_ten
 from privrep.run.settings import PlotSettings
-from privrep.studies.accounting.analysis import SECTION6_DELTA
-
-NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}
-"""Claim id -> label."""
+from privrep.studies.accounting.analysis import NAMES, SECTION6_DELTA
 
 
 def draw_privacy_accounting(numbers: pd.DataFrame, study: PlotSettings) -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, few_ticks, new_figure
+from privrep.drawing.style import COLOURS, few_ticks, new_figure, ticks_at
 from privrep.run.settings import PlotSettings
 
 EXPONENTS = {"printed": "as printed", "exact": "largest safe β", "proved": "as proved"}
@@ -18,8 +18,7 @@ def draw_exponential_privacy(numbers: pd.DataFrame, study: PlotSettings) -> Figu
         table = numbers[numbers["series"] == series]
         axes[0].plot(table["users"], table["loss"], f"{mark}-", color=colour, markersize=5, label=label)
     axes[0].set(xscale="log", yscale="log", xlabel="n", ylabel="loss over ε")
-    axes[0].set_xticks(table["users"], [f"{users}" for users in table["users"]])
-    axes[0].minorticks_off()
+    ticks_at(axes[0], table["users"])
     for others, filled in (("agreeing", True), ("divided", False)):
         table = numbers[numbers["series"] == f"chain-{others}"]
         drawn, steps = table[table["chain_steps"] == 0], table[table["chain_steps"] > 0]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, few_ticks, new_figure, plain_ticks, ticks_at, with_bars
-from privrep.drawing.sweeps import MANY_DECADES
+from privrep.drawing.sweeps import MANY_DECADES, exponent_text, power_line
 from privrep.run.settings import PlotSettings
 from privrep.studies.fedrep.analysis import FACTORS
 
@@ -49,24 +46,10 @@ def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     return figure
 
 
-def draw_line(axis: Axes, rows: pd.DataFrame, exponent: float, **look) -> None:
-    """Draw a power of the parameter through the middle of the points that are not left out."""
-    values, used = rows["value"], rows[rows["left out"].isna()]
-    middle, height = (np.exp(np.log(used[column]).mean()) for column in ("value", "error"))
-    ends = np.array([values.min(), values.max()])
-    axis.plot(ends, height * (ends / middle) ** exponent, **look)
-
-
 def draw_points(axis: Axes, rows: pd.DataFrame, colour: str, label: str | None = None) -> None:
     """Draw points with their intervals, and the law."""
     with_bars(axis, rows, "value", "error", fmt="o", color=colour, markersize=5, label=label)
     axis.plot(rows["value"], rows["predicted"], color="0.25", linestyle=":", linewidth=1.3)
-
-
-def exponent_text(rows: pd.DataFrame) -> str:
-    """Spell the exponent of a fit with its interval, if it has them."""
-    exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
-    return "" if math.isnan(exponent) else f"{exponent:.2f}" + ("" if math.isnan(low) else f" ± {(high - low) / 2:.2f}")
 
 
 def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
@@ -77,12 +60,12 @@ def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
             rows, (label, colour) = numbers[numbers["fit"] == fit], LABELS[fit.split()[0]]
             if exponent := exponent_text(rows):
                 label += f": {exponent}"
-                draw_line(column[0], rows, rows["exponent"].iloc[0], color=colour, linewidth=1.3)
+                power_line(column[0], rows, rows["exponent"].iloc[0], color=colour, linewidth=1.3)
             draw_points(column[0], rows, colour, label)
         column[0].legend(fontsize=7.5)
         rows = numbers[numbers["fit"] == f"factor, {name}"]
         draw_points(column[1], rows, COLOURS[2])
-        draw_line(column[1], rows, CLAIMED, color="0.5", linestyle="--", linewidth=1.2)
+        power_line(column[1], rows, CLAIMED, color="0.5", linestyle="--", linewidth=1.2)
         if exponent := exponent_text(rows):
             column[1].set_title(f"exponent {exponent}, claimed {CLAIMED:g}", fontsize=8.5)
         for axis in column:

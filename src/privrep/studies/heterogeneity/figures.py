@@ -67,8 +67,7 @@ def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
         for kind in ("representation", "full"):
             draw_kind(axis, part, "rank", kind, mark=mark, of=f", at {where:g}")
     axis.set(xscale="log", yscale="log", xlabel="k", ylabel="median norm of an update", title="Against the rank")
-    axis.set_xticks(part["rank"], [str(rank) for rank in part["rank"]])
-    axis.minorticks_off()
+    ticks_at(axis, part["rank"])
     few_ticks(axis.yaxis)
     axis.legend(loc="upper left", fontsize=7.5)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at
 from privrep.run.settings import PlotSettings
 
 
@@ -40,8 +40,7 @@ def draw_init_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         numbers["rank"], numbers["ratio"], 2 * numbers["standard_error"], fmt="o", color=COLOURS[0], label="measured"
     )
     axis.set(xscale="log", xlabel="k", ylabel="distF / dist2")
-    axis.set_xticks(numbers["rank"], [str(rank) for rank in numbers["rank"]])
-    axis.minorticks_off()
+    ticks_at(axis, numbers["rank"])
     axis.legend()
     return figure
 

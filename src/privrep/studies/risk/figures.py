@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, ticks_at
 from privrep.drawing.sweeps import sweep_panel
 from privrep.run.settings import PlotSettings
 from privrep.studies.risk.analysis import LEARNED
@@ -23,8 +23,7 @@ def draw_risk_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
             axis.plot(part["samples"], part["measured"] / part[column], "o", **look)
         axis.axhline(1, color="0.35", linewidth=0.8)
         axis.set(xscale="log", yscale="log", xlabel="m", title=title)
-        axis.set_xticks(ticks := sorted(numbers["samples"].unique()), [str(value) for value in ticks])
-        axis.minorticks_off()
+        ticks_at(axis, sorted(numbers["samples"].unique()))
     axes[0].set(ylabel="measured risk, relative", ylim=(0.9, 1.1))
     axes[0].set_yticks([0.9, 0.95, 1, 1.05, 1.1], ["0.9", "0.95", "1", "1.05", "1.1"])
     few_ticks(axes[1].yaxis)

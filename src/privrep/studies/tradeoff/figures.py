@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at, with_bars
+from privrep.drawing.sweeps import exponent_text, power_line
 from privrep.run.settings import PlotSettings
 from privrep.studies.tradeoff.analysis import CLIPS, CONDITIONS
 
@@ -54,15 +53,11 @@ def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) 
             arms = [[scale * (mean - bottom)], [scale * (top - mean)]]
             face = colour if filled else "white"
             axis.errorbar(value, scale * mean, arms, fmt="o", color=colour, markersize=5, markerfacecolor=face)
-        slope, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
-        if math.isnan(slope):
+        if text := exponent_text(rows):
+            look = {"color": colour, "linewidth": 1.4, "label": f"{label}: {text}"}
+            power_line(axis, rows.assign(error=scale * rows["error"]), rows["exponent"].iloc[0], **look)
+        else:
             axis.plot([], [], "o", color=colour, markersize=5, label=label)
-            continue
-        ends = np.array([rows["value"].min(), rows["value"].max()])
-        # Least squares lines go through the mean of what they are fitted to.
-        middle, height = np.log(rows.loc[used, ["value", "error"]]).mean()
-        text = f"{label}: {slope:.2f}" + ("" if math.isnan(high) else f" ± {(high - low) / 2:.2f}")
-        axis.plot(ends, scale * np.exp(height - slope * middle) * ends**slope, color=colour, linewidth=1.4, label=text)
     axis.set(xscale="log", yscale="log", xlabel="d")
     values = numbers.loc[numbers["fit"] == next(iter(names)), "value"]
     ticks_at(axis, values)
@@ -187,7 +182,6 @@ def draw_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         for method, colour in methods.items():
             axis.plot(numbers["dim"], numbers[f"{count}, {method}"], color=colour, label=method)
         axis.set(xscale="log", yscale="log", xlabel="d", ylabel=f"{count} per user")
-        axis.set_xticks([10, 30, 100, 300, 1000], ["10", "30", "100", "300", "1000"])
-        axis.minorticks_off()
+        ticks_at(axis, [10, 30, 100, 300, 1000])
     axes[0].legend()
     return figure
