@@ -19,5 +19,5 @@ KINDS = {
 
 
 def deviations_table(deviations: list[dict]) -> Markup:
-    """All entries, one table for each kind."""
+    """Return all deviations as HTML, one table for each kind."""
     return macros("errata.html.jinja").deviations(deviations, KINDS)

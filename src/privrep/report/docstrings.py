@@ -18,13 +18,13 @@ MARKS = str.maketrans({char: f"&#{ord(char)};" for char in "&<>*[~|\\"})
 
 
 def prose(text: str) -> str:
-    """Text whose signs stand for themselves; the names that it explains become code."""
+    """Return text in which formulas stand for themselves and the names that it explains are code."""
     parts = KEPT.split(NAMED.sub(r"`\1`: ", text))
     return "".join(part if number % 2 else part.translate(MARKS) for number, part in enumerate(parts))
 
 
 def items(body: str) -> list[str]:
-    """The entries of a section: each begins with its name, or is a line with its meaning indented below."""
+    """Return the entries of a section, each of which begins with its name or has its meaning indented below."""
     out: list[str] = []
     lines = body.split("\n")
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
@@ -37,7 +37,7 @@ def items(body: str) -> list[str]:
 
 
 def block(text: str) -> str:
-    """One block of a docstring, between blank lines."""
+    """Return the Markdown of one block of a docstring, between blank lines."""
     if section := SECTION.fullmatch(text):
         return f"###### {section[1]}\n\n" + "\n".join(f"- {prose(item)}" for item in items(section[2]))
     if text.startswith(">>> "):
@@ -50,5 +50,5 @@ def block(text: str) -> str:
 
 
 def markdown(docstring: str) -> str:
-    """The Markdown of a docstring."""
+    """Return the Markdown of a docstring."""
     return "\n\n".join(map(block, re.split(r"\n{2,}", inspect.cleandoc(docstring))))

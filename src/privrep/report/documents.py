@@ -40,7 +40,7 @@ BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)",
 
 
 class Documented(Run):
-    """The run of record: its claims and measures. Of its cells the settings are known."""
+    """The run of record, with claims and measures and, in place of cells, their planned settings."""
 
     def __init__(self, docs: Path = DOCS):
         record = docs / "record"
@@ -59,8 +59,7 @@ class Documented(Run):
 
 
 def with_findings(readme: str, run: Run) -> str:
-    """The README with the first section of the report's opening in its place.
-    A number leads to the first row of its claim in docs/record/claims.csv."""
+    """Return the README with the findings of the report's opening, each number linked to its row of claims.csv."""
     lines = {
         claim_anchor(claim): f"docs/record/claims.csv#L{row + 2}"
         for row, claim in reversed(list(enumerate(run.claims["id"])))
@@ -76,7 +75,7 @@ def with_findings(readme: str, run: Run) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """A text of the report without the page's own elements and links; headings a level lower."""
+    """Return a text of the report without the page's own elements and links, its headings one level lower."""
     text = re.sub(r"</?(?:div|span)\b[^>]*>", "", text)
     text = re.sub(r"\[([^\]]+)\]\(#[^)]*\)", r"\1", text)
     text = re.sub(r"\n{3,}", "\n\n", text)
@@ -84,8 +83,7 @@ def as_markdown(text: str) -> str:
 
 
 def results_page(docs: Path = DOCS) -> str:
-    """docs/results.md: what became of each claim, what does not hold as printed, the default run, and the run on
-    another seed."""
+    """Return docs/results.md: claims, contradictions, the default run and the run on another seed."""
     record, confirmation = docs / "record", confirmation_of(docs)
     claims = read_rows(record / "claims.csv")
     about = json.loads((record / "provenance.json").read_text())
@@ -122,7 +120,7 @@ def results_page(docs: Path = DOCS) -> str:
 
 
 def confirmation_page(rows: list[dict]) -> str:
-    """docs/confirmation.md, from the rows of docs/confirmation.csv."""
+    """Return docs/confirmation.md, from the rows of docs/confirmation.csv."""
     fact, pairs = rows[0], confirmation_pairs(rows)
     differ = table(changed(both_tested(pairs)))
     parts = [
@@ -140,13 +138,7 @@ def confirmation_page(rows: list[dict]) -> str:
 
 
 def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
-    """The rows of the default run with another verdict than the run of record, and why.
-
-    Raises
-    ------
-    ConfigError
-        If one is not explained, or an explanation explains nothing.
-    """
+    """Return the rows whose verdicts differ with why, or raise ConfigError if an explanation is missing or idle."""
     known = reasons(docs)
     found = {(row["id"], row["quantity"]) for row, _ in pairs}
     wrong = [(name, "is not explained") for name in sorted(found - known.keys())]
@@ -158,7 +150,7 @@ def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
 
 
 def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
-    """Claim, place, and how many of its quantities have each verdict."""
+    """Return each claim with its place and how many of its quantities have each verdict."""
     own = [
         row for row in claims if row["whose"] == "paper" and row["basis"] != "definition" and row["rule"] != "all_hold"
     ]
@@ -173,7 +165,7 @@ def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
 
 
 def contradictions(claims: list[dict]) -> list[list[str]]:
-    """What does not hold as printed, the most severe first."""
+    """Return what does not hold as printed, the most severe first."""
     negative = [row for row in claims if row["verdict"] in list(NEGATIVE)]
     return [
         [

@@ -24,16 +24,12 @@ ROOM = 640
 
 
 def _width(svg: str) -> float:
-    """Width of a picture in pixels; files give it in points."""
+    """Return the width of a picture in pixels; files give it in points."""
     return float(re.search(r'<svg\b[^>]*\bwidth="([\d.]+)pt"', svg)[1]) * 4 / 3
 
 
 def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
-    """An SVG file as part of a page: no prolog, ids that no other figure has, style rules that stay inside,
-    colours of the page.
-
-    Its size becomes a largest width, so that it shrinks on a narrow page.
-    """
+    """Return an SVG file as part of a page: own ids, styles that stay inside, the colours of the page."""
     svg = re.sub(r"\s*<metadata.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     width = _width(svg)
     svg = _smaller(svg)
@@ -53,7 +49,7 @@ def _least_width(width: float) -> float:
 
 
 def _smaller(svg: str) -> str:
-    """The same picture in fewer bytes: ids that nothing refers to, blanks, digits beyond a hundredth of a point."""
+    """Return the same picture in fewer bytes: without unused ids, blanks and digits beyond a hundredth of a point."""
     used = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', svg))
     names = {name for pair in used for name in pair if name}
     short = {name: f"i{number}" for number, name in enumerate(sorted(names))}
@@ -68,7 +64,7 @@ def _smaller(svg: str) -> str:
 
 
 def _without_bare_groups(svg: str) -> str:
-    """Groups that say nothing are left out, what they hold stays: half of the elements of a picture.
+    """Remove groups without attributes, half of the elements of a picture, and keep what they hold.
 
     >>> _without_bare_groups('<g><g class="a"><path/></g></g>')
     '<g class="a"><path/></g>'
@@ -83,7 +79,7 @@ def _without_bare_groups(svg: str) -> str:
 
 
 def _with_classes(svg: str, name: str) -> str:
-    """Styles that return as classes, and all colours as those of the page."""
+    """Turn styles that return into classes, and all colours into those of the page."""
     classes: dict[str, str] = {}
 
     def named(match: re.Match) -> str:
@@ -95,7 +91,7 @@ def _with_classes(svg: str, name: str) -> str:
 
 
 def in_colours_of_the_page(style: str) -> str:
-    """Greys between the page's ink and paper, other colours as bright as its paper needs.
+    """Map greys between the page's ink and paper, and other colours to a brightness that its paper needs.
 
     >>> in_colours_of_the_page("fill: #ffffff; stroke: #595959")
     'fill:var(--paper);stroke:color-mix(in srgb,var(--ink) 65%,var(--paper))'
@@ -114,7 +110,7 @@ def in_colours_of_the_page(style: str) -> str:
 
 
 def points(svg: str) -> dict:
-    """What the page's script needs to say a point's numbers; nothing where the file says nothing."""
+    """Return the numbers of a picture for the page's script, or nothing where the file has none."""
     found = POINTS.search(svg)
     told = json.loads(html.unescape(found[1])) if found else {"panels": []}
     for panel in told["panels"]:
@@ -129,7 +125,7 @@ def _letters(label: str) -> str:
 
 
 def packed(parts: dict) -> str:
-    """JSON, compressed, as text: two thirds of a page are pictures and numbers that few readers look at."""
+    """Return JSON, compressed, as text: two thirds of a page are pictures and numbers that few readers open."""
     content = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
@@ -137,13 +133,10 @@ def packed(parts: dict) -> str:
 def figure_html(
     figure: str, svg: str, numbers: bytes, caption: str, label: str = "", remark: str = "", folder: str = FOLDER
 ) -> Markup:
-    """A figure with its caption, the numbers behind it, and links to its files.
-    Until the picture comes near the sight an empty one holds its place (figures.js).
+    """Return a figure with its caption, numbers and links; figures.js fetches the picture when it comes into view.
 
-    Parameters
-    ----------
-    label : name that stands before the caption. remark : sentence after it, about this run, as HTML.
-    folder : address of the figures' files from the page; "" where the page stands alone.
+    label, remark : name before the caption, and a sentence of HTML after it. folder : address of the figures' files,
+    "" where the page stands alone.
     """
     name, title, width = figure_anchor(figure), label or figure, _width(svg)
     picture = inline_svg(svg, name, f"{name}-caption")
