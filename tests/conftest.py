@@ -12,7 +12,6 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLI
 
 import fcntl
 import subprocess
-import sys
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -30,13 +29,6 @@ from privrep.fitting.method import Task
 from privrep.privacy.accounting import UNLIMITED, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.run.clone import check_clone
-from privrep.run.settings import ConfigError
-
-try:
-    check_clone(Path(__file__).parents[1])
-except ConfigError as _error:
-    sys.exit(f"conftest.py: {_error}")
 
 settings.register_profile(
     "privrep",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -73,10 +72,10 @@ def free_ports(count: int) -> list[int]:
 
 
 class Cluster:
-    """Daemons of a Slurm, which a test may kill and start again."""
+    """Daemons of a Slurm."""
 
     def __init__(self, folder: Path):
-        self.folder, self._daemons = folder, {}
+        self.folder, self.daemons = folder, {}
         for name in ("munge", "state", "bin", *(f"spool.{node}" for node in NODES)):
             (folder / name).mkdir()
         for path in (folder, folder / "munge"):
@@ -107,58 +106,34 @@ class Cluster:
             + [f"--{kind}-file={at}/munged.{kind}" for kind in ("pid", "seed", "log")],
             "slurmctld": ["slurmctld", "-D"],
         }.get(name, ["slurmd", "-D", "-N", name])
-        own = os.environ | self.environment | {"TEST_DAEMON": f"{at}/{name}"}
         with open(at / f"{name}.said", "a") as said:
-            self._daemons[name] = subprocess.Popen(
-                command, env=own, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True
+            self.daemons[name] = subprocess.Popen(
+                command,
+                env=os.environ | self.environment,
+                stdout=said,
+                stderr=said,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
-
-    def kill(self, name: str) -> None:
-        """End a daemon with kill -9; the jobs of a node go on."""
-        self._daemons[name].kill()
-        self._daemons.pop(name).wait()
-
-    def lose(self, node: str) -> None:
-        """A node vanishes: its daemon and all processes of its jobs are gone at once."""
-        self.kill(node)
-        marks = {f"TEST_DAEMON={self.folder}/{node}".encode(), f"SLURMD_NODENAME={node}".encode()}
-        conf = f"SLURM_CONF={self.folder}/slurm.conf".encode()
-        deadline = time.monotonic() + patience()
-        while left := [pid for pid, own in environments() if marks & own and (conf in own or len(marks & own) > 1)]:
-            assert time.monotonic() < deadline, f"processes of {node} do not end: {left}"
-            for pid in left:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
 
     def wait(self, what: str, *words: str) -> None:
         """Wait until a command of Slurm prints a text."""
         deadline, said = time.monotonic() + patience(), ""
         while what not in said:
-            ended = [name for name, daemon in self._daemons.items() if daemon.poll() is not None]
+            ended = [name for name, daemon in self.daemons.items() if daemon.poll() is not None]
             if ended or time.monotonic() > deadline:
-                raise AssertionError(f"{' '.join(words)} did not print {what}; ended: {ended}\n{said}\n{self.logs()}")
+                paths = [*self.folder.glob("*.log"), *self.folder.glob("*.said")]
+                logs = "\n".join(f"{path.name}: {path.read_text(errors='replace')[-2000:]}" for path in paths)
+                raise AssertionError(f"{' '.join(words)} did not print {what}; ended: {ended}\n{said}\n{logs}")
             with suppress(subprocess.CalledProcessError):
                 said = self.call(*words)
             time.sleep(0.1)
 
-    def logs(self) -> str:
-        """The ends of the logs of all daemons."""
-        paths = [*self.folder.glob("*.log"), *self.folder.glob("*.said")]
-        return "\n".join(f"{path.name}: {path.read_text(errors='replace')[-2000:]}" for path in paths)
-
-    def jobs(self, folder: Path) -> list[dict[str, str]]:
-        """All jobs that were submitted from a folder, in order: id, state, memory, node and name."""
-        fields = {"id": "%A", "state": "%T", "memory": "%m", "node": "%N", "name": "%j", "folder": "%Z"}
-        said = self.call("squeue", "--noheader", "--states=all", "--sort=i", f"--format={'|'.join(fields.values())}")
-        jobs = [dict(zip(fields, line.split("|"), strict=True)) for line in said.splitlines()]
-        return [job for job in jobs if job["folder"] == str(folder)]
-
-
-def environments() -> Iterator[tuple[int, set[bytes]]]:
-    """Process ids and environments of all processes that can be looked at."""
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            yield int(path.parent.name), set(path.read_bytes().split(b"\0"))
+    def jobs(self, folder: Path) -> list[tuple[str, str]]:
+        """State and memory of all jobs that were submitted from a folder."""
+        said = self.call("squeue", "--noheader", "--states=all", "--format=%T|%m|%Z")
+        jobs = [line.split("|") for line in said.splitlines()]
+        return [(state, memory) for state, memory, where in jobs if where == str(folder)]
 
 
 @contextmanager
@@ -171,9 +146,8 @@ def cluster() -> Iterator[Cluster]:
                 one.start(name)
             one.wait("2 idle", "sinfo", "--noheader", "--format=%D %T")
             yield one
+            one.call("scancel", "--me")
         finally:
-            for node in NODES:
-                if node in one._daemons:
-                    one.lose(node)
-            for name in list(one._daemons):
-                one.kill(name)
+            for daemon in reversed(one.daemons.values()):
+                daemon.kill()
+                daemon.wait()

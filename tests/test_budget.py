@@ -307,6 +307,10 @@ CENTAUR = SIZES | {"epsilon": 1.0, "init": "random", "rounds": 3, "clip": 0.5, "
         ("centaur", {"clip": True}, "clip is True; it must be a number"),
         ("centaur", {"clip": None}, "clip is None; it must be a number"),
         ("centaur", {"init": None}, "init is None; it must be one of planted, power_method, random"),
+        ("centaur", {"n": 2000}, "n is 2000; fit has no argument of this name, write users="),
+        ("centaur", {"clip": np.ones(2)}, "clip is array([1., 1.]); it must be one value"),
+        ("centaur", {"users": 10**30}, f"it must be at most {10**12}"),
+        ("centaur", {"samples": 10**12}, "4 users at once take 2.6e+14 bytes, and this machine has"),
     ],
 )
 def test_a_shell_checks_what_a_study_checks(algorithm, changes, message):

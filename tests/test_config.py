@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import shutil
+from pathlib import Path
 
-from privrep.run.config import ROOT, check_config, merge, read_config, read_study, read_yaml, study_names
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privrep.evidence import quantities
+from privrep.evidence.catalogue import check_errata
+from privrep.run.config import ROOT, check_config, layers, merge, read_config, read_study, read_yaml, study_names
 from privrep.run.grids import expand, points
-from privrep.run.settings import ConfigError, Study, checked
+from privrep.run.settings import ConfigError, Simulation, Study, checked
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
@@ -228,3 +236,147 @@ def test_an_entry_that_is_not_read_is_found():
 def test_every_grid_has_a_series(study):
     content = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")
     assert content.get("grids", {}).keys() == {series["grid"] for series in content.get("series", {}).values()}
+
+
+CONFIG, QUICK, FIGURE2, INIT, ERRATA = (
+    f"config/{name}.yaml" for name in ("config", "scales/quick", "studies/figure2", "studies/init_rates", "errata")
+)
+TYPED = [
+    (
+        FIGURE2,
+        "clip_label: 1.0e-4",
+        "clip_label: 1e-4",
+        "clip_label is '1e-4', a text; it must be a number; YAML reads",
+    ),
+    (FIGURE2, "  rank: 2 ", "  # ", "the key 'rank' is missing"),
+    (FIGURE2, "delta: 1.0e-6", "delta: 1.0e-5\ndelta: 1.0e-6", "the key 'delta' stands twice"),
+    (FIGURE2, "users: 50000", "users: 0", "problem.users: 0 must be at least 1"),
+    (FIGURE2, "users: 50000", "users: 50000.5", "problem.users: 50000.5 is a float, it must be an integer"),
+    (FIGURE2, "users: 50000", "users: 050000", "YAML reads 050000 as 20480; write 20480, or '050000' for a text"),
+    (FIGURE2, "shards: 16", "shards: 1:30", "YAML reads 1:30 as 90; write 90, or '1:30' for a text"),
+    (FIGURE2, "shards: 16", "shards: 1000000", "shards: 1000000 must be at most 1000"),
+    (FIGURE2, "delta: 1.0e-6", "delta: [1.0e-6", "this is not valid YAML"),
+    (FIGURE2, "study: figure2", "study: risk", "study: 'risk' must be 'figure2', the name of its file"),
+    (FIGURE2, "scales:\n  tiny:", "scales:\n  tiny: 3\nothers:\n  tiny:", "scales.tiny: 3 is a int, it must be a map"),
+    (INIT, "scales:\n  tiny:", "scales: null\nothers:\n  tiny:", "scales: None is a NoneType, it must be a mapping"),
+    (INIT, "algorithm: spectral_init", "algorithm: spectral_inti", "spectral_inti.py, the nearest is spectral_init"),
+    (INIT, "options: {init_label_clip:", "options: {init_lable_clip:", "init_lable_clip is no option of spectral_init"),
+    (INIT, "grid: n,", "grid: nn,", "'nn' is no grid; the nearest is 'n'"),
+    (INIT, "rule: rate", "rule: rtae", "rule: 'rtae' must be one of"),
+    (INIT, "measured: exponent privacy n d", "measured: exponent privacy nn d", "is not measured by study init_rates"),
+    (QUICK, "scale: quick\n", "scale: quik\n", "scale: 'quik' must be one of default, tiny, quick, record"),
+    (
+        QUICK,
+        "quick\n",
+        "quick\noverrides: {init_rate: {shards: 1}}\n",
+        "overrides: 'init_rate' is no file of config/stu",
+    ),
+    (
+        QUICK,
+        "quick\n",
+        "quick\noverrides:\n  figure2:\n    problem: {users: x}\n",
+        "quick.yaml, line 5: problem.users: 'x'",
+    ),
+    (CONFIG, "master_seed: 20211206", "master_seed: zero", "master_seed: 'zero' is a str, it must be an integer"),
+    (
+        CONFIG,
+        "master_seed: 20211206",
+        "master_sede: 0",
+        "'master_sede' is not a known key; the nearest is 'master_seed'",
+    ),
+    (ERRATA, "claims: [A-T5.1, A-T5.2]", "claims: [A-T5.1, A-T5.3]", "'A-T5.3' is no claim; the nearest is 'A-T5.2'"),
+]
+"""A text in a file, what is typed in its place, and what is said."""
+
+
+@pytest.fixture(scope="module")
+def settings_folder(tmp_path_factory) -> Path:
+    """A copy of config/."""
+    folder = tmp_path_factory.mktemp("settings")
+    shutil.copytree(ROOT / "config", folder / "config")
+    return folder
+
+
+@pytest.mark.parametrize(("name", "old", "new", "says"), TYPED, ids=[case[3][:40] for case in TYPED])
+def test_a_slip_in_a_file_is_named(name, old, new, says, settings_folder, monkeypatch):
+    """In one line with the file, by what a run checks before any job."""
+    path, overlays = settings_folder / name, [settings_folder / QUICK]
+    text = path.read_text()
+    assert old in text
+    monkeypatch.setattr("privrep.run.config.ROOT", settings_folder)
+    path.write_text(text.replace(old, new, 1))
+    try:
+        with pytest.raises(ConfigError) as caught:
+            config = read_config(overlays, root=settings_folder)
+            for study in ("figure2", "init_rates"):
+                resolved = read_study(config, study, settings_folder, overlays)
+                quantities.check_fits(resolved)
+                expand(resolved, layers(config, study, overlays, settings_folder))
+            claims = quantities.checked_claims(settings_folder)
+            check_errata([claim.id for paper in claims.values() for claim in paper], settings_folder)
+    finally:
+        path.write_text(text)
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+    assert path.name in str(caught.value) or name == QUICK
+
+
+@pytest.mark.parametrize("name", ["studies/figure2~.yaml", "studies/figure2.yml", "papers/jain2021 (copy).yaml"])
+def test_a_file_that_is_a_copy_is_named(name, settings_folder):
+    """What editors leave beside a file is not read."""
+    path = settings_folder / "config" / name
+    for left in (".#figure2.yaml", "figure2.yaml~", ".figure2.yaml.swp"):
+        path.with_name(left).write_text("no: study")
+    assert study_names(settings_folder) == study_names()
+    path.write_text("study: figure2")
+    with pytest.raises(ConfigError, match="this is no name of a file that is read here"):
+        read_config(root=settings_folder)
+    path.unlink()
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 100_000), st.floats(), st.text(max_size=5), st.just([]), st.just({})
+)
+ALTMIN = {"init": "random", "split": "halves-then-all", "clip_feature": 1.0, "clip_label": 1.0, "epochs": 1}
+SMALL = {
+    "study": "figure2",
+    "delta": 1.0e-6,
+    "shards": 2,
+    "cells_per_draw": 8,
+    "problem": {"users": 60, "samples": 8, "dim": 6, "rank": 2, "label_noise_sd": 0.1},
+    "grids": {"one": {"epsilon": [1.0], "seed": 1}},
+    "series": {"a": {"algorithm": "altmin", "grid": "one", "options": ALTMIN}},
+}
+
+
+@settings(max_examples=300)
+@given(st.sampled_from([keys for keys, _ in entries(SMALL)]), VALUES)
+def test_a_changed_setting_is_refused_or_runs_as_it_says(place, value):
+    """Any value in the place of any other: one message, or cells that have it."""
+    changed = json.loads(json.dumps(SMALL))
+    inside = changed
+    for key in place[:-1]:
+        inside = inside[key]
+    inside[place[-1]] = value
+    try:
+        cells = expand(checked(Simulation, changed, "config/studies/figure2.yaml"))
+    except ConfigError as error:
+        assert "\n" not in str(error) and len(str(error)) < 700
+        return
+    assert cells or place[0] == "series"
+    for cell in cells:
+        if place[0] == "problem":
+            assert getattr(cell.problem, place[1]) == value
+        if place[:3] == ("series", "a", "options"):
+            assert getattr(cell.chosen, place[3]) == value
+        if place[0] == "delta":
+            assert cell.budget.delta == value
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(["grids", "series", "problem", "shards", "delta"]), st.integers(0, 6), st.sampled_from("xyz"))
+def test_a_misspelt_key_is_refused(key, at, letter):
+    """At the top of a study, in its problem, or in a series."""
+    wrong = key[:at] + letter + key[at:]
+    changed = {wrong if name == key else name: value for name, value in SMALL.items()}
+    with pytest.raises(ConfigError, match=f"'{wrong}' is not a known key; the nearest is '"):
+        checked(Simulation, changed, "config/studies/figure2.yaml")

@@ -11,7 +11,7 @@ from pathlib import Path
 from patience import patience
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = ("docs/record", "docs/job_costs.csv", "docs/confirmation.csv")
+DOCS = ("docs/record", "docs/confirmation.csv")
 PARTS = ("Snakefile", "environment.yml", "config", *DOCS, "profiles", "src", "workflow")
 
 
@@ -35,6 +35,15 @@ def copy_run(run: Path, folder: Path) -> Path:
     return shutil.copytree(run, folder, symlinks=True)
 
 
+def at_tiny(folder: Path, old: str, new: str) -> None:
+    """Change what the study figure2 has at scale tiny, wherever it says so."""
+    path = folder / "config" / "studies" / "figure2.yaml"
+    before, _, tiny = path.read_text().partition("\n  tiny:\n")
+    tiny, mark, after = tiny.partition("\n  quick:\n")
+    assert old in tiny
+    path.write_text(f"{before}\n  tiny:\n{tiny.replace(old, new)}{mark}{after}")
+
+
 def run_all_at_tiny(jobs: int) -> list[str]:
     """What `make tiny` runs."""
     return [sys.executable, "workflow/scripts/run_all.py", f"--jobs={jobs}", "--configfile", "config/scales/tiny.yaml"]
@@ -46,12 +55,17 @@ def environment(folder: Path) -> dict[str, str]:
     return os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(folder / "src")}
 
 
+def called(folder: Path, command: list[str]) -> subprocess.CompletedProcess:
+    """Run a command in the copy, whatever its exit status."""
+    return subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=patience()
+    )
+
+
 def snakemake(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess:
     """Run snakemake in the copy at scale tiny."""
     command = ["snakemake", *words, "--configfile", "config/scales/tiny.yaml"]
-    done = subprocess.run(
-        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=patience()
-    )
+    done = called(folder, command)
     if check and done.returncode:
         raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
     return done

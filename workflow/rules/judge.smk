@@ -23,7 +23,7 @@ for study in STUDIES:
             f"logs/{RUN}/measure_{study}.log",
         benchmark:
             f"benchmarks/{RUN}/measure_{study}.tsv"
-        priority: cost(f"measure_{study}")
+        priority: SOON
         localrule: True
         conda:
             "../../environment.yml"
@@ -31,67 +31,41 @@ for study in STUDIES:
         resources:
             mem_mb=TABLE_MB,
         params:
-            checksum=f"{CHECKSUMS}/measure_{study}.sha256",
             folder=Path(RESULTS, study),
             figures=Path(FIGURES),
         shell:
             "python workflow/scripts/measure_study.py --folder {params.folder} --figures {params.figures} > {log} 2>&1"
-            " && sha256sum {output} > {params.checksum}"
+            " && sha256sum {output} > {log}.sha256"
 
-    rule:
-        name:
-            f"plot_{study}"
-        input:
-            numbers=figure_files(study, kinds=("csv",)),
-            settings=f"{RESULTS}/{study}/plot.json",
-            code=code_of("plot_study", *own_drawing(study)),
-        output:
-            figure_files(study, kinds=("svg",)),
-        log:
-            f"logs/{RUN}/plot_{study}.log",
-        benchmark:
-            f"benchmarks/{RUN}/plot_{study}.tsv"
-        priority: cost(f"plot_{study}")
-        localrule: True
-        conda:
-            "../../environment.yml"
-        threads: 1
-        resources:
-            mem_mb=TABLE_MB,
-        params:
-            checksum=f"{CHECKSUMS}/plot_{study}.sha256",
-            figures=Path(FIGURES),
-        shell:
-            "python workflow/scripts/plot_study.py --settings {input.settings}"
-            " --figures {params.figures} > {log} 2>&1"
-            " && sha256sum {output} > {params.checksum}"
+    for step, kind, words in (("plot", "svg", ""), ("print", "pdf", "--print")):
 
-    rule:
-        name:
-            f"print_{study}"
-        input:
-            numbers=figure_files(study, kinds=("csv",)),
-            settings=f"{RESULTS}/{study}/plot.json",
-            code=code_of("plot_study", *own_drawing(study)),
-        output:
-            figure_files(study, kinds=("pdf",)),
-        log:
-            f"logs/{RUN}/print_{study}.log",
-        benchmark:
-            f"benchmarks/{RUN}/print_{study}.tsv"
-        localrule: True
-        conda:
-            "../../environment.yml"
-        threads: 1
-        resources:
-            mem_mb=TABLE_MB,
-        params:
-            checksum=f"{CHECKSUMS}/print_{study}.sha256",
-            figures=Path(FIGURES),
-        shell:
-            "python workflow/scripts/plot_study.py --settings {input.settings}"
-            " --figures {params.figures} --print > {log} 2>&1"
-            " && sha256sum {output} > {params.checksum}"
+        rule:
+            name:
+                f"{step}_{study}"
+            input:
+                numbers=figure_files(study, kinds=("csv",)),
+                settings=f"{RESULTS}/{study}/plot.json",
+                code=code_of("plot_study", *own_drawing(study)),
+            output:
+                figure_files(study, kinds=(kind,)),
+            log:
+                f"logs/{RUN}/{step}_{study}.log",
+            benchmark:
+                f"benchmarks/{RUN}/{step}_{study}.tsv"
+            priority: SOON
+            localrule: True
+            conda:
+                "../../environment.yml"
+            threads: 1
+            resources:
+                mem_mb=TABLE_MB,
+            params:
+                figures=Path(FIGURES),
+                words=words,
+            shell:
+                "python workflow/scripts/plot_study.py --settings {input.settings}"
+                " --figures {params.figures} {params.words} > {log} 2>&1"
+                " && sha256sum {output} > {log}.sha256"
 
 
 rule check_errata:
@@ -104,17 +78,15 @@ rule check_errata:
         f"logs/{RUN}/check_errata.log",
     benchmark:
         f"benchmarks/{RUN}/check_errata.tsv"
-    priority: cost("check_errata")
+    priority: 15
     conda:
         "../../environment.yml"
     threads: 1
     resources:
         mem_mb=TABLE_MB,
-    params:
-        checksum=f"{CHECKSUMS}/check_errata.sha256",
     shell:
         "python workflow/scripts/check_errata.py --texts {input.texts} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.checksum}"
+        " && sha256sum {output} > {log}.sha256"
 
 
 rule judge_claims:
@@ -135,7 +107,6 @@ rule judge_claims:
     resources:
         mem_mb=TABLE_MB,
     params:
-        checksum=f"{CHECKSUMS}/judge_claims.sha256",
         scale=CONFIG.scale,
         figures=Path(FIGURES),
         options=RUN_OPTIONS,
@@ -143,4 +114,4 @@ rule judge_claims:
         "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
         " --confirmation {input.confirmation} --scale {params.scale} --figures {params.figures}"
         " --options={params.options:q} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.checksum}"
+        " && sha256sum {output} > {log}.sha256"

@@ -20,13 +20,12 @@ rule write_provenance:
     resources:
         mem_mb=TABLE_MB,
     params:
-        checksum=f"{CHECKSUMS}/write_provenance.sha256",
         config=json.dumps({**config, "studies": list(STUDIES)}),
-        jobs=job_benchmarks(),
+        jobs=[f"benchmarks/{RUN}/{job}.tsv" for job in JOBS],
     shell:
         "python workflow/scripts/write_provenance.py --config {params.config:q} --timings {input.timings}"
         " --jobs {params.jobs} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.checksum}"
+        " && sha256sum {output} > {log}.sha256"
 
 
 rule render_report:
@@ -63,7 +62,6 @@ rule render_report:
     resources:
         mem_mb=TABLE_MB,
     params:
-        checksum=f"{CHECKSUMS}/render_report.sha256",
         results=Path(RESULTS),
         figures=Path(FIGURES),
     shell:
@@ -71,7 +69,7 @@ rule render_report:
         " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
         " --studies {input.studies} --deviations {input.deviations} --results {params.results}"
         " --figures {params.figures} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.checksum}"
+        " && sha256sum {output} > {log}.sha256"
 
 
 rule execute_tour:
@@ -93,8 +91,6 @@ rule execute_tour:
     threads: 1
     resources:
         mem_mb=TABLE_MB,
-    params:
-        checksum=f"{CHECKSUMS}/execute_tour.sha256",
     shell:
         "python workflow/scripts/execute_tour.py --source {input.source} --output {output} > {log} 2>&1"
-        " && sha256sum {output} > {params.checksum}"
+        " && sha256sum {output} > {log}.sha256"

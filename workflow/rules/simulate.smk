@@ -1,11 +1,10 @@
 # From a study's settings to the results of its shards.
 
 
-# Somebody else can end a worker, for want of memory above all, and it has no time to say so. 130 is Ctrl-C.
+# A worker that the kernel ends, mostly for want of memory, leaves no message of its own. 130 is Ctrl-C.
 KILLED = (
     "Shard {wildcards.shard} of {wildcards.study} was killed from outside, perhaps for want of memory: it asked for "
-    "{resources.mem_mb} MB. Run the same command again, with fewer jobs (-j) if memory is short; "
-    "the shard goes on after the last cell that it finished."
+    "{resources.mem_mb} MB. Run the same command again, with fewer jobs (-j) if memory is short."
 )
 
 
@@ -25,9 +24,7 @@ rule run_shard:
         f"logs/{RUN}/run_shard/{{study}}-{{shard}}.log",
     benchmark:
         f"benchmarks/{RUN}/run_shard/{{study}}-{{shard}}.tsv"
-    priority: cost_of_shard
-    group:
-        bundle if CLUSTER else None
+    priority: lambda wildcards: STUDIES[wildcards.study].shard_seconds
     conda:
         "../../environment.yml"
     threads: 1
@@ -36,11 +33,10 @@ rule run_shard:
         runtime=shard_minutes,
     params:
         memory=KEEP_MEMORY,
-        checksum=f"{CHECKSUMS}/run_shard/{{study}}-{{shard}}.sha256",
     shell:
         "{params.memory} python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
-        " --shard {wildcards.shard} --output {output.cells} --timings {output.timings} --code {input.code}"
+        " --shard {wildcards.shard} --output {output.cells} --timings {output.timings}"
         " > {log} 2>&1 || {{ code=$?; [ $code -le 128 -o $code -eq 130 ] || echo '"
         + KILLED
         + "' >> {log}; exit $code; }}"
-        " && sha256sum {output} > {params.checksum}"
+        " && sha256sum {output} > {log}.sha256"

@@ -3,7 +3,7 @@ Nothing that is judged is looked at.
 
     python workflow/scripts/choose_rivals.py [--study unit_figure2 unit_map fedrep] [--series rare-centaur ...]
 
-The rule, for each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
+For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. One grid for all settings, and for CENTAUR and private FedRep. Of these the options that their laws expect to be the
    best `SHORTLIST` are run, and the `FORMER` ones; where data depart from the model of the laws, the best
    `AT_EACH_CLIP` of each clip in place of the best of all. Of alternating minimisation, whose law has one pass, all are
@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from tqdm import tqdm
 
 from privrep.advice.methods import law
 from privrep.data.misspecification import MISSPECIFICATIONS
@@ -31,7 +32,6 @@ from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import ROOT, read_config, read_study, study_names
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.grids import Cell, expand
-from privrep.run.progress import track
 from privrep.run.results import run_cell
 from privrep.run.rival_options import CLIPS, PASSES, ROUNDS
 from privrep.run.rivals import COLUMNS, SIZES, TABLE
@@ -42,35 +42,35 @@ SHORTLIST, FIRST, SECOND = 8, 2, 4
 AT_EACH_CLIP = 2
 CLOSE = 1.01
 NOTHING = 0.1
-"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
+"""A run counts as failed where its risk exceeds this share of that of predicting zero."""
 FORMER = {
     "centaur": {"clip": 0.125, "rounds": 24, "step": 0.25, "init_share": 0.1},
     "private_fedrep": {"clip": 0.125, "rounds": 12, "step": 1.0, "init_share": 0.1},
 }
-"""What every setting had before there was a choice."""
+"""Options of every setting before they were chosen, which stay among the candidates."""
 LAWS = {"centaur": "centaur", "private_fedrep": "fedrep"}
 """Algorithm -> its name among the laws of whole methods."""
 
 
 def method(cell: Cell) -> str:
-    """The algorithm that a cell runs or searches with."""
+    """Return the algorithm that a cell runs or searches with."""
     return cell.algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
 
 
 def is_search(cell: Cell) -> bool:
-    """Whether what is asked for is a number of users."""
+    """Return whether a cell searches for a number of users."""
     return cell.algorithm.startswith("smallest_users")
 
 
 def with_options(cell: Cell, options: dict, seed: int) -> Cell:
-    """The cell with other options, on a public data set."""
+    """Return the cell with other options, on a public data set."""
     return replace(
         cell, options=tuple((dict(cell.options) | options).items()), problem=replace(cell.problem, seed=seed)
     )
 
 
 def expected(cell: Cell, options: dict) -> float:
-    """What the law of a method expects at a setting: the excess risk over that of predicting zero, or the users
+    """Return what the law of a method expects at a setting: the excess risk over that of predicting zero, or the users
     needed."""
     problem = cell.problem
     users = np.geomspace(64, problem.users, 200) if is_search(cell) else np.array([float(problem.users)])
@@ -83,17 +83,12 @@ def expected(cell: Cell, options: dict) -> float:
     return float(users[reached.argmax()]) if reached.any() else math.inf
 
 
-def departs(problem: Problem) -> bool:
-    """Whether features, label noise or users are not those of the papers' model."""
-    return any(getattr(problem, name) != getattr(Problem, name) for name in MISSPECIFICATIONS)
-
-
 def candidates(cell: Cell) -> list[dict]:
-    """The options that are run."""
+    """Return the options that are run for the setting of a cell."""
     if method(cell) not in LAWS:
         return PASSES
     ranked = sorted(ROUNDS, key=lambda options: expected(cell, options))
-    if departs(cell.problem):
+    if any(getattr(cell.problem, name) != getattr(Problem, name) for name in MISSPECIFICATIONS):
         shortlist = [one for clip in CLIPS for one in [one for one in ranked if one["clip"] == clip][:AT_EACH_CLIP]]
     else:
         shortlist = ranked[:SHORTLIST]
@@ -102,7 +97,7 @@ def candidates(cell: Cell) -> list[dict]:
 
 
 def choice(cell: Cell) -> dict:
-    """What is chosen for the method and the setting of a cell: options and how they did, columns of the table."""
+    """Return the options that are chosen for a cell's method and setting, and how they did: columns of the table."""
     tried = candidates(cell)
     values, failed = np.full((2, len(SEEDS), len(tried)), math.inf)
     left = range(len(tried))
@@ -120,26 +115,21 @@ def choice(cell: Cell) -> dict:
     close = [number for number in left if medians[number] <= CLOSE * medians.min()]
     best = min(close, key=lambda number: (tried[number].get("rounds", 0), medians[number]))
     return {
-        "options": as_yaml(tried[best]),
+        "options": "{" + ", ".join(f"{name}: {value}" for name, value in tried[best].items()) + "}",
         "value": medians[best],
         "runs": len(SEEDS),
         "failed": int(failed[:, best].sum()),
     }
 
 
-def as_yaml(options: dict) -> str:
-    """Options as a YAML mapping."""
-    return "{" + ", ".join(f"{name}: {value}" for name, value in options.items()) + "}"
-
-
 def with_first(series: Series) -> Series:
-    """A tuned series with the first options of its grid, which others replace."""
+    """Return a tuned series with the first options of its grid, which others replace."""
     first = PASSES[0] if series.algorithm in ("altmin", "smallest_users") else ROUNDS[0]
     return series.model_copy(update={"tuned": False, "options": series.options | first})
 
 
 def settings(study: str) -> Iterator[Cell]:
-    """One cell for each setting of the tuned series of a study."""
+    """Yield one cell for each setting of the tuned series of a study."""
     resolved = read_study(read_config(), study)
     series = {name: with_first(one) for name, one in resolved.series.items() if one.tuned}
     cells = expand(resolved.model_copy(update={"series": series}))
@@ -147,13 +137,13 @@ def settings(study: str) -> Iterator[Cell]:
 
 
 def setting(cell: Cell) -> dict:
-    """The columns of the table that say what is chosen for."""
+    """Return the columns of the table that name the setting of a cell."""
     sizes = {name: getattr(cell.problem, name) for name in (*SIZES, "label_noise_sd")}
     return {"study": cell.study, "series": cell.series, **sizes, "epsilon": float(cell.budget.epsilon)}
 
 
 def tuned_studies() -> list[str]:
-    """Studies that have tuned series."""
+    """Return the studies that have tuned series."""
     studies = (read_study(read_config(), name) for name in study_names())
     return [study.study for study in studies if any(series.tuned for series in study.series.values())]
 
@@ -174,7 +164,7 @@ def main() -> None:
     chosen = {}
     for study in args.study:
         cells = [cell for cell in settings(study) if is_chosen_anew(study, cell.series)]
-        for cell in track(cells, f"choosing {study}"):
+        for cell in tqdm(cells, f"choosing {study}"):
             if cell.key not in chosen:  # sweeps share settings
                 chosen[cell.key] = choice(cell)
             rows.append(setting(cell) | chosen[cell.key])

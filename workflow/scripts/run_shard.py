@@ -13,25 +13,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from threadpoolctl import threadpool_info, threadpool_limits
+from tqdm import tqdm
 
-import privrep
 from privrep.data.engines import running_on
 from privrep.data.problem import Users
-from privrep.run.checkpoint import Checkpoint, fingerprint
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.columns import study_columns
 from privrep.run.config import read_config, read_study
 from privrep.run.csv_tables import write_rows
 from privrep.run.grids import expand, shard
-from privrep.run.progress import track
 from privrep.run.results import TIMING_COLUMNS, run_cell
 from privrep.run.settings import RunSettings, ShardSettings, read_settings
 
-CODE = Path(privrep.__file__).parent
-
 
 def settings(args: argparse.Namespace) -> ShardSettings:
-    """The resolved study and the two settings of the run that a shard needs."""
+    """Return the resolved study and the two settings of the run that a shard needs."""
     if args.settings:
         return read_settings(ShardSettings, args.settings)
     config = read_config(args.configfile, args.master_seed)
@@ -40,7 +36,7 @@ def settings(args: argparse.Namespace) -> ShardSettings:
 
 
 def runs_here(args: argparse.Namespace) -> Iterator[ShardSettings]:
-    """What is asked for, and then, where nothing is said, what earlier runs of any scale resolved."""
+    """Yield the settings that are asked for, and then, where none are named, those of earlier runs of any scale."""
     yield settings(args)
     if not (args.settings or args.configfile or args.master_seed is not None):
         for path in sorted(Path("results").glob(f"*/{args.study}/shards.json")):
@@ -62,7 +58,7 @@ def show(args: argparse.Namespace) -> None:
 
 
 def assert_one_thread() -> None:
-    """Results depend on the number of BLAS threads in their last bits: use one, and make sure of it."""
+    """Limit BLAS to one thread, since the last bits of results depend on their number; RuntimeError if that fails."""
     threadpool_limits(1)
     threads = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
     if threads - {1}:
@@ -83,9 +79,6 @@ def main() -> None:
     what.add_argument("--cell", metavar="KEY", help="key of one cell, from cells.csv")
     parser.add_argument("--output", type=Path, help="rows of the shard")
     parser.add_argument("--timings", type=Path, help="run times of the shard")
-    parser.add_argument(
-        "--code", type=Path, nargs="*", help="files that the cells are run by; default: all of the library"
-    )
     args = parser.parse_args()
     assert_one_thread()
     if args.cell:
@@ -98,21 +91,16 @@ def main() -> None:
     if not 0 <= args.shard < chosen.study.shards:
         parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {chosen.study.shards - 1}")
     cells = [cell for group in shard(chosen.study, args.shard) for cell in group]
-    code = args.code or CODE.rglob("*.py")
-    checkpoint = Checkpoint(
-        args.output.with_suffix(".checkpoint"), fingerprint(chosen.model_dump_json().encode(), code)
-    )
-    data, left = None, [cell for cell in cells if (cell.series, cell.key) not in checkpoint.done]
+    rows, timings, data = [], [], None
     with running_on(chosen.study.engine, chosen.study.scheduler):
-        for cell in track(left, f"{args.study} shard {args.shard}"):
+        for cell in tqdm(cells, f"{args.study} shard {args.shard}", unit="cell", mininterval=5):
             if data is None or data.problem != cell.problem:
                 data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
             row, timing, _ = run_cell(cell, data)
-            checkpoint.add(row, timing)
-    rows, timings = zip(*(checkpoint.done[cell.series, cell.key] for cell in cells), strict=True) if cells else ((), ())
+            rows.append(row)
+            timings.append(timing)
     write_rows(args.timings, timings, TIMING_COLUMNS)
     write_rows(args.output, rows, study_columns(chosen.study))
-    checkpoint.remove()
 
 
 if __name__ == "__main__":

@@ -20,9 +20,7 @@ from privrep.report.page import page
 from privrep.report.run_tables import Run, read_text
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import chapters
-from privrep.run.costs import COLUMNS, TABLE, measured
-from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.provenance import clean_record, cpu_model
+from privrep.run.provenance import clean_record
 
 RECORD = Path("docs/record")
 
@@ -54,17 +52,6 @@ def write_record(run: str) -> None:
     shutil.copy(figures / "comparison" / "promise.svg", "docs/promise.svg")
 
 
-def job_costs() -> list[dict]:
-    """What jobs cost, scale by scale: as finished runs in this folder measured it, and else as it stood."""
-    rows = read_rows(TABLE)
-    for results in Path("results").iterdir():
-        if "-seed" not in results.name and (folders(results.name)[1] / "index.html").exists():
-            scale = results.name
-            rows = [row for row in rows if row["scale"] != scale]
-            rows += [dict(zip(COLUMNS, (scale, *cost, cpu_model()), strict=True)) for cost in measured(scale).items()]
-    return sorted(rows, key=lambda row: (row["scale"], row["job"]))
-
-
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -72,7 +59,6 @@ def main() -> None:
     args = parser.parse_args()
     if args.record:
         write_record(args.record)
-    write_rows(TABLE, job_costs(), COLUMNS)
     Path("docs/results.md").write_text(results_page())
     readme = Path("README.md")
     readme.write_text(with_findings(readme.read_text(), Documented()))

@@ -1,4 +1,4 @@
-"""Errors of a command: one line, no traceback, no partial output."""
+"""Errors of a command: one line without a traceback."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
-from privrep.run.clone import check_clone
-from privrep.run.lock import RunAlive, end_with_run
+from privrep.run.owner import RunAlive
 from privrep.run.settings import ConfigError
 
 REMEDIES = {
@@ -35,7 +34,7 @@ class Unreadable(ValueError):
 
 
 def error_line(error: Exception) -> str:
-    """An error in one sentence."""
+    """Return an error of the system or of the configuration in one sentence, with what to do about it."""
     if isinstance(error, OSError) and error.errno in REMEDIES:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{REMEDIES[error.errno]}"
@@ -47,14 +46,12 @@ def error_line(error: Exception) -> str:
 
 
 def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
-    """A command whose expected failures end in one line and exit status 1, and Ctrl-C in one and status 130. A fault of
-    the code keeps its traceback. It refuses to work in another clone. As a job, it ends with its run."""
+    """Return a command whose expected failures end in one line and exit status 1, and Ctrl-C in one and status 130; a
+    fault of the code keeps its traceback."""
 
     @wraps(main)
     def command() -> None:
         try:
-            check_clone(Path.cwd())
-            end_with_run()
             main()
         except KeyboardInterrupt:
             print(f"\n{Path(sys.argv[0]).name}: {INTERRUPTED}", file=sys.stderr)
@@ -66,7 +63,7 @@ def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
 
 
 def at_least_one(text: str) -> int:
-    """For argparse: an integer of at least 1."""
+    """Return the integer of at least 1 that an argument of a command must be."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} must be an integer of at least 1")
     return int(text)

@@ -23,19 +23,8 @@ def _spell(value: object) -> str:
     return repr(float(value))
 
 
-def serialised(row: dict) -> dict[str, str]:
-    """A row as it is written: what is read back from a table and written again gives the same bytes."""
-    return {name: _spell(value) for name, value in row.items()}
-
-
 def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
-    """Write rows as CSV, in one move.
-
-    Raises
-    ------
-    ValueError
-        If a row has a column that is not listed.
-    """
+    """Write rows as CSV, in one move; ValueError if a row has a column that is not listed."""
     unknown = sorted({name for row in rows for name in row} - set(columns))
     if unknown:
         raise ValueError(f"{path}: column {unknown[0]!r} is not among its columns, {', '.join(columns)}")
@@ -46,13 +35,7 @@ def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Rows of a CSV as text, unchanged.
-
-    Raises
-    ------
-    Unreadable
-        If it is not text, has no heading, or a row that is not complete; the message names the row.
-    """
+    """Return the rows of a CSV as text, unchanged; Unreadable names the row where the file is cut or is no text."""
     try:
         lines = path.read_text(encoding="utf-8", errors="strict")
     except UnicodeDecodeError as error:

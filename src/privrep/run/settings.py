@@ -1,4 +1,4 @@
-"""What may stand in the configuration: one frozen model for each kind of entry, and one sentence for what does not fit.
+"""Models of the configuration: a frozen one for each kind of entry, and one sentence for what does not fit.
 
 Models refuse unknown keys and convert nothing.
 What decides cells (problems, grids, options) is checked and kept as it was written, so that a check can move no cell.
@@ -26,10 +26,10 @@ from pydantic import (
 )
 
 SHOWN = 16
-"""A message lists all right names up to this many; the nearest one is always named."""
+"""Largest number of right names that a message lists; the nearest one is always named."""
 
 MOST_SHARDS = 1000
-"""Each is a job, all of which are planned before the first starts."""
+"""Limit on the shards of a study, all of which are planned before the first starts."""
 
 EMPTY = "this is empty; it needs at least one entry"
 
@@ -39,7 +39,7 @@ class ConfigError(ValueError):
 
 
 def misnamed(value: object, what: str, known: Collection[str]) -> str:
-    """A clause for a name that does not exist, with the nearest right one.
+    """Return a clause for a name that does not exist, with the nearest right one.
 
     >>> misnamed("rnak", "not a known key", ["dim", "rank"])
     "'rnak' is not a known key; the nearest is 'rank'; known are 'dim', 'rank'"
@@ -84,7 +84,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 def _repetitions(value: object, check) -> object:
-    """A number of repetitions, or a list of their numbers."""
+    """Check a number of repetitions, or a list of their numbers."""
     if type(value) is not int:
         return check(value)
     if value < 1:
@@ -174,7 +174,7 @@ class Series(Model):
 
 
 class Simulation(Model):
-    """What decides the cells of a study and how they are divided into jobs; no series in a study of arithmetic.
+    """Settings that decide the cells of a study and their division into jobs; no series in a study of arithmetic.
 
     choices : from which tuned series take options, see `privrep.run.rivals`; not written in the study's file.
     engine, scheduler : where passes over users run, see `privrep.data.engines.running_on`.
@@ -204,7 +204,7 @@ class Simulation(Model):
 
 
 class Window(Model):
-    """Which points of a sweep are fitted.
+    """Rule for which points of a sweep are fitted.
 
     saturation : distF at most this times sqrt(rank). noise_ratio : x of Algorithm 2 at most this. over_floor : error
     without its floor at least this times the floor. points, span : fewest points, and least ratio of the largest
@@ -239,14 +239,14 @@ class Spec(Model):
 
 
 def _with_names(fits: object) -> object:
-    """Each fit has its key as its name."""
+    """Give each fit its key as its name."""
     if not isinstance(fits, Mapping):
         return fits
     return {name: {**fit, "name": name} if isinstance(fit, Mapping) else fit for name, fit in fits.items()}
 
 
 class Analysis(Model):
-    """What a study makes of its cells: the fits and their windows, and by name what decides whether a run counts."""
+    """Fits of a study and their windows, and by name the thresholds that decide whether a run counts."""
 
     study: str
     thresholds: dict[str, float] = {}
@@ -254,7 +254,7 @@ class Analysis(Model):
     fits: Annotated[dict[str, Spec], BeforeValidator(_with_names)] = {}
 
     def window_of(self, fit: str) -> Window:
-        """The window of a fit: its own entries, then the study's, then the defaults."""
+        """Return the window of a fit: its own entries, then the study's, then the defaults."""
         return self.window.model_copy(update=self.fits[fit].window.model_dump(exclude_unset=True))
 
 
@@ -266,7 +266,7 @@ class Sweeps(Model):
 
 
 class AnalysisSettings(Analysis):
-    """What the measuring and the plotting job of a study both get.
+    """Settings of both the measuring and the plotting job of a study.
 
     options : series -> options, of the study that this one is held against. figures : ids of all.
     sweeps : of those that show fits and nothing else.
@@ -278,7 +278,7 @@ class AnalysisSettings(Analysis):
 
 
 class MeasureSettings(AnalysisSettings):
-    """What the measuring job gets.
+    """Settings of the measuring job.
 
     quantities : names of all that it measures.
     complete : whether the scale leaves the study as it is, so that none may be missing.
@@ -289,7 +289,7 @@ class MeasureSettings(AnalysisSettings):
 
 
 class PlotSettings(AnalysisSettings):
-    """What the plotting job gets. claimed : name of a fit -> the exponent that the paper claims."""
+    """Settings of the plotting job. claimed : name of a fit -> the exponent that the paper claims."""
 
     claimed: dict[str, float]
 
@@ -310,6 +310,7 @@ class Study(Simulation, Analysis):
     """config/studies/<study>.yaml with the overrides of a scale merged in.
 
     paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
+    shard_seconds : CPU time of a shard of the default scale, and of the measuring job where that is long; roughly.
     columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures
     beside its fits, see `privrep.evidence.quantities`. against : study to whose options this one is held.
     scales : scale -> what differs there.
@@ -317,6 +318,7 @@ class Study(Simulation, Analysis):
     """
 
     paper: str
+    shard_seconds: Annotated[float, Field(gt=0)] = 30
     figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
     quantities: SomeNames = ()
@@ -370,7 +372,7 @@ class RunSettings(Model):
 
 
 class ShardSettings(RunSettings):
-    """What the simulating jobs of a study get."""
+    """Settings of the simulating jobs of a study."""
 
     study: Simulation
 
@@ -387,7 +389,7 @@ class RunConfig(RunSettings):
 
 
 def hint_on_text(value: object) -> str:
-    """The end of a message on a text that was meant as a number."""
+    """Return the end of a message on a text that was meant as a number."""
     number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
     return f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
 
@@ -406,7 +408,7 @@ TYPES = {
 
 
 def _complaint(error: dict) -> str:
-    """One clause for an entry of pydantic's list of errors."""
+    """Return one clause for an entry of pydantic's list of errors."""
     kind, value, about = error["type"], error["input"], error.get("ctx", {})
     if kind == "missing":
         return f"the key {error['loc'][-1]!r} is missing"
@@ -429,7 +431,7 @@ def _complaint(error: dict) -> str:
 
 
 def _place(location: tuple[int | str, ...], content: object) -> list[str]:
-    """The keys that lead to an entry, as they stand in the file: pydantic names the kind of a model between them."""
+    """Return the keys that lead to an entry as they stand in the file, without the kinds of models between them."""
     keys = []
     for key in location:
         inside = isinstance(content, Mapping) and key in content
@@ -440,16 +442,9 @@ def _place(location: tuple[int | str, ...], content: object) -> list[str]:
 
 
 def checked(model: type[M], content: object, source: str, where: Callable[[list[str]], str] = lambda keys: "") -> M:
-    """The entry, or its first error in one sentence.
+    """Return the content as a model; ConfigError with its first error in one sentence.
 
-    Parameters
-    ----------
     where : keys of an entry -> file and line where it stands, in place of the source; empty if that is not known.
-
-    Raises
-    ------
-    ConfigError
-        If the content does not fit the model.
     """
     try:
         return model.model_validate(content)
@@ -461,5 +456,5 @@ def checked(model: type[M], content: object, source: str, where: Callable[[list[
 
 
 def read_settings(model: type[M], path: Path) -> M:
-    """The settings of a job, as `privrep.run.resolved` wrote them."""
+    """Return the settings of a job, as `privrep.run.resolved` wrote them."""
     return checked(model, json.loads(path.read_text()), str(path))
