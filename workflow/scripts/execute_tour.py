@@ -16,7 +16,7 @@ from privrep.data.whole_files import write_whole
 from privrep.run.cli_errors import one_line_errors
 
 SECONDS = 600
-"""For one cell."""
+"""Time limit of one cell."""
 
 
 @one_line_errors

@@ -1,5 +1,5 @@
-"""Put the rows of a study's shards into one table, and analyse it: the quantities that claims refer to,
-the numbers of the figures, and what else the page says of it.
+"""Merge the rows of a study's shards into one table, and write what follows from it: the quantities that claims refer
+to, the numbers of the figures, and what else the page says of it.
 
 In the study's folder of a run stand the settings (privrep.run.resolved) and the shards;
 cells.csv, timings.csv, sizes.csv, measures.csv and facts.json are written there.

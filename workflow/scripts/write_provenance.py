@@ -11,7 +11,7 @@ from privrep.run.provenance import provenance
 
 
 def total(paths: list[Path], column: str, delimiter: str) -> float:
-    """Sum of one column over several tables; entries that are not numbers count as nothing."""
+    """Return the sum of a column over several tables; entries that are not numbers count as nothing."""
     seconds = 0.0
     for path in paths:
         with open(path, newline="") as file:
@@ -24,7 +24,7 @@ def total(paths: list[Path], column: str, delimiter: str) -> float:
 
 
 def wall_seconds(paths: list[Path]) -> float:
-    """From the start of the first job to the end of the last one; a pause between two runs counts."""
+    """Return the seconds from the start of the first job to the end of the last one, with any pause between runs."""
     ends = {path: path.stat().st_mtime for path in paths}
     return max(ends.values()) - min(end - total([path], "s", "\t") for path, end in ends.items())
 

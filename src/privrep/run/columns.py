@@ -1,8 +1,7 @@
 """The columns of a results table and what they mean: those that every cell has, and those that an algorithm brings.
 
-The `columns` of an algorithm's options describe its options and the numbers that it writes beside them, `scores` names
-what is told of its way to the truth. The table of a study has the columns of its own algorithms: a new one moves no
-other study.
+The `columns` of an algorithm's options describe its options and the numbers that it writes beside them; `scores` names
+its distances to the truth. The table of a study has the columns of its own algorithms: a new one moves no other study.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ IDENTITY = {
     "delta": "delta of all epsilons in the row",
     "redraw": "repetition of the noise on the same data",
 }
-"""What a cell is, but for the options of its algorithm."""
+"""Columns that say which cell a row belongs to, but for the options of its algorithm."""
 
 RESULTS = {
     "status": "ok, failed, or not run",
@@ -73,34 +72,34 @@ RESULTS = {
         "participation, users touched"
     ),
 }
-"""What every algorithm is asked. What compares with the truth is not released."""
+"""Columns of all algorithms. What compares with the truth is not released."""
 
 
 def option_column(name: str) -> str:
-    """The column of an option: its name, unless every cell has a column of that name."""
+    """Return the column of an option: its name, unless every cell has a column of that name."""
     return f"option.{name}" if name in IDENTITY or name in RESULTS else name
 
 
 def own_columns(algorithm: str) -> dict[str, str]:
-    """Name -> meaning of the columns that an algorithm brings."""
+    """Return name -> meaning of the columns that an algorithm brings."""
     options = options_class(algorithm)
     scores = {name: SCORE_COLUMNS[name] for name in getattr(options, "scores", ())}
     return {option_column(name): meaning for name, meaning in options.columns.items()} | scores
 
 
 def columns(algorithms: Iterable[str]) -> dict[str, str]:
-    """Name -> meaning of the columns of a table with rows of the given algorithms, in order."""
+    """Return name -> meaning of the columns of a table with rows of the given algorithms, in order."""
     brought = {name: meaning for algorithm in algorithms for name, meaning in own_columns(algorithm).items()}
     return IDENTITY | brought | RESULTS
 
 
 def study_columns(study: Simulation) -> tuple[str, ...]:
-    """The columns of a study's table, in order."""
+    """Return the columns of a study's table, in order."""
     return tuple(columns(series.algorithm for series in study.series.values()))
 
 
 def settings_columns(study: Simulation) -> set[str]:
-    """Those of them that say what a cell is, and the noise that followed."""
+    """Return the columns of a study's table that say what a cell is, and the noise that followed."""
     options = {one.name for series in study.series.values() for one in fields(options_class(series.algorithm))}
     return {*IDENTITY, "noise_multiplier", *map(option_column, options)}
 
@@ -114,7 +113,7 @@ def check_columns(row: dict) -> None:
 
 
 def dictionary() -> str:
-    """All columns of all tables by owner, as Markdown."""
+    """Return all columns of all tables by owner, as Markdown."""
     lines = ["# Columns of cells.csv"]
     owners = {"Every study": IDENTITY | RESULTS} | {f"`{name}`": own_columns(name) for name in method_files()}
     for title, owned in owners.items():

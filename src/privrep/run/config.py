@@ -1,4 +1,4 @@
-"""Configuration: read, merge, check, and say in one sentence what is wrong.
+"""Reading, merging and checking of the configuration, with one sentence for what is wrong.
 
 A study is config/studies/<name>.yaml with what differs at the chosen scale merged in. Everything is checked before any
 job starts: types and names by the models of `privrep.run.settings`, ranges and feasibility by building every cell. A
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """YAML in which a key stands once in its mapping, and a number is what it looks like."""
+    """Loader of YAML that refuses a key that stands twice, and a number that is not what it looks like."""
 
     def construct_mapping(self, node, deep=False):
         keys = [self.construct_object(key) for key, _ in node.value]
@@ -32,7 +32,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node):
-        """YAML 1.1 reads 010 as 8, and 1:30 as 90."""
+        """Return a number, unless YAML 1.1 reads it in base 8 or 60: 010 as 8, and 1:30 as 90."""
         convert = self.construct_yaml_int if node.tag.endswith(":int") else self.construct_yaml_float
         if ":" in node.value or re.match(r"[-+]?0[0-9_]+$", node.value):
             raise ConfigError(
@@ -47,13 +47,7 @@ for _kind in ("int", "float"):
 
 
 def read_yaml(path: Path) -> dict:
-    """A YAML mapping.
-
-    Raises
-    ------
-    ConfigError
-        If the file is missing, is not YAML, has a key twice, or is no mapping.
-    """
+    """Return a file's YAML mapping; ConfigError if it is missing, is not YAML, has a key twice, or is no mapping."""
     path = Path(path)
     if not path.exists():
         raise ConfigError(f"{path}: there is no such file")
@@ -71,7 +65,7 @@ def read_yaml(path: Path) -> dict:
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:
-    """Mappings merge key by key; any other value of `overrides` replaces that of `base`."""
+    """Merge two mappings key by key; any other value of `overrides` replaces that of `base`."""
     merged = dict(base)
     for key, value in overrides.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
@@ -80,13 +74,8 @@ def merge(base: Mapping, overrides: Mapping) -> dict:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of a folder that are read, in alphabetical order; not the hidden ones, which are an editor's.
-
-    Raises
-    ------
-    ConfigError
-        If one has the name of a copy or a backup.
-    """
+    """Return the files of a folder in order, without an editor's hidden ones; ConfigError where one has the name of a
+    copy or a backup."""
     paths = sorted(path for path in folder.glob("*.y*ml") if not path.name.startswith("."))
     for path in paths:
         if not re.fullmatch(r"[a-z0-9_]+\.yaml", path.name):
@@ -98,35 +87,29 @@ def _files(folder: Path) -> list[Path]:
 
 
 def study_names(root: Path = ROOT) -> list[str]:
-    """All studies that have a file."""
+    """Return the names of all studies that have a file."""
     return [path.stem for path in _files(root / "config" / "studies")]
 
 
 def read_papers(root: Path = ROOT) -> dict[str, Paper]:
-    """The papers by name, in alphabetical order."""
+    """Return the papers by name, in alphabetical order."""
     paths = _files(root / "config" / "papers")
     return {path.stem: _paper(path, path.read_bytes()) for path in paths}
 
 
 @cache
 def _paper(path: Path, content: bytes) -> Paper:
-    """A paper's file, parsed once for each content: every study asks for its paper."""
+    """Parse a paper's file, once for each content, since every study asks for its paper."""
     return checked(Paper, read_yaml(path), f"config/papers/{path.name}")
 
 
 def chapters(root: Path = ROOT) -> list[str]:
-    """All studies in the order of the report."""
+    """Return all studies in the order of the report."""
     return [study for paper in read_papers(root).values() for study in paper.chapters]
 
 
 def read_config(overlays: list[Path] = (), master_seed: int | None = None, root: Path = ROOT) -> RunConfig:
-    """config/config.yaml with overlay files merged in, and another master seed where one is given, checked.
-
-    Raises
-    ------
-    ConfigError
-        If it is missing, or as by `check_config`.
-    """
+    """Return config/config.yaml with overlay files merged in, and another master seed where one is given, checked."""
     if not (root / "config").is_dir():
         raise ConfigError(
             f"{root} has no folder config: studies and reports need the repository; what is installed without it are "
@@ -141,14 +124,8 @@ def read_config(overlays: list[Path] = (), master_seed: int | None = None, root:
 
 
 def check_config(config: dict, root: Path = ROOT) -> RunConfig:
-    """The merged configuration.
-
-    Raises
-    ------
-    ConfigError
-        If it is not complete, has an unknown key, or names a study that has no file; or if a file that is no chapter
-        has another study's name.
-    """
+    """Return a merged configuration; ConfigError if it lacks a key, has an unknown one, or names a study that has no
+    file, and if a file that is no chapter has another study's name."""
     source = f"config/config.yaml (scale {config.get('scale', '?')})"
     config = {"studies": chapters(root)} | config
     checked_config, known = checked(RunConfig, config, source), study_names(root)
@@ -162,20 +139,15 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
 
 
 def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Path = ROOT) -> list[Layer]:
-    """The files in which settings of a study stand, each before those that go over it."""
+    """Return the files in which settings of a study stand, each before those that override it."""
     own = root / "config" / "studies" / f"{name}.yaml"
     over = [root / "config" / "config.yaml", *(Path(path).absolute() for path in overlays)]
     return [Layer(own), Layer(own, ("scales", config.scale)), *(Layer(path, ("overrides", name)) for path in over)]
 
 
 def _read_own(name: str, root: Path) -> dict:
-    """What stands in a study's file.
-
-    Raises
-    ------
-    ConfigError
-        If it says that it is another study, or has a value where what a scale can change stands.
-    """
+    """Return the content of a study's file; ConfigError if it names another study, or has a single value in place of a
+    mapping that a scale can change."""
     source = f"config/studies/{name}.yaml"
     content = read_yaml(root / source)
     if content.get("study", name) != name:
@@ -186,17 +158,9 @@ def _read_own(name: str, root: Path) -> dict:
 
 
 def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequence[Path] = ()) -> Study:
-    """The settings of one study, with what differs at the scale and in `config.overrides` merged in.
+    """Return the settings of one study, with what differs at the scale and in `config.overrides` merged in.
 
-    Parameters
-    ----------
-    overlays : files from which `config` was merged, which a message then names.
-
-    Raises
-    ------
-    ConfigError
-        If they do not fit the model, if the study is no chapter of a paper, or if a grid, series or fit is overridden
-        that it does not have.
+    ConfigError names the file, one of the `overlays` where a wrong value stands there.
     """
     source = f"config/studies/{name}.yaml"
     content = _read_own(name, root)
@@ -226,7 +190,7 @@ def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) 
 
 
 def run_name(config: RunConfig) -> str:
-    """Folder of a run under results/: the scale, and the master seed when it is not the default one."""
+    """Return the folder of a run under results/: the scale, and the master seed when it is not the default one."""
     default = read_yaml(ROOT / "config" / "config.yaml")["master_seed"]
     suffix = "" if config.master_seed == default else f"-seed{config.master_seed}"
     return f"{config.scale}{suffix}"

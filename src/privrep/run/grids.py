@@ -1,4 +1,4 @@
-"""From a study's settings to cells, and from cells to shards.
+"""Cells of a study, from its settings, and their division into shards.
 
 A cell is one fit: problem, algorithm with options, budget, repetition. Its key is a hash of these values by name, so a
 cell keeps its key and its random streams when the grid around it changes.
@@ -37,7 +37,7 @@ def _defaults(options: type) -> dict[str, object]:
 
 
 MOST = 10**12
-"""Largest size of a fit: one pass over so many users takes a day or more."""
+"""Largest size of a fit; one pass over so many users takes a day or more."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Cell:
 
     @property
     def axes(self) -> dict:
-        """All values that define the cell, by name. Options at their default value are left out: adding an option to an
-        algorithm moves no existing cell."""
+        """All values that define the cell, by name. Options at their default value are left out, so that an option that
+        is added to an algorithm moves no existing cell."""
         defaults = _defaults(type(self.chosen))
         chosen = {f"option.{name}": value for name, value in self.options if value != defaults[name]}
         budget = self.budget.axes if self.budget else {}
@@ -67,7 +67,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Twelve hexadecimal digits that name the cell."""
+        """The first twelve hexadecimal digits of the hash of the cell's values."""
         return digest(self.axes)[:12]
 
     @property
@@ -83,14 +83,14 @@ class Cell:
 
 
 def _axis_values(name: str, value: object) -> list:
-    """Values of an axis; a number of seeds or redraws stands for 0, 1, ..., a single value for itself."""
+    """Return the values of an axis; a number of seeds or redraws stands for 0, 1, ..., a single value for itself."""
     if name in ("seed", "redraw") and isinstance(value, int):
         return list(range(value))
     return value if isinstance(value, list) else [value]
 
 
 def points(grid: dict) -> Iterator[dict]:
-    """The points of a grid: the product of its axes, and of the points under `together`, whose axes vary as one."""
+    """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one."""
     together = grid.get("together", [{}])
     axes = {axis: _axis_values(axis, value) for axis, value in grid.items() if axis != "together"}
     for joint in together:
@@ -112,13 +112,8 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
 
 
 def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
-    """Raise ValueError unless a private method has a budget, and no other.
-
-    Parameters
-    ----------
-    name : of its algorithm.
-    without, with_one : how the message begins where there is no budget, and where there is one.
-    """
+    """Raise ValueError unless a private method has a budget, and no other; the message begins with `without` or
+    `with_one`."""
     private = is_private(method)
     if private and budget is None:
         raise ValueError(f"{without}; {name} is private and needs one")
@@ -148,8 +143,7 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
 
 
 def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> str:
-    """File and line of what an error is about: an option, an axis or a size, which begins its sentence;
-    or else of the series."""
+    """Return file and line of the option, axis or size with which an error's sentence begins, or else of the series."""
     word, grid = error.split(" ", 1)[0], study.series[name].grid
     inside = (("series", name, "options"), ("grids", grid), ("series", name, "problem"), ("problem",))
     choices = [*((*keys, word) for keys in inside), ("series", name)]
@@ -157,16 +151,10 @@ def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> 
 
 
 def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[Cell]:
-    """All cells of a study, in the order of its file, each checked to be feasible; none for a study of arithmetic.
+    """Return all cells of a study in the order of its file, none for a study of arithmetic.
 
-    Parameters
-    ----------
-    files : where the settings stand (`privrep.run.config.layers`), for messages.
-
-    Raises
-    ------
-    ConfigError
-        If a value is out of range, a split does not fit, or two cells of one series coincide.
+    ConfigError names the line, in one of `files`, of a value that is out of range or infeasible, or of a series in
+    which two cells coincide.
     """
     cells: list[Cell] = []
     for name in study.series:
@@ -181,7 +169,7 @@ def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[Cell]:
 
 
 def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
-    """Cells that share a data draw, at most `size` of them together, in order of first appearance."""
+    """Return the cells in groups that share a data draw, at most `size` in each, in order of first appearance."""
     by_draw: dict[Problem, list[Cell]] = {}
     for cell in cells:
         by_draw.setdefault(cell.problem, []).append(cell)
@@ -189,5 +177,5 @@ def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
 
 
 def shard(study: Simulation, index: int) -> list[list[Cell]]:
-    """The groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
+    """Return the groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
     return groups(expand(study), study.cells_per_draw)[index :: study.shards]

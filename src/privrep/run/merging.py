@@ -1,4 +1,4 @@
-"""The rows of all shards in the order of the study: one table that does not depend on how the work was cut."""
+"""Merging of shards into one table, in the order of the study, however the work was cut."""
 
 from __future__ import annotations
 
@@ -13,17 +13,8 @@ from privrep.run.settings import Simulation
 
 
 def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[tuple[str, str]]) -> list[dict]:
-    """Rows of all files in the given order of (series, key).
-
-    Parameters
-    ----------
-    paths : of the shards in their order. expected : the cells of each.
-
-    Raises
-    ------
-    Unreadable
-        If a file lacks a cell, or has one twice or one of another shard.
-    """
+    """Return the rows of all shards in a given order of (series, key); Unreadable if a file has not the cells that are
+    expected of its shard."""
     found: dict[tuple[str, str], dict] = {}
     for path, cells in zip(paths, expected, strict=True):
         listed = read_rows(path)

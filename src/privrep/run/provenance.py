@@ -1,4 +1,4 @@
-"""What a run was made with: commit, configuration, versions, machine, time."""
+"""Record of what a run was made with: commit, configuration, versions, machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _git(*words: str) -> str:
 
 
 def cpu_model() -> str:
-    """Name of the processor, as far as the system tells."""
+    """Return the name of the processor, as far as the system tells."""
     info = Path("/proc/cpuinfo")
     names = (
         [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
@@ -47,7 +47,7 @@ def clean_record(reports: Path) -> dict:
 
 
 def provenance(config: dict) -> dict:
-    """Commit, dirty flag, resolved configuration and its hash, versions, processor and BLAS of this process."""
+    """Return commit, dirty flag, configuration and its hash, versions, processor and BLAS of this process."""
     blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     return {
         "commit": _git("rev-parse", "HEAD"),

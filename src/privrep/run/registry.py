@@ -1,5 +1,5 @@
-"""What a study's settings can name: methods and experiments, files of these packages with options;
-those of centaur.py are `CentaurOptions`."""
+"""Methods and experiments that a study's settings can name: files of `PACKAGES` that declare options, centaur.py
+`CentaurOptions`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ SOURCE = Path(__file__).parents[1]
 
 
 def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number;
-    what texts there are, it checks itself."""
+    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number."""
     if isinstance(value, str) and "str" not in type_:
         raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint_on_text(value)}")
     flag = isinstance(value, bool) and "bool" not in type_
@@ -30,7 +29,7 @@ def check_type(name: str, value: object, type_: str) -> None:
 
 
 def options_name(name: str) -> str:
-    """Name of the class of options in the file `name`.
+    """Return the name of the class of options in the file `name`.
 
     >>> options_name("dp_fedavg")
     'DpFedavgOptions'
@@ -39,13 +38,8 @@ def options_name(name: str) -> str:
 
 
 def load_options(name: str, options: dict) -> MethodOptions:
-    """The options of the file `name`, with the given values.
-
-    Raises
-    ------
-    ValueError
-        If the file does not exist, an option is unknown, or a value is out of range.
-    """
+    """Return the options of the file `name` with the given values; ValueError if there is no such file or option, or a
+    value is out of range."""
     kind = options_class(name)
     known = [f.name for f in fields(kind)]
     unknown = sorted(set(options) - set(known))
@@ -62,13 +56,7 @@ def load_options(name: str, options: dict) -> MethodOptions:
 
 
 def options_class(name: str) -> type[MethodOptions]:
-    """The class of options of the file `name`.
-
-    Raises
-    ------
-    ValueError
-        If the file does not exist or has none.
-    """
+    """Return the class of options of the file `name`; ValueError if the file does not exist or has none."""
     module = _module(name)
     if not hasattr(module, options_name(name)):
         raise ValueError(
@@ -79,14 +67,16 @@ def options_class(name: str) -> type[MethodOptions]:
 
 
 def method_files() -> dict[str, Path]:
-    """Name -> file, below `src`, of all that a study's settings can name.
-    Nothing is imported: what a file needs may not be installed."""
+    """Return name -> file, below `src`, of all that a study's settings can name.
+
+    Nothing is imported: what a file needs may not be installed.
+    """
     paths = [path for package in PACKAGES for path in sorted((SOURCE / package).glob("*.py"))]
-    return {path.stem: Path("src", *path.parts[-3:]) for path in paths if _declares_options(path)}
-
-
-def _declares_options(path: Path) -> bool:
-    return bool(re.search(rf"^(class )?{options_name(path.stem)}\b", path.read_text(), re.MULTILINE))
+    return {
+        path.stem: Path("src", *path.parts[-3:])
+        for path in paths
+        if re.search(rf"^(class )?{options_name(path.stem)}\b", path.read_text(), re.MULTILINE)
+    }
 
 
 def _module(name: str):

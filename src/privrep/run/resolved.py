@@ -1,4 +1,5 @@
-"""What a run resolves for the jobs of a study, one file for each purpose: a job reads its own and nothing of config/.
+"""Settings that a run resolves for the jobs of a study, one file for each purpose: a job reads its own and nothing of
+config/.
 
 What decides cells stands apart from what decides fits, and that from what a figure alone shows, so that a change reruns
 what depends on it.
@@ -20,17 +21,9 @@ from privrep.run.source_lines import Layer
 def write_resolved(
     folder: Path, study: Study, config: RunConfig, quantities: list[str], files: Sequence[Layer] = ()
 ) -> None:
-    """Bring results/<run>/<study>/<purpose>.json up to date; see `write_if_changed`.
+    """Bring results/<run>/<study>/<purpose>.json up to date, after building all cells where those settings changed.
 
-    Parameters
-    ----------
-    files : where the settings stand, for messages.
-
-    Raises
-    ------
-    ConfigError
-        If simulations are new or have changed, and one of their cells is out of range or infeasible;
-        see `grids.expand`.
+    ConfigError names the line, in one of `files`, of a cell that is out of range or infeasible.
     """
     for purpose, settings in resolved(study, config, quantities).items():
         path, text = folder / f"{purpose}.json", as_json(settings)
@@ -40,12 +33,12 @@ def write_resolved(
 
 
 def as_json(settings: object) -> str:
-    """Settings as JSON."""
+    """Return settings as JSON."""
     return json.dumps(settings, indent=1) + "\n"
 
 
 def write_if_changed(path: Path, text: str) -> None:
-    """Write a file in one move; one that says the same is left alone, so that no job runs again for it."""
+    """Write a file in one move, unless it has that text already: then no job runs again for it."""
     if path.exists() and path.read_text() == text:
         return
     with in_one_move(path) as temporary:
@@ -53,12 +46,8 @@ def write_if_changed(path: Path, text: str) -> None:
 
 
 def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str, dict]:
-    """Purpose -> settings, for `ShardSettings`, `MeasureSettings` and `PlotSettings`.
-
-    Parameters
-    ----------
-    quantities : names of all that the study measures.
-    """
+    """Return purpose -> settings, for `ShardSettings`, `MeasureSettings` and `PlotSettings`, of a study that measures
+    the given quantities."""
     other = read_study(config, study.against).series if study.against else {}
     sweeps = {name: figure.sweeps.model_dump() for name, figure in study.figures.items() if figure.sweeps}
     analysis = _part(study, Analysis) | {
@@ -82,13 +71,7 @@ def _part(study: Study, model: type[Model]) -> dict:
 
 
 def claimed_exponents(study: Study) -> dict[str, float]:
-    """Name of a fit -> the exponent that the paper claims.
-
-    Raises
-    ------
-    ValueError
-        If two claims differ in it.
-    """
+    """Return name of a fit -> the exponent that the paper claims; ValueError if two claims differ in it."""
     claimed: dict[str, float] = {}
     for quantity in (one for claim in study.claims for one in claim["quantities"]):
         if quantity["rule"] == "rate":

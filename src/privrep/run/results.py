@@ -1,4 +1,4 @@
-"""How a cell becomes a row of the results table; its columns stand in `privrep.run.columns`."""
+"""Running of a cell into a row of the results table; its columns stand in `privrep.run.columns`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")
 
 
 def cell_row(cell: Cell) -> dict:
-    """The part of a row that is known before the run."""
+    """Return the part of a row that is known before the run."""
     return {
         "study": cell.study,
         "series": cell.series,
@@ -32,29 +32,20 @@ def cell_row(cell: Cell) -> dict:
 
 
 SHARED_ROLES = ("init",)
-"""Streams that belong to the repetition and not to the cell: a random start is drawn once for each data set, so that
-budgets and numbers of epochs are compared from the same starts. A few bad starts carry the mean; drawn anew in each
-cell, they would decide whether it falls from one epsilon to the next."""
+"""Streams that belong to the repetition and not to the cell. A random start is drawn once for each data set, so that
+budgets and numbers of epochs are compared from the same starts: a few bad starts carry the mean, and drawn anew in each
+cell they would decide whether it falls from one epsilon to the next."""
 
 
 def cell_stream(cell: Cell, role: str, master_seed: int) -> np.random.Generator:
-    """The random stream of a cell for one role, keyed by the problem alone for `SHARED_ROLES` and by the whole cell
-    otherwise."""
+    """Return a cell's random stream for a role, keyed by the problem alone for `SHARED_ROLES` and else by the cell."""
     return stream(master_seed, role, cell.problem.axes if role in SHARED_ROLES else cell.axes)
 
 
 def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
-    """Run one cell on its users.
+    """Run one cell on its users, and return row, timing and ledger.
 
-    Returns
-    -------
-    row, timing, ledger. A numerical failure is a row with status `failed` and a reason, not an exception;
-    so is a cell that lacks its data, `not run`.
-
-    Raises
-    ------
-    ValueError
-        If the row has a column that its algorithm does not describe.
+    A numerical failure is a row with status `failed` and a reason, and so is a cell that lacks its data, `not run`.
     """
     ledger = Ledger()
     task = Task(users, cell.budget, lambda role: cell_stream(cell, role, users.master_seed), ledger)

@@ -20,14 +20,14 @@ TABLE = Path("config") / "rivals.csv"
 SIZES = ("users", "samples", "dim", "rank")
 REALS = ("label_noise_sd", "epsilon")
 COLUMNS = ("study", "series", *SIZES, *REALS, "options", "value", "runs", "failed")
-"""value : median over the public data sets of what was made small, the excess risk or, in a search,
-the number of users. failed : runs of the chosen setting that found nothing."""
+"""value : median over the public data sets of the excess risk or, in a search, of the number of users. failed : runs of
+the chosen setting whose risk is near that of predicting zero."""
 LEAST = 1e-9
-"""Stands in for no label noise in logarithms."""
+"""Number in place of no label noise in logarithms."""
 
 
 def read_choices(study: str, root: Path) -> list[dict]:
-    """The choices of a study, entries of `privrep.run.settings.Choice`."""
+    """Return the choices of a study, entries of `privrep.run.settings.Choice`."""
     return [
         {"series": row["series"], "options": yaml.safe_load(row["options"])}
         | {name: int(row[name]) for name in SIZES}
@@ -38,15 +38,10 @@ def read_choices(study: str, root: Path) -> list[dict]:
 
 
 def chosen_options(choices: Sequence[Choice], series: str, setting: dict[str, float]) -> dict[str, object]:
-    """The options of a series at a setting, values by SIZES and REALS.
+    """Return the options of a series at a setting, values by SIZES and REALS; ValueError if the table has no row of the
+    series."""
 
-    Raises
-    ------
-    ValueError
-        If the table has no row of the series.
-    """
-
-    def apart(choice: Choice) -> float:
+    def distance(choice: Choice) -> float:
         return sum(
             math.log(max(getattr(choice, name), LEAST) / max(setting[name], LEAST)) ** 2 for name in (*SIZES, *REALS)
         )
@@ -54,4 +49,4 @@ def chosen_options(choices: Sequence[Choice], series: str, setting: dict[str, fl
     of_series = [choice for choice in choices if choice.series == series]
     if not of_series:
         raise ValueError(f"tuned: {TABLE} has no row of {series!r}; make rivals")
-    return dict(min(of_series, key=apart).options)
+    return dict(min(of_series, key=distance).options)

@@ -38,12 +38,12 @@ from privrep.run.results import run_cell
 from privrep.run.settings import Model, WholeProblem, checked
 
 LETTERS = {"n": "users", "m": "samples", "d": "dim", "k": "rank"}
-"""The papers' letters, and the names of the arguments."""
+"""Letter of the papers -> name of the argument."""
 AXES = {field.name for field in fields(Problem)}
 
 
 class Privacy(Model):
-    """What a fit is told of its privacy, and of its randomness."""
+    """Arguments of a fit on its privacy and its randomness."""
 
     epsilon: Annotated[float, Field(gt=0)] | None
     delta: Annotated[float, Field(gt=0, lt=1)]
@@ -52,7 +52,7 @@ class Privacy(Model):
 
 
 class Arguments(WholeProblem, Privacy):
-    """What a fit is given, but for the options of its algorithm."""
+    """Arguments of a fit, but for the options of its algorithm."""
 
     seed: Annotated[int, Field(ge=0)] = 0
 
@@ -68,7 +68,7 @@ def fit(
     scheduler: str | None = None,
     **settings: object,
 ) -> tuple[dict, Ledger]:
-    """The row of a fit, as in cells.csv, and its ledger.
+    """Fit simulated users, and return the row of the fit, as in cells.csv, and its ledger.
 
     Parameters
     ----------
@@ -101,12 +101,7 @@ def fit(
 
 
 def check_memory(problem: Problem) -> None:
-    """Raise ValueError where a block of users, and as much again to work on it, does not fit into the memory here.
-
-    Parameters
-    ----------
-    problem : whose users they are.
-    """
+    """Raise ValueError where a block of a problem's users, and as much again to work on it, exceeds the memory here."""
     users = min(problem.users, STREAMS_PER_BLOCK * problem.stream_users)
     needed = 2 * replace(problem, users=users, adversaries=0).bytes
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -129,10 +124,10 @@ def fit_users(
     scheduler: str | None = None,
     **options: object,
 ) -> tuple[Outcome, Ledger]:
-    """The outcome of a fit of given users (`privrep.data.given_users`, `privrep.data.tables`), and its ledger.
+    """Fit given users (`privrep.data.given_users`, `privrep.data.tables`), and return the outcome and its ledger.
 
-    Its privacy is that of its releases. `Outcome.personal` has the users' own models;
-    what else an outcome has may be told, but for `held_out`, which is exact.
+    Its privacy is that of its releases. `Outcome.personal` has the users' own models, and `held_out` is exact; all else
+    in an outcome may be published.
 
     Parameters
     ----------
@@ -160,7 +155,7 @@ def fit_users(
 
 
 def budget_of(algorithm: str, method: object, epsilon: float | None, delta: float, calibration: str) -> Budget | None:
-    """The budget, after checking that a private method has one, and no other."""
+    """Return the budget, after checking that a private method has one, and no other."""
     budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
     check_budget(algorithm, method, budget, "epsilon is None, not a number greater than 0", f"epsilon is {epsilon!r}")
     return budget

@@ -1,4 +1,4 @@
-"""File and line of a setting: an error in what a scale or an overlay changes names its own file."""
+"""File and line of a setting, so that an error in what a scale or an overlay changes names its own file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 
 @dataclass(frozen=True)
 class Layer:
-    """A file that says something of a study. prefix : the keys under which it does."""
+    """A file with settings of a study. prefix : the keys under which they stand."""
 
     path: Path
     prefix: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ def _document(path: Path, changed: int) -> yaml.Node | None:
 
 
 def line_of(path: Path, keys: Sequence[str]) -> int | None:
-    """Line of a key that stands under others, from 1; None where it is not in the file."""
+    """Return the line, from 1, of a key that stands under others; None where it is not in the file."""
     try:
         node = _document(path, path.stat().st_mtime_ns)
     except (OSError, yaml.YAMLError):
@@ -45,7 +45,7 @@ def line_of(path: Path, keys: Sequence[str]) -> int | None:
 
 
 def place(layers: Iterable[Layer], *choices: Sequence[str], root: Path = Path()) -> str:
-    """File and line of the first of some keys that a layer has, the last layer first; empty where none has one."""
+    """Return file and line of the first of some keys that a layer has, the last layer first, or an empty text."""
     for keys in choices:
         for layer in reversed(list(layers)):
             line = line_of(layer.path, [*layer.prefix, *keys])
