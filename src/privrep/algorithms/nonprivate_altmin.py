@@ -24,7 +24,7 @@ from privrep.data.problem import UserData
 from privrep.data.splits import SPLIT_COLUMN, Split
 from privrep.data.subspace import dist2, orthonormalise
 from privrep.fitting.method import Iterate, LowRank
-from privrep.fitting.options import Declared, among, check_count, option
+from privrep.fitting.options import Declared, among, check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
 
@@ -58,7 +58,9 @@ class NonprivateAltminOptions(Declared):
 
     init: str = option(START_COLUMNS["init"], among(STARTS), "random")
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
-    tolerance: float = option("distance between successive subspaces at which alternation stops", default=1.0e-5)
+    tolerance: float = option(
+        "distance between successive subspaces at which alternation stops", check_nonnegative, 1.0e-5
+    )
     max_epochs: int = option("limit on the number of epochs", check_count, 200)
     numbers: ClassVar = {
         "epochs_run": "epochs until convergence",
