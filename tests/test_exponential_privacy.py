@@ -163,7 +163,7 @@ def test_subspaces_lie_within_the_radius_of_a_net(dim, rank, radius, rng):
     [
         ("exponential", {"candidates": "net", "radius": 0.001}, "at most 200000 are made"),
         ("exponential", {"loss": "squared"}, "no finite Lipschitz constant"),
-        ("exponential", {"head_bound": 0.0}, "head_bound is 0.0; C must be positive"),
+        ("exponential", {"head_bound": 0.0}, "head_bound is 0.0; it must be positive"),
         ("exponential_law", {"loss": "huber", "loss_width": 0.0}, "loss_width is 0.0"),
         ("exponential_neighbours", {"others": "some"}, "others is 'some'"),
     ],

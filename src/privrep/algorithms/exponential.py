@@ -114,13 +114,17 @@ class ScoreOptions(Declared):
 
     loss: str = option("loss of the score and of the final fit, see privrep.data.losses", default="pseudo-huber")
     loss_width: float = option("residual up to which the loss is quadratic", default=1.0)
-    clip_feature: float = option("clipping bound of the projected features, L_f, in units of clip_scale", default=1.0)
+    clip_feature: float = option(
+        "clipping bound of the projected features, L_f, in units of clip_scale", check_bound, 1.0
+    )
     clip_scale: str = option(
         "unit of L_f, see PROJECTION_SCALES in privrep.algorithms.parts.clip_units",
         among(PROJECTION_SCALES),
         "projected",
     )
-    head_bound: float = option("largest length of a head, C, over sqrt(k) times the largest head scale", default=1.0)
+    head_bound: float = option(
+        "largest length of a head, C, over sqrt(k) times the largest head scale", check_bound, 1.0
+    )
     exponent: str = option(
         "beta for calibration paper: eps / (8 L_f C xi) (proved), or n times that (printed)", among(EXPONENTS), "proved"
     )
@@ -129,9 +133,6 @@ class ScoreOptions(Declared):
     def __post_init__(self):
         super().__post_init__()
         Loss(self.loss, self.loss_width)
-        for name, what in (("clip_feature", "L_f"), ("head_bound", "C")):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; {what} must be positive")
 
     def score(self, known: Known) -> UserScore:
         """Return the score for a problem, on the first half of the samples."""

@@ -40,9 +40,6 @@ class UserScore:
 
     def __post_init__(self):
         finite_lipschitz(self.loss)
-        for name, what, value in (("clip_feature", "L_f", self.clip), ("head_bound", "C", self.bound)):
-            if not value > 0:
-                raise ValueError(f"{name} is {value!r}; {what} must be positive")
 
     @property
     def width(self) -> float:
