@@ -222,5 +222,5 @@ def test_the_sum_is_over_all_users():
 
 
 def test_a_loss_without_a_lipschitz_constant_is_refused():
-    with pytest.raises(ValueError, match="^loss is 'squared', which has no finite Lipschitz constant"):
+    with pytest.raises(ValueError, match=r"^loss is 'squared', which has no finite Lipschitz constant"):
         of(Loss("squared"))

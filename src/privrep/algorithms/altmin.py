@@ -67,7 +67,7 @@ def disjoint_batches(users: int, count: int) -> list[range]:
 
 @dataclass(frozen=True)
 class PrivAltMin:
-    """Algorithm 1."""
+    """Private alternating minimisation (Algorithm 1 of jain2021)."""
 
     start: Start  # U_init
     head_step: Callable[[np.ndarray], HeadRule]  # U -> the rule for the v_j of a batch

@@ -62,7 +62,7 @@ def representation_gradients(
 
 @dataclass(frozen=True, eq=False)
 class RepresentationGradients:
-    """CLIENT of one round, see `representation_gradients`."""
+    """Contribution of users in one round, see `representation_gradients`."""
 
     basis: np.ndarray
     first: np.ndarray
@@ -74,7 +74,7 @@ class RepresentationGradients:
 
 @dataclass(frozen=True)
 class Centaur:
-    """Algorithms 1, 3 and 4."""
+    """CENTAUR for a linear representation (Algorithms 1, 3 and 4 of shen2023)."""
 
     start: Start  # B_0
     server: Server  # the rounds, with zeta_g

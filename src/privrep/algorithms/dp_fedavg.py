@@ -79,7 +79,7 @@ class Displacements:
 
 @dataclass(frozen=True, kw_only=True)
 class DPFedAvg(Federated):
-    """Rounds on (B, w), and heads of the users' own at the end."""
+    """DP-FedAvg: rounds on (B, w), and heads of the users' own at the end."""
 
     rank: int
     steps: LocalSteps

@@ -84,7 +84,7 @@ def personalised(basis: np.ndarray, score: UserScore, final: slice) -> LowRank:
 
 @dataclass(frozen=True)
 class Exponential:
-    """Algorithm 4."""
+    """The exponential mechanism over a set of subspaces (Algorithm 4 of jain2021)."""
 
     score: UserScore
     subspaces: Subspaces  # N

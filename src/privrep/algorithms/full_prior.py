@@ -81,7 +81,7 @@ class PosteriorMeans:
 
 @dataclass(frozen=True)
 class FullPrior:
-    """The method."""
+    """A Gaussian prior of all coordinates of the heads, released once."""
 
     head_scale: float  # guess of h, in units of the labels
     noise: float  # guess of s, in units of the labels
@@ -105,7 +105,7 @@ class FullPrior:
 
 @dataclass(frozen=True)
 class FullPriorOptions(HyperparameterOptions):
-    """Options: public hyperparameters."""
+    """Options of the full prior: public hyperparameters."""
 
     numbers: ClassVar = {
         "learned_scale": "released root mean square coordinate of a head",

@@ -57,7 +57,7 @@ def representation_steps(
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """CLIENT of one round, with its mini-batches."""
+    """Contribution of users in one round: the displacement of their copies of B."""
 
     basis: np.ndarray
     batches: list[np.ndarray]
@@ -69,7 +69,7 @@ class Displacements:
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralCentaur(Federated):
-    """Algorithms 1 and 2."""
+    """CENTAUR as printed for any model (Algorithms 1 and 2 of shen2023)."""
 
     rank: int
     steps: LocalSteps

@@ -93,7 +93,7 @@ class MomentLengths:
 
 
 def mean_labels(block: Block) -> Scalars:
-    """What users add: their mean label."""
+    """Contribution of users: their mean label."""
     return Scalars(block.labels.sum(axis=0, dtype=np.float64) / np.maximum(block.counts, 1))
 
 
@@ -198,7 +198,7 @@ class SharedHeads:
 
 @dataclass(frozen=True)
 class MixedModel:
-    """The method."""
+    """The released mixed model."""
 
     label_sd: float  # public guess of the root mean square label
     rank: int | None = None  # of the released shapes; None for all d

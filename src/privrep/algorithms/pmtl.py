@@ -67,7 +67,7 @@ class OwnModels:
 
 @dataclass(frozen=True, kw_only=True)
 class PMTL(Federated):
-    """Rounds on theta_bar, with the pull lambda."""
+    """Private multi-task learning: rounds on theta_bar, with the pull lambda."""
 
     penalty: float
 

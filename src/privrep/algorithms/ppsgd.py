@@ -68,7 +68,7 @@ class SharedAndOwn:
 
 @dataclass(frozen=True, kw_only=True)
 class PPSGD(Federated):
-    """Rounds on (B, w), with a head of the user's own beside w."""
+    """PPSGD: rounds on (B, w), with a head of the user's own beside w."""
 
     rank: int
     steps: LocalSteps

@@ -83,7 +83,7 @@ class SameSamples:
 
 @dataclass(frozen=True)
 class PrivateFedRep:
-    """The alternation of private gradient steps."""
+    """Private FedRep: rounds of private gradient steps."""
 
     start: Start  # U_init
     server: Server  # the rounds, with c

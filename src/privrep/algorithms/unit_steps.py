@@ -241,7 +241,7 @@ expected length."""
 
 @dataclass(frozen=True)
 class UnitSteps:
-    """The method, with one of ABLATIONS left out."""
+    """Unit steps, with one of ABLATIONS left out."""
 
     rank: int
     head_scale: float  # guess of h, in units of the labels

@@ -92,7 +92,7 @@ class MethodOptions(Protocol):
 
 
 class Experiment(Protocol):
-    """Code that runs on a whole task, truth included: an audit, a lemma taken apart, a search."""
+    """Code that runs on a whole task, truth included: an audit, a lemma measured part by part, a search."""
 
     def run(self, task: Task) -> Outcome:
         """Run the experiment."""

@@ -114,7 +114,7 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
     inside = np.arange(d) < k
     spread = np.sqrt(np.where(inside, cosines / k, 0.0) + (1 - cosines) / d)
     level2 = power * (1 - 1 / m)
-    apart = math.sqrt(2 / m)  # the spread over users of the log of a mean square of m samples
+    gain_sd = math.sqrt(2 / m)  # the spread over users of the log of a mean square of m samples
     alone = [isotropic_risk(sizes, strength, k) for strength in ALONE_STRENGTHS]
 
     def logs(risks: np.ndarray | float) -> np.ndarray:
@@ -135,12 +135,12 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         even = [isotropic_risk(sizes, one, k + off) for one in STRENGTHS]
         heads, own = np.array(heads + even), min(*alone, k + off, even[0])
         errors = logs(np.array([*heads, *alone, k + off]))
-        gains = clipped_mean(np.median(errors) - errors, apart)
+        gains = clipped_mean(np.median(errors) - errors, gain_sd)
         gains -= gains.mean()
         gains = gains[: len(heads)] * min(1.0, GAIN_WIDTH / math.sqrt(gains @ gains))
         noise = rng.standard_normal((CHOICES, len(heads))) * noise_sd(GAIN_WIDTH, CHOICE)
         best = heads[(gains + noise).argmax(axis=1)]
-        over_own, over_mean = (clipped_mean(logs(other) - logs(best), apart) for other in (own, k + off))
+        over_own, over_mean = (clipped_mean(logs(other) - logs(best), gain_sd) for other in (own, k + off))
         clip = GAIN_WIDTH * math.sqrt(2)
         sure = ndtr(over_own / noise_sd(clip, CHOICE) - SURE) * np.minimum(
             *(ndtr(gain / noise_sd(clip, ANSWER) - SURE) for gain in (over_own, over_mean))

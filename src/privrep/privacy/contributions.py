@@ -1,4 +1,4 @@
-"""What users add to a sum: kinds of contributions. Each knows its norm, its clip, how far a sum moves where a user is
+"""Kinds of contributions that users add to a sum. Each knows its norm, its clip, how far a sum moves where a user is
 replaced, and the noise for it.
 
 A method returns, for the users of a block, what each of them adds, and never a sum. `Release.sum` clips, adds up, draws

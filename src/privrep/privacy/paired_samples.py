@@ -1,4 +1,4 @@
-"""What users add in Algorithm 3 of jain2021: products of pairs of their samples.
+"""Contributions of users in Algorithm 3 of jain2021: products of pairs of their samples.
 
 A sample enters as z = x / |x| clip(y; zeta); the clip of a sum is zeta.
 """

@@ -1,5 +1,5 @@
-"""What users add in Algorithm 2 of jain2021: the moments of their regressions, clipped by sample as printed,
-or by user."""
+"""Contributions of users in Algorithm 2 of jain2021: the moments of their regressions, clipped by sample as printed, or
+by user."""
 
 from __future__ import annotations
 

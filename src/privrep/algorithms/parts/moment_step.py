@@ -71,7 +71,7 @@ less by sqrt(2) beside the diagonal at the same cost (`privrep.privacy.regressio
 
 @dataclass(frozen=True)
 class Step:
-    """Result of one private step."""
+    """Minimiser of one private step, and how far its system was from singular."""
 
     minimiser: np.ndarray  # (d, k), not orthonormalised
     # Smallest eigenvalue of the noisy A over the mean magnitude of all: where it is negative the printed argmin does
