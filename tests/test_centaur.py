@@ -282,24 +282,6 @@ def test_the_steady_state_follows_its_law(change, options):
         assert not law.fits(measured, factor)
 
 
-def test_wrong_laws_of_the_steady_state_are_rejected():
-    """Half the noise, twice the clip, sigma_g taken for the multiplier, noise that is forgotten at once,
-    half the contraction, and sqrt(d) for sqrt(d - k)."""
-    measured, law = steady(LAW)
-    kept = 1 - 0.75**2
-    assert law.fits(measured)
-    wrong = {
-        "noise": 1 / 2,
-        "clip": 2,
-        "multiplier": 1 / 2,
-        "memory": kept**0.5,
-        "contraction": (kept / (1 - 0.875**2)) ** 0.5,
-        "dimension": (20 / 18) ** 0.5,
-    }
-    for factor in wrong.values():
-        assert not law.fits(measured, factor)
-
-
 def path(problem, step_sign=1.0, rounds=16, sine=0.1, step=0.25):
     """Subspaces after each round without noise."""
     users = Users(problem)
