@@ -13,11 +13,11 @@ from scipy import stats
 from privrep.evidence.intervals import (
     BOOTSTRAP,
     FEWEST,
-    bootstrap_interval,
     bootstrap_measures,
     log_slope,
     series_measures,
     student_ends,
+    with_interval,
 )
 from privrep.evidence.measured import bare, exact, share
 
@@ -58,8 +58,8 @@ def test_intervals_cover_as_often_as_they_say(law, repetitions):
         def mean(indices, data=data):
             return float(data[indices].mean())
 
-        low, high = bootstrap_interval(mean, repetitions, f"{law} {run}", DRAWS)
-        hits += low <= truth <= high
+        one = with_interval(f"{law} {run}", mean, repetitions, draws=DRAWS)
+        hits += one.ci_low <= truth <= one.ci_high
         low, high = percentile(mean, repetitions, f"{law} {run}", DRAWS)
         narrow += low <= truth <= high
     assert calibrated(hits, slack=0.025)
@@ -89,14 +89,15 @@ def test_few_repetitions_give_no_interval(repetitions):
 def test_no_interval_without_information(values):
     """Repetitions that are all alike have no width, and a fit that failed has no place."""
     data = np.array(values)
-    assert np.isnan(bootstrap_interval(lambda indices: float(data[indices].mean()), 8, "alike")).all()
+    one = with_interval("alike", lambda indices: data[indices].mean(), 8)
+    assert np.isnan([one.ci_low, one.ci_high]).all()
 
 
 def test_an_interval_depends_on_its_name_alone():
     """The same call gives the same interval, whatever ran before."""
     data = np.arange(7.0)
-    intervals = [bootstrap_interval(lambda indices: data[indices].mean(), 7, name) for name in ("a", "b", "a")]
-    assert intervals[0] == intervals[2] != intervals[1]
+    found = [with_interval("q", lambda indices: data[indices].mean(), 7, name=name) for name in ("a", "b", "a")]
+    assert found[0] == found[2] != found[1]
 
 
 def test_a_statistic_of_a_series():

@@ -59,7 +59,7 @@ def interval_of(row: dict) -> tuple[float, float, float]:
     return measured + shift, low + shift, high + shift
 
 
-def with_interval(row: dict) -> str:
+def number_text(row: dict) -> str:
     """Number and interval of a row as text."""
     number, low, high = interval_of(row)
     if math.isnan(number):
@@ -95,7 +95,7 @@ def coverage(pairs: Iterable[Pair]) -> str:
 def table(pairs: Iterable[Pair]) -> list[list[str]]:
     """Claim, quantity, and what each of the two runs has: number, interval and verdict."""
     return [
-        [first["id"], first["quantity"], *(f"{with_interval(row)}, {row['verdict']}" for row in (first, second))]
+        [first["id"], first["quantity"], *(f"{number_text(row)}, {row['verdict']}" for row in (first, second))]
         for first, second in pairs
     ]
 

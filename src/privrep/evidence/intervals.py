@@ -58,21 +58,14 @@ def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[flo
     return float(value - half), float(value + half)
 
 
-def bootstrap_interval(
-    statistic: Callable[[np.ndarray], float], repetitions: int, name: str, draws: int = DRAWS
-) -> tuple[float, float]:
-    """Return the 95 % interval of a statistic, which maps numbers of repetitions, with repeats, to a number.
-
-    Selections on the score belong inside the statistic. The name is that of the random stream, so that the interval
-    does not depend on what else is computed.
-    """
-    return bootstrap_intervals(lambda indices: {name: statistic(indices)}, repetitions, name, draws)[name]
-
-
 def bootstrap_intervals(
     statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
 ) -> dict[str, tuple[float, float]]:
-    """Return intervals by name as `bootstrap_interval` does, for several statistics of the same draws."""
+    """Return 95 % intervals by name of statistics, which map numbers of repetitions, with repeats, to numbers.
+
+    Selections on the score belong inside the statistic. The name is that of the random stream, so that an interval
+    does not depend on what else is computed.
+    """
     values = statistic(np.arange(repetitions))
     if repetitions < FEWEST:
         return dict.fromkeys(values, (np.nan, np.nan))
@@ -91,8 +84,9 @@ def with_interval(
 ) -> Measured:
     """Measure a statistic of the repetitions with its interval; the random stream is named after the quantity by
     default."""
-    ends = bootstrap_interval(statistic, repetitions, name or quantity, draws)
-    return Measured(quantity, float(statistic(np.arange(repetitions))), *ends, repetitions, note)
+    return bootstrap_measures(
+        lambda indices: {quantity: float(statistic(indices))}, repetitions, name or quantity, draws, note
+    )[0]
 
 
 def bootstrap_measures(

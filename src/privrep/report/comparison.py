@@ -16,9 +16,9 @@ from privrep.evidence.compare import (
     changed,
     confirmation_pairs,
     coverage,
+    number_text,
     paired,
     summary,
-    with_interval,
 )
 from privrep.report.claims_table import row_anchor
 from privrep.report.layout import macros
@@ -47,7 +47,7 @@ def _shown(pairs: list[Pair], anchors: bool, why: dict[tuple[str, str], str]) ->
             "id": row["id"],
             "quantity": row["quantity"],
             "anchor": row_anchor(row) if anchors else "",
-            "both": [(one["verdict"], with_interval(one)) for one in (row, other)],
+            "both": [(one["verdict"], number_text(one)) for one in (row, other)],
             "why": why.get((row["id"], row["quantity"]), ""),
         }
         for row, other in pairs

@@ -21,10 +21,10 @@ from privrep.evidence.compare import (
     changed,
     confirmation_pairs,
     coverage,
+    number_text,
     paired,
     summary,
     table,
-    with_interval,
 )
 from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report.anchors import claim_anchor
@@ -172,7 +172,7 @@ def contradictions(claims: list[dict]) -> list[list[str]]:
             row["id"],
             row["severity"],
             row["printed"],
-            f"{row['quantity']}: {with_interval(row)}, claimed {row['claimed']}; {row['verdict']}",
+            f"{row['quantity']}: {number_text(row)}, claimed {row['claimed']}; {row['verdict']}",
             row["advice"],
         ]
         for row in sorted(negative, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
