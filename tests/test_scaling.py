@@ -80,16 +80,6 @@ def test_a_power_law_is_found_exactly(slope, constant):
     assert one.ratio == pytest.approx((3.0, 3.0, 3.0), rel=1e-10)
 
 
-@pytest.mark.parametrize("slope", [-1.0, 0.5])
-def test_a_scattered_power_law_is_found(slope):
-    """Within its interval at level 1 - FALSE_ALARM, and a slope that is off by 0.15 is without."""
-    one = fitted(table(error=lambda v: 0.05 * (v / 1000) ** slope, spread=0.05, seeds=10))
-    reach = student(10, 1 - FALSE_ALARM) * one.standard_error
-    assert abs(one.slope - slope) < reach
-    for wrong in (slope - 0.15, slope + 0.15):
-        assert abs(one.slope - wrong) > reach
-
-
 @pytest.mark.parametrize("power", [1, 2])
 def test_a_floor_on_the_same_users_is_removed_exactly(power):
     """Squares of distances add, risks add themselves: the other power, or no pairing, gets the slope wrong."""
