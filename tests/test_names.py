@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 
 import pytest
-from workflow_helpers import ROOT
 
 from privrep.evidence.claims import Claim
 from privrep.evidence.measured import check_names, exact
 from privrep.evidence.quantities import check_fits, checked_claims, checked_claims_of, expanded, in_order, measured
 from privrep.run.config import read_config, read_study, study_names
-from privrep.run.csv_tables import read_rows
 from privrep.run.settings import ConfigError, MeasureSettings, Study
 
 
@@ -47,15 +45,6 @@ def test_a_pattern_of_nothing_is_named(studies, pattern, words):
 def test_names_are_listed_once(studies, study):
     names = measured(studies[study])
     assert len(names) == len(set(names)) > 0
-
-
-@pytest.mark.parametrize("study", study_names())
-def test_the_default_run_has_just_the_listed_names(studies, study):
-    """Where its tables are at hand; a run checks the same by itself."""
-    path = ROOT / "results" / "default" / study / "measures.csv"
-    if not path.exists():
-        pytest.skip("no default run")
-    assert {row["quantity"] for row in read_rows(path)} == set(measured(studies[study]))
 
 
 @pytest.mark.parametrize(

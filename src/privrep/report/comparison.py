@@ -59,13 +59,9 @@ def with_record(run: Run, docs: Path = DOCS) -> Markup:
     A row with the verdict of the default run says why that differs."""
     about = json.loads((docs / "record" / "provenance.json").read_text())
     pairs = both_tested(paired(run.claims.to_dict("records"), read_rows(docs / "record" / "claims.csv")))
-    default = by_name(row for row, _ in confirmation_of(docs))
     differ = changed(pairs)
-    alike = {
-        name
-        for name, row in by_name(row for row, _ in differ).items()
-        if name in default and default[name]["verdict"] == row["verdict"]
-    }
+    default = paired((row for row, _ in differ), (row for row, _ in confirmation_of(docs)))
+    alike = by_name(row for row, known in default if row["verdict"] == known["verdict"])
     why = {name: text for name, text in reasons(docs).items() if name in alike}
     hours = about.get("cell_cpu_seconds", 0) / 3600
     return RECORD.agreement(about == run.provenance, about, hours, len(pairs), _shown(differ, True, why))
