@@ -20,10 +20,11 @@ from pieces import all_pairs, clipped_gradients, moments, pair_moments
 from privrep.algorithms.gradient_descent import Gradients
 from privrep.algorithms.parts.moment_step import MomentStep
 from privrep.algorithms.spectral_init import SpectralInit
+from privrep.audits.canaries import Canary, worst_pair
 from privrep.data.given_users import GivenUsers
 from privrep.data.heads import fit_heads
 from privrep.data.known import Known
-from privrep.data.problem import Block
+from privrep.data.problem import Block, Problem
 from privrep.data.splits import PRESETS, count, split_samples
 from privrep.data.subspace import random_subspace
 from privrep.privacy.ledger import GaussianRelease, Ledger
@@ -65,44 +66,36 @@ def own_heads(block):
     return block.heads
 
 
-def someone(samples: int, dim: int = 3, rank: int = 1) -> Person:
-    return Person(np.ones((samples, dim)), np.ones(samples), np.ones(rank))
-
-
-def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1) -> Release:
-    """(A, b) of Algorithm 2."""
-
-    def statistic(person):
-        second, first = moments(person.alone, range(1), own_heads, samples, clip)
-        return [np.triu(second), first]
-
+def released(statistic: Callable, release: Callable, m: int, dim: int, rank: int = 1) -> Release:
+    """A release as it is made of one user with m samples."""
     recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    MomentStep(samples, clip)(someone(m, dim, rank).alone, own_heads, handle(1, DELTA, recorder, ledger))
+    user = Person(np.ones((m, dim)), np.ones(m), np.ones(rank))
+    release(user.alone, handle(1, DELTA, recorder, ledger))
     (entry,) = ledger.entries
     return Release(statistic, [sd for sd, _ in recorder.calls], entry)
 
 
-def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3) -> Release:
-    """M of Algorithm 3."""
-    recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    SpectralInit(1, samples, label_clip).subspace(someone(m, dim).alone, handle(1, DELTA, recorder, ledger))
-    (entry,) = ledger.entries
-    return Release(
-        lambda person: [np.triu(pair_moments(person.alone, samples, label_clip))],
-        [sd for sd, _ in recorder.calls],
-        entry,
-    )
+def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1, symmetry: str = "copied") -> Release:
+    """(A, b) of Algorithm 2; with averaged noise the whole of A, both triangles."""
+    step = MomentStep(samples, clip, symmetry=symmetry)
+
+    def statistic(person):
+        second, first = moments(person.alone, range(1), own_heads, samples, clip)
+        return [second if symmetry == "averaged" else np.triu(second), first]
+
+    return released(statistic, lambda users, release: step(users, own_heads, release), m, dim, rank)
 
 
-def pairs_release(m: int, label_clip: float, dim: int = 3) -> Release:
-    """The same with all pairs: whole matrices, since the noise is isotropic in their norm."""
-    samples, recorder, ledger = slice(0, m), Recorder(np.random.default_rng(0)), Ledger()
-    start = SpectralInit(1, samples, label_clip, pairs="all")
-    start.subspace(someone(m, dim).alone, handle(1, DELTA, recorder, ledger))
-    (entry,) = ledger.entries
-    return Release(
-        lambda person: [all_pairs(person.alone, samples, label_clip)], [sd for sd, _ in recorder.calls], entry
-    )
+def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3, pairs: str = "disjoint") -> Release:
+    """M of Algorithm 3; of all pairs whole matrices, since that noise is isotropic in their norm."""
+    start = SpectralInit(1, samples, label_clip, pairs=pairs)
+
+    def statistic(person):
+        if pairs == "all":
+            return [all_pairs(person.alone, samples, label_clip)]
+        return [np.triu(pair_moments(person.alone, samples, label_clip))]
+
+    return released(statistic, start.subspace, m, dim)
 
 
 def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release:
@@ -112,46 +105,18 @@ def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release
         (block,) = person.alone.blocks()
         return [clipped_gradients(block, samples, basis, block.heads, bound)]
 
-    recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
     contribution = Gradients(basis, own_heads, samples)
-    alone = someone(samples.stop, *basis.shape).alone
-    handle(1, DELTA, recorder, ledger).sum("gradient", alone, contribution, clip=bound)
-    return Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
+    return released(
+        statistic,
+        lambda users, release: release.sum("gradient", users, contribution, clip=bound),
+        samples.stop,
+        *basis.shape,
+    )
 
 
-def random_person(rng, samples: int, dim: int, rank: int) -> Person:
-    """A user at random scales, sometimes with all samples parallel and all labels of one size."""
-    features = rng.standard_normal((samples, dim))
-    labels = rng.standard_normal(samples)
-    if rng.random() < 0.5:
-        features = np.repeat(features[:1], samples, axis=0)
-        labels = np.full(samples, labels[0])
-    scales = 10 ** rng.uniform(-2, 3, 3)
-    return Person(features * scales[0], labels * scales[1], rng.standard_normal(rank) * scales[2])
-
-
-def moved(rng, person: Person) -> Person:
-    """A user close by, in relative terms."""
-    size = 10 ** rng.uniform(-3, 0.3)
-
-    def move(array):
-        return array + size * (np.abs(array).max() + 1e-3) * rng.standard_normal(array.shape)
-
-    return Person(move(person.features), move(person.labels), move(person.head))
-
-
-def worst_found(release: Release, rng, samples: int, dim: int = 3, rank: int = 1, tries: int = 400, climbs: int = 1500):
-    """The largest mu_pair of random pairs, improved by hill climbing."""
-    pairs = [(random_person(rng, samples, dim, rank), random_person(rng, samples, dim, rank)) for _ in range(tries)]
-    # Pairs with opposite labels and pairs with the same features are the usual suspects.
-    pairs += [(one, Person(one.features, -one.labels, one.head)) for one, _ in pairs[:20]]
-    best, value = max(((pair, release.distance(*pair)) for pair in pairs), key=lambda item: item[1])
-    for _ in range(climbs):
-        pair = moved(rng, best[0]), moved(rng, best[1])
-        found = release.distance(*pair)
-        if found > value:
-            best, value = pair, found
-    return value
+def person_of(canary: Canary, rank: int) -> Person:
+    """A user of the search, whose last sample is its head."""
+    return Person(canary.features[:-1], canary.labels[:-1], canary.features[-1, :rank])
 
 
 def slanted(samples: int, degrees: float, label: float, dim: int, rank: int, scale: float = 50.0) -> Person:
@@ -163,65 +128,31 @@ def slanted(samples: int, degrees: float, label: float, dim: int, rank: int, sca
     return Person(np.tile(scale * direction, (samples, 1)), np.full(samples, label), head)
 
 
-@pytest.mark.parametrize(("dim", "rank", "q"), [(2, 1, 1), (3, 1, 3), (3, 2, 2), (4, 2, 5)])
-def test_no_pair_exceeds_the_joint_bound_of_sample_clipping(dim, rank, q, rng):
-    """Random and climbing adversaries stay below 9/8 and get within 10 % of it."""
-    release = moment_release(SampleClip(0.7, 1.9), slice(0, q), q, dim, rank)
-    worst = worst_found(release, rng, q, dim, rank)
-    assert worst <= release.entry.mu * (1 + SLACK)
-    assert worst >= release.entry.mu * 0.9
+BASIS = random_subspace(3, 2, np.random.default_rng(0))
+SAMPLES, USER = SampleClip(0.7, 1.9), UserClip(0.7, 1.9)
+SEARCHED = {
+    "one sample clipped": (moment_release(SAMPLES, slice(0, 1), 1, 2), 1, 2, 1, 0.9),
+    "samples clipped": (moment_release(SAMPLES, slice(0, 5), 5, 4, 2), 5, 4, 2, 0.9),
+    "averaged noise": (moment_release(SAMPLES, slice(0, 3), 3, 3, 2, "averaged"), 3, 3, 2, 0.9),
+    "one sample of a user clipped": (moment_release(USER, slice(0, 1), 1, 2), 1, 2, 1, 0.8),
+    "users clipped": (moment_release(USER, slice(0, 3), 3, 3, 2), 3, 3, 2, 0.8),
+    "two pairs": (spectral_release(slice(0, 4), 4, 1.9), 4, 3, 1, 0.9),
+    "all pairs": (spectral_release(slice(0, 4), 4, 1.9, pairs="all"), 4, 3, 1, 0.5),
+    "all of seven samples": (spectral_release(slice(0, 7), 7, 1.9, 5, pairs="all"), 7, 5, 1, 0.5),
+    "gradient": (gradient_release(slice(0, 3), BASIS, 0.4), 3, 3, 2, 0.9),
+}
+"""Name -> release, m, d, k, and the share of the bound that the search must find."""
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_each_preset_is_protected_at_its_own_sample_count(preset):
-    """The noise follows the number of samples that the step really uses, q or P, whatever m is (claim E7)."""
-    m = 2 * PRESETS[preset][1]
-    split = split_samples(preset, m)
-    clip = SampleClip(0.7, 1.9)
-    release = moment_release(clip, split.subspace, m)
-    pair = slanted(m, 75, 99.0, 3, 1), slanted(m, 15, -99.0, 3, 1)
-    assert release.distance(*pair) == pytest.approx(release.entry.mu, rel=1e-5)
-    q = count(split.subspace)
-    np.testing.assert_allclose(release.sds, [2 * q * 0.7**2 * DELTA, 2 * q * 0.7 * 1.9 * DELTA], rtol=1e-12)
-    release = spectral_release(split.init, m, 1.9)
-    assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-5)
-    pairs = count(split.init) // 2
-    np.testing.assert_allclose(release.sds, [2 * pairs * 1.9**2 * DELTA], rtol=1e-12)
+@pytest.mark.parametrize("name", SEARCHED)
+def test_no_pair_that_is_searched_for_exceeds_a_bound(name, rng):
+    release, samples, dim, rank, share = SEARCHED[name]
 
+    def score(pair) -> float:
+        return release.distance(*(person_of(one, rank) for one in pair))
 
-@pytest.mark.parametrize(("dim", "m"), [(2, 2), (3, 4), (5, 7)])
-def test_no_pair_of_users_exceeds_the_bound_of_all_pairs(dim, m, rng):
-    """Random and climbing adversaries stay below it; users whose samples are all parallel, with labels of one sign and
-    of both, come near."""
-    release = pairs_release(m, 1.9, dim)
-    worst = worst_found(release, rng, m, dim)
-    assert 0.5 * release.entry.mu < worst <= release.entry.mu * (1 + SLACK)
-
-
-def test_averaged_noise_protects_whole_matrices(rng):
-    """In whole Frobenius norm, both triangles, no pair of users moves (A, b) by more than the joint bound;
-    directions at 75 and 15 degrees do."""
-    clip, samples = SampleClip(0.7, 1.9), slice(0, 3)
-
-    def statistic(person):
-        return list(moments(person.alone, range(1), own_heads, samples, clip))
-
-    recorder, ledger = Recorder(np.random.default_rng(0)), Ledger()
-    step = MomentStep(samples, clip, symmetry="averaged")
-    step(someone(3, 3, 2).alone, own_heads, handle(1, DELTA, recorder, ledger))
-    release = Release(statistic, [sd for sd, _ in recorder.calls], ledger.entries[0])
-    worst = worst_found(release, rng, 3, 3, 2)
-    assert 0.9 * release.entry.mu <= worst <= release.entry.mu * (1 + SLACK)
-
-
-@pytest.mark.parametrize(("dim", "rank", "q"), [(2, 1, 1), (3, 1, 3), (3, 2, 2)])
-def test_no_pair_exceeds_the_bound_of_user_clipping(dim, rank, q, rng):
-    """Random and climbing adversaries stay below 3/2."""
-    release = moment_release(UserClip(0.7, 1.9), slice(0, q), q, dim, rank)
-    worst = worst_found(release, rng, q, dim, rank)
-    assert worst <= release.entry.mu * (1 + SLACK)
-    assert worst >= release.entry.mu * 0.8
-    assert release.entry.mu == pytest.approx(math.sqrt(3 / 2) / DELTA, rel=1e-12)
+    _, worst = worst_pair(score, Problem(2, samples + 1, dim, rank), 300, 1200, rng)
+    assert share * release.entry.mu <= worst <= release.entry.mu * (1 + SLACK)
 
 
 def flipped_pairs(m: int) -> tuple[Person, Person]:
@@ -234,39 +165,44 @@ def flipped_pairs(m: int) -> tuple[Person, Person]:
     return Person(features, labels, np.ones(1)), Person(features, flipped, np.ones(1))
 
 
-@pytest.mark.parametrize("pairs", [1, 3])
-def test_sensitivity_of_the_initialisation(pairs, rng):
-    """2 P zeta^2 (Lemma 4.5): attained by flipping labels, exceeded by nobody."""
-    m, zeta = 2 * pairs, 1.9
-    release = spectral_release(slice(0, m), m, zeta)
-    assert release.entry.sensitivity == pytest.approx(2 * pairs * zeta**2, rel=1e-12)
-    assert release.entry.mu == pytest.approx(1 / DELTA, rel=1e-12)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_preset_is_protected_at_its_own_sample_count(preset):
+    """Bounds are attained, and noise follows the number of samples that the step really uses, q or P, whatever m is
+    (claim E7)."""
+    m = 2 * PRESETS[preset][1]
+    split = split_samples(preset, m)
+    release = moment_release(SAMPLES, split.subspace, m)
+    pair = slanted(m, 75, 99.0, 3, 1), slanted(m, 15, -99.0, 3, 1)
+    assert release.distance(*pair) == pytest.approx(release.entry.mu, rel=1e-5)
+    q = count(split.subspace)
+    np.testing.assert_allclose(release.sds, [2 * q * 0.7**2 * DELTA, 2 * q * 0.7 * 1.9 * DELTA], rtol=1e-12)
+    release = spectral_release(split.init, m, 1.9)
     assert release.distance(*flipped_pairs(m)) == pytest.approx(release.entry.mu, rel=1e-5)
-    worst = worst_found(release, rng, m)
-    assert worst <= release.entry.mu * (1 + SLACK)
-    assert worst >= release.entry.mu * 0.7
+    assert release.entry.mu == pytest.approx(1 / DELTA, rel=1e-12)
+    pairs = count(split.init) // 2
+    assert release.entry.sensitivity == pytest.approx(2 * pairs * 1.9**2, rel=1e-12)
+    np.testing.assert_allclose(release.sds, [2 * pairs * 1.9**2 * DELTA], rtol=1e-12)
+
+
+def test_the_ledger_of_user_clipping_has_its_joint_bound():
+    assert moment_release(USER, slice(0, 3), 3).entry.mu == pytest.approx(math.sqrt(3 / 2) / DELTA, rel=1e-12)
 
 
 def test_the_initialisation_does_not_depend_on_the_length_of_features(rng):
     """Features enter by direction only, so a user with huge features gains nothing."""
-    person = random_person(rng, 4, 3, 1)
+    person = Person(rng.standard_normal((4, 3)), rng.standard_normal(4), np.ones(1))
     stretched = Person(person.features * 1e6, person.labels, person.head)
     np.testing.assert_allclose(
         pair_moments(person.alone, slice(0, 4), 1.9), pair_moments(stretched.alone, slice(0, 4), 1.9), atol=1e-5
     )
 
 
-@pytest.mark.parametrize("rank", [1, 2])
-def test_sensitivity_of_the_gradient(rank, rng):
-    """2 c: attained by opposite labels on features outside the current subspace, exceeded by nobody."""
-    bound, q = 0.4, 3
-    basis = random_subspace(3, rank, rng)
-    release = gradient_release(slice(0, q), basis, bound)
-    assert release.entry.sensitivity == pytest.approx(2 * bound, rel=1e-12)
-    worst = worst_found(release, rng, q, 3, rank)
-    assert worst <= release.entry.mu * (1 + SLACK)
-    outside = np.linalg.svd(basis, full_matrices=True)[0][:, -1]
-    one, other = (Person(np.tile(50 * outside, (q, 1)), np.full(q, y), np.ones(rank)) for y in (9.0, -9.0))
+def test_the_bound_of_the_gradient_is_attained():
+    """2 c, by opposite labels on features outside the current subspace."""
+    release = gradient_release(slice(0, 3), BASIS, 0.4)
+    assert release.entry.sensitivity == pytest.approx(0.8, rel=1e-12)
+    outside = np.linalg.svd(BASIS, full_matrices=True)[0][:, -1]
+    one, other = (Person(np.tile(50 * outside, (3, 1)), np.full(3, y), np.ones(2)) for y in (9.0, -9.0))
     assert release.distance(one, other) == pytest.approx(release.entry.mu, rel=1e-5)
 
 
@@ -275,15 +211,11 @@ def test_too_little_noise_is_noticed():
     A's noise halved, or a label left unclipped."""
     q = 4
     pair = slanted(q, 75, 99.0, 3, 1), slanted(q, 15, -99.0, 3, 1)
-    release = moment_release(SampleClip(0.7, 1.9), slice(0, q), q)
+    release = moment_release(SAMPLES, slice(0, q), q)
     halved = Release(release.statistic, [release.sds[0] / 2, release.sds[1]], release.entry)
     assert halved.distance(*pair) > release.entry.mu * 1.2
-    unclipped = Release(
-        lambda person: moments(person.alone, range(1), own_heads, slice(0, q), SampleClip(0.7, 99.0)),
-        release.sds,
-        release.entry,
-    )
-    assert unclipped.distance(*pair) > release.entry.mu * 10
+    unclipped = moment_release(SampleClip(0.7, 99.0), slice(0, q), q)
+    assert Release(unclipped.statistic, release.sds, release.entry).distance(*pair) > release.entry.mu * 10
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e-25, 1e-22, 1e-18, 1e-12, 1e-6, 1e3, 1e8, 1e15, 1e20, 1e30])
