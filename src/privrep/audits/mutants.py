@@ -45,11 +45,7 @@ def _of_data(honest: Callable) -> Callable:
     return wrong
 
 
-def _as_it_is(values: np.ndarray) -> np.ndarray:
-    return values
-
-
-FIRST_UNCLIPPED = WrongClip(_first_free(clip_factor, np.ones_like), _first_free(clip_scalar, _as_it_is))
+FIRST_UNCLIPPED = WrongClip(_first_free(clip_factor, np.ones_like), _first_free(clip_scalar, lambda values: values))
 BOUND_OF_DATA = WrongClip(_of_data(clip_factor), _of_data(clip_scalar))
 NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound: value)
 
