@@ -216,7 +216,7 @@ def in_words_of(kind: str, verdict: Verdict) -> Verdict:
 
 
 class Comparison(Quantity):
-    """A number and a limit.
+    """A quantity that is compared with a limit.
 
     or_measured : another reading; where it alone passes the verdict is PARTIAL.
     or_value    : its limit, where that is another.

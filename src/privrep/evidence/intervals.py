@@ -128,7 +128,7 @@ def series_measures(
     missing: str = "",
 ) -> list[Measured]:
     """Apply `bootstrap_measures` to a statistic of the table and the resampled repetitions of a series; `missing` is
-    the note of a number that could not be had."""
+    the note of a number that could not be computed."""
     seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
     found = bootstrap_measures(partial(statistic, cells), seeds, statistic.__name__, BOOTSTRAP)
     return [replace(one, note=missing) if np.isnan(one.measured) else one for one in found]

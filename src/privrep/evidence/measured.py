@@ -17,7 +17,7 @@ class Measured:
     """A number with its 95 % interval over `seeds` repetitions.
 
     Arithmetic has no error: `seeds` is 0 and both ends equal the number. A number that has an error and no interval has
-    NaN ends; one that could not be had is NaN itself, and `note` says why. An exponent has its standard error, for
+    NaN ends; one that could not be computed is NaN, and `note` says why. An exponent has its standard error, for
     intervals at other levels, and the slope of the formula on the same grid.
     """
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""The verdicts: what each says, how it looks, and which one a claim of each kind gets."""
+"""The verdicts: meaning and appearance of each, and which one a claim of each kind gets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """A verdict is its word.
+    """A verdict, as its word.
 
     level   : good (agrees), fair (in part), open, bad (contradicts) or none, for colour.
-    sign    : what needs no colour.
+    sign    : one character, read without colour.
     meaning : one sentence.
     """
 
