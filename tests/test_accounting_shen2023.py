@@ -35,7 +35,7 @@ from privrep.laws.prescribed_powers import (
     utility_cap,
 )
 from privrep.privacy.accounting import gdp_epsilon
-from privrep.privacy.renyi import Mixture, participation, renyi_divergence
+from privrep.privacy.renyi import Mixture, renyi_divergence
 from privrep.report.chapters import text
 from privrep.run.settings import PlotSettings
 from privrep.studies.accounting_shen2023 import analysis as study
@@ -89,11 +89,6 @@ def test_order_of_divergences(alpha, rate, sd):
     removal, replacement = study.removal_divergence(alpha, rate, sd), study.replacement_divergence(alpha, rate, sd)
     assert -1e-9 <= order <= removal * (1 + 1e-9) + 1e-12
     assert removal <= replacement * (1 + 1e-9) <= 2 * alpha / sd**2 * (1 + 1e-6)
-
-
-def test_participation_has_mass_one():
-    assert sum(participation(0.3, 1.0, 1.0).weights) == pytest.approx(1)
-    assert sum(study.printed_mixture(0.3, 1.0).weights) == pytest.approx(1.3)
 
 
 @given(st.floats(0.1, 11), st.floats(1e-9, 1e-3))
@@ -155,11 +150,6 @@ def test_noise_of_the_experiments(rounds, sigma):
     orders = list(study.OPACUS_ORDERS)
     divergences = [rounds * order / (2 * found**2) for order in orders]
     assert compute_epsilon(orders, divergences, DELTA)[0] == pytest.approx(1.0, rel=1e-9)
-
-
-def test_opacus_overstates_no_privacy_when_users_are_removed():
-    for epsilon in study.EPSILONS:
-        assert study.experiments_epsilon(epsilon, 1.0) < epsilon < study.experiments_epsilon(epsilon, 2.0)
 
 
 def test_powers_of_the_prescriptions():

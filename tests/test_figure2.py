@@ -85,13 +85,6 @@ def test_each_criterion_can_fail(criterion, cells):
     assert not passes(criterion, found(cells)[criterion].measured)
 
 
-def test_the_best_number_of_epochs_is_selected_by_the_mean():
-    """The other choice is three times worse everywhere."""
-    method = read_method(table(good), "random-s2-a")
-    assert method.chosen() == ["epochs 1"] * len(EPSILONS)
-    assert method.best(np.arange(SEEDS)) == pytest.approx([good(epsilon) for epsilon in EPSILONS])
-
-
 def test_a_failed_fit_is_no_gap():
     """A choice with a failed repetition is never the best, and does not vanish from the mean."""
     cells = table(good)
@@ -182,10 +175,3 @@ def test_numbers_are_drawn_with_the_intervals_that_were_measured():
             one.ci_high,
         )
         assert one.ci_low < one.measured < one.ci_high
-
-
-def test_positive_definite_shares_have_exact_ends():
-    """Six of six runs keep the minimum: Clopper-Pearson, not an interval of width zero."""
-    one = found(table(good))["positive definite at 1, epochs 1"]
-    assert (one.measured, one.ci_high) == (1, 1)
-    assert one.ci_low == pytest.approx(0.025 ** (1 / SEEDS))

@@ -11,10 +11,8 @@ import pandas as pd
 import pytest
 
 from privrep.algorithms.parts.clip_units import feature_threshold, label_threshold
-from privrep.evidence.cells import resampled
 from privrep.evidence.claim_rules import Rate
 from privrep.evidence.intervals import FEWEST
-from privrep.evidence.measured import share
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.scaling import slope_weights
 from privrep.fitting.runner import prepared
@@ -115,20 +113,6 @@ def test_the_logarithms_are_divided_out_and_nothing_else():
     zeta = row["init_label_clip"] * np.sqrt(k)
     plain = jain2021.init_privacy_frobenius(n, d, k, row["noise_multiplier"], zeta)
     assert row["privacy_F_over_log"] == pytest.approx(plain)
-
-
-def test_repetitions_are_picked_as_often_as_drawn():
-    rows = pd.DataFrame({"seed": [3, 3, 5, 7], "value": [1, 2, 3, 4]})
-    assert list(resampled(rows, np.array([0, 2, 2]))["value"]) == [1, 2, 4, 4]
-    assert resampled(rows, None) is rows
-
-
-def test_a_share_has_the_ends_of_clopper_and_pearson():
-    """None of 60: the upper end solves (1 - p)^60 = 0.025."""
-    none = share("nothing", 0, 60)
-    assert (none.measured, none.ci_low, none.seeds) == (0.0, 0.0, 60)
-    assert none.ci_high == pytest.approx(1 - 0.025 ** (1 / 60))
-    assert share("half", 30, 60).ci_low < 0.5 < share("half", 30, 60).ci_high
 
 
 def test_equation_22_counts_the_samples_of_the_fit():

@@ -56,14 +56,6 @@ def test_the_risk_is_the_median_of_the_best_number_of_epochs():
     assert risks.repetitions("deciding", "own") == 3
 
 
-def test_over_the_floor_of_the_same_repetitions():
-    """A floor with more repetitions than the series counts in those of the series alone;
-    each epsilon has its own risk."""
-    cells = table(rows("unit-more", [9, 6, 6], 1.0), rows("unit-more", [3, 3, 3], 5.0), rows("floor", [1, 3, 100, 100]))
-    found = figure2.over_floor(read(cells), THREE, "name", "unit-more")
-    assert found == pytest.approx({"name over floor at 1": 6 / 3, "name over floor at 5": 3 / 3})
-
-
 def test_few_and_more_are_of_the_repetitions_that_are_picked():
     """As often as they are picked; `more` is over the repetitions that all have."""
     cells = table(
@@ -260,12 +252,6 @@ def test_the_law_of_users_solves_the_recursion(changes):
     assert over_target(users) == pytest.approx(1, rel=1e-3)
     assert over_target(0.9 * users) > 1.01
     assert over_target(1.1 * users) < 0.995
-
-
-def test_the_law_of_users_is_for_its_series_alone():
-    assert math.isnan(rates.users_law(row(series="n")))
-    assert rates.users_law(row(series="users-k")) == rates.users_law(row())
-    assert rates.users_law(row(dim=80)) > 1.5 * rates.users_law(row())
 
 
 @pytest.mark.parametrize(
