@@ -33,29 +33,6 @@ def test_an_empty_ledger_costs_nothing():
     assert Ledger().epsilon(1e-6) == 0
 
 
-def test_releases_about_the_same_users_add_in_squares():
-    ledger = ledger_of((3, 1, 0, 10), (4, 1, 0, 10))
-    assert ledger.mu == pytest.approx(5)
-    assert ledger.epsilon(1e-6) == gdp_epsilon(ledger.mu, 1e-6)
-
-
-def test_disjoint_users_cost_the_largest_not_the_sum():
-    assert ledger_of((3, 1, 0, 5), (4, 1, 5, 10)).mu == 4
-    assert ledger_of((4, 1, 5, 10), (3, 1, 0, 5)).mu == 4
-
-
-def test_one_shared_user_is_enough_to_add():
-    """Ranges [0, 6) and [5, 10) share user 5; [0, 5) and [5, 10) share nobody."""
-    assert ledger_of((3, 1, 0, 6), (4, 1, 5, 10)).mu == pytest.approx(5)
-    assert ledger_of((3, 1, 0, 5), (4, 1, 5, 10)).mu == 4
-
-
-def test_two_epochs_over_disjoint_batches_after_a_release_about_all():
-    """1 for the initialisation and 1 for each epoch; the number of batches does not matter."""
-    batches = [(1, 1, 0, 4), (1, 1, 4, 7), (1, 1, 7, 10)]
-    assert ledger_of((1, 1, 0, 10), *batches, *batches).mu == pytest.approx(math.sqrt(3))
-
-
 def test_one_unprotected_release_spoils_everything():
     ledger = ledger_of((1, 1, 0, 10), (1, 0, 3, 4))
     assert ledger.mu == math.inf
@@ -92,10 +69,6 @@ def sampled_ledger(*entries: tuple[float, float, int, int]) -> Ledger:
     for mu, rate, start, stop in entries:
         ledger.record(GaussianRelease("release", mu, 1.0, start, stop, rate))
     return ledger
-
-
-def test_a_release_is_about_all_its_users_unless_it_says_otherwise():
-    assert GaussianRelease("a", 1.0, 1.0, 0, 10).rate == 1
 
 
 def test_full_participation_takes_the_closed_form():
