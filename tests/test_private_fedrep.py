@@ -87,7 +87,7 @@ def test_the_subspace_is_recovered_without_noise(sample_use):
     problem = Problem(600, 40, 8, 2, head_law="sphere")
     options = PrivateFedrepOptions(sample_use=sample_use, rounds=5, step=1.0, clip=50.0)
     users = Users(problem)
-    start, *_, last = options.build(problem.known).fit(users, door_with_samples(users))
+    start, *_, last = options.build(problem.known).fit(users, handle_with_samples(users))
     truth = users.truth.basis
     assert dist2(last.subspace, truth) < 0.02 < 0.05 < dist2(start.subspace, truth)
     longer = fit(replace(options, rounds=12, sample_use="same"), make_task(users, fixed_noise()))
@@ -98,7 +98,7 @@ def test_the_subspace_is_recovered_without_noise(sample_use):
     assert dist2(away.subspace, truth) > 0.05
 
 
-def door_with_samples(users):
+def handle_with_samples(users):
     release = handle(users)
     return replace(release, streams={**release.streams, "samples": np.random.default_rng(1)})
 
