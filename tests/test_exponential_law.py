@@ -7,9 +7,8 @@ import pytest
 from conftest import fixed_noise, make_task
 from scipy import optimize
 
-from privrep.algorithms.parts.grassmann_chain import uniform_starts, walk
 from privrep.algorithms.parts.user_scores import BoundedHeads, UserScore
-from privrep.data.bounded_heads import fit_bounded, within_ball
+from privrep.data.bounded_heads import fit_bounded
 from privrep.data.losses import Loss
 from privrep.data.problem import Problem, Users
 from privrep.data.risk import personal_loss
@@ -56,22 +55,6 @@ def test_one_head_of_the_absolute_loss_is_exact(rng):
     np.testing.assert_allclose(found.values, losses.min(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("rank", [1, 2, 3])
-def test_quadratics_over_the_ball(rank, rng):
-    """The optimality conditions: (H + s I) v = b with s >= 0, and s = 0 inside."""
-    roots = rng.standard_normal((20, rank, rank))
-    gram = (roots @ roots.transpose(0, 2, 1)).transpose(1, 2, 0)
-    right = rng.standard_normal((rank, 20))
-    v = within_ball(gram, right, 0.7)
-    rest = right - np.einsum("abn,bn->an", gram, v)
-    lengths = np.sqrt((v**2).sum(axis=0))
-    assert (lengths <= 0.7 + 1e-9).all()
-    shift = (rest * v).sum(axis=0) / lengths**2
-    np.testing.assert_allclose(rest, shift * v, atol=1e-6)
-    assert (shift >= -1e-9).all()
-    assert np.abs(shift[lengths < 0.69]).max(initial=0) < 1e-9
-
-
 # Scores
 
 
@@ -113,16 +96,6 @@ def test_loss_of_the_final_models_is_exact(rng):
 
 
 # Chains
-
-
-def test_a_flat_score_leaves_the_uniform_law(rng):
-    """E P_11 = k/d and E P_11^2 = k (k + 2) / (d (d + 2)) over 3,000 chains of 5 long steps: five standard errors."""
-    found = walk(lambda bases: np.zeros(len(bases)), uniform_starts(3000, 4, 2, rng), 1.0, 0, 5, rng)
-    first = (found.last[:, 0] ** 2).sum(axis=1)
-    for power, mean in ((1, 2 / 4), (2, 2 * 4 / (4 * 6))):
-        values = first**power
-        assert values.mean() == pytest.approx(mean, abs=5 * values.std() / 3000**0.5)
-    assert (found.accepted == 1).all()
 
 
 def law(problem: Problem, multiplier: float, **options) -> dict:

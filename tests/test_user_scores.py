@@ -219,8 +219,3 @@ def test_the_sum_is_over_all_users():
     )
     score, bases = of(Loss("huber")), candidates(4)
     assert score.totals(twice, bases) == pytest.approx(2 * score.totals(users, bases), abs=0.01 * TOLERANCE * 120)
-
-
-def test_a_loss_without_a_lipschitz_constant_is_refused():
-    with pytest.raises(ValueError, match=r"^loss is 'squared', which has no finite Lipschitz constant"):
-        of(Loss("squared"))

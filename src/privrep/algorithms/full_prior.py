@@ -31,9 +31,8 @@ from privrep.algorithms.unit_steps import (
     LEAST_NOISE,
     HyperparameterOptions,
     Hyperparameters,
+    half_products,
     learned_scale,
-    ridge_models,
-    unit,
 )
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
@@ -56,9 +55,7 @@ class HalfProducts:
     penalty: float  # s^2 / h^2
 
     def __call__(self, block: Block) -> SymmetricOuter:
-        halves = (slice(0, None, 2), slice(1, None, 2))
-        models = (ridge_models(block.features[half], block.labels[half], self.penalty) for half in halves)
-        return SymmetricOuter(*map(unit, models))
+        return half_products(block.features, block.labels, self.penalty)
 
 
 @dataclass(frozen=True, eq=False)

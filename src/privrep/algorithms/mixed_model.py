@@ -38,7 +38,7 @@ import numpy as np
 
 from privrep.algorithms.parts.posterior import Mixture
 from privrep.algorithms.parts.sharing import ANSWERS, candidates, released_answer
-from privrep.algorithms.unit_steps import ridge_models, unit
+from privrep.algorithms.unit_steps import half_products
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise
@@ -144,10 +144,7 @@ class ResidualHalves:
 
     def __call__(self, block: Block) -> SymmetricOuter:
         left = residuals(block, self.mean).T.astype(np.float32)
-        features = block.features @ self.root.astype(np.float32)
-        halves = (slice(0, None, 2), slice(1, None, 2))
-        models = (ridge_models(features[half], left[half], float(len(self.mean))) for half in halves)
-        return SymmetricOuter(*map(unit, models))
+        return half_products(block.features @ self.root.astype(np.float32), left, float(len(self.mean)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ from privrep.laws.unit_steps import (
     schedule,
 )
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
-from privrep.privacy.contributions import Outer, Scalars, Semidefinite
+from privrep.privacy.contributions import Outer, Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
@@ -144,6 +144,13 @@ def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np
     right = labels if by_kernel else features.transpose(0, 2, 1) @ labels
     solved = np.linalg.solve(system, right.astype(np.float64)).astype(np.float32)
     return (features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0]
+
+
+def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> SymmetricOuter:
+    """Return (a b^T + b a^T) / 2 of each user, of norm at most 1, from ridge models a of the even samples and b of the
+    odd ones, each over its length."""
+    halves = (slice(0, None, 2), slice(1, None, 2))
+    return SymmetricOuter(*(unit(ridge_models(features[half], labels[half], penalty)) for half in halves))
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,8 +303,10 @@ class UnitSteps:
             if self.without != "moments":
                 root, inverse = heads.within(basis)
             frame = whitening.frame(basis @ root)
-            log = {"rounds": len(plan.rounds), "start_share": plan.start, "learned_scale": scale}
-            log |= {
+            log = {
+                "rounds": len(plan.rounds),
+                "start_share": plan.start,
+                "learned_scale": scale,
                 "expected_distF": math.sqrt(sizes.dist2(known.error2)),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
