@@ -3,12 +3,20 @@ its quantities and figures."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import gather, make_task
 
-from privrep.data.problem import Problem, Users
+from privrep.algorithms import pmtl
+from privrep.algorithms.centaur import representation_gradients
+from privrep.algorithms.dp_fedavg import model_steps, start_model
+from privrep.algorithms.general_centaur import representation_steps
+from privrep.data.passes import rows
+from privrep.data.problem import Block, Problem, Users
+from privrep.data.rng import stream
 from privrep.evidence.findings import Findings
 from privrep.evidence.quantities import checked_claims
 from privrep.fitting.runner import fit
@@ -21,12 +29,53 @@ from privrep.run.results import run_cell
 from privrep.run.settings import PlotSettings
 from privrep.studies.drawn import drawn
 from privrep.studies.heterogeneity import analysis as heterogeneity
-from privrep.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, first_messages, two_models_drift
+from privrep.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
 
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""
 RULE_TOLERANCE = 0.03
 """Bounds are written with two digits, and the median is that of a finite number of users."""
+
+
+MESSAGES = ("general_centaur", "dp_fedavg", "ppsgd", "pmtl", "centaur", "power_method")
+"""Algorithms whose users' first messages are measured."""
+PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
+"""Users and starts from which the rule takes its medians."""
+
+
+def first_messages(problem: Problem, samples: int, steps: int, step: float, penalty: float) -> dict[str, float]:
+    """Return the clipping bounds of the rule: median norms of a user's first message, from random starts.
+
+    Users and truth are drawn from the public law of the data for this; those of the study are not looked at.
+    samples : of a mini-batch, for heads and for gradients; the power method takes all. penalty : lambda of PMTL.
+    """
+    users = Users(replace(problem, users=PUBLIC_USERS, seed=PUBLIC_SEED))
+    rng = stream(0, "public", users.problem.axes)
+    norms: dict[str, list[np.ndarray]] = {}
+
+    def norm(*factors: np.ndarray) -> np.ndarray:
+        return np.prod([np.linalg.norm(factor.reshape(len(factor), -1), axis=1) for factor in factors], axis=0)
+
+    for _ in range(PUBLIC_STARTS):
+        model = start_model(problem.dim, problem.rank, rng)
+        basis, order = model[:-1], rng.permutation(problem.samples)
+        batches = [rng.permutation(problem.samples)[:samples] for _ in range(steps)]
+
+        def of_block(block: Block, model=model, basis=basis, order=order, batches=batches) -> tuple[np.ndarray, ...]:
+            nothing = np.zeros((block.users, problem.rank))
+            weighted = block.features * block.labels[:, :, None]
+            return (
+                norm(*representation_steps(block, batches, basis, step)),
+                norm(model_steps(block, batches, model, nothing, step, 0.0)[0]),
+                norm(model_steps(block, batches, model, nothing, step, step)[0]),
+                norm(pmtl.displacements(block, np.zeros(problem.dim), penalty)),
+                norm(*representation_gradients(block, order[:samples], order[samples : 2 * samples], basis)),
+                norm(np.einsum("mbd,mbk->bdk", weighted, weighted @ basis) / problem.samples),
+            )
+
+        for name, part in zip(MESSAGES, rows(users, of_block), strict=True):
+            norms.setdefault(name, []).append(part)
+    return {name: float(np.median(np.concatenate(parts))) for name, parts in norms.items()}
 
 
 def scores(problem: Problem, sine: float, samples: int) -> dict[str, float]:

@@ -321,44 +321,14 @@ def prior_points(risks: Risks) -> pd.DataFrame:
     return pd.concat([*tables, pd.DataFrame([own])], ignore_index=True)
 
 
-def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """Constants of unit steps by short names."""
-    return {
-        "scale": law.SCALE,
-        "level": law.LEVEL,
-        "coordinates": law.COORDINATES,
-        "covariance": law.COVARIANCE,
-        "whitenings": law.WHITENINGS,
-        "start_signal": law.START_SIGNAL,
-        "least_start": law.START_SHARES[0],
-        "most_start": law.START_SHARES[1],
-        "start_noise": law.START_NOISE,
-        "start_error": law.START_ERROR,
-        "steps": law.STEPS,
-        "scalars": law.SCALARS,
-        "metrics": law.METRICS,
-        "contraction": law.CONTRACTION,
-        "worth": 1 - law.WORTH,
-        "rounds": law.ROUNDS,
-        "growths": law.GROWTHS,
-        "scale_width": unit_steps.SCALE_WIDTH,
-        "level_width": whitening.LEVEL_WIDTH,
-        "sure": whitening.SURE,
-        "log_length": whitening.LOG_LENGTH,
-        "least_square": whitening.LEAST_SQUARE,
-        "start_width": unit_steps.START_WIDTH,
-        "residual_width": unit_steps.RESIDUAL_WIDTH,
-        "least_noise": unit_steps.LEAST_NOISE,
-        "floor": unit_steps.FLOOR,
-        "model_sd": error_tracking.MODEL_SD,
-        "step_sd": error_tracking.STEP_SD,
-        "drift_sd": error_tracking.DRIFT_SD,
-        "error_sd": error_tracking.GUESS_SD[0],
-        "noise_sd": error_tracking.GUESS_SD[1],
-        "surprise": error_tracking.SURPRISE,
-        "failed_sd": error_tracking.FAILED_SD[0],
-        "raised": full_prior.RAISED,
-    }
+def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Return the constants of unit steps by their names in small letters, and parts of some by names of their own."""
+    modules = (law, unit_steps, whitening, error_tracking, full_prior)
+    found = {name: value for one in modules for name, value in vars(one).items() if name.isupper()}
+    known = {name.lower(): value for name, value in found.items() if isinstance(value, int | float | tuple)}
+    known |= dict(zip(("least_start", "most_start"), law.START_SHARES, strict=True))
+    known |= dict(zip(("error_sd", "noise_sd"), error_tracking.GUESS_SD, strict=True))
+    return known | {"worth": 1 - law.WORTH, "failed_sd": error_tracking.FAILED_SD[0]}
 
 
 FACTS = {"parts": parts}
