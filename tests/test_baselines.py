@@ -210,15 +210,6 @@ def test_gradient_descent_without_noise_is_plain():
     assert dist2(outcome.subspace, basis) < 1e-4
 
 
-def test_gradient_descent_learns():
-    """With a large budget the distance to the truth falls well below that of the random start."""
-    users = Users(Problem(400, 8, 6, 2, head_law="sphere"))
-    chosen = gradient_descent.GradientDescentOptions("random", "all-samples-reused", 1.0, 5.0, epochs=10)
-    task = make_task(users, Budget(1e6, DELTA, "exact"))
-    start = random_subspace(6, 2, task.stream("init"))
-    assert dist2(fit(chosen, task).subspace, users.truth.basis) < 0.5 * dist2(start, users.truth.basis)
-
-
 def test_moments_of_the_single_model_are_released_once():
     with pytest.raises(ValueError, match=r"^epochs is 2; method moments releases once"):
         single_model.SingleModelOptions("moments", 1.0, epochs=2)

@@ -322,16 +322,6 @@ def test_the_sign_of_equation_24_leads_away():
     assert dist2(seen[-1], truth) > 0.9
 
 
-def test_without_noise_it_recovers_the_truth():
-    """Labels without noise leave no floor but float32's; from a random start too."""
-    users = Users(Problem(400, 32, 8, 2))
-    for init in ("planted", "random"):
-        options = algorithm(rounds=90, clip=100.0, batch_samples=16, init=init, step=0.5)
-        outcome = fit(options, make_task(users, fixed_noise()))
-        assert dist2(outcome.subspace, users.truth.basis) < 1e-5
-        assert outcome.excess_risk < 1e-9
-
-
 # Scores
 
 

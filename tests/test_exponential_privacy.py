@@ -12,9 +12,8 @@ from scipy.special import logsumexp
 from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.given_users import GivenUsers
 from privrep.data.losses import Loss
-from privrep.data.nets import chart_net, distance_to_net
+from privrep.data.nets import chart_net
 from privrep.data.problem import Problem, Users
-from privrep.data.subspace import random_subspace
 from privrep.fitting.runner import fit, prepared
 from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
 from privrep.privacy.contributions import Scores
@@ -143,19 +142,6 @@ def test_epsilon_of_one_pure_release(epsilon):
         assert (math.exp(epsilon) - math.exp(found)) / (1 + math.exp(epsilon)) == pytest.approx(1e-6, rel=1e-3)
     if epsilon == 3.0:
         assert Ledger([PureRelease("u", epsilon, 0, 5)]).epsilon(0.9) == 0
-
-
-@pytest.mark.parametrize(
-    ("dim", "rank", "radius"), [(2, 1, 0.05), (3, 1, 0.1), (4, 1, 0.25), (3, 2, 0.1), (4, 2, 0.5), (5, 4, 0.4)]
-)
-def test_subspaces_lie_within_the_radius_of_a_net(dim, rank, radius, rng):
-    """All of 300 random ones; a third of the radius would not do, so that the bound says something."""
-    net = chart_net(dim, rank, radius)
-    np.testing.assert_allclose(
-        net.bases.transpose(0, 2, 1) @ net.bases, np.tile(np.eye(rank), (len(net.bases), 1, 1)), atol=1e-12
-    )
-    farthest = max(distance_to_net(random_subspace(dim, rank, rng), net.bases) for _ in range(300))
-    assert radius / 3 < farthest <= radius
 
 
 @pytest.mark.parametrize(

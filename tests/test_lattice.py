@@ -18,9 +18,6 @@ from conftest import FALSE_ALARM, check_sd, fake_users
 from scipy import special, stats
 from test_contributions import CASES, SIZE, distance
 
-from privrep.algorithms.full_prior import FullPriorOptions
-from privrep.data.problem import Problem, Users
-from privrep.fitting.runner import declared
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows, Scalars, Scores, Semidefinite
 from privrep.privacy.lattice import SystemNoise, gamma, on_lattice, spacing
@@ -268,15 +265,6 @@ def test_releases_cost_what_was_asked_for():
     assert all(entry.sensitivity > 2 * CASES["symmetric"].clip for entry in ledger.entries)
     with pytest.raises(OverBudget, match="rows"):
         released("rows", numbers, handle.share(1e-6))
-
-
-def test_a_method_fits_with_it():
-    users = Users(Problem(300, 8, 5, 2))
-    method, ledger = FullPriorOptions().build(users.known), Ledger()
-    streams = {"noise": SYSTEM, "init_noise": SYSTEM}
-    fit = method.fit(users, Release(0.5, ledger, range(300), streams, declared(method).at(0.5)))
-    assert np.isfinite(next(fit).log["learned_scale"])
-    assert ledger.mu == pytest.approx(2.0, rel=1e-9)
 
 
 # Randomness

@@ -116,12 +116,6 @@ def test_the_minimiser_solves_the_least_squares_problem():
     np.testing.assert_allclose(exact_step(users).minimiser, expected, atol=1e-4)
 
 
-def test_true_heads_recover_the_true_subspace():
-    """Noiseless labels and true heads: the minimiser is the truth, up to float32."""
-    users = Users(Problem(40, 8, 5, 2))
-    np.testing.assert_allclose(exact_step(users).minimiser, users.truth.basis, atol=1e-4)
-
-
 @pytest.mark.parametrize("multiplier", [0.0, 0.05])
 def test_small_clips_only_normalise(multiplier):
     """When everything is clipped, eta = zeta = 1e-4 and 1e-2 give the same minimiser from the same noise stream."""
