@@ -1,14 +1,18 @@
 """Chapters of the report: Markdown that a person wrote, with numbers by name.
 
-A chapter is `chapter.md` in the folder of its study, a Jinja2 template. It names quantities, sizes, constants and
-verdicts, and has conditions where a sentence depends on one; `Words` are all that it may use. A name that does not
-exist stops the build, and a paragraph that needs a number which a smaller run does not have is left out.
+A chapter is `chapter.md` in the folder of its study, a Jinja2 template. Its words are fixed; numbers come from the run
+that is shown, by the names of quantities, sizes and constants, and `Words` are all that it may use. A paragraph names
+what it rests on: verdicts, and numbers with a limit. Where the shown run decides otherwise, the paragraph is marked. A
+name that does not exist stops the build, and a paragraph that needs a number which a smaller run does not have is left
+out.
 """
 
 from __future__ import annotations
 
 import html
 import json
+import math
+import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,8 +35,11 @@ from privrep.report.sizes import enumerated, found, size
 from privrep.run.config import ROOT
 from privrep.run.settings import ConfigError, misnamed
 
-FAIR = 0.1
-"""A law whose constants are within this of 1 is said to hold with its constant."""
+SIGNS = {"<": operator.lt, ">": operator.gt}
+UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.NOT_TESTED)
+"""Verdicts that say nothing against a paragraph."""
+MARK = 'class="differs"'
+"""What the mark of a paragraph has that this run does not bear out."""
 
 FILTERS = {
     name: getattr(spelling, name)
@@ -67,7 +74,7 @@ class Words:
     Attributes
     ----------
     study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown.
-    drawn : these figures in their order, as HTML. tables : those read so far.
+    drawn : these figures in their order, as HTML. tables : those read so far. grounds : what its paragraphs rest on.
     """
 
     run: Run
@@ -75,6 +82,7 @@ class Words:
     placed: set[str] = field(default_factory=set)
     drawn: list[str] = field(default_factory=list)
     tables: dict = field(default_factory=dict)
+    grounds: list[tuple] = field(default_factory=list)
 
     def value(self, quantity: str, study: str = "") -> float:
         """A measured number, for conditions and arithmetic."""
@@ -130,22 +138,11 @@ class Words:
         return self._measures(study).named(prefix)
 
     def numbered(self, prefix: str, study: str = "") -> dict[float, float]:
-        """Values of the quantities whose name is the prefix and a number, by that number, ascending."""
+        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
         found = self._measures(study).numbered(prefix)
-        return dict(sorted(found.items()))
-
-    def places(self, prefix: str, study: str = "") -> list[float]:
-        """The numbers at the ends of such names, at least one."""
-        found = list(self.numbered(prefix, study))
         if not found:
             raise NotMeasured(prefix)
-        return found
-
-    def judged(self, claim: str, verdict: str, *quantities: str) -> bool:
-        """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict."""
-        if verdict not in list(Verdict):
-            raise ConfigError(misnamed(verdict, "no verdict", [*map(str, Verdict)]))
-        return self.run.judged(claim, verdict, *quantities)
+        return dict(sorted(found.items()))
 
     def size(self, series: str, column: str, study: str = "") -> str:
         """What all of a series has in a column."""
@@ -181,15 +178,12 @@ class Words:
             raise ConfigError(misnamed(name, what, list(known)))
         return known[name]
 
-    def law(self, prefix: str) -> dict[str, object]:
-        """How measured errors compare with a law: least and largest ratio over the fits whose names begin so,
-        their number, and whether the law holds with its constant."""
-        names = self.named(f"constant {prefix}")
-        ratios = [self.value(name) for name in names]
+    def law(self, prefix: str) -> dict[str, float]:
+        """Least and largest ratio of measured errors to a law over the fits whose names begin so, and their number."""
+        ratios = [self.value(name) for name in self.named(f"constant {prefix}")]
         if not ratios:
             raise NotMeasured(f"constant {prefix}")
-        exact = max(max(ratios) - 1, 1 - min(ratios)) <= FAIR
-        return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios), "exact": exact}
+        return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios)}
 
     def figure(self, figure: str, remark: str = "", study: str = "") -> Markup:
         """A figure of the study, with its caption."""
@@ -204,12 +198,45 @@ class Words:
         self.placed.update(claims)
         return self.run.section_claims(*claims)
 
+    def rests(self, *grounds: tuple) -> None:
+        """Say what the paragraph rests on.
+
+        A ground is a claim, its verdict and quantities (all exponents where none is named); or a quantity, "<" or ">",
+        a limit and the study if it is another one's; or a number, a sign, a limit and what the number is.
+        """
+        self.grounds += grounds
+
     def finding(self, caller: Callable[[], str]) -> str:
-        """A part of the text that needs all of its numbers."""
+        """A paragraph that needs all of its numbers, marked where this run decides against what it rests on."""
+        before = len(self.grounds)
         try:
-            return caller()
+            text = caller()
+            against = [one for ground in self.grounds[before:] for one in self._against(*ground)]
         except NotMeasured:
             return ""
+        first, *rest = text.strip("\n").split("\n\n", 1)
+        return "\n\n".join([first + CHAPTER.differs(against), *rest]) + "\n" if against else text
+
+    def _against(self, name: str | float, sign: str, *more: Any) -> list[Markup]:
+        """What this run says against a ground."""
+        if sign not in SIGNS:
+            rows = self.run.decided(name, sign, *more)
+            rows = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
+            return [
+                self.to(name, f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.interval(*ends)}")
+                for row in rows
+                for ends in [(row["measured"], row["ci_low"], row["ci_high"])]
+            ]
+        limit, called = more[0], name
+        if isinstance(name, str):
+            row = self._measures("".join(more[1:])).row(name)
+            text = spelling.interval(row["measured"], row["ci_low"], row["ci_high"])
+            ends = [float(row[end]) for end in ("ci_low", "ci_high")]
+            best = (min if sign == "<" else max)(ends) if all(map(math.isfinite, ends)) else float(row["measured"])
+        else:
+            called, best, text = more[1], name, spelling.number(name)
+        borne_out = SIGNS[sign](best, limit)
+        return [] if borne_out else [Markup(f"{html.escape(called)}: {text}")]
 
     def lead(self, caller: Callable[[], str]) -> str:
         """What a chapter opens with."""
@@ -249,7 +276,9 @@ def filled(source: Path, words: Words, more: dict[str, object]) -> str:
     ConfigError
         If the text is no template, or if it names something that does not exist; the message names the file.
     """
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, extensions=["jinja2.ext.do"]
+    )
     environment.filters |= FILTERS
     names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
     where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
@@ -267,9 +296,9 @@ def text(study: str, run: Run, words: Words | None = None) -> str:
     return filled(chapter_file(study), words or Words(run, study), {})
 
 
-def page_text(name: str, run: Run) -> str:
+def page_text(name: str, run: Run, words: Words | None = None) -> str:
     """A text on the whole run, from `texts`, as Markdown."""
-    return filled(TEXTS / f"{name}.md", Words(run), summary.facts(run))
+    return filled(TEXTS / f"{name}.md", words or Words(run), summary.facts(run))
 
 
 def chapter(study: str, run: Run) -> str:

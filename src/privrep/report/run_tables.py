@@ -16,6 +16,7 @@ from markupsafe import Markup
 from privrep.evidence.catalogue import read_deviations
 from privrep.evidence.facts import NotMeasured
 from privrep.evidence.quantities import checked_claims, measured
+from privrep.evidence.verdicts import Verdict
 from privrep.report.captions import Caption, read_captions
 from privrep.report.claims_table import brief_table
 from privrep.report.grids import grid_line
@@ -212,21 +213,23 @@ class Run:
         if not self.has(study):
             raise NotMeasured(study)
 
-    def judged(self, claim: str, word: str, *quantities: str) -> bool:
-        """Whether all these quantities of a claim, or all of its exponents when none is named, have the verdict.
+    def decided(self, claim: str, verdict: str, *quantities: str) -> pd.DataFrame:
+        """The rows of these quantities of a claim, or of all of its exponents when none is named.
 
         Raises
         ------
-        ValueError
-            If the claim has no such quantity.
+        ConfigError
+            If there is no such claim, quantity or verdict.
         """
         rows = self.claims[self.claims["id"] == claim]
-        known = list(rows["quantity"])
-        for quantity in quantities:
-            if quantity not in known:
-                raise ValueError(misnamed(quantity, f"no quantity of claim {claim}", known))
-        rows = rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
-        return len(rows) > 0 and bool((rows["verdict"] == word).all())
+        for name, what, known in (
+            (claim, "no claim", self.claims["id"].unique()),
+            (verdict, "no verdict", map(str, Verdict)),
+            *((quantity, f"no quantity of claim {claim}", rows["quantity"]) for quantity in quantities),
+        ):
+            if name not in (known := list(known)):
+                raise ConfigError(misnamed(name, what, known))
+        return rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
 
     def measures(self, study: str) -> Measures:
         """The measured quantities of a study.

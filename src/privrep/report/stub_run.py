@@ -1,14 +1,12 @@
 """The chapters of the report on stub tables, for lint and tests: in a run, a text that names a quantity,
 a claim or a series which does not exist fails when the page is written, after all jobs.
 
-A paragraph may stand or fall with a verdict or with a number, so each chapter
-is written with all verdicts as it asks for them or not, with numbers on both sides of 1, and without any.
+Each chapter is written with numbers and without any.
 """
 
 from __future__ import annotations
 
 import importlib
-import itertools
 import json
 import math
 from functools import cache
@@ -21,7 +19,6 @@ from privrep.evidence.claims import CLAIM_COLUMNS, judge
 from privrep.evidence.facts import Fact, Quantities, facts_json, spelled
 from privrep.evidence.measured import MEASURE_COLUMNS, Measured
 from privrep.evidence.quantities import checked_claims, measured
-from privrep.evidence.verdicts import Verdict
 from privrep.report.captions import read_captions
 from privrep.report.chapters import TEXTS, page_text, text
 from privrep.report.run_tables import Measures, Run, listed, told
@@ -31,15 +28,14 @@ from privrep.run.grids import expand
 from privrep.run.results import cell_row
 from privrep.run.settings import ConfigError, Study, misnamed
 
-NUMBERS = (0.5, 1.5, math.nan)
+NUMBERS = (1.5, math.nan)
 """Values that all quantities have in turn; without any, what stands must be what needs none."""
 
 
 class StubRun(Run):
-    """A run on stub tables, with one number throughout or none, in which all verdicts are those asked for, or none.
-    Series have the sizes of the scale."""
+    """A run on stub tables, with one number throughout or none. Series have the sizes of the scale."""
 
-    def __init__(self, number: float, agrees: bool, scale: str = "default"):
+    def __init__(self, number: float, scale: str = "default"):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
         captions = {study: read_captions(ROOT / "config" / "studies" / f"{study}.yaml") for study in study_names()}
         tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
@@ -47,17 +43,6 @@ class StubRun(Run):
         errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
         super().__init__(claims, errata, provenance, **tables)
         object.__setattr__(self, "number", number)
-        object.__setattr__(self, "agrees", agrees)
-
-    def judged(self, claim: str, word: str, *quantities: str) -> bool:
-        for name, what, known in (
-            (claim, "no claim", self.claims["id"].unique()),
-            (word, "no verdict", [*map(str, Verdict)]),
-        ):
-            if name not in known:
-                raise ConfigError(misnamed(name, what, list(known)))
-        super().judged(claim, word, *quantities)
-        return self.agrees
 
     def measures(self, study: str) -> Measures:
         rows = pd.DataFrame(stub_rows(study, self.number, self.scale))
@@ -122,7 +107,7 @@ def planned_sizes(study: str, scale: str = "default") -> pd.DataFrame | None:
 
 def made_up_facts(study: str, number: float) -> str:
     """facts.json of a study on these tables."""
-    run = StubRun(number, agrees=True)
+    run = StubRun(number)
     return facts_json(facts_of(study), run.cells(study), quantities(run.measures(study)))
 
 
@@ -147,12 +132,12 @@ def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFram
 
 @cache
 def stub_runs() -> list[StubRun]:
-    """One run for each of the ways."""
-    return [StubRun(number, agrees) for number, agrees in itertools.product(NUMBERS, (True, False))]
+    """A run with numbers and one without."""
+    return [StubRun(number) for number in NUMBERS]
 
 
 def check_chapter(study: str) -> None:
-    """Write the chapter of a study in all ways.
+    """Write the chapter of a study with and without numbers.
 
     Raises
     ------
