@@ -98,6 +98,7 @@ def body(run: Run) -> Markup:
         record=run.provenance,
         of_record=comparison.with_record(run),
         alone=run.alone,
+        small=run.scale not in summary.FULL_SCALES,
         about=about,
         text=lambda name: from_markdown(page_text(name, run)),
         tally=summary.tally(run.claims),

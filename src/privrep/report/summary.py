@@ -105,7 +105,6 @@ def facts(run: Run) -> dict[str, object]:
     negative = run.claims[run.claims["verdict"].isin(NEGATIVE)]
     return {
         "scale": run.scale,
-        "small": run.scale not in FULL_SCALES,
         "counted": counted(run.claims),
         "left_out": left_out(run.claims),
         "agreement": agreement(run.claims),
