@@ -77,21 +77,10 @@ def curves() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["statement", "epsilon", "printed chain", "exact"])
 
 
-def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, object]:
-    """Least and largest exact epsilon where `UNIT` is claimed, the least share of it that is left, and which statements
-    promise more than they give."""
-    found = {claim: quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES}
-    least, most = min(found.values()), max(found.values())
-    more = [NAMES[claim] for claim, value in found.items() if value > UNIT]
-    return {"least": least, "most": most, "left": 1 - most / UNIT, "more": more}
-
-
-def beyond_print(cells: None, quantities: Quantities) -> dict[str, list[str]]:
-    """Which statements are exceeded by the paper's own conversion, and which end before the printed range does."""
-    return {
-        "exceeded": [name for claim, name in NAMES.items() if quantities[f"{claim} worst ratio"].measured > 1],
-        "short": [name for claim, name in NAMES.items() if quantities[f"{claim} limit"].measured < 1],
-    }
+def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, float]:
+    """Least and largest exact epsilon where `UNIT` is claimed, and the least share of it that is left."""
+    found = [quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES]
+    return {"least": min(found), "most": max(found), "left": 1 - max(found) / UNIT}
 
 
 def joint_release(cells: None, quantities: Quantities) -> dict[str, float]:
@@ -100,7 +89,7 @@ def joint_release(cells: None, quantities: Quantities) -> dict[str, float]:
     return {"allowed": ALLOWED, "share": quantities["joint change"].measured / ALLOWED}
 
 
-FACTS = {"exact epsilons": exact_epsilons, "beyond print": beyond_print, "joint release": joint_release}
+FACTS = {"exact epsilons": exact_epsilons, "joint release": joint_release}
 
 
 def analyse(cells: None, study: AnalysisSettings) -> Findings:
