@@ -289,17 +289,12 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def clip_to_spare(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """How many times too wide the clip of Lemma C.1 is for the largest gradient."""
-    return 1 / quantities["C.1, largest ratio"].measured
-
-
 def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
     """1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
     return 4 / (1 - BALL**2)
 
 
-FACTS = {"clip to spare": clip_to_spare, "F8 over eq. (19)": law_over_print}
+FACTS = {"F8 over eq. (19)": law_over_print}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
