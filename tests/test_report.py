@@ -232,7 +232,7 @@ def test_every_row_has_a_name_and_what_stands_behind_it(content, rendered):
     assert fields == list(claims.columns) and sorted(data) == sorted(claims.to_numpy().tolist())
     for (_, body), cells in zip(bodies, data, strict=True):
         row = dict(zip(fields, cells, strict=True))
-        assert badges.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
+        assert markup.PIECES.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
         assert wording.typeset(row["reason"]) in body and row["command"] in html.unescape(body)
         study, grid = body.partition("<dt>Study</dt>")[2], row["study"] in SIMULATED
         assert row["study"] in study and ("repetition" in study) == grid
@@ -372,7 +372,7 @@ def test_every_verdict_is_explained():
     assert all(guide.count(f"</span> {verdict}<") == 1 and verdict.meaning in guide for verdict in Verdict)
     assert {verdict.level for verdict in Verdict} == set(badges.LEVELS)
     with pytest.raises(ValueError, match="'FINE' is not a valid Verdict"):
-        badges.badge("FINE")
+        markup.PIECES.badge("FINE")
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from markupsafe import Markup
-
 from privrep.evidence.verdicts import Verdict
-from privrep.report.html_pieces import PIECES
 
 LEVELS = ("good", "fair", "open", "bad", "none")
 
@@ -23,14 +20,3 @@ def counted(verdicts: Iterable[str]) -> dict[str, int]:
     """How many there are of each verdict, from agreement to no test."""
     counts = Counter(verdicts)
     return {word: counts[word] for word in by_level(counts)}
-
-
-def badge(verdict: str) -> Markup:
-    """A verdict as a small label.
-
-    Raises
-    ------
-    ValueError
-        If there is no such verdict.
-    """
-    return PIECES.badge(verdict)

@@ -34,17 +34,7 @@ class Caption:
     source: str
 
     def filled(self, study: str, table: pd.DataFrame | None) -> str:
-        """The text with all placeholders filled.
-
-        Parameters
-        ----------
-        study : whose figure it is. table : its sizes; None for a study of arithmetic.
-
-        Raises
-        ------
-        ConfigError
-            If a placeholder cannot be filled; the message names the file, the caption, the placeholder and the reason.
-        """
+        """Fill all placeholders from the sizes of the study, of which one of arithmetic has none."""
 
         def put(match: re.Match) -> str:
             try:

@@ -265,17 +265,7 @@ class Words:
 
 
 def filled(source: Path, words: Words, more: dict[str, object]) -> str:
-    """A text with all names filled in, as Markdown.
-
-    Parameters
-    ----------
-    more : further names.
-
-    Raises
-    ------
-    ConfigError
-        If the text is no template, or if it names something that does not exist; the message names the file.
-    """
+    """Fill in all names of a text, and `more`; a name of nothing is an error that says the file."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, extensions=["jinja2.ext.do"]
     )

@@ -45,39 +45,19 @@ class Measures:
     listed: tuple[str, ...]
 
     def __contains__(self, quantity: str) -> bool:
-        """Whether a quantity was measured and is a number.
-
-        Raises
-        ------
-        ConfigError
-            If the study does not list it.
-        """
+        """Say whether a quantity was measured and is a number; a name that the study does not list is an error."""
         if quantity not in self.listed and quantity not in self.rows.index:
             raise ConfigError(misnamed(quantity, "not measured by this study", self.listed))
         return quantity in self.rows.index and math.isfinite(float(self.rows.loc[quantity, "measured"]))
 
     def row(self, quantity: str) -> pd.Series:
-        """All columns of a quantity, as text.
-
-        Raises
-        ------
-        NotMeasured
-            If it has no number in this run.
-        ConfigError
-            If the study does not list it.
-        """
+        """Return all columns of a quantity, as text; NotMeasured where this run has no number of it."""
         if quantity not in self:
             raise NotMeasured(quantity)
         return self.rows.loc[quantity]
 
     def named(self, prefix: str) -> list[str]:
-        """The quantities with a number whose names begin so.
-
-        Raises
-        ------
-        ConfigError
-            If the study lists none.
-        """
+        """Return the quantities with a number whose names begin with a prefix that the study lists."""
         found = [name for name in self.listed if name.startswith(prefix)]
         if not found:
             raise ConfigError(misnamed(prefix, "the beginning of no quantity", self.listed))
@@ -141,15 +121,7 @@ def fitted_series() -> dict[tuple[str, str], str]:
 
 
 def told(name: str, study: str, facts: Mapping[str, object]) -> object:
-    """One of the facts of a study.
-
-    Raises
-    ------
-    NotMeasured
-        If this run does not have it.
-    ConfigError
-        If the study has none of this name.
-    """
+    """Return one of the facts of a study; NotMeasured where this run does not have it."""
     if name not in facts:
         raise ConfigError(misnamed(name, f"no fact of privrep.studies.{study}.analysis", list(facts)))
     if facts[name] is None:
@@ -214,13 +186,7 @@ class Run:
             raise NotMeasured(study)
 
     def decided(self, claim: str, verdict: str, *quantities: str) -> pd.DataFrame:
-        """The rows of these quantities of a claim, or of all of its exponents when none is named.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such claim, quantity or verdict.
-        """
+        """Return the rows of these quantities of a claim, or of all of its exponents when none is named."""
         rows = self.claims[self.claims["id"] == claim]
         for name, what, known in (
             (claim, "no claim", self.claims["id"].unique()),
@@ -232,37 +198,17 @@ class Run:
         return rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
 
     def measures(self, study: str) -> Measures:
-        """The measured quantities of a study.
-
-        Raises
-        ------
-        NotMeasured
-            If it is not part of this run.
-        """
+        """Return the measured quantities of a study; NotMeasured where it is not part of this run."""
         self._check_has(study)
         return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame | None:
-        """What the cells of a study have: series, column and value; None for a study of arithmetic.
-
-        Raises
-        ------
-        NotMeasured
-            If it is not part of this run.
-        """
+        """Return what the cells of a study have by series, column and value; None for a study of arithmetic."""
         self._check_has(study)
         return _read_sizes(self.results / study / "sizes.csv")
 
     def fact(self, study: str, name: str) -> object:
-        """What a study says beside its quantities (`privrep.evidence.facts`).
-
-        Raises
-        ------
-        NotMeasured
-            If this run does not have it.
-        ConfigError
-            If the study has no fact of this name.
-        """
+        """Return a fact of a study (`privrep.evidence.facts`); NotMeasured where this run does not have it."""
         self._check_has(study)
         return told(name, study, _read_facts(self.results / study / "facts.json"))
 
@@ -272,13 +218,7 @@ class Run:
         return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> Markup:
-        """A figure of a study with its caption; a sentence that says so when the run has none of that name.
-
-        Raises
-        ------
-        ConfigError
-            If the caption names a size that the study does not have.
-        """
+        """Return a figure of a study with its caption, or a sentence that says that the run has no such figure."""
         svg = self.figures / f"{figure}.svg"
         if not svg.exists():
             return FIGURE.missing(figure)

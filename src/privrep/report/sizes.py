@@ -33,13 +33,7 @@ def enumerated(values: Sequence[float]) -> str:
 
 
 def found(table: pd.DataFrame, series: str, column: str) -> list[float]:
-    """The different numbers that a series has in a column, in ascending order.
-
-    Raises
-    ------
-    ValueError
-        If there are none.
-    """
+    """Return the different numbers that a series has in a column, in ascending order; none are an error."""
     rows = table[table["series"] == series]
     if not len(rows):
         raise ValueError(f"there is no series {series!r}")
@@ -50,13 +44,7 @@ def found(table: pd.DataFrame, series: str, column: str) -> list[float]:
 
 
 def size(table: pd.DataFrame, series: str, column: str) -> str:
-    """What all of a series has in a column, as text.
-
-    Raises
-    ------
-    ValueError
-        If there is no such series, or it differs.
-    """
+    """Return the one value that a series has in a column, as text; several are an error."""
     values = found(table, series, column)
     if len(values) != 1:
         raise ValueError(f"series {series!r} has {len(values)} values of {column!r}; prose can name only one")

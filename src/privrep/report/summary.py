@@ -72,14 +72,8 @@ def exponents(claims: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement(claims: pd.DataFrame) -> dict[str, object]:
-    """How sharp the agreement of the exponents is.
-
-    Returns
-    -------
-    within : one entry for each tolerance, with the number of exponents that agree and, by a narrower limit,
-        how many lie within that.
-    changed : how many would not agree without the correction for the finite grid.
-    """
+    """Count the exponents that agree, by tolerance and at narrower limits, and those that agree by the correction for
+    the finite grid alone."""
     rows = exponents(claims)
     within = [
         {
@@ -118,5 +112,5 @@ def facts(run: Run) -> dict[str, object]:
         "severities": [
             f"{rows} {letter}" for letter in SEVERITIES if (rows := int((negative["severity"] == letter).sum()))
         ],
-        "badge": badges.badge,
+        "badge": PIECES.badge,
     }
