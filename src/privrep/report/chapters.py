@@ -245,7 +245,10 @@ class Words:
 
     def folded(self, title: str, caller: Callable[[], str]) -> str:
         """Detail that a reader opens; nothing where none of it was measured."""
-        text = self.finding(caller).strip()
+        try:
+            text = caller().strip()
+        except NotMeasured:
+            return ""
         return CHAPTER.fold(title, text) + "\n\n" if text else ""
 
     def _measures(self, study: str) -> Measures:
