@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -50,10 +49,6 @@ CHOSEN = "best number of epochs"
 EXACT = f"{DECIDING}-exact"
 GRADIENT, PER_USER = "random-s2-gradient", "random-s2-user"
 STARTS = {"random": "random", "spectral": "Algorithm 3"}
-IDLE = 0.01
-"""A single model whose MSE is within this share of that of predicting zero does no better than that."""
-FLAT = 2.0
-"""A curve within this factor hardly depends on epsilon."""
 CURVES = {
     "Algorithm 1, random start": (DECIDING,),
     "Algorithm 1, start by Algorithm 3": ("spectral-s2-a",),
@@ -418,13 +413,12 @@ def chosen_epochs(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[flo
 
 
 def fixed_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """How many numbers of epochs were tried, the one that is best for all epsilons, and the largest factor in MSE that
-    it costs."""
+    """The number of epochs that is best for all epsilons, and the largest factor in MSE that it costs."""
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
     best = int(cost.argmin())
-    return {"tried": len(cost), "epochs": epochs_of(method.choices[best]), "cost": cost[best]}
+    return {"epochs": epochs_of(method.choices[best]), "cost": cost[best]}
 
 
 def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
@@ -432,72 +426,6 @@ def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float
     here = cells[cells["epsilon"] == SMALLEST_EPSILON]
     methods = {rule: method_of(here, series) for rule, series in fallback_series(cells).items()}
     return {rule: method.means(np.arange(method.seeds)).max() for rule, method in methods.items()}
-
-
-def curves_of_rules(cells: pd.DataFrame, quantities: Quantities) -> dict[str, dict[float, Measured]]:
-    """The rules of ours -> their MSE by epsilon."""
-    rules = [rule for rule in fallback_series(cells) if rule != PRINTED_RULE]
-    if not rules:
-        raise NotMeasured("fallback")
-    return {rule: quantities.numbered(f"{rule} at") for rule in rules}
-
-
-def advice(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list[float]]:
-    """Rule where no minimum exists -> epsilons at which to take it.
-
-    It is the best of those whose MSE is significantly below that of the printed one, the printed one where all others
-    are significantly above it, and an empty name where neither is sure.
-    """
-    curves, found = curves_of_rules(cells, quantities), {}
-    for epsilon in next(iter(curves.values())):
-        against = {rule: quantities[f"{rule} over {PRINTED_RULE} at {epsilon:g}"] for rule in curves}
-        if np.isnan([(one.ci_low, one.ci_high) for one in against.values()]).any():
-            raise NotMeasured(f"interval at {epsilon:g}")
-        better = [rule for rule, one in against.items() if one.ci_high < 1]
-        otherwise = PRINTED_RULE if min(one.ci_low for one in against.values()) > 1 else ""
-        rule = min(better, key=lambda name: curves[name][epsilon].measured) if better else otherwise
-        found.setdefault(rule, []).append(epsilon)
-    return found
-
-
-def rising(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float, float]]:
-    """Rule, epsilon and the next one, where the MSE of a rule of ours grows by more than its intervals."""
-    return [
-        (rule, one, following)
-        for rule, curve in curves_of_rules(cells, quantities).items()
-        for one, following in pairwise(curve)
-        if curve[following].ci_low > curve[one].ci_high
-    ]
-
-
-def reach(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """The better of our rules at the smallest epsilon, and the first epsilon at which the deciding reading has its MSE;
-    None where it never does."""
-    ours = {rule: quantities[f"{rule} at {SMALLEST_EPSILON}"].measured for rule in ("ridge", "eigclip")}
-    best = min(ours, key=ours.get)
-    curve = quantities.numbered("deciding reading at")
-    return {"rule": best, "epsilon": next((at for at, one in curve.items() if one.measured <= ours[best]), None)}
-
-
-def baselines(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Epsilon at which the single model is best, whether own data do better, whether it is no better than predicting
-    zero, and at which epsilons the deciding reading is below both, also as whether it is at all."""
-    own, zero = (quantities[name].measured for name in ("own", "zero"))
-    single, curve = (
-        {at: one.measured for at, one in quantities.numbered(name).items()}
-        for name in ("single at", "deciding reading at")
-    )
-    if not (single and curve):
-        raise NotMeasured("single at, deciding reading at")
-    best = min(single, key=single.get)
-    wins = [at for at, mse in curve.items() if mse < min(own, single.get(at, single[best]))]
-    return {
-        "best": best,
-        "own": own < single[best],
-        "idle": abs(single[best] / zero - 1) < IDLE,
-        "wins": wins,
-        "everywhere": len(wins) == len(curve),
-    }
 
 
 def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
@@ -513,36 +441,31 @@ def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, o
 
 
 def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Largest ratio of the worst run to the median one: for each reading with a random start with its epsilon and
-    whether the means fall at every step, and over those that start from Algorithm 3."""
+    """Largest ratio of the worst run to the median one: for each reading with a random start with its epsilon, and over
+    those that start from Algorithm 3."""
     random = {series: worst_run(method_of(cells, series)) for series in (DECIDING, EXACT)}
     spectral = [worst_run(method_of(cells, series.replace("random", "spectral", 1)))["ratio"] for series in random]
     return {"random": random, "spectral": max(spectral)}
 
 
 def worst_run(method: MethodScores) -> dict[str, object]:
-    """Largest ratio of the worst run to the median one at the best number of epochs, its epsilon, and whether the means
-    fall at every step."""
+    """Largest ratio of the worst run to the median one at the best number of epochs, and its epsilon."""
     best = method.means(np.arange(method.seeds)).argmin(axis=0)
     runs = method.mse[best, np.arange(len(best))]
     ratios = runs.max(axis=1) / np.median(runs, axis=1)
-    falls = bool((np.diff(runs.mean(axis=1)) < 0).all())
-    return {"ratio": float(ratios.max()), "epsilon": float(method.epsilons[ratios.argmax()]), "falls": falls}
+    return {"ratio": float(ratios.max()), "epsilon": float(method.epsilons[ratios.argmax()])}
 
 
 def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Gradient descent: its least and largest MSE, whether it hardly depends on epsilon, where it is below the deciding
-    reading, and the largest factor. Clipping per user: the least and the largest factor by which it divides the MSE of
-    the deciding reading."""
+    """Gradient descent: its least and largest MSE, and the largest factor by which it divides that of the deciding
+    reading. Clipping per user: the least and the largest such factor."""
     curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
     ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
-    factors, gains = ours / gradient, ours / per_user
+    gains = ours / per_user
     return {
         "least": gradient.min(),
         "largest": gradient.max(),
-        "flat": gradient.max() <= FLAT * gradient.min(),
-        "below": [epsilon for epsilon, factor in factors.items() if factor > 1],
-        "most": factors.max(),
+        "most": (ours / gradient).max(),
         "user_least": gains.min(),
         "user_most": gains.max(),
     }
@@ -555,10 +478,6 @@ FACTS = {
     "chosen epochs": chosen_epochs,
     "fixed epochs": fixed_epochs,
     "worst epochs": worst_epochs,
-    "advice": advice,
-    "rising": rising,
-    "reach": reach,
-    "baselines": baselines,
     "exact accounting": exact_accounting,
     "uneven runs": uneven_runs,
     "other steps": other_steps,
