@@ -47,24 +47,6 @@ Fact = Callable[[pd.DataFrame, Quantities], object]
 Raises NotMeasured where a run lacks what it needs. The facts of a study stand by name under FACTS in its analysis."""
 
 
-def ratio(cells: pd.DataFrame, quantities: Quantities, above: str, below: str) -> float:
-    """One quantity over another.
-
-    Parameters
-    ----------
-    cells : play no part.
-    quantities : of the run.
-    above : name of the numerator.
-    below : name of the denominator.
-
-    Raises
-    ------
-    NotMeasured
-        If the run lacks one.
-    """
-    return quantities[above].measured / quantities[below].measured
-
-
 def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> float:
     """The sum of quantities.
 

@@ -133,14 +133,6 @@ def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
     }
 
 
-def off_the_law(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """The largest factor between the Frobenius distance and the law F1, over all settings of the collapse."""
-    largest, smallest = (
-        [quantities[f"collapse {end} ratio {where}"].measured for where in RANGES] for end in ("largest", "smallest")
-    )
-    return max(*largest, 1 / min(smallest))
-
-
 def proof_threshold(cells: pd.DataFrame, quantities: Quantities) -> float:
     """Square of the proof's own threshold zeta, with its logarithms, over the square of the one that the sweep in n
     has."""
@@ -151,7 +143,7 @@ def proof_threshold(cells: pd.DataFrame, quantities: Quantities) -> float:
     return float((whole / swept["zeta"].max()) ** 2)
 
 
-FACTS = {"off the law": off_the_law, "proof threshold": proof_threshold}
+FACTS = {"proof threshold": proof_threshold}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

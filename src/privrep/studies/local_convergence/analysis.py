@@ -6,13 +6,11 @@ sweeps. x, the noise ratio of `privrep.laws`, says where the step is linear in i
 
 from __future__ import annotations
 
-from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from privrep.evidence.cells import resampled
-from privrep.evidence.facts import ratio
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, with_interval
 from privrep.evidence.measured import Measured, bare, share
@@ -185,9 +183,6 @@ def definite(cells: pd.DataFrame) -> list[Measured]:
 def repetitions(cells: pd.DataFrame, series: str) -> int:
     """Return how many repetitions a series has."""
     return int(cells.loc[cells["series"] == series, "seed"].nunique())
-
-
-FACTS = {"solved over raised": partial(ratio, above="beyond, solve", below="beyond, eigclip")}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
