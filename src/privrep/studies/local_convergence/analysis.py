@@ -6,7 +6,6 @@ sweeps. x, the noise ratio of `privrep.laws`, says where the step is linear in i
 
 from __future__ import annotations
 
-
 import numpy as np
 import pandas as pd
 

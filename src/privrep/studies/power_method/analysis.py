@@ -21,9 +21,6 @@ from privrep.laws.shen2023 import CANDIDATE, TARGET
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.measures import extreme_run, share_beyond
 
-NEAR = 0.1
-"""Noise permitted within this of the law's is near it."""
-
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the results table with what the law F11 under the clip expects, and with combined columns.
@@ -145,13 +142,7 @@ def least_clip(cells: pd.DataFrame, quantities: Quantities) -> float:
     return float(cells.loc[cells["series"] == "clip", "init_clip"].min())
 
 
-def law_holds(cells: pd.DataFrame, quantities: Quantities) -> bool:
-    """Whether the noise permitted at any clip is that of the law, to within `NEAR`."""
-    smallest, largest = (quantities[f"noise permitted over law, {end}"].measured for end in ("smallest", "largest"))
-    return max(largest - 1, 1 - smallest) <= NEAR
-
-
-FACTS = {"least clip": least_clip, "law holds": law_holds}
+FACTS = {"least clip": least_clip}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
