@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.measured import Measured, share
 from privrep.evidence.scaling import Spec, Sweep, Window, fit, fit_all, fit_table
@@ -66,14 +65,6 @@ def least_enough(points: pd.DataFrame, near: float) -> list[Measured]:
         share(f"m = 4 k suffices{name}, share of runs", int(part.sum()), len(part))
         for name, part in [("", enough), *ranks]
     ]
-
-
-def of_twice(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """By how much twice the dimension and twice the rank multiply the users needed."""
-    return {name: 2 ** quantities[f"exponent users {name}"].measured for name in ("d", "k")}
-
-
-FACTS = {"users of twice": of_twice}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
