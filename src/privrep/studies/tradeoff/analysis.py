@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from privrep.algorithms.parts.clip_units import user_units
 from privrep.data.problem import Problem
 from privrep.data.splits import count, split_samples
-from privrep.evidence.facts import NotMeasured, Quantities, total
+from privrep.evidence.facts import NotMeasured, Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import bootstrap_measures, exponent, log_slope, with_interval
 from privrep.evidence.measured import Measured, bare, exact, share
@@ -460,22 +460,9 @@ def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantit
     return {"dims": [f"d = {dim:g}" for dim in dims], "rows": rows}
 
 
-def whole_band(cells: pd.DataFrame, quantities: Quantities) -> tuple[float, float]:
-    """Least and largest factor over all dimensions and pairs of clips."""
-    least, largest = (
-        [one.measured for one in quantities.numbered(f"{word} factor over clips at d =").values()]
-        for word in ("least", "largest")
-    )
-    if not (least and largest):
-        raise NotMeasured("factor over clips")
-    return min(least), max(largest)
-
-
 FACTS = {
     "factor by clips": partial(by_dimension, BY_CLIPS),
     "factor by condition": partial(by_dimension, BY_CONDITION),
-    "band": whole_band,
-    "settings of the map": partial(total, names=[f"map: {kind}" for kind in WORKING]),
 }
 
 
