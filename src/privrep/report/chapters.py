@@ -88,14 +88,6 @@ class Words:
         """A measured number, for conditions and arithmetic."""
         return self._measures(study).value(quantity)
 
-    def low(self, quantity: str, study: str = "") -> float:
-        """The lower end of its interval, NaN without one."""
-        return float(self._measures(study).row(quantity)["ci_low"])
-
-    def high(self, quantity: str, study: str = "") -> float:
-        """The upper end of its interval, NaN without one."""
-        return float(self._measures(study).row(quantity)["ci_high"])
-
     def note(self, quantity: str, study: str = "") -> str:
         """What the study says beside a quantity."""
         return self._measures(study).row(quantity)["note"]
@@ -119,11 +111,6 @@ class Words:
         if claim not in known:
             raise ConfigError(misnamed(claim, "no claim", known))
         return PIECES.quoted(Markup(number), claim)
-
-    def known(self, *quantities: str, study: str = "") -> bool:
-        """Whether all of these were measured and are numbers, for a sentence that may be left out."""
-        measures = self._measures(study)
-        return all([name in measures for name in quantities])
 
     def interval(self, ends: Sequence[float]) -> str:
         """A number with the ends of its interval, as facts have them."""
