@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from privrep.algorithms.parts.error_tracking import SURPRISE
 from privrep.evidence.cells import resampled
-from privrep.evidence.facts import Quantities
+from privrep.evidence.facts import NotMeasured, Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import series_measures
 from privrep.evidence.measured import bare
@@ -106,6 +106,8 @@ def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
     rows = with_predictions(cells)
     rows = rows[rows["law"].notna()]
     over = rows["distF"] / rows["law"]
+    if over.isna().all():
+        raise NotMeasured("runs astray")
     worst = rows.loc[over.fillna(0).idxmax()]
     alike = over[(rows[SETTING] == worst[SETTING]).all(axis=1)]
     return {
