@@ -98,6 +98,11 @@ ALLOWED = {
     ("figure2/figures", "5"): "the epsilon that the paper states",
     ("figure2/chapter", "4"): "the error that the paper states",
     **{
+        (chapter, number): "an epsilon in the name of the quantity beside it"
+        for chapter, numbers in (("figure2/chapter", "1235"), ("unit_map/chapter", "1"))
+        for number in numbers
+    },
+    **{
         ("texts/opening", size): "a size in the name of the quantity beside it"
         for size in ("0.1", "0.25", "1", "20", "80")
     },
