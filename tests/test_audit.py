@@ -13,7 +13,7 @@ from scipy import stats
 
 from privrep.audits import audit, mutants
 from privrep.audits.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
-from privrep.audits.canaries import Background, changed, larger, structured_pair, worst_pair
+from privrep.audits.canaries import Background, larger, structured_pair, worst_pair
 from privrep.audits.distinguishing import LEVEL, Game, PrivacyClaim, play
 from privrep.audits.mutants import MUTANTS, clipped_by
 from privrep.audits.replay import ChoiceRecord, aligned, attained_mu, log_ratio, loss, noises, recorded, scaled, streams
@@ -128,31 +128,20 @@ def test_the_ratio_of_likelihoods_is_that_of_normal_laws():
 # The adversary
 
 
+PARTS = ("features", "labels")
+
+
 def test_the_search_ends_at_the_best_pair_it_saw():
+    """And no change that was rejected is left in it."""
     seen = []
 
     def score(pair):
-        seen.append(float(np.abs(pair[0].labels - pair[1].labels).sum()))
+        seen.append(sum(float(np.abs(getattr(pair[0], part) - getattr(pair[1], part)).sum()) for part in PARTS))
         return seen[-1]
 
-    pair, best = worst_pair(score, PROBLEM, 20, 30, np.random.default_rng(0))
-    assert best == max(seen) == pytest.approx(np.abs(pair[0].labels - pair[1].labels).sum())
-
-
-def test_a_change_leaves_the_pair_as_it_was():
-    rng = np.random.default_rng(0)
-    pair = structured_pair(PROBLEM, rng)
-    before = [(one.features.copy(), one.labels.copy()) for one in pair]
-    for _ in range(50):
-        new = changed(pair, rng)
-        kept = [
-            np.array_equal(a.features, b.features) and np.array_equal(a.labels, b.labels)
-            for a, b in zip(pair, new, strict=True)
-        ]
-        assert sum(kept) >= 1
-    for one, (features, labels) in zip(pair, before, strict=True):
-        np.testing.assert_array_equal(one.features, features)
-        np.testing.assert_array_equal(one.labels, labels)
+    pair, best = worst_pair(score, PROBLEM, 20, 200, np.random.default_rng(0))
+    assert best == max(seen) > max(seen[:20])
+    assert score(pair) == best
 
 
 def test_the_power_method_is_moved_by_two_clips():
@@ -519,19 +508,6 @@ def test_sensitivities_are_attained_and_not_passed(release):
         "attained"
     ]
     assert 0.9 < found <= 1 + audit.ROUNDING
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"mechanism": "altmni"}, "mechanism is 'altmni'; it must be one of altmin,"),
-        ({"mechanism": "altmin", "mutant": "x"}, "mutant is 'x'; it must be one of none,"),
-        ({"mechanism": "altmin", "runs": 0}, "runs is 0; it must be an integer of at least 1"),
-    ],
-)
-def test_wrong_options_are_named(options, words):
-    with pytest.raises(ValueError, match=words):
-        load_options("audit", options)
 
 
 # What the study makes of it
