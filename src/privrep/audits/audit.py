@@ -346,7 +346,7 @@ class AuditOptions(Declared):
         "epsilon_low_order": "the same from the AUC of the scores",
         "epsilon_low_rates": "the same from TPR and FPR",
         "epsilon_expected": "epsilon of the mutant for users that attain all of it",
-        "caught": "1 where a check found a fault; nothing where the mutant makes no sense",
+        "caught": "1 where a check found a fault; nothing where the fault does not apply to the mechanism",
         "caught_replay": "1 where the replay found it",
         "caught_ledger": "1 where the number of entries did",
         "caught_budget": "1 where the sum of the entries did",

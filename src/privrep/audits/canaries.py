@@ -122,7 +122,7 @@ def worst_pair(
     best = score(pair)
     for _ in range(changes):
         other = changed(pair, rng)
-        found = score(other)
-        if found > best:
-            pair, best = other, found
+        reached = score(other)
+        if reached > best:
+            pair, best = other, reached
     return pair, best

@@ -75,8 +75,8 @@ class Game:
         if not len(ones) or not len(others):
             return 0.0
         level = (1 + LEVEL) / 2
-        found, quiet = lower(int(ones.sum()), len(ones), level), lower(int((~others).sum()), len(others), level)
-        return max(0.0, math.log((found - delta) / (1 - quiet))) if found > delta and quiet < 1 else 0.0
+        tpr, tnr = lower(int(ones.sum()), len(ones), level), lower(int((~others).sum()), len(others), level)
+        return max(0.0, math.log((tpr - delta) / (1 - tnr))) if tpr > delta and tnr < 1 else 0.0
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:
@@ -110,7 +110,7 @@ class PrivacyClaim:
 
     def attained(self, distance: float, loss: float) -> float:
         """Return the larger of a pair's mu over the claimed one and of its privacy loss over the claimed epsilon."""
-        return max(found / limit for found, limit in ((distance, self.mu), (loss, self.pure)) if limit)
+        return max(value / limit for value, limit in ((distance, self.mu), (loss, self.pure)) if limit)
 
     @property
     def gaussian(self) -> bool:

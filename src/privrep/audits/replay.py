@@ -303,12 +303,11 @@ def log_ratio(one: Transcript, other: Transcript, without: Transcript | None = N
 
 def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
     """Return the noise of each release in units of the claimed noise, by its name and its number under that name."""
-    before = Counter()
-    found = {}
+    before, noise = Counter(), {}
     for one in transcript.records:
-        found[one.name, before[one.name]] = one.noise
+        noise[one.name, before[one.name]] = one.noise
         before[one.name] += 1
-    return found
+    return noise
 
 
 def aligned(runs: list[dict[tuple[str, int], np.ndarray]], rng: np.random.Generator) -> np.ndarray:

@@ -146,7 +146,7 @@ def fit(
     with says, folder_in_one_move(out) as folder:  # made first: what cannot be written spends no budget
         model.fit_table(table, user=user, label=label, schema=from_toml(bounds))
         write(model, folder)
-    typer.echo(f"{model.privacy_}\n{told(model.advice_)}{out}: {RELEASE} may be published; {LOCAL} may not")
+    typer.echo(f"{model.privacy_}\n{advice_line(model.advice_)}{out}: {RELEASE} may be published; {LOCAL} may not")
 
 
 @app.command()
@@ -174,7 +174,9 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     """Print the contents of a release."""
     shared, read = read_release(release)
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
-    typer.echo(f"{read['privacy']['statement']}\n{told(read['advice'])}Features: {', '.join(shared.schema.features)}")
+    typer.echo(
+        f"{read['privacy']['statement']}\n{advice_line(read['advice'])}Features: {', '.join(shared.schema.features)}"
+    )
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
 
 
@@ -221,7 +223,7 @@ def advise(
         draw_curves(found.setting, plot)
 
 
-def told(advice: dict) -> str:
+def advice_line(advice: dict) -> str:
     """Return the advice of a fit in a line, empty for a method without advice."""
     if not advice:
         return ""
