@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -59,6 +60,7 @@ def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
     return list(constant) if isinstance(constant, tuple) else [constant]
 
 
+@cache
 def constants(study: str) -> dict[str, object]:
     """Return the constants of a study's analysis and, in capitals, the thresholds of its file."""
     thresholds = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml").get("thresholds", {})
