@@ -8,13 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from privrep.evidence.intervals import LEVEL, student, with_interval
+from privrep.evidence.intervals import LEVEL, exponent, log_slope, student, with_interval
 from privrep.evidence.measured import Measured, bare, share
+from privrep.evidence.scaling import Sweep
 
 
 def mean_over(quantity: str, values: np.ndarray, note: str = "", name: str = "") -> Measured:
     """Return the mean over repetitions with its interval, whose random stream has a name, by default the quantity."""
     return with_interval(quantity, lambda indices: float(values[indices].mean()), len(values), note, name)
+
+
+def ratio_exponent(name: str, above: Sweep, below: Sweep) -> Measured:
+    """Measure the exponent in the ratio of two fits' mean errors, beside the slope that their laws have there."""
+
+    def slope(indices: np.ndarray) -> float:
+        return log_slope(above.values, above.errors[:, indices].mean(axis=1) / below.errors[:, indices].mean(axis=1))
+
+    return exponent(name, slope, above.repetitions, log_slope(above.values, above.predicted / below.predicted))
 
 
 def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "") -> Measured:

@@ -8,18 +8,18 @@ means stand beside it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import bootstrap_measures, exponent, log_slope
-from privrep.evidence.measured import Measured, exact, share
+from privrep.evidence.intervals import bootstrap_measures
+from privrep.evidence.measured import Measured, bare, exact, share
 from privrep.evidence.scaling import Sweep, fit_all, fit_table
 from privrep.laws import jain2021, shen2023
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.run.settings import AnalysisSettings
+from privrep.studies.measures import ratio_exponent
 
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
@@ -123,50 +123,14 @@ def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
     return table.assign(x=table["epsilon"] * table["x"], floor=floor)
 
 
-@dataclass(frozen=True)
-class Factor:
-    """Risk of alternating minimisation over private FedRep's along one parameter, on the same users."""
+def factor_points(above: Sweep, below: Sweep, name: str) -> list[Measured]:
+    """Measure the ratio of the mean risks of two fits on the same users, at each value of a parameter."""
 
-    above: Sweep
-    below: Sweep
+    def ratios(indices: np.ndarray) -> dict[str, float]:
+        over = above.errors[:, indices].mean(axis=1) / below.errors[:, indices].mean(axis=1)
+        return {f"factor at {name} = {value:g}": float(one) for value, one in zip(above.values, over, strict=True)}
 
-    def ratios(self, indices: np.ndarray) -> np.ndarray:
-        """Return ratios of mean risks over the resampled repetitions, by value of the parameter."""
-        return self.above.errors[:, indices].mean(axis=1) / self.below.errors[:, indices].mean(axis=1)
-
-    @property
-    def law(self) -> np.ndarray:
-        return self.above.predicted / self.below.predicted
-
-    def points(self, name: str) -> list[Measured]:
-        """Measure the ratio at each value."""
-
-        def statistic(indices: np.ndarray) -> dict[str, float]:
-            return {
-                f"factor at {name} = {value:g}": float(ratio)
-                for value, ratio in zip(self.above.values, self.ratios(indices), strict=True)
-            }
-
-        return bootstrap_measures(statistic, self.above.repetitions, f"factor {name}", note="")
-
-    def exponent(self, name: str) -> Measured:
-        """Measure the exponent, with its standard error and the laws' slope on the same grid."""
-        repetitions, quantity = self.above.repetitions, f"exponent of {name} in the factor"
-        left_out = [sweep.too_few for sweep in (self.above, self.below) if sweep.too_few]
-        if left_out:
-            return Measured(quantity, *[math.nan] * 3, repetitions, left_out[0])
-        sizes = self.above.values
-        slope = log_slope(sizes, self.law)
-        return exponent(quantity, lambda indices: log_slope(sizes, self.ratios(indices)), repetitions, slope)
-
-
-def factor_table(name: str, factor: Factor, points: list[Measured], exponent: Measured) -> pd.DataFrame:
-    """Return the factor along one parameter, as a `fit_table`."""
-    rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
-    ends = {"exponent_low": exponent.ci_low, "exponent_high": exponent.ci_high}
-    return pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(
-        fit=f"factor, {name}", value=factor.above.values, predicted=factor.law, exponent=exponent.measured, **ends
-    )
+    return bootstrap_measures(ratios, above.repetitions, f"factor {name}", note="")
 
 
 def code_measures() -> list[Measured]:
@@ -196,9 +160,24 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     for series, other in RATIOS:
         found += own_ratios(cells, series, other)
     for name, pair in FACTORS.items():
-        factor = Factor(*(fits[fit].sweep for fit in pair))
-        points, exponent = factor.points(name), factor.exponent(name)
-        found += [*points, exponent]
-        tables += [fit_table(fits, pair), factor_table(name, factor, points, exponent)]
+        above, below = (fits[fit].sweep for fit in pair)
+        points, quantity = factor_points(above, below, name), f"exponent of {name} in the factor"
+        left_out = above.too_few or below.too_few
+        slope = (
+            bare(quantity, math.nan, above.repetitions, left_out)
+            if left_out
+            else ratio_exponent(quantity, above, below)
+        )
+        found += [*points, slope]
+        rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
+        table = pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(
+            fit=f"factor, {name}",
+            value=above.values,
+            predicted=above.predicted / below.predicted,
+            exponent=slope.measured,
+            exponent_low=slope.ci_low,
+            exponent_high=slope.ci_high,
+        )
+        tables += [fit_table(fits, pair), table]
     shown = {"snedeker2025/own_problem": own_table(own, floor[0].measured), "snedeker2025/factor": pd.concat(tables)}
     return Findings(found + code_measures(), shown, fits)

@@ -31,7 +31,7 @@ from privrep.privacy.accounting import gdp_epsilon
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.accounting import analysis as accounting
 from privrep.studies.accounting_shen2023 import analysis as accounting_shen2023
-from privrep.studies.measures import extreme_ratio
+from privrep.studies.measures import extreme_ratio, ratio_exponent
 
 METHODS = {"A": "jain2021", "B": "shen2023"}
 LOST = 0.2
@@ -217,18 +217,6 @@ def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, flo
     )
     law = log_slope(dims, (first / second).to_numpy())
     return exponent(name, lambda indices: log_slope(dims, typical_ratio(above, below, indices)), above.shape[1], law)
-
-
-def users_exponent(fits: dict[str, Fit]) -> Measured:
-    """Measure the exponent of d in the ratio of the users that both methods were found to need."""
-    wanted, needed = (fits[name].sweep for name in ("A users", "B users"))
-    dims = wanted.values
-
-    def statistic(indices):
-        return log_slope(dims, wanted.errors[:, indices].mean(axis=1) / needed.errors[:, indices].mean(axis=1))
-
-    formula = log_slope(dims, wanted.predicted / needed.predicted)
-    return exponent("exponent of the ratio of users", statistic, wanted.repetitions, formula)
 
 
 def usable(cells: pd.DataFrame, series: str, limit: float) -> pd.DataFrame:
@@ -497,7 +485,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
         name = f"users of A over B at d = {dim:g}"
         found.append(with_interval(name, lambda indices, a=a, b=b: a[indices].mean() / b[indices].mean(), len(a)))
-    found.append(users_exponent(fits))
+    found.append(ratio_exponent("exponent of the ratio of users", wanted, fewer))
     found += start_measures(cells)
     table = regions(cells)
     for kind in sorted(WORKING):
