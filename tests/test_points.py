@@ -8,7 +8,6 @@ import json
 import re
 
 import numpy as np
-import pandas as pd
 from stub_page import drawn_figure
 
 from privrep.drawing.points import MOST_IN_A_FIGURE, drawn_points
@@ -39,7 +38,7 @@ def test_points_have_names_numbers_and_intervals():
 
 def test_points_lie_where_the_file_has_their_marks(tmp_path):
     """Each place is that of a mark in the SVG, and each mark of the lines is a place."""
-    save(drawn_figure(), pd.DataFrame({"a": [1]}), tmp_path / "figure")
+    save(drawn_figure(), tmp_path / "figure")
     svg = (tmp_path / "figure.svg").read_text()
     told = json.loads(html.unescape(pictures.POINTS.search(svg)[1]))
     assert told["width"] == float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
@@ -53,27 +52,25 @@ def test_points_lie_where_the_file_has_their_marks(tmp_path):
 
 def test_points_reach_the_page(tmp_path):
     """With letters for the names of the configuration; a file that says nothing gives nothing."""
-    save(drawn_figure(), pd.DataFrame({"a": [1]}), tmp_path / "figure")
+    save(drawn_figure(), tmp_path / "figure")
     told = pictures.points((tmp_path / "figure.svg").read_text())
     assert told["panels"][0]["x"] == "ε" and told["panels"][0]["series"][0]["name"] == "private σ_F"
     assert pictures.points("<svg></svg>") == {}
     assert "<metadata" not in pictures.inline_svg((tmp_path / "figure.svg").read_text(), "one", "one-caption")
 
 
-def test_bars_bands_and_words_are_read():
-    """A bar by its end, a band as an interval of the line of its colour, a category by its word."""
-    figure, (one, two) = new_figure(6, 3, ncols=2)
-    one.bar(["first", "second"], [2, 3])
+def test_bands_are_intervals():
+    """Of the line of their colour."""
+    figure, two = new_figure(3, 3)
     two.plot([1, 2], [5, 6], "o-", color="#0173b2", label="line")
     two.plot([1, 2], [5, 6], "s", color="#de8f05", label="marks")
     two.fill_between([1, 2], [4, 5], [6, 7], color="#0173b2", alpha=0.2)
     two.fill_between([], [], [], color="#0173b2")
     two.axhline(5.5)
     told = drawn_points(figure)
-    assert [point[2:] for point in series(told)[""]] == [["first", 2], ["second", 3]]
-    assert [point[2:] for point in series(told, 1)["line"]] == [[1, 5, 4, 6], [2, 6, 5, 7]]
-    assert [point[2:] for point in series(told, 1)["marks"]] == [[1, 5], [2, 6]]
-    assert len(series(told, 1)) == 2
+    assert [point[2:] for point in series(told)["line"]] == [[1, 5, 4, 6], [2, 6, 5, 7]]
+    assert [point[2:] for point in series(told)["marks"]] == [[1, 5], [2, 6]]
+    assert len(series(told)) == 2
 
 
 def test_what_lies_outside_or_is_no_number_is_left_out():
@@ -100,15 +97,11 @@ def test_crowded_figures_are_thinned():
 
 
 def test_an_interval_is_never_that_of_another_series():
-    """Where several of one colour go through a point the table decides, and without it none is said;
-    another colour is another series."""
+    """Where several of one colour go through a point none is said; another colour is another series."""
     figure, axis = new_figure(3, 3)
     for shift, colour in ((0.0, "#0173b2"), (0.1, "#0173b2"), (0.2, "#de8f05")):
         axis.plot([1, 2], [5 + shift, 6 + shift], "o", color=colour, label=f"{shift:g}")
         axis.vlines([1, 2], [4 + shift, 5 + shift], [6 + shift, 7 + shift], color=colour)
-    numbers = pd.DataFrame({"y": [5.0, 5.1], "low": [4.0, 4.1], "high": [6.0, 6.1]})
-    found = series(drawn_points(figure, numbers))
-    assert found["0"][0][4:] == [4, 6] and found["0.1"][0][4:] == [4.1, 6.1]
-    assert found["0"][1][4:] == found["0.1"][1][4:] == []
+    found = series(drawn_points(figure))
+    assert [point[4:] for name in ("0", "0.1") for point in found[name]] == [[]] * 4
     assert [point[4:] for point in found["0.2"]] == [[4.2, 6.2], [5.2, 7.2]]
-    assert series(drawn_points(figure))["0"][0][4:] == []

@@ -23,7 +23,7 @@ def main() -> None:
         if args.print:
             save_pdf(figure, args.figures / name)
         else:
-            save(figure, numbers[name], args.figures / name)
+            save(figure, args.figures / name)
 
 
 if __name__ == "__main__":

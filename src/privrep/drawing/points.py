@@ -1,6 +1,6 @@
 """Where a figure shows which numbers: read from what matplotlib drew, so that no study has to say it again.
 
-Markers, lines that are labelled and bars are read, with the intervals drawn at them.
+Markers and lines that are labelled are read, with the intervals drawn at them.
 Positions are in points from the upper left corner, as in the SVG.
 """
 
@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.collections import Collection, FillBetweenPolyCollection, LineCollection, PathCollection
+from matplotlib.collections import Collection, FillBetweenPolyCollection, LineCollection
 from matplotlib.colors import to_hex
-from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedFormatter
 
 SVG_DPI = 72
 MOST_ON_A_LINE = 40
@@ -34,25 +31,20 @@ NEAR = 0.75
 """An interval goes through a point when they are no farther apart than this, in pixels."""
 
 
-Told = Callable[..., bool]
-"""Whether the plotted numbers have a number and both ends of an interval in one row."""
-
-
-def _nothing(*wanted: float) -> bool:
-    """Confirm no interval, where there is no table."""
-    return False
-
-
-def drawn_points(figure: Figure, numbers: pd.DataFrame | None = None) -> dict:
+def drawn_points(figure: Figure) -> dict:
     """Return width, height and panels of a figure; a panel has a title, x and y as labels, and series, each with a
-    name and points [left, top, x, y, low, high], where low and high are left out where no interval is drawn.
-    `numbers`, those plotted, decide where several intervals go through a point."""
-    panels, told_by = [], _confirming(numbers)
+    name and points [left, top, x, y, low, high], where low and high are left out unless one interval is drawn
+    through the point."""
+    panels = []
     for axis in figure.axes:
         series: dict[str, list] = {}
-        for name, points in _series(axis, _legend(figure, axis), told_by):
+        for name, points in _series(axis, _legend(figure, axis)):
             series.setdefault(name, []).extend(points)
-        told = [{"name": name, "points": sorted(points, key=_from_left)} for name, points in series.items() if points]
+        told = [
+            {"name": name, "points": sorted(points, key=lambda point: point[:2])}
+            for name, points in series.items()
+            if points
+        ]
         if told and axis.axison:
             labels = {name: plain(text) for name, text in zip("xy", _labels(figure, axis), strict=True)}
             title = next((text for place in ("left", "center", "right") if (text := axis.get_title(place))), "")
@@ -62,10 +54,6 @@ def drawn_points(figure: Figure, numbers: pd.DataFrame | None = None) -> dict:
     for entry in (entry for panel in panels for entry in panel["series"]):
         entry["points"] = entry["points"][:: math.ceil(total / MOST_IN_A_FIGURE) or 1]
     return {"width": round(width, 1), "height": round(height, 1), "panels": panels}
-
-
-def _from_left(point: list) -> tuple[float, float]:
-    return point[0], point[1]
 
 
 def plain(label: str) -> str:
@@ -108,9 +96,9 @@ def _legend(figure: Figure, axis: Axes) -> dict[tuple[str, str], str]:
     return found
 
 
-def _series(axis: Axes, legend: dict[tuple[str, str], str], told: Told) -> Iterator[tuple[str, list]]:
-    """Yield name and points of each line, cloud of markers and group of bars. An interval belongs to the artist of its
-    colour, that of an errorbar to its line."""
+def _series(axis: Axes, legend: dict[tuple[str, str], str]) -> Iterator[tuple[str, list]]:
+    """Yield name and points of each line; an interval belongs to the line of its colour, that of an errorbar to its
+    line."""
     axis.get_xlim()  # matplotlib scales a panel when it is asked
     errorbars = {
         container.lines[0]: container
@@ -130,48 +118,12 @@ def _series(axis: Axes, legend: dict[tuple[str, str], str], told: Told) -> Itera
         if label.startswith("_"):
             label = legend.get((colour, marker), "")
         if not marked:
-            yield plain(label), _points(axis, where[:: max(1, len(where) // MOST_ON_A_LINE)])
-        elif container is not None and container.lines[2]:
-            yield (
-                plain(label),
-                _points(axis, where, (bar for part in container.lines[2] for bar in _bars(axis, part)), told),
-            )
-        else:
-            yield plain(label), _points(axis, where, (bar for bar in free if bar.colour == colour), told)
-    for collection in axis.collections:
-        label = str(collection.get_label())
-        label = "" if label.startswith("_") else label
-        if isinstance(collection, PathCollection) and collection.get_offset_transform() == axis.transData:
-            where = np.ma.filled(np.ma.asarray(collection.get_offsets(), float), np.nan)
-            colours = {to_hex(colour) for colour in (*collection.get_facecolor(), *collection.get_edgecolor())}
-            yield plain(label), _points(axis, where, (bar for bar in free if bar.colour in colours), told)
-    for container in (one for one in axis.containers if isinstance(one, BarContainer)):
-        label = str(container.get_label())
-        boxes = [patch.get_bbox() for patch in container.patches]
-        lying = container.orientation == "horizontal"
-        ends = [(box.x1, (box.y0 + box.y1) / 2) if lying else ((box.x0 + box.x1) / 2, box.y1) for box in boxes]
-        where = np.array(ends, float).reshape(-1, 2)
-        yield "" if label.startswith("_") else plain(label), _points(axis, where, free, told)
-
-
-def _confirming(numbers: pd.DataFrame | None) -> Told:
-    """Return a test whether a row of the plotted numbers has a number and both ends of its interval."""
-    if numbers is None:
-        return _nothing
-    table = numbers.select_dtypes("number").to_numpy(dtype=float)
-
-    def told(*wanted: float) -> bool:
-        return all_in_a_row(table, wanted)
-
-    return told
-
-
-def all_in_a_row(table: np.ndarray, wanted: Iterable[float]) -> bool:
-    """Return whether some row has all these numbers, up to rounding."""
-    here = np.ones(len(table), dtype=bool)
-    for number in wanted:
-        here &= np.isclose(table, number, rtol=1e-6, atol=0).any(axis=1)
-    return bool(here.any())
+            yield plain(label), _points(axis, where[:: max(1, len(where) // MOST_ON_A_LINE)], ())
+            continue
+        bars = [bar for bar in free if bar.colour == colour]
+        if container is not None and container.lines[2]:
+            bars = [bar for part in container.lines[2] for bar in _bars(axis, part)]
+        yield plain(label), _points(axis, where, bars)
 
 
 @dataclass(frozen=True)
@@ -206,21 +158,15 @@ def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float
         yield [(x, here.min()), (x, here.max())]
 
 
-def _points(axis: Axes, where: np.ndarray, bars: Iterable[DrawnInterval] = (), told: Told = _nothing) -> list[list]:
+def _points(axis: Axes, where: np.ndarray, bars: Sequence[DrawnInterval]) -> list[list]:
     """Return position, numbers and interval of each place that lies in the panel."""
-    found, bars = [], list(bars)
+    found, (low, high) = [], axis.bbox.get_points()
     with np.errstate(all="ignore"):
         pixels = axis.transData.transform(where)
     for pixel, (x, y) in zip(pixels, where, strict=True):
-        if np.isfinite(pixel).all() and _inside(axis, pixel):
-            numbers = [_value(axis.xaxis, x), _value(axis.yaxis, y)]
-            found.append([*_place(axis, pixel), *numbers, *_interval(pixel, (x, y), bars, told)])
+        if np.isfinite(pixel).all() and (low - 1 <= pixel).all() and (pixel <= high + 1).all():
+            found.append([*_place(axis, pixel), _short(x), _short(y), *_interval(pixel, bars)])
     return found
-
-
-def _inside(axis: Axes, pixel: np.ndarray) -> bool:
-    box = axis.bbox
-    return box.x0 - 1 <= pixel[0] <= box.x1 + 1 and box.y0 - 1 <= pixel[1] <= box.y1 + 1
 
 
 def _place(axis: Axes, pixel: np.ndarray) -> list[float]:
@@ -230,31 +176,16 @@ def _place(axis: Axes, pixel: np.ndarray) -> list[float]:
     return [round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)]
 
 
-def _interval(pixel: np.ndarray, point: tuple[float, float], bars: list[DrawnInterval], told: Told) -> list[float]:
-    """Return the ends of the interval through a point; of several the one that the table confirms, and none where it
-    confirms none."""
-    through = {}
+def _interval(pixel: np.ndarray, bars: Sequence[DrawnInterval]) -> list[float]:
+    """Return the ends of the interval through a point; of several none, since a wrong one would mislead."""
+    through = set()
     for bar in bars:
         start, end = bar.pixels
         along = int(bar.data[0][0] == bar.data[1][0])  # 1 for an upright one
         low, high = sorted((start[along], end[along]))
         if abs(start[1 - along] - pixel[1 - along]) <= NEAR and low - NEAR <= pixel[along] <= high + NEAR:
-            ends = sorted(float(one[along]) for one in bar.data)
-            through[tuple(map(_short, ends))] = told(point[along], *ends)
-    if len(through) > 1:
-        through = {ends: True for ends, confirmed in through.items() if confirmed}
-    return list(next(iter(through))) if len(through) == 1 else []
-
-
-def _value(axis: Axis, value: float) -> float | str:
-    """Return a number, or the word that stands at the axis there."""
-    formatter = axis.get_major_formatter()
-    if isinstance(formatter, FixedFormatter) or type(formatter).__name__ == "StrCategoryFormatter":
-        for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False):
-            text = plain(label.get_text())
-            if abs(place - value) <= 0.5 and re.search(r"[^\W\d_]{2}", text):
-                return text
-    return _short(value)
+            through.add(tuple(sorted(_short(float(one[along])) for one in bar.data)))
+    return list(*through) if len(through) == 1 else []
 
 
 def _short(value: float) -> float:

@@ -13,7 +13,6 @@ from html import escape
 from pathlib import Path
 
 import matplotlib
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -122,20 +121,20 @@ def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
     return figure, figure.subplots(**subplots)
 
 
-def with_points(svg: str, figure: Figure, numbers: pd.DataFrame) -> str:
+def with_points(svg: str, figure: Figure) -> str:
     """Add to an SVG file, as metadata, which numbers it shows where."""
-    told = json.dumps(drawn_points(figure, numbers), separators=(",", ":"), ensure_ascii=False)
+    told = json.dumps(drawn_points(figure), separators=(",", ":"), ensure_ascii=False)
     head, end = svg.rsplit("</svg>", 1)
     return f'{head}<metadata id="{POINTS}">{escape(told, quote=False)}</metadata>\n</svg>{end}'
 
 
-def save(figure: Figure, numbers: pd.DataFrame, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     """Write `path`.svg, which holds where it shows which numbers (`privrep.drawing.points`)."""
     _fix_layout(figure)
     picture = io.BytesIO()
     FigureCanvasSVG(figure).print_svg(picture, metadata={"Date": None})
     with in_one_move(path.with_suffix(".svg")) as temporary:
-        temporary.write_text(with_points(picture.getvalue().decode("utf-8"), figure, numbers), encoding="utf-8")
+        temporary.write_text(with_points(picture.getvalue().decode("utf-8"), figure), encoding="utf-8")
 
 
 def save_pdf(figure: Figure, path: Path) -> None:
