@@ -1,25 +1,21 @@
-"""Users that somebody has: as arrays, and as a table on disk, which give the same fits."""
+"""Users with data in memory."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data import tables
 from privrep.data.given_users import GivenUsers, held_out_rows
 from privrep.data.held_out import held_out_errors
 from privrep.data.known import Known
 from privrep.data.problem import Problem, Users
-from privrep.data.tables import Table, TableUsers
 from privrep.run.registry import load_options
 from privrep.run.shell import fit_users
 
 DIM = 4
-COLUMNS = tuple(f"x{number}" for number in range(DIM))
 NOISE = {"label_noise_sd": 0.1, "longest_head": None}
 
 
@@ -40,14 +36,6 @@ def gathered(users) -> tuple[np.ndarray, np.ndarray]:
     assert [block.start for block in blocks] == list(np.cumsum([0, *(block.users for block in blocks[:-1])]))
     parts = [[getattr(block, name) for block in blocks] for name in ("features", "labels")]
     return tuple(np.concatenate(part, axis=1).swapaxes(0, 1) for part in parts)
-
-
-def table(folder, kind: str, features, labels, user) -> Table:
-    """The same rows on disk."""
-    frame = pd.DataFrame(features, columns=COLUMNS).assign(y=labels, who=[f"p{one}" for one in user])
-    path = folder / f"people.{kind}"
-    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path, index=False)
-    return Table(path, "who", "y", COLUMNS)
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=12), st.floats(0, 0.99))
@@ -83,29 +71,6 @@ def test_units_are_divided_out_on_the_users_side():
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("piece", [1, 7, 100, 10_000])
-def test_a_table_has_the_same_users(tmp_path, monkeypatch, kind, piece):
-    """However it is cut into pieces, also within a user; with and without held-out rows."""
-    monkeypatch.setattr(tables, "ROWS", piece)
-    given_rows = rows(40, 6)
-    on_disk = TableUsers.of(table(tmp_path, kind, *given_rows), rank=2, held_out=0.3, label_scale=2.0)
-    in_memory = GivenUsers.from_rows(*given_rows, rank=2, held_out=0.3, label_scale=2.0)
-    for one, other in ((on_disk, in_memory), (on_disk.held_out, in_memory.held_out)):
-        assert one.known == other.known
-        for found, expected in zip(gathered(one), gathered(other), strict=True):
-            np.testing.assert_array_equal(found, expected)
-    some = list(on_disk.blocks(11, 29))
-    assert some[0].start == 11 and sum(block.users for block in some) == 18
-
-
-def test_a_table_is_read_piece_by_piece(tmp_path, monkeypatch):
-    """Every block is of the users of one piece and what was left of the one before."""
-    monkeypatch.setattr(tables, "ROWS", 50)
-    users = TableUsers.of(table(tmp_path, "csv", *rows(200, 6)), rank=2)
-    assert max(int(block.counts.sum()) for block in users.blocks()) <= 50 + 6
-
-
 @pytest.mark.parametrize(
     ("algorithm", "options", "epsilon"),
     [
@@ -117,28 +82,19 @@ def test_a_table_is_read_piece_by_piece(tmp_path, monkeypatch):
         ("own_data", {"penalty": 0.1}, None),
     ],
 )
-def test_a_fit_does_not_depend_on_where_the_users_are(tmp_path, monkeypatch, algorithm, options, epsilon):
-    """The same errors from arrays and from a table in pieces, but for the order of sums;
-    the ledger spends the budget."""
-    monkeypatch.setattr(tables, "ROWS", 300)
-    given_rows = rows(400, 8)
-    errors = []
-    for users in (
-        GivenUsers.from_rows(*given_rows, rank=2, held_out=0.25, **NOISE),
-        TableUsers.of(table(tmp_path, "parquet", *given_rows), rank=2, held_out=0.25, **NOISE),
-    ):
-        outcome, ledger = fit_users(algorithm, users, epsilon=epsilon, **options)
-        errors.append(outcome.held_out)
-        if epsilon is not None:
-            assert ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
-    np.testing.assert_allclose(*errors, rtol=1e-5)
-    assert np.isfinite(errors).all()
+def test_a_fit_of_own_rows_spends_its_budget(algorithm, options, epsilon):
+    """And is scored on rows that it has not read."""
+    users = GivenUsers.from_rows(*rows(400, 8), rank=2, held_out=0.25, **NOISE)
+    outcome, ledger = fit_users(algorithm, users, epsilon=epsilon, **options)
+    assert np.isfinite(outcome.held_out).all()
+    if epsilon is not None:
+        assert ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
 
 
-def test_unit_steps_learn_from_a_table(tmp_path):
+def test_unit_steps_learn_from_own_rows():
     """With 4,000 users and epsilon 8 the error on held-out rows is below that of users alone, and that is below
     predicting zero."""
-    users = TableUsers.of(table(tmp_path, "parquet", *rows(4000, 8)), rank=2, held_out=0.25, **NOISE)
+    users = GivenUsers.from_rows(*rows(4000, 8), rank=2, held_out=0.25, **NOISE)
     together, zero = fit_users("unit_steps", users, epsilon=8.0)[0].held_out
     alone, _ = fit_users("own_data", users, penalty=0.1)[0].held_out
     assert together < 0.8 * alone < 0.64 * zero
@@ -201,26 +157,6 @@ FOUR = np.ones((4, 2)), np.ones(4), np.arange(4)
 def test_what_does_not_fit_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"path": "people.txt"}, r"it must end in \.parquet or \.csv"),
-        ({"label": "z"}, "has no column 'z'; it has 'x0'"),
-        ({"user": "z"}, "has no column 'z'"),
-    ],
-)
-def test_what_a_table_lacks_is_named(tmp_path, change, message):
-    with pytest.raises(ValueError, match=message):
-        list(TableUsers.of(replace(table(tmp_path, "csv", *rows(5, 3)), **change), rank=1).blocks())
-
-
-def test_users_in_several_places_are_named(tmp_path):
-    """Rows of a user must stand together, or a pass would take one for two."""
-    features, labels, _ = rows(6, 1)
-    with pytest.raises(ValueError, match=r"has rows of user 'p1' in several places; sort it by 'who'"):
-        TableUsers.of(table(tmp_path, "csv", features, labels, [0, 1, 2, 1, 3, 4]), rank=1)
 
 
 def test_a_planted_start_needs_a_truth():

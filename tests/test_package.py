@@ -18,7 +18,7 @@ from workflow_helpers import ROOT
 import privrep
 
 USED = """
-from privrep.data.tables import Table
+from privrep.data.given_users import GivenUsers
 from privrep.estimator import PrivateRepresentation
 from privrep.run.config import ConfigError, read_config
 from privrep.run.shell import fit

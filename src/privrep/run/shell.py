@@ -5,9 +5,9 @@ from privrep.run.shell import fit, fit_users
 row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
 print(row["excess_risk"], row["dist2"], ledger)
 
-from privrep.data.tables import Table, TableUsers
-table = Table("people.csv", user="who", label="y", features=("x1", "x2", "x3"))
-users = TableUsers.of(table, rank=1, held_out=0.2, label_noise_sd=0.5)
+from privrep.data.given_users import GivenUsers
+table = pd.read_csv("people.csv")
+users = GivenUsers.from_rows(table[["x1", "x2", "x3"]], table.y, table.who, rank=1, held_out=0.2, label_noise_sd=0.5)
 outcome, ledger = fit_users("unit_steps", users, epsilon=2.0)
 print(outcome.held_out, ledger)
 
@@ -124,7 +124,7 @@ def fit_users(
     scheduler: str | None = None,
     **options: object,
 ) -> tuple[Outcome, Ledger]:
-    """Fit given users (`privrep.data.given_users`, `privrep.data.tables`), and return the outcome and its ledger.
+    """Fit given users (`privrep.data.given_users`, `privrep.data.scattered`), and return the outcome and its ledger.
 
     Its privacy is that of its releases. `Outcome.personal` has the users' own models, and `held_out` is exact; all else
     in an outcome may be published.
