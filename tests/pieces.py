@@ -89,3 +89,10 @@ def round_sums(block, *given, width=RESIDUAL_WIDTH, **options):
     """Steps (d, k), second moments of heads (k, k), and log residuals, of `Round(*given, **options)`."""
     logs, second, step = Round(*given, **options)(block)
     return step.clipped(1.0)[0], second.clipped(1.0)[0], logs.clipped(width)[0]
+
+
+def distance_to_net(basis, bases):
+    """min over net points N (c, d, k) and rotations R of ||U - N R||_F = sqrt(2 (k - largest sum of the singular values
+    of N^T U))."""
+    singular = np.linalg.svd(bases.transpose(0, 2, 1) @ basis, compute_uv=False).sum(axis=1)
+    return float(np.sqrt(2 * max(basis.shape[1] - singular.max(), 0.0)))

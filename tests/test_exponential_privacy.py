@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from conftest import make_task
+from pieces import distance_to_net
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -148,7 +149,7 @@ def test_epsilon_of_one_pure_release(epsilon):
     ("name", "options", "message"),
     [
         ("exponential", {"candidates": "net", "radius": 0.001}, "at most 200000 are made"),
-        ("exponential", {"loss": "squared"}, "no finite Lipschitz constant"),
+        ("exponential", {"loss": "squared"}, "loss is 'squared'; it must be one of absolute, huber, pseudo-huber"),
         ("exponential", {"head_bound": 0.0}, "head_bound is 0.0; it must be positive"),
         ("exponential_law", {"loss": "huber", "loss_width": 0.0}, "loss_width is 0.0"),
         ("exponential_neighbours", {"others": "some"}, "others is 'some'"),

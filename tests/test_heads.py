@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data.heads import FittedHeads, RidgeHeads, final_penalty, fit_heads, solve_positive_definite
+from privrep.data.heads import FittedHeads, final_penalty, fit_heads, solve_positive_definite
 from privrep.data.problem import Block, Problem, Users
 from privrep.data.risk import personal_risk
 from privrep.data.subspace import random_subspace
@@ -92,7 +92,7 @@ def test_ridge_heads_are_the_closed_form(rank, extra_dim, samples, penalty, seed
     features = rng.standard_normal((samples, 5, dim)).astype(np.float32)
     labels = rng.standard_normal((samples, 5)).astype(np.float32)
     frame = rng.standard_normal((dim, rank))
-    heads = RidgeHeads(frame, penalty)(Block(0, features, labels))
+    heads = FittedHeads(frame, slice(None), penalty)(Block(0, features, labels))
     assert heads.shape == (5, rank)
     moved = []
     for j in range(5):
@@ -107,18 +107,15 @@ def test_ridge_heads_are_the_closed_form(rank, extra_dim, samples, penalty, seed
         assert all(moved)
 
 
-def test_ridge_heads_without_a_penalty_are_fitted_heads(rng):
-    """To the last bit, on all samples; a penalty shortens every head, and then fewer samples than the rank will do."""
+def test_a_penalty_shortens_heads(rng):
+    """Every one, and then fewer samples than the rank will do."""
     block = Block(0, *(rng.standard_normal(shape).astype(np.float32) for shape in ((7, 30, 5), (7, 30))))
     basis = random_subspace(5, 3, rng)
-    fitted = FittedHeads(basis, slice(0, 7))(block)
-    np.testing.assert_array_equal(RidgeHeads(basis, 0.0)(block), fitted)
-    shorter = RidgeHeads(basis, 0.5)(block)
+    fitted, shorter = (FittedHeads(basis, slice(None), penalty)(block) for penalty in (0.0, 0.5))
     assert (np.linalg.norm(shorter, axis=1) < np.linalg.norm(fitted, axis=1)).all()
-    few = Block(0, block.features[:2], block.labels[:2])
-    assert np.isfinite(RidgeHeads(basis, 0.5)(few)).all()
-    with pytest.raises(ValueError, match=r"^samples for the head is 2"):
-        RidgeHeads(basis, 0.0)(few)
+    assert np.isfinite(FittedHeads(basis, slice(0, 2), 0.5)(block)).all()
+    with pytest.raises(ValueError, match=r"^samples for the head is 2; it must be at least the rank, 3"):
+        FittedHeads(basis, slice(0, 2))(block)
 
 
 def test_last_heads_by_ridge_are_the_posterior_mean():

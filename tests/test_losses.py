@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from privrep.data.losses import LOSSES, Loss, finite_lipschitz
+from privrep.data.losses import LOSSES, Loss
 
-SMOOTH = ("huber", "pseudo-huber", "squared")
+SMOOTH = ("huber", "pseudo-huber")
 every_smooth = pytest.mark.parametrize("name", SMOOTH)
-every_lipschitz = pytest.mark.parametrize("name", ["huber", "pseudo-huber"])
 widths = pytest.mark.parametrize("width", [0.01, 1.0, 30.0])
 RESIDUALS = np.array([-400.0, -3.0, -1.1, -0.7, -0.02, 0.3, 0.95, 1.2, 8.0, 1e3])
 """In widths; none at the kink of Huber's slope, and none at 0."""
@@ -24,8 +23,6 @@ def printed(name: str, width: float, r: float) -> float:
     """The loss as its formula stands."""
     if name == "absolute":
         return abs(r)
-    if name == "squared":
-        return r * r / (2 * width)
     if name == "huber":
         return r * r / (2 * width) if abs(r) <= width else abs(r) - width / 2
     return math.sqrt(r * r + width * width) - width
@@ -68,7 +65,7 @@ def test_the_dtype_of_residuals_is_kept(name, dtype):
         assert {part.dtype for part in (loss.value(residuals), *loss.weights(residuals))} == {np.dtype(dtype)}
 
 
-@every_lipschitz
+@every_smooth
 @widths
 def test_no_slope_is_above_1_and_far_slopes_tend_to_it(name, width):
     loss = Loss(name, width)
@@ -78,7 +75,6 @@ def test_no_slope_is_above_1_and_far_slopes_tend_to_it(name, width):
     assert max(slopes.max(), chords.max()) <= 1 + 1e-12
     assert slopes[-1] == pytest.approx(1, abs=1e-9)
     assert (np.diff(slopes) >= -1e-12).all()
-    assert loss.lipschitz == Loss("absolute", 0.0).lipschitz == 1
 
 
 residual = st.floats(-1e4, 1e4)
@@ -94,7 +90,7 @@ def test_the_quadratic_of_the_weight_lies_above_the_loss(name, width, at, other)
     assert elsewhere <= above + 1e-9 * (1 + abs(above) + value + weight * at**2)
 
 
-@every_lipschitz
+@every_smooth
 def test_small_widths_tend_to_the_absolute_loss(name):
     """Within the width, from below; at half the width or more off for most residuals."""
     residuals = np.linspace(-5, 5, 101)
@@ -118,7 +114,7 @@ def by_quadrature(loss: Loss, sd: float) -> float:
 SDS = (1e-3, 0.1, 0.8, 1.0, 10.0, 1e2)
 
 
-@every_lipschitz
+@every_smooth
 @pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
 def test_the_mean_over_a_gaussian_against_quadrature(name, width):
     """1e-3 to 1e2, from 1e-4 to 1e3 widths.
@@ -137,13 +133,12 @@ def huber_mean(sd: np.ndarray) -> np.ndarray:
 
 
 def test_the_mean_over_a_gaussian_against_closed_forms():
-    """Huber to 2e-6 over six decades, kink included; absolute and squared to rounding;
+    """Huber to 2e-6 over six decades, kink included; absolute to rounding;
     the limits of few and of many widths."""
     sds = np.geomspace(1e-3, 1e3, 3001)
     assert Loss("huber", 1.0).gaussian_mean(sds) == pytest.approx(huber_mean(sds), rel=2e-6)
     assert Loss("huber", 3.0).gaussian_mean(3 * sds) == pytest.approx(3 * huber_mean(sds), rel=2e-6)
     assert Loss("absolute", 0.0).gaussian_mean(sds) == pytest.approx(sds * math.sqrt(2 / math.pi), rel=1e-14)
-    assert Loss("squared", 2.0).gaussian_mean(sds) == pytest.approx(sds**2 / 4, rel=1e-12)
     small = np.array([1e-8, 1e-4])
     for name in ("huber", "pseudo-huber"):
         assert Loss(name, 1.0).gaussian_mean(small) == pytest.approx(small**2 / 2, rel=1e-7)
@@ -164,7 +159,7 @@ def test_the_mean_has_the_shape_of_the_sds(name):
 @pytest.mark.parametrize(
     ("name", "width", "message"),
     [
-        ("logistic", 1.0, r"^loss is 'logistic'; it must be one of absolute, huber, pseudo-huber, squared$"),
+        ("logistic", 1.0, r"^loss is 'logistic'; it must be one of absolute, huber, pseudo-huber$"),
         ("absolute", 1.0, r"^loss_width is 1\.0; the absolute loss has width 0"),
         ("huber", 0.0, r"^loss_width is 0\.0; loss 'huber' needs a positive, finite width"),
         ("pseudo-huber", -1.0, r"^loss_width is -1\.0"),
@@ -175,14 +170,3 @@ def test_the_mean_has_the_shape_of_the_sds(name):
 def test_bad_losses_are_named(name, width, message):
     with pytest.raises(ValueError, match=message):
         Loss(name, width)
-
-
-def test_a_loss_without_a_lipschitz_constant_is_refused():
-    """The sentence names those that may be taken; they pass unchanged."""
-    with pytest.raises(
-        ValueError,
-        match=r"^loss is 'squared', which has no finite Lipschitz.*must be one of absolute, huber, pseudo-huber$",
-    ):
-        finite_lipschitz(Loss("squared", 1.0))
-    for loss in (Loss("absolute", 0.0), Loss("huber", 2.0), Loss("pseudo-huber", 0.5)):
-        assert finite_lipschitz(loss) is loss

@@ -40,7 +40,7 @@ from scipy.special import digamma
 
 from privrep.algorithms.parts.error_tracking import FilterState
 from privrep.algorithms.parts.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
-from privrep.data.heads import RidgeHeads, projected, solve_positive_definite
+from privrep.data.heads import FittedHeads, projected, solve_positive_definite
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.subspace import orthonormalise, random_subspace
@@ -310,7 +310,7 @@ class UnitSteps:
                 "expected_distF": math.sqrt(sizes.dist2(known.error2)),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
-            personal = LowRank(frame, RidgeHeads(frame, sizes.residual(known.error2, known.noise2)))
+            personal = LowRank(frame, FittedHeads(frame, slice(None), sizes.residual(known.error2, known.noise2)))
             yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:

@@ -18,20 +18,8 @@ HeadRule = Callable[[Block], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class RidgeHeads:
-    """Ridge regression in the columns of a frame (d, k), on all samples, with a penalty on the squared length of a
-    head."""
-
-    frame: np.ndarray
-    penalty: float
-
-    def __call__(self, block: Block) -> np.ndarray:
-        return fit_heads(block.features, block.labels, self.frame, self.penalty)
-
-
-@dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of Algorithm 1 of jain2021: least squares in a subspace with basis (d, k) on a range of samples,
+    """The head step of Algorithm 1 of jain2021: least squares in the columns of a matrix (d, k) on a range of samples,
     or ridge with a penalty."""
 
     basis: np.ndarray

@@ -1,8 +1,7 @@
 """Losses that are 1-Lipschitz in the prediction, and their mean over a Gaussian residual.
 
 jain2021 Section 5 takes any loss that is xi-Lipschitz in its first argument. All of these have xi = 1: a loss of
-`width` h is quadratic within about h of the label and linear beyond, in units of the labels. `squared` has no finite xi
-and serves to be refused.
+`width` h is quadratic within about h of the label and linear beyond, in units of the labels.
 
     absolute       |r|
     huber          r^2 / (2h) for |r| <= h, |r| - h/2 beyond
@@ -39,7 +38,6 @@ class _Shape:
 
     value: Callable[[np.ndarray], np.ndarray]
     weights: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-    lipschitz: float = 1.0
 
 
 def _huber(r: np.ndarray) -> np.ndarray:
@@ -65,7 +63,6 @@ def _pseudo_huber_weights(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 SHAPES = {
     "huber": _Shape(_huber, _huber_weights),
     "pseudo-huber": _Shape(_pseudo_huber, _pseudo_huber_weights),
-    "squared": _Shape(lambda r: r * r / 2, lambda r: (np.ones_like(r), np.ones_like(r)), math.inf),
 }
 LOSSES = ("absolute", *SHAPES)
 
@@ -85,11 +82,6 @@ class Loss:
             raise ValueError(f"loss_width is {self.width!r}; the absolute loss has width 0")
         if self.name != "absolute" and not 0 < self.width < math.inf:
             raise ValueError(f"loss_width is {self.width!r}; loss {self.name!r} needs a positive, finite width")
-
-    @property
-    def lipschitz(self) -> float:
-        """xi, the largest slope."""
-        return 1.0 if self.name == "absolute" else SHAPES[self.name].lipschitz
 
     def value(self, residual: np.ndarray) -> np.ndarray:
         """Return l(r), elementwise."""
@@ -111,14 +103,3 @@ class Loss:
             return sd * math.sqrt(2 / math.pi)
         z, density = _half_normal()
         return self.value(sd[..., None] * z) @ density
-
-
-def finite_lipschitz(loss: Loss) -> Loss:
-    """Return the loss; raise ValueError if its Lipschitz constant is infinite: one user could then move the score
-    without bound."""
-    if not math.isfinite(loss.lipschitz):
-        finite = [name for name in LOSSES if name == "absolute" or math.isfinite(SHAPES[name].lipschitz)]
-        raise ValueError(
-            f"loss is {loss.name!r}, which has no finite Lipschitz constant; it must be one of {', '.join(finite)}"
-        )
-    return loss

@@ -76,10 +76,3 @@ def _inverse_root(squares: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray
     values, vectors = np.linalg.eigh(squares)
     inverse_root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
     return inverse_root, np.prod(values, axis=1) ** (-dim / 2)
-
-
-def distance_to_net(basis: np.ndarray, bases: np.ndarray) -> float:
-    """Return min over net points N (c, d, k) and rotations R of ||U - N R||_F = sqrt(2 (k - largest sum of the
-    singular values of N^T U))."""
-    singular = np.linalg.svd(bases.transpose(0, 2, 1) @ basis, compute_uv=False).sum(axis=1)
-    return float(np.sqrt(2 * max(basis.shape[1] - singular.max(), 0.0)))

@@ -342,7 +342,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             found = last.personal.models
             return SharedPrior(schema, found.mean, found.mixture, self.max_samples)
         ridge, nothing = last.personal.heads, np.zeros(schema.dim)
-        alone = Mixture((Prior(nothing, ridge.frame, 1 / ridge.penalty),), LABEL_SD**2)
+        alone = Mixture((Prior(nothing, ridge.basis, 1 / ridge.penalty),), LABEL_SD**2)
         return SharedPrior(schema, nothing, alone, self.max_samples)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.data.bounded_heads import BoundedFit, fit_bounded
-from privrep.data.losses import Loss, finite_lipschitz
+from privrep.data.losses import Loss
 from privrep.data.passes import parts
 from privrep.data.problem import Block, UserData
 from privrep.privacy.clipping import clip_factor
@@ -33,18 +33,15 @@ FINAL_TOLERANCE = 1e-9
 class UserScore:
     """The score with its parameters."""
 
-    loss: Loss  # xi-Lipschitz
+    loss: Loss
     clip: float  # L_f, on ||U^T x||; inf for none
     bound: float  # C
     samples: slice  # whose losses count
 
-    def __post_init__(self):
-        finite_lipschitz(self.loss)
-
     @property
     def width(self) -> float:
-        """Length w = xi L_f C of the interval [-w, 0] of a user's share."""
-        return self.loss.lipschitz * self.clip * self.bound
+        """Length w = xi L_f C of the interval [-w, 0] of a user's share; every loss has xi = 1."""
+        return self.clip * self.bound
 
     def at_zero(self, block: Block) -> np.ndarray:
         """Return the loss of the head 0 for the users of a block, (B,) float64."""
