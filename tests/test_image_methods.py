@@ -31,7 +31,6 @@ from privrep.images.pmtl import Pmtl  # noqa: E402
 from privrep.images.ppsgd import Ppsgd  # noqa: E402
 from privrep.images.rounds import (  # noqa: E402
     AT_ONCE,
-    Begun,
     RoundPlan,
     client_chunk,
     clipped_sum,
@@ -376,27 +375,6 @@ def test_nothing_of_a_client_passes_a_release(name, multiplier):
     assert not np.array_equal(ends[0][0].lengths, ends[1][0].lengths)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_rounds_go_on_where_they_were_stopped(name):
-    """The same bytes as without the stop, from the model, what clients keep and the place in the stream of noise."""
-    method, clients, noise = METHODS[name], synthetic(), np.random.default_rng(0)
-    whole = rounds(method, clients, count=4, release=handle(CLIENTS, 1.0, np.random.default_rng(0)))
-    *_, last = rounds(method, clients, count=2, release=handle(CLIENTS, 1.0, noise))
-    begun = Begun(last.number, last.flat, [np.asarray(leaf) for leaf in jax.tree.leaves(last.own)])
-    rest = rounds(method, clients, count=4, release=handle(CLIENTS, 1.0, noise), begun=begun)
-    assert [one.number for one in rest] == [3, 4]
-    for one, other in zip(whole[2:], rest, strict=True):
-        for before, after in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-            np.testing.assert_array_equal(before, after)
-
-
-def test_runs_follow_their_keys():
-    """Another key is another start and other mini-batches."""
-    method, users = METHODS["centaur"], ImageUsers.of(synthetic(), 2)
-    one, other = (next(run(method, PIXELS, users, RoundPlan(2, 0.5), handle(7), jax.random.key(k))) for k in (0, 1))
-    assert not np.array_equal(one.flat, other.flat) and not np.array_equal(one.lengths, other.lengths)
-
-
 def test_clients_with_images_are_users():
     """Their sizes are known, without the images; any range of them is one block;
     they have images that no fit sees, and no truth."""
@@ -414,11 +392,6 @@ def test_clients_with_images_are_users():
 def test_length_is_the_norm(size):
     vector = np.random.default_rng(size).standard_normal(size).astype(np.float32)
     assert float(length(jnp.asarray(vector))) == pytest.approx(np.linalg.norm(vector.astype(float)), rel=1e-6)
-
-
-def test_a_clip_that_is_not_positive_is_refused():
-    with pytest.raises(ValueError, match=r"clip is 0\.0; it must be positive"):
-        RoundPlan(2, 0.0)
 
 
 def test_a_processor_works_on_one_client_at_a_time():

@@ -40,15 +40,15 @@ def drawn_points(figure: Figure) -> dict:
         series: dict[str, list] = {}
         for name, points in _series(axis, _legend(figure, axis)):
             series.setdefault(name, []).extend(points)
-        told = [
+        entries = [
             {"name": name, "points": sorted(points, key=lambda point: point[:2])}
             for name, points in series.items()
             if points
         ]
-        if told and axis.axison:
+        if entries and axis.axison:
             labels = {name: plain(text) for name, text in zip("xy", _labels(figure, axis), strict=True)}
             title = next((text for place in ("left", "center", "right") if (text := axis.get_title(place))), "")
-            panels.append({"title": plain(title.split("\n")[0]), **labels, "series": told})
+            panels.append({"title": plain(title.split("\n")[0]), **labels, "series": entries})
     width, height = (float(inches) * SVG_DPI for inches in figure.get_size_inches())
     total = sum(len(entry["points"]) for panel in panels for entry in panel["series"])
     for entry in (entry for panel in panels for entry in panel["series"]):

@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 import matplotlib
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -123,9 +124,9 @@ def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
 
 def with_points(svg: str, figure: Figure) -> str:
     """Add to an SVG file, as metadata, which numbers it shows where."""
-    told = json.dumps(drawn_points(figure), separators=(",", ":"), ensure_ascii=False)
+    points = json.dumps(drawn_points(figure), separators=(",", ":"), ensure_ascii=False)
     head, end = svg.rsplit("</svg>", 1)
-    return f'{head}<metadata id="{POINTS}">{escape(told, quote=False)}</metadata>\n</svg>{end}'
+    return f'{head}<metadata id="{POINTS}">{escape(points, quote=False)}</metadata>\n</svg>{end}'
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -1,6 +1,6 @@
 """The image experiments of shen2023 Section 6. Nothing else imports JAX.
 
-Cells run side by side, one on each core, and each keeps to its own: XLA is told of one processor. With two,
+Cells run side by side, one on each core, and each uses only its own: XLA sees one processor. With two,
 its threads wait for each other in the small products of a client, which takes three times as long and keeps both busy.
 """
 

@@ -59,8 +59,8 @@ def split(labels: np.ndarray, clients: int, per_client: int, samples: int, rng: 
     # Where each shard of each class begins; a class has as many as fit.
     begins = np.concatenate([first[c] + size * rng.permutation(counts[c] // size) for c in range(len(counts))])
     begin = rng.permutation(begins)[: clients * per_client].reshape(clients, per_client)
-    dealt = order[begin[:, :, None] + np.arange(size)]
-    shards = (labels[dealt[:, :, :1]] == np.arange(len(counts))).sum(axis=1)
-    dealt = rng.permuted(dealt.reshape(clients, -1), axis=1)
+    positions = order[begin[:, :, None] + np.arange(size)]
+    shards = (labels[positions[:, :, :1]] == np.arange(len(counts))).sum(axis=1)
+    positions = rng.permuted(positions.reshape(clients, -1), axis=1)
     kept = samples - training_images(samples)
-    return Partition(dealt[:, kept:], dealt[:, :kept], shards)
+    return Partition(positions[:, kept:], positions[:, :kept], shards)

@@ -73,9 +73,11 @@ def federation(name: str, clients: int, samples: int, per_client: int, seed: int
     """Partition a set of `privrep.images.sets.SETS`, read from its folder below `data`, among clients of `samples`
     images, validation included, in `per_client` shards each; the seed decides who gets which."""
     training, test, checksum = read(name, data / name)
-    dealt = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
-    parts = (Client(training.pixels[part], training.labels[part]) for part in (dealt.training, dealt.validation))
-    return Federation(name, checksum, *parts, TestSet.of(test.pixels, test.labels), dealt.shards)
+    partition = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
+    parts = (
+        Client(training.pixels[part], training.labels[part]) for part in (partition.training, partition.validation)
+    )
+    return Federation(name, checksum, *parts, TestSet.of(test.pixels, test.labels), partition.shards)
 
 
 def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
@@ -92,7 +94,7 @@ def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
 
 
 class Saved(Protocol):
-    """The place of a run's state: `load` returns the last one or None, and `save`, which is told how far the run is,
+    """The place of a run's state: `load` returns the last one or None, and `save`, which gets how far the run is,
     may skip most states."""
 
     def load(self) -> dict[str, Any] | None: ...
@@ -145,7 +147,7 @@ def train_alone(federation: Federation, options: ImageOptions, seed: int, saved:
 
 
 @dataclass
-class Way:
+class Progress:
     """Update lengths (n,) of each round so far, and accuracies after the eighths of the rounds."""
 
     lengths: list[np.ndarray] = field(default_factory=list)
@@ -161,7 +163,7 @@ class Way:
         return found | {f"accuracy_{part}_8": value for part, value in zip(EIGHTHS, self.along, strict=False)}
 
 
-def looks(total: int) -> list[int]:
+def tested_rounds(total: int) -> list[int]:
     """Return the rounds after which clients are tested: the eighths, where there are so many."""
     return [round(part * total / len(EIGHTHS)) for part in EIGHTHS] if total >= len(EIGHTHS) else [total]
 
@@ -173,28 +175,28 @@ def train_together(
     method, pixels = federated_method(options, federation.task(options.shift)), federation.pixels
     training, final = jax.random.split(jax.random.key(seed))
     watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
-    way, begun, stops = Way(), None, looks(options.rounds)
+    progress, begun, stops = Progress(), None, tested_rounds(options.rounds)
     state = saved and saved.load()
     if state:
-        begun, way = resumed(state, release)
+        begun, progress = resumed(state, release)
 
     def tested(last: rounds.Round, some: int) -> Counts:
         return accuracy.federated(method, pixels, last, *federation.part(slice(some)), federation.test, final)
 
     for last in rounds.run(method, pixels, federation.users, plan, release, training, begun):
-        way.lengths.append(last.lengths)
+        progress.lengths.append(last.lengths)
         if last.number < options.rounds:
             if last.number in stops:
-                way.along.append(scored(federation, tested(last, watched))[0]["accuracy"])
+                progress.along.append(scored(federation, tested(last, watched))[0]["accuracy"])
             if saved:
-                latest = way.along[-1] if way.along else None
-                saved.save(last.number, options.rounds, latest, lambda last=last: stopped(last, way, release))
+                latest = progress.along[-1] if progress.along else None
+                saved.save(last.number, options.rounds, latest, lambda last=last: saved_state(last, progress, release))
     numbers, shards = scored(federation, tested(last, len(federation.shards)))
-    way.along.append(float(shards[:watched].mean()))
-    return Trained(numbers | {"parameters": len(last.flat)} | way.numbers(options.clip), shards[:watched])
+    progress.along.append(float(shards[:watched].mean()))
+    return Trained(numbers | {"parameters": len(last.flat)} | progress.numbers(options.clip), shards[:watched])
 
 
-def stopped(last: rounds.Round, way: Way, release: Release) -> dict[str, Any]:
+def saved_state(last: rounds.Round, progress: Progress, release: Release) -> dict[str, Any]:
     """Return the state that later rounds follow from: the shared model, clients' own parts, the ledger, and the
     position in the noise stream. Everything else follows from the seed and a round's number."""
     noise = release.noise.bit_generator.state
@@ -202,21 +204,21 @@ def stopped(last: rounds.Round, way: Way, release: Release) -> dict[str, Any]:
         "number": last.number,
         "flat": last.flat,
         "own": [np.asarray(leaf) for leaf in jax.tree.leaves(last.own)],
-        "lengths": np.stack(way.lengths),
-        "along": way.along,
+        "lengths": np.stack(progress.lengths),
+        "along": progress.along,
         "ledger": [astuple(entry) for entry in release.ledger.entries],
         "noise": {**noise, "state": {name: part.tolist() for name, part in noise["state"].items()}}
         | {"buffer": noise["buffer"].tolist()},
     }
 
 
-def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Way]:
+def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Progress]:
     """Return where the rounds were, and bring the release handle to its state then."""
     for entry in state["ledger"]:
         release.ledger.enter(GaussianRelease(*entry), release.allowed)
     release.noise.bit_generator.state = state["noise"]
-    way, own = Way(list(np.asarray(state["lengths"])), list(state["along"])), state.get("own", ())
-    return rounds.Begun(state["number"], np.asarray(state["flat"]), [np.asarray(leaf) for leaf in own]), way
+    progress, own = Progress(list(np.asarray(state["lengths"])), list(state["along"])), state.get("own", ())
+    return rounds.Begun(state["number"], np.asarray(state["flat"]), [np.asarray(leaf) for leaf in own]), progress
 
 
 def device() -> str:

@@ -37,16 +37,16 @@ def net_means(excess: np.ndarray, volumes: np.ndarray, scale: float) -> tuple[fl
     return tuple(float((weights * excess).sum() / weights.sum()) for weights in (np.exp(logs), volumes * np.exp(logs)))
 
 
-def mixing(walked: Walk) -> dict[str, float]:
+def mixing(path: Walk) -> dict[str, float]:
     """Return the agreement of the chains' scores, their effective sample size, and the share of accepted proposals."""
     # Half a second of import that only these cells pay.
     from arviz_stats.base import array_stats
 
-    draws = walked.scores.T
+    draws = path.scores.T
     return {
         "r_hat": float(array_stats.rhat(draws, chain_axis=0, draw_axis=1)),
         "ess": float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="mean")),
-        "accepted": float(walked.accepted.mean()),
+        "accepted": float(path.accepted.mean()),
     }
 
 
@@ -77,15 +77,15 @@ class ExponentialLaw:
             return self.score.totals(users, bases) - least
 
         starts = uniform_starts(self.chains, users.problem.dim, self.rank, release.streams["init"])
-        walked = walk(excess, starts, scale, self.burn_in, self.steps, release.noise, min(KEPT, self.steps))
-        states = walked.kept.reshape(-1, *truth.shape)
+        path = walk(excess, starts, scale, self.burn_in, self.steps, release.noise, min(KEPT, self.steps))
+        states = path.kept.reshape(-1, *truth.shape)
         models = [personalised(basis, self.score, self.final) for basis in states]
-        spread = walked.scores.mean(axis=0).std(ddof=1) / math.sqrt(self.chains) if self.chains > 1 else math.nan
-        log = mixing(walked) | {
+        spread = path.scores.mean(axis=0).std(ddof=1) / math.sqrt(self.chains) if self.chains > 1 else math.nan
+        log = mixing(path) | {
             "noise_multiplier": release.noise_multiplier,
             "beta_n": n / scale,
             "score_truth": float(least + total(users, lambda block: self.score.at_zero(block).sum())) / n,
-            "score_excess": float(walked.scores.mean() / n),
+            "score_excess": float(path.scores.mean() / n),
             "score_error": float(spread / n),
             "largest_gap": self.score.largest_gap(users, states),
             "law_distF": float(np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states]))),
