@@ -18,7 +18,7 @@ from privrep.data.rng import stream
 from privrep.fitting.method import NotRun
 from privrep.fitting.runner import fit
 from privrep.images import federated_images
-from privrep.images.experiment import Progress, federated_method, federation, tested_rounds, train_together
+from privrep.images.experiment import Progress, federated_method, federation, checkpoints, train_together
 from privrep.images.federated_images import FEDERATED, ImageOptions
 from privrep.images.table import StateFile
 from privrep.privacy.accounting import Budget, gdp_mu
@@ -110,9 +110,9 @@ def test_methods_have_their_names_and_the_steps_of_the_scripts(clients):
 def test_eighths_are_those_of_the_rounds():
     """Lengths over the clip, and which are cut, of each eighth; accuracy after it. Fewer rounds have one look."""
     assert (
-        tested_rounds(40) == [5, 10, 15, 20, 25, 30, 35, 40]
-        and tested_rounds(12) == [2, 3, 4, 6, 8, 9, 10, 12]
-        and tested_rounds(7) == [7]
+        checkpoints(40) == [5, 10, 15, 20, 25, 30, 35, 40]
+        and checkpoints(12) == [2, 3, 4, 6, 8, 9, 10, 12]
+        and checkpoints(7) == [7]
     )
     lengths = [np.array([0.5, 1.0, number]) for number in range(1, 17)]
     found = Progress(lengths, [part / 10 for part in range(1, 9)]).numbers(2.0)

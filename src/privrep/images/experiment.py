@@ -163,7 +163,7 @@ class Progress:
         return found | {f"accuracy_{part}_8": value for part, value in zip(EIGHTHS, self.along, strict=False)}
 
 
-def tested_rounds(total: int) -> list[int]:
+def checkpoints(total: int) -> list[int]:
     """Return the rounds after which clients are tested: the eighths, where there are so many."""
     return [round(part * total / len(EIGHTHS)) for part in EIGHTHS] if total >= len(EIGHTHS) else [total]
 
@@ -175,7 +175,7 @@ def train_together(
     method, pixels = federated_method(options, federation.task(options.shift)), federation.pixels
     training, final = jax.random.split(jax.random.key(seed))
     watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
-    progress, begun, stops = Progress(), None, tested_rounds(options.rounds)
+    progress, begun, stops = Progress(), None, checkpoints(options.rounds)
     state = saved and saved.load()
     if state:
         begun, progress = resumed(state, release)
