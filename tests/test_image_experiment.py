@@ -18,7 +18,7 @@ from privrep.data.rng import stream
 from privrep.fitting.method import NotRun
 from privrep.fitting.runner import fit
 from privrep.images import federated_images
-from privrep.images.experiment import Progress, federated_method, federation, checkpoints, train_together
+from privrep.images.experiment import Progress, checkpoints, federated_method, federation, train_together
 from privrep.images.federated_images import FEDERATED, ImageOptions
 from privrep.images.table import StateFile
 from privrep.privacy.accounting import Budget, gdp_mu

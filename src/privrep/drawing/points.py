@@ -161,19 +161,14 @@ def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float
 def _points(axis: Axes, where: np.ndarray, bars: Sequence[DrawnInterval]) -> list[list]:
     """Return position, numbers and interval of each place that lies in the panel."""
     found, (low, high) = [], axis.bbox.get_points()
+    scale, height = SVG_DPI / axis.figure.dpi, float(axis.figure.get_size_inches()[1]) * SVG_DPI
     with np.errstate(all="ignore"):
         pixels = axis.transData.transform(where)
     for pixel, (x, y) in zip(pixels, where, strict=True):
         if np.isfinite(pixel).all() and (low - 1 <= pixel).all() and (pixel <= high + 1).all():
-            found.append([*_place(axis, pixel), _short(x), _short(y), *_interval(pixel, bars)])
+            left, top = round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)
+            found.append([left, top, _short(x), _short(y), *_interval(pixel, bars)])
     return found
-
-
-def _place(axis: Axes, pixel: np.ndarray) -> list[float]:
-    """Convert pixels to points from the upper left corner."""
-    scale = SVG_DPI / axis.figure.dpi
-    height = float(axis.figure.get_size_inches()[1]) * SVG_DPI
-    return [round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)]
 
 
 def _interval(pixel: np.ndarray, bars: Sequence[DrawnInterval]) -> list[float]:

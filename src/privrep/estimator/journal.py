@@ -31,12 +31,6 @@ def place() -> Path:
     return Path(os.environ.get(PLACE) or Path(user_state_dir("privrep")) / "journal.jsonl")
 
 
-def sketch(ids: np.ndarray) -> list[str]:
-    """Return the smallest hashes of ids (n,), as text."""
-    hashed = pd.util.hash_array(np.array([str(one) for one in pd.unique(pd.Series(ids))], object))
-    return [f"{one:016x}" for one in np.sort(hashed)[:HASHES]]
-
-
 def read(line: str) -> dict | None:
     """Read the fit of a line; warn about a broken one, whose fit is lost."""
     try:
@@ -50,8 +44,10 @@ def read(line: str) -> dict | None:
 
 def entered(ids: np.ndarray, mu_squared: float) -> tuple[int, float]:
     """Record a fit; return how many recorded fits share users with it, and the sum of their mu^2, this one included."""
-    fit = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "mu_squared": mu_squared, "users": sketch(ids)}
-    mine, earlier = set(fit["users"]), []
+    hashed = pd.util.hash_array(np.array([str(one) for one in pd.unique(pd.Series(ids))], object))
+    smallest = [f"{one:016x}" for one in np.sort(hashed)[:HASHES]]
+    fit = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "mu_squared": mu_squared, "users": smallest}
+    mine, earlier = set(smallest), []
     try:
         place().parent.mkdir(parents=True, exist_ok=True)
         with open(place(), "a+", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:

@@ -44,11 +44,6 @@ class StepAtTruth:
         return Outer(unit(gradients), unit(block.heads))
 
 
-def head_lengths(block: Block) -> float:
-    """Return the sum of |v| over the users of a block."""
-    return float(np.linalg.norm(block.heads, axis=1).sum())
-
-
 @dataclass(frozen=True)
 class Floor:
     """Heads in the true subspace, on all samples, with a ridge penalty."""
@@ -75,7 +70,8 @@ class TrueStep:
         release = open_release(self, task)
         step = release.sum("true_step", users, StepAtTruth(truth), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
-        basis = orthonormalise(truth + step * problem.rank * spread / total(users, head_lengths))
+        lengths = total(users, lambda block: float(np.linalg.norm(block.heads, axis=1).sum()))
+        basis = orthonormalise(truth + step * problem.rank * spread / lengths)
         personal = LowRank(basis, FittedHeads(basis, slice(0, problem.samples), self.penalty))
         return Outcome(
             excess_risk=personal_risk(users, basis, personal.heads),
