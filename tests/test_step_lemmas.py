@@ -14,7 +14,7 @@ from privrep.data.splits import split_samples
 from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
 from privrep.fitting.runner import fit
 from privrep.privacy.ledger import Ledger
-from privrep.probes.step_lemmas import StepLemmasOptions, head_errors, whitened
+from privrep.probes.step_lemmas import StepLemmasOptions, head_errors
 
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
 QUIET = Problem(60, 24, 7, 3)
@@ -101,34 +101,6 @@ def test_the_parts_of_the_iterate(problem, eta, multiplier):
     assert outcome.log == pytest.approx(parts.log, rel=2e-3, abs=1e-12)
     assert dist2(outcome.subspace, orthonormalise(parts.subspace)) < 1e-3
     assert (outcome.log["private_F"] == 0) == (multiplier == 0)
-
-
-def test_the_parts_are_told_apart():
-    """At these sizes M turned over (its heads' cross moment transposed), or F of the noise-free iterate,
-    would fail the test above."""
-    users = Users(PROBLEM)
-    task = make_task(users, fixed_noise(0.02))
-    parts = ByHand(users, task, 0.4, 0.02, 2.5, 1.25)
-    quiet = np.linalg.solve(parts.second, parts.first) - parts.target - parts.along
-    assert abs(np.linalg.norm(quiet) / np.linalg.norm(parts.rest) - 1) > 0.01
-    features = users.known.dim
-    turned = users.truth.basis.T @ parts.along.reshape(-1, features).T
-    assert np.linalg.norm(turned - turned.T) > 0.1 * np.linalg.norm(turned)
-
-
-def test_whitening_is_that_of_the_definition():
-    """W^{-1/2} M W^{-1/2} with W = second (x) I built in full; second in the second place would be another matrix."""
-    rng = np.random.default_rng(4)
-    rows = rng.standard_normal((6, 3))
-    second, matrix = rows.T @ rows, rng.standard_normal((12, 12))
-    matrix = matrix + matrix.T
-    expected, wrong = (
-        scipy.linalg.inv(scipy.linalg.sqrtm(whole))
-        for whole in (np.kron(second, np.eye(4)), np.kron(np.eye(4), second))
-    )
-    np.testing.assert_allclose(whitened(matrix, second), expected @ matrix @ expected, atol=1e-10)
-    assert np.abs(whitened(matrix, second) - wrong @ matrix @ wrong).max() > 0.1
-    np.testing.assert_allclose(whitened(np.kron(second, np.eye(4)), second), np.eye(12), atol=1e-10)
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, QUIET], ids=["label noise", "no label noise"])

@@ -1,4 +1,4 @@
-"""Where the passes over users run: in this process, on threads of it, or on the workers of Dask.
+"""Engines for passes over users: this process, its threads, or the workers of Dask.
 
 A statistic's values are summed in the order of the blocks, so that a fit has the same bytes wherever it runs:
 sums over whole tasks would be fewer numbers to send, and would round otherwise.

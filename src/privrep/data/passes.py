@@ -1,4 +1,4 @@
-"""A pass over the users: the one way in which their data are read.
+"""Passes over the users, the one way in which their data are read.
 
 A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks,
 which depends on the data alone: the same bytes come out wherever the blocks lie, kept or drawn again, and whichever

@@ -1,4 +1,4 @@
-"""What a person states of a table before anybody looks at it: kinds and ranges of its columns, range of its label.
+"""Public statements about a table, made without a look at its rows: kinds and ranges of columns, range of the label.
 
 Features are scaled by these statements alone, so that a coordinate has about variance 1 where they are good guesses,
 and a value out of range counts as the nearest one in it. A missing feature counts as the middle.

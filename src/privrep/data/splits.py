@@ -1,4 +1,4 @@
-"""Which of a user's samples serve which step: fixed ranges (jain2021), or subsets drawn round by round (shen2023).
+"""Splits of a user's samples among the steps: fixed ranges (jain2021), or subsets drawn round by round (shen2023).
 
 jain2021 gives three incompatible accounts of it (claims E7 and E36), so the split is a parameter. All ranges are
 contiguous, which keeps a range of samples one matrix in memory.

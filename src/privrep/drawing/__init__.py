@@ -1,1 +1,1 @@
-"""What all figures share: their style, and the sweeps of a fit."""
+"""Shared parts of all figures: their style, and panels of fitted exponents."""

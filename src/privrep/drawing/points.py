@@ -1,4 +1,4 @@
-"""Where a figure shows which numbers: read from what matplotlib drew, so that no study has to say it again.
+"""Positions and numbers of a figure's points, read from matplotlib's artists, so that no study states them again.
 
 Markers and lines that are labelled are read, with the intervals drawn at them.
 Positions are in points from the upper left corner, as in the SVG.

@@ -1,4 +1,4 @@
-"""A local journal of what was spent on whom, so that repeated fits add up.
+"""A local journal of privacy spent, so that repeated fits of the same users add up.
 
 A line for each fit: when, mu^2, and the smallest of hashes of the users' ids. Two fits share users where such
 hashes meet; with half the users in common this fails with probability below 1e-9, with one in a hundred about every

@@ -1,4 +1,4 @@
-"""The estimator: users' tables in, a prior that may be published out, and heads that stay where they are."""
+"""A scikit-learn estimator that fits a publishable prior under user-level privacy and keeps users' heads local."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is published of a fit: the statements, the shared mean and the prior, from which anybody's head follows."""
+"""The published part of a fit: public statements, shared mean and prior, from which anybody's head follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person states of a table, made into a schema: kinds and ranges of its columns, never taken from the data."""
+"""Schemas from public statements: kinds and ranges of a table's columns, never taken from the data."""
 
 from __future__ import annotations
 

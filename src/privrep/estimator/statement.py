@@ -1,4 +1,4 @@
-"""What a fit's privacy is, in one sentence and in numbers."""
+"""The privacy statement of a fit, as one sentence and as numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many test images clients' models get right, by class, and the two scores that are made of it.
+"""Counts of test images that clients' models classify correctly, by class, and the two scores made of them.
 
 The test set is one for all clients. A shared representation is applied to it once, and then each head; a client that
 trained alone has a network of its own, which sees the test images of its own classes only.

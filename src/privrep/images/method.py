@@ -1,4 +1,4 @@
-"""What the methods of shen2023 Section 6 have in common: clients with images, a shared model that moves,
+"""Shared parts of the methods of shen2023 Section 6: clients with images, a shared model that moves,
 a head of each client's own.
 
 A method says what the server holds, what a client sends in a round, and which head a client has at the end,

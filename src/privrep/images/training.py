@@ -1,4 +1,4 @@
-"""What a client does on its own images: stochastic gradient descent with momentum on the cross-entropy, by `lax.scan`.
+"""A client's local training: stochastic gradient descent with momentum on the cross-entropy, by `lax.scan`.
 
 The paper names steps and epochs. Momentum 0.9 and weight decay 1e-4 are those of the authors' public scripts, which
 train clients alone without momentum.

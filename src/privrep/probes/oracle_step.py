@@ -1,4 +1,4 @@
-"""How far unit steps could go: points of reference that know the truth.
+"""Reference models that know the truth, as limits for unit steps.
 
 `floor`: heads in the true subspace, by least squares or ridge; nothing is released.
 `step`: one release of unit steps at the true subspace, with true heads and the whole budget, divided by its true gain:

@@ -1,4 +1,4 @@
-"""What real tables give without privacy: each user alone, one model for all, and a mixed model.
+"""Baselines on real tables without privacy: each user alone, one model for all, and a mixed model.
 
 Nothing here is private. The numbers are what private methods are compared with, never part of one.
 """

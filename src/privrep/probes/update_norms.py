@@ -1,5 +1,4 @@
-"""How large the updates of the users are when a representation is shared, and when a whole model is
-(shen2023, Remark 3.1).
+"""Norms of the users' updates when a representation is shared, and when a whole model is (shen2023, Remark 3.1).
 
     representation: G_i of CENTAUR's CLIENT at a B at sine s from the truth; q samples for the head,
                     q others for the gradient
