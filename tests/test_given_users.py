@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privrep.data.given_users import GivenUsers, held_out_rows
-from privrep.data.held_out import held_out_errors
 from privrep.data.known import Known
 from privrep.data.problem import Problem, Users
+from privrep.data.risk import held_out_errors
 from privrep.run.registry import load_options
 from privrep.run.shell import fit_users
 

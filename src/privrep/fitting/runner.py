@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from privrep.data.held_out import held_out_errors
 from privrep.data.problem import Problem, Truth
+from privrep.data.risk import held_out_errors
 from privrep.data.rng import Streams
 from privrep.fitting.method import Experiment, ExperimentOptions, Iterate, Method, MethodOptions, Outcome, Task
 from privrep.fitting.scoring import WATCHED, NormWatch, Path, excess_loss, excess_risk, scores
