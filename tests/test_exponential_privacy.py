@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from conftest import make_task
-from pieces import distance_to_net
 from scipy import stats
 from scipy.special import logsumexp
 
