@@ -78,14 +78,13 @@ def curves() -> pd.DataFrame:
 
 
 def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, float]:
-    """Least and largest exact epsilon where `UNIT` is claimed, and the least share of it that is left."""
+    """Return the least and largest exact epsilon where `UNIT` is claimed, and the least share of it that is left."""
     found = [quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES]
     return {"least": min(found), "most": max(found), "left": 1 - max(found) / UNIT}
 
 
 def joint_release(cells: None, quantities: Quantities) -> dict[str, float]:
-    """What two triangle inequalities allow, two changes of norm at most 2 in squares, and the share of it that was
-    found."""
+    """Return the squared joint change that two triangle inequalities allow, and the share of it that was found."""
     return {"allowed": ALLOWED, "share": quantities["joint change"].measured / ALLOWED}
 
 

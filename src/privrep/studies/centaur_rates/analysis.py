@@ -159,7 +159,7 @@ def progress(name: str, factor: Measured, expected: float) -> Measured:
 
 
 def participation(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """The least share of users in a round, the epsilon of its rounds, and that of all users over it."""
+    """Return the least share of users in a round, its epsilon, and that of all users over it."""
     whole = quantities["epsilon, expected, p = 1"].measured
     share, least = next(iter(quantities.numbered("epsilon, expected, p =").items()))
     return {"share": share, "epsilon": least.measured, "factor": whole / least.measured}

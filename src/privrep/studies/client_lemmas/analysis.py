@@ -290,7 +290,7 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
 
 
 def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
+    """Return 1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
     return 4 / (1 - BALL**2)
 
 

@@ -19,7 +19,7 @@ CIRCLE = {"marker": "o", "linestyle": "", "markersize": 10, "fillstyle": "none"}
 
 
 def draw_clip_choice(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
-    """All figures of the study."""
+    """Draw the error of both methods against their clips."""
     figure, axis = new_figure(5.2, 4.2)
     for series, (label, colour) in METHODS.items():
         part = numbers[numbers["series"].isin(CHOICES[series])]

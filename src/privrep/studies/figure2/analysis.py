@@ -316,12 +316,12 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
 
 
 def repetitions(cells: pd.DataFrame, quantities: Quantities) -> int:
-    """Repetitions of the deciding reading."""
+    """Return the number of repetitions of the deciding reading."""
     return cells.loc[cells["series"] == DECIDING, "seed"].nunique()
 
 
 def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
-    """The scores of a series that ran."""
+    """Return the scores of a series, or raise NotMeasured if none of it ran."""
     rows = cells[cells["series"] == series]
     if not rows["mse"].notna().any():
         raise NotMeasured(series)
@@ -329,20 +329,22 @@ def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
 
 
 def curves_of(cells: pd.DataFrame, *series: str) -> pd.DataFrame:
-    """Least MSE of some series, one row each, at the epsilons that all of them have."""
+    """Return the least MSE of some series, one row each, at the epsilons that all of them have."""
     methods = {name: method_of(cells, name) for name in series}
     found = {name: pd.Series(one.best(np.arange(one.seeds)), one.epsilons) for name, one in methods.items()}
     return pd.DataFrame(found).T.dropna(axis=1)
 
 
 def epochs_of(choice: str) -> int:
-    """Number of epochs in the label of a choice."""
+    """Return the number of epochs in the label of a choice."""
     return int(choice.removeprefix("epochs ").split(",")[0])
 
 
 def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """All readings, what is ours last: their settings, scores at the epsilons that all of them have, and criteria.
-    How many readings of the paper there are and pass at their mean, which fail, and how many miss each criterion."""
+    """Return all readings, ours last, with settings, scores at common epsilons and criteria.
+
+    Beside them stand how many readings of the paper there are and pass, which fail, and how many miss each criterion.
+    """
     if not cells["mse"].notna().any():
         raise NotMeasured("mse")
     found = judge_readings(cells).sort_values("ours", kind="stable")
@@ -369,7 +371,7 @@ def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, objec
 
 
 def reading_settings(setting: pd.Series, usual: pd.Series) -> dict[str, object]:
-    """Start, split, thresholds, and what else differs from the usual setting."""
+    """Return start, split and thresholds, and what else differs from the usual setting."""
     notes = {
         f"m = {setting['samples']:g}": setting["samples"] != usual["samples"],
         "per user": setting["clip_unit"] == "user",
@@ -387,8 +389,7 @@ def reading_settings(setting: pd.Series, usual: pd.Series) -> dict[str, object]:
 
 
 def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """MSE of the deciding reading by epochs (rows) and epsilon, with the least of a column and runs without a minimum
-    marked."""
+    """Return the MSE of the deciding reading by epochs and epsilon, with least values and lost minima marked."""
     method_of(cells, DECIDING)
     rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
     rows = rows.assign(lost=rows["min_eigenvalue"] <= 0)
@@ -407,13 +408,13 @@ def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, obje
 
 
 def chosen_epochs(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[float, int]]:
-    """Epsilons, and the number of epochs with the least mean MSE of the deciding reading."""
+    """Return epsilons, each with the number of epochs of the least mean MSE of the deciding reading."""
     method = method_of(cells, DECIDING)
     return list(zip(method.epsilons.tolist(), map(epochs_of, method.chosen()), strict=True))
 
 
 def fixed_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """The number of epochs that is best for all epsilons, and the largest factor in MSE that it costs."""
+    """Return the number of epochs that is best for all epsilons, and the largest factor in MSE that it costs."""
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
@@ -422,15 +423,17 @@ def fixed_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float
 
 
 def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """Rule where no minimum exists -> largest mean MSE over the numbers of epochs, at the smallest epsilon."""
+    """Return the largest mean MSE over numbers of epochs at the smallest epsilon, by rule without a minimum."""
     here = cells[cells["epsilon"] == SMALLEST_EPSILON]
     methods = {rule: method_of(here, series) for rule, series in fallback_series(cells).items()}
     return {rule: method.means(np.arange(method.seeds)).max() for rule, method in methods.items()}
 
 
 def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Smallest and largest epsilon with the exact epsilon of the printed noise;
-    the least and the largest factor of noise that exact accounting saves, and of MSE that it gains."""
+    """Return the exact epsilons of the printed noise at the smallest and the largest epsilon.
+
+    Beside them stand the range of the factor of noise that exact accounting saves, and of MSE that it gains.
+    """
     curves = curves_of(cells, DECIDING, EXACT)
     both = cells[cells["series"].isin((DECIDING, EXACT))]
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()
@@ -441,15 +444,14 @@ def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, o
 
 
 def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Largest ratio of the worst run to the median one: for each reading with a random start with its epsilon, and over
-    those that start from Algorithm 3."""
+    """Return the largest ratios of the worst to the median run, from random starts and from Algorithm 3."""
     random = {series: worst_run(method_of(cells, series)) for series in (DECIDING, EXACT)}
     spectral = [worst_run(method_of(cells, series.replace("random", "spectral", 1)))["ratio"] for series in random]
     return {"random": random, "spectral": max(spectral)}
 
 
 def worst_run(method: MethodScores) -> dict[str, object]:
-    """Largest ratio of the worst run to the median one at the best number of epochs, and its epsilon."""
+    """Return the largest ratio of the worst run to the median one at the best epochs, and its epsilon."""
     best = method.means(np.arange(method.seeds)).argmin(axis=0)
     runs = method.mse[best, np.arange(len(best))]
     ratios = runs.max(axis=1) / np.median(runs, axis=1)
@@ -457,8 +459,7 @@ def worst_run(method: MethodScores) -> dict[str, object]:
 
 
 def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Gradient descent: its least and largest MSE, and the largest factor by which it divides that of the deciding
-    reading. Clipping per user: the least and the largest such factor."""
+    """Return the range of gradient descent's MSE, and the factors that it and user-level clips gain."""
     curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
     ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
     gains = ours / per_user

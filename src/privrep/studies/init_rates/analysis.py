@@ -134,8 +134,7 @@ def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
 
 
 def proof_threshold(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """Square of the proof's own threshold zeta, with its logarithms, over the square of the one that the sweep in n
-    has."""
+    """Return the squared threshold zeta of the proof, logarithms included, over that of the sweep in n."""
     swept, printed = (cells[cells["series"] == series] for series in ("n", "n-printed"))
     if swept.empty or printed.empty:
         raise NotMeasured("zeta of the series n and n-printed")

@@ -138,7 +138,7 @@ def bound_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def least_clip(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """The least clip of the sweep, over the practical one."""
+    """Return the least clip of the sweep, over the practical one."""
     return float(cells.loc[cells["series"] == "clip", "init_clip"].min())
 
 

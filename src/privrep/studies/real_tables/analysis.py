@@ -106,12 +106,12 @@ def table_points(cells: pd.DataFrame, measured: list[Measured]) -> pd.DataFrame:
 
 
 def tables_run(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
-    """The tables whose packages were there."""
+    """Return the tables whose packages were there."""
     return [table for table in TABLES if not missing(cells, table)]
 
 
 def reasons(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
-    """Why tables were not run."""
+    """Return why tables were not run."""
     return sorted({missing(cells, table) for table in TABLES} - {""})
 
 

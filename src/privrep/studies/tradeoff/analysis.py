@@ -434,8 +434,7 @@ def counts_by_dim(does: dict[str, UserWork | MomentPlan], rank: int) -> pd.DataF
 
 
 def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Quantities as a table: labels of the dimensions, and rows of a label and a quantity for each of these,
-    None where there is none."""
+    """Return quantities as a table: labels of dimensions, and rows of a label and a quantity for each, if any."""
     found = {label: quantities.numbered(f"{name} at d =") for label, name in names.items()}
     dims = sorted({dim for row in found.values() for dim in row})
     if not dims:

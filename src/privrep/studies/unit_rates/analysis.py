@@ -98,7 +98,7 @@ def start_constant(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]
 
 
 def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """How many runs with a law go astray, how many let the noise in the first residual expect it, and the worst.
+    """Return how many runs go astray, how many the noise in the first residual lets expect, and the worst.
 
     A first residual that noise makes small by more than SURPRISE standard deviations counts as a start that failed:
     the first guess of the error is made less sure, and follows that noise down.
