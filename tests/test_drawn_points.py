@@ -55,6 +55,11 @@ def _fallbacks(numbers: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([numbers.assign(x=numbers["x"] * 1.03**place) for place in (-1, 0, 1)])
 
 
+def _samples(numbers: pd.DataFrame) -> pd.DataFrame:
+    means = (numbers.groupby(["rank", "spare"])["square"].mean() ** 0.5).reset_index()
+    return pd.concat([means, numbers])  # marks of the fit have the colour of k = 1 and are of all ranks
+
+
 RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "beyond/audits": lambda t: pd.DataFrame({"x": range(len(t.columns))}),  # a place for each fault
     "jain2021/figure2_fallbacks": _fallbacks,  # marks side by side
@@ -63,6 +68,7 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "jain2021/risk_heads": lambda t: pd.DataFrame(
         {"x": t["samples"], **{name: t["measured"] / t[name] for name in ("exact", "printed")}}
     ),
+    "jain2021/samples_needed": _samples,  # root mean square over repetitions
     "shen2023/selection": _selection,  # marks side by side, shares cut at the lower edge
 }
 
@@ -110,7 +116,7 @@ def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
         place = PLACES.get((name, number))
         for series in panel["series"]:
             rows = of_sizes(numbers, f"{panel['title']}; {series['name']}")
-            tables = (rows, RESTATED[name](rows)) if name in RESTATED else (rows,)
+            tables = (rows, RESTATED[name](numbers)) if name in RESTATED else (rows,)
             tables = [table.select_dtypes("number").to_numpy(float) for table in tables]
             for point in series["points"]:
                 wanted = [value for side, value in enumerate(point[2:]) if side != place]
