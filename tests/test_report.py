@@ -299,7 +299,7 @@ def test_numbers_in_prose_follow_the_tables(tmp_path, content):
     changed = write_run(tmp_path, deciding_reading_at_5=1.1862, i=0.5, own=3.21)
     assert render(changed).returncode == 0
     other = (changed / "reports/index.html").read_text(encoding="utf-8")
-    assert "Not borne out by this run: i: 0.5" in Page(other).text
+    assert "Not borne out by this run: gap (i), a share of a linear axis: 0.5" in Page(other).text
     for text in ("1.19", "3.21"):
         # A number of its own: not the digits within another; the confirmation has numbers that stay.
         number = re.compile(rf"(?<![\d.]){re.escape(text)}(?!\d)")
