@@ -115,7 +115,7 @@ def write_run(folder: Path, **changes: float) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         if figure == DRAWN:
             numbers = pd.DataFrame({"epsilon": [1, 10], "mse": [0.5, 0.05]})
-            save(drawn_figure(), numbers, path.with_suffix(""))
+            save(drawn_figure(), path.with_suffix(""))
             write_numbers(path.with_suffix(".csv"), numbers)
         else:
             path.write_text(SVG)

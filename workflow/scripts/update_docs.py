@@ -17,10 +17,11 @@ from pathlib import Path
 import pandas as pd
 
 from privrep.data.whole_files import write_whole
-from privrep.report.chapters import MARK
+from privrep.report.chapters import MARK, chapter, page_text
 from privrep.report.documents import Documented, results_page, with_findings
 from privrep.report.page import page
 from privrep.report.run_tables import Run, read_text
+from privrep.report.summary import FULL_SCALES
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.config import chapters
 from privrep.run.provenance import clean_record
@@ -35,27 +36,27 @@ def folders(run: str) -> tuple[Path, Path, Path]:
     return results, above / "reports", above / "figures"
 
 
-def write_record(run: str) -> None:
-    """The tables, the page and one picture of a run as those of record."""
-    results, reports, figures = folders(run)
+def write_record(name: str) -> None:
+    """The tables, the page and one picture of a run as those of record, if it bears out what the chapters say."""
+    results, reports, figures = folders(name)
     clean_record(reports)
+    files = [reports / name for name in ("claims.csv", "errata.csv", "provenance.json")]
+    studies = sorted(Path("config/studies").glob("*.yaml"))
+    run = Run.read(*files, studies, Path("config/deviations.yaml"), results, figures, alone=True)
+    texts = [page_text("opening", run), *(chapter(study, run) for study in chapters())]
+    if (against := re.findall(rf"<span {MARK}>(.*)", "\n".join(texts))) and run.scale in FULL_SCALES:
+        lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)
+        sys.exit(f"update_docs.py: chapters say what the run of record does not bear out; mend them:\n{lines}")
     RECORD.mkdir(exist_ok=True)
-    for name in ("claims.csv", "errata.csv", "provenance.json"):
-        shutil.copy(reports / name, RECORD / name)
+    for path in files:
+        shutil.copy(path, RECORD)
     tables = [read_text(results / study / "measures.csv").assign(study=study) for study in chapters()]
     pd.concat(tables).to_csv(RECORD / "measures.csv", index=False)
     shutil.copy(results / "audits" / "cells.csv", RECORD / "audits.csv")
-    files = [path for path in sorted(RECORD.glob("*.[cj]s*")) if path.name != "images.csv"]  # which grows by itself
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    kept = [path for path in sorted(RECORD.glob("*.[cj]s*")) if path.name != "images.csv"]  # which grows by itself
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in kept]
     (RECORD / "SHA256SUMS").write_text("".join(sums))
-    studies = sorted(Path("config/studies").glob("*.yaml"))
-    files = [reports / name for name in ("claims.csv", "errata.csv", "provenance.json")]
-    alone = Run.read(*files, studies, Path("config/deviations.yaml"), results, figures, alone=True)
-    written = page(alone, Path("workflow/page"))
-    if against := re.findall(rf"<span {MARK}>(.*)", written):
-        lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)
-        sys.exit(f"update_docs.py: chapters say what the run of record does not bear out; mend them:\n{lines}")
-    write_whole(Path("docs/index.html"), written)
+    write_whole(Path("docs/index.html"), page(run, Path("workflow/page")))
     shutil.copy(figures / "comparison" / "promise.svg", "docs/promise.svg")
 
 
