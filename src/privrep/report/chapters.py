@@ -222,8 +222,8 @@ class Words:
             best = (min if sign == "<" else max)(ends) if all(map(math.isfinite, ends)) else float(row["measured"])
         else:
             called, best, text = more[1], name, spelling.number(name)
-        borne_out = SIGNS[sign](best, limit)
-        return [] if borne_out else [Markup(f"{html.escape(called)}: {text}")]
+        undecided = math.isnan(best) or math.isnan(limit)
+        return [] if undecided or SIGNS[sign](best, limit) else [Markup(f"{html.escape(called)}: {text}")]
 
     def lead(self, caller: Callable[[], str]) -> str:
         """What a chapter opens with."""
