@@ -33,12 +33,7 @@ from privrep.algorithms.parts.clip_units import (
     label_threshold,
     user_units,
 )
-from privrep.algorithms.parts.moment_step import (
-    FALLBACKS,
-    MOMENT_COLUMNS,
-    SYMMETRIES,
-    MomentStep,
-)
+from privrep.algorithms.parts.moment_step import FALLBACKS, MOMENT_COLUMNS, SYMMETRIES, MomentStep
 from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
 from privrep.algorithms.spectral_init import PAIRS, SpectralInit
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, HeadRule, final_penalty, true_heads

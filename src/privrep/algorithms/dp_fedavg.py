@@ -40,12 +40,7 @@ def start_model(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def model_steps(
-    block: Block,
-    batches: list[np.ndarray],
-    model: np.ndarray,
-    personal: np.ndarray,
-    step: float,
-    personal_step: float,
+    block: Block, batches: list[np.ndarray], model: np.ndarray, personal: np.ndarray, step: float, personal_step: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how far gradient steps move B and a shared head w, (B, d + 1, k), and the user's own head v, (B, k), where
     <B (w + v), x> predicts y.

@@ -94,9 +94,7 @@ class ExponentialStagedOptions(ScoreOptions):
     )
     rounds: int = option("rounds of CENTAUR in the first stage", check_count, 24)
     clip: float = option("clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5", check_bound, 0.125)
-    numbers: ClassVar = ScoreOptions.numbers | {
-        "chosen_from": "number of subspaces that were chosen from",
-    }
+    numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}
 
     def first_stage(self, known: Known) -> SpectralInit | Centaur:
         """Return one run of the first stage, on all samples."""

@@ -104,9 +104,7 @@ class FullPrior:
 class FullPriorOptions(HyperparameterOptions):
     """Options of the full prior: public hyperparameters."""
 
-    numbers: ClassVar = {
-        "learned_scale": "released root mean square coordinate of a head",
-    }
+    numbers: ClassVar = {"learned_scale": "released root mean square coordinate of a head"}
 
     def build(self, known: Known) -> FullPrior:
         """Return the method: a model has d coordinates of mean square k/d that of a head."""

@@ -62,10 +62,7 @@ class NonprivateAltminOptions(Declared):
         "distance between successive subspaces at which alternation stops", check_nonnegative, 1.0e-5
     )
     max_epochs: int = option("limit on the number of epochs", check_count, 200)
-    numbers: ClassVar = {
-        "epochs_run": "epochs until convergence",
-        "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"],
-    }
+    numbers: ClassVar = {"epochs_run": "epochs until convergence", "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"]}
 
     def build(self, known: Known) -> AltMin:
         split = check_split(self.split, known)

@@ -96,8 +96,5 @@ class PpsgdOptions(LocalOptions):
 
     def build(self, known: Known) -> PPSGD:
         return PPSGD(
-            server=self.server(known),
-            rank=known.rank,
-            steps=self.steps(known),
-            personal_step=self.personal_step,
+            server=self.server(known), rank=known.rank, steps=self.steps(known), personal_step=self.personal_step
         )

@@ -145,9 +145,7 @@ class PrivateFedrepOptions(Declared):
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
     init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
     final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
-    numbers: ClassVar = {
-        "zeta": SERVER_COLUMNS["zeta"],
-    }
+    numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
 
     def start(self, known: Known, samples: int) -> Start:
         """Return U_init, where it is spectral from the pairs of the first samples."""

@@ -97,9 +97,7 @@ class SingleModelOptions(Declared):
     clip_label: float = option("clipping bound of the labels (zeta)", check_bound, 1.0)
     epochs: int = option("passes over all users, E", check_count, 1)
     step: float = option("step size, in units of the clipping bound", check_bound, 1.0)
-    numbers: ClassVar = {
-        "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"],
-    }
+    numbers: ClassVar = {"min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"]}
 
     def __post_init__(self):
         super().__post_init__()

@@ -71,9 +71,7 @@ class SensitivitySearchOptions(Declared):
     release: str = option("what is searched, see privrep.audits.sensitivity_search", among(RELEASES))
     draws: int = option("pairs of users that the adversary draws", check_count, 400)
     changes: int = option("changes of one sample that the adversary tries", check_count, 800)
-    numbers: ClassVar = {
-        "attained": "largest distance found over the stated sensitivity; above 1 is a fault",
-    }
+    numbers: ClassVar = {"attained": "largest distance found over the stated sensitivity; above 1 is a fault"}
 
     def experiment(self, problem: Problem) -> SensitivitySearch:
         return SensitivitySearch(self, RELEASES[self.release].build(problem.known))

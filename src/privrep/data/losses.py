@@ -60,10 +60,7 @@ def _pseudo_huber_weights(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return weight, weight * weight * weight
 
 
-SHAPES = {
-    "huber": _Shape(_huber, _huber_weights),
-    "pseudo-huber": _Shape(_pseudo_huber, _pseudo_huber_weights),
-}
+SHAPES = {"huber": _Shape(_huber, _huber_weights), "pseudo-huber": _Shape(_pseudo_huber, _pseudo_huber_weights)}
 LOSSES = ("absolute", *SHAPES)
 
 

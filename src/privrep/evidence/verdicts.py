@@ -49,13 +49,7 @@ class Verdict(StrEnum):
         return self in NEGATIVE
 
 
-NEGATIVE = (
-    Verdict.VIOLATED,
-    Verdict.FALSE_AS_PRINTED,
-    Verdict.PROOF_GAP,
-    Verdict.NOT_REPRODUCED,
-    Verdict.PARTIAL,
-)
+NEGATIVE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.PROOF_GAP, Verdict.NOT_REPRODUCED, Verdict.PARTIAL)
 """Verdicts that something in a paper is wrong."""
 
 OUTCOMES = {

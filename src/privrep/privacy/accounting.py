@@ -107,12 +107,7 @@ def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]
     """Return the accountant of releases that touch one user, given as in `composed_epsilon`."""
     # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should
     # pay.
-    from dp_accounting import (
-        GaussianDpEvent,
-        NeighboringRelation,
-        PoissonSampledDpEvent,
-        RandomizedResponseDpEvent,
-    )
+    from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, RandomizedResponseDpEvent
     from dp_accounting.pld import PLDAccountant
 
     # Under REPLACE_ONE this accountant takes noise over half the replace-one sensitivity, and doubles it itself.

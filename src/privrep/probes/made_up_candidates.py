@@ -37,10 +37,7 @@ class MadeUpCandidatesOptions(Declared):
     accuracy: float = option("accuracy of a good candidate, eps_i", check_share, 0.01)
     needed: float = option("distance that the selected candidate must keep, eps_0", check_share, 0.2)
     selections: int = option("selections made, each among candidates of its own", check_count, 30)
-    numbers: ClassVar = {
-        "candidates": "candidates in each, T_0",
-        "failed_share": "share of the selections that fail",
-    }
+    numbers: ClassVar = {"candidates": "candidates in each, T_0", "failed_share": "share of the selections that fail"}
 
     def experiment(self, problem: Problem) -> MadeUpCandidatesOptions:
         check_planted(problem.dim, problem.rank)

@@ -93,7 +93,7 @@ class UpdateNormsOptions(Declared):
         "heterogeneity": (
             "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are "
             "equal"
-        ),
+        )
     }
 
     def experiment(self, problem: Problem) -> UpdateNormsOptions:

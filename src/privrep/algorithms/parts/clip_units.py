@@ -14,7 +14,7 @@ from collections.abc import Callable
 from privrep.data.known import Known
 
 CLIP_SCALE_COLUMN = {
-    "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.algorithms.parts.clip_units",
+    "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.algorithms.parts.clip_units"
 }
 
 FAILURE_POWER = 10

@@ -76,9 +76,7 @@ class FederatedOptions(Declared):
     clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "absolute")
     participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
     divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
-    numbers: ClassVar = {
-        "zeta": SERVER_COLUMNS["zeta"],
-    }
+    numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
 
     def server(self, known: Known) -> Server:
         """Return the rounds, with the clipping bound in absolute terms."""

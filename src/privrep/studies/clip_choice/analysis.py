@@ -19,12 +19,7 @@ from privrep.evidence.findings import Findings
 from privrep.evidence.measured import bare, exact
 from privrep.run.settings import AnalysisSettings
 
-CHOICES = {
-    "A": ("A", "A-own"),
-    "A-user": ("A-user",),
-    "B": ("B",),
-    "B-random": ("B-random",),
-}
+CHOICES = {"A": ("A", "A-own"), "A-user": ("A-user",), "B": ("B",), "B-random": ("B-random",)}
 """Series of the study tradeoff -> series here among which its setting was chosen."""
 SHARES = {"A": "A-start", "B": "B-start"}
 """Series -> the same clips with half of the budget for the initialisation."""

@@ -33,9 +33,7 @@ def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
             axis.fill_between(part["epsilon"], *ends, color=COLOURS[colour], alpha=0.18, linewidth=0)
         axis.axvline(COMPARABLE_EPSILON, color="0.6", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         axis.set(
-            xlabel=f"user-level ε (δ = {delta})",
-            ylabel="population MSE",
-            xticks=sorted(numbers["epsilon"].unique()),
+            xlabel=f"user-level ε (δ = {delta})", ylabel="population MSE", xticks=sorted(numbers["epsilon"].unique())
         )
     log_axis.set(yscale="log", title="Log axis")
     plain_ticks(log_axis.yaxis)

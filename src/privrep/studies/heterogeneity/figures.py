@@ -8,16 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import (
-    COLOURS,
-    NOTE,
-    few_ticks,
-    new_figure,
-    plain_ticks,
-    power_of_ten,
-    ticks_at,
-    with_bars,
-)
+from privrep.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten, ticks_at, with_bars
 from privrep.run.settings import PlotSettings
 from privrep.studies.heterogeneity.analysis import CENTAUR
 

@@ -25,13 +25,7 @@ from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.run.config import ROOT
 from privrep.run.settings import MeasureSettings
 
-LABELS = {
-    "centaur": "CENTAUR",
-    "ppsgd": "PPSGD",
-    "pmtl": "PMTL",
-    "fedavg": "DP-FedAvg",
-    "stand_alone": "clients alone",
-}
+LABELS = {"centaur": "CENTAUR", "ppsgd": "PPSGD", "pmtl": "PMTL", "fedavg": "DP-FedAvg", "stand_alone": "clients alone"}
 METHODS = tuple(LABELS)
 TOGETHER = METHODS[:-1]
 OTHERS = METHODS[1:]

@@ -447,10 +447,7 @@ def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantit
     return {"dims": [f"d = {dim:g}" for dim in dims], "rows": rows}
 
 
-FACTS = {
-    "factor by clips": partial(by_dimension, BY_CLIPS),
-    "factor by condition": partial(by_dimension, BY_CONDITION),
-}
+FACTS = {"factor by clips": partial(by_dimension, BY_CLIPS), "factor by condition": partial(by_dimension, BY_CONDITION)}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
