@@ -16,7 +16,7 @@ from rich.console import Console
 from privrep.commands.release import HEADS, LOCAL, RELEASE, read_release, write, write_heads
 from privrep.data.scattered import ScatteredUsers
 from privrep.data.table_files import naming
-from privrep.data.whole_files import folder_in_one_move, write_whole
+from privrep.data.whole_files import in_one_move, write_whole
 from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads, heads
 from privrep.estimator.stated import from_toml
@@ -56,18 +56,11 @@ def in_one_line(command: Callable) -> Callable:
 def columns(path: Path) -> dict[str, pa.DataType]:
     """Return names and types of the columns of a table; of CSV as its first rows suggest."""
     first = min(path.glob("*.parquet"), default=None) if path.is_dir() else path
-    if first is not None and first.suffix == ".parquet":
-        with naming(first):
-            return types_of(parquet.read_schema(first))
-    if first is not None and first.suffix == ".csv":
-        with naming(first), csv.open_csv(first) as reader:
-            return types_of(reader.schema)
-    raise ValueError(f"{path} is no .parquet or .csv file, and no folder of Parquet files")
-
-
-def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
-    """Return types by name, which raises an error here if a name is not valid text."""
-    return {column.name: column.type for column in schema}
+    if first is None or first.suffix not in (".parquet", ".csv"):
+        raise ValueError(f"{path} is no .parquet or .csv file, and no folder of Parquet files")
+    with naming(first):
+        schema = parquet.read_schema(first) if first.suffix == ".parquet" else csv.open_csv(first).schema
+        return {column.name: column.type for column in schema}  # an error here if a name is not valid text
 
 
 @app.command()
@@ -143,7 +136,7 @@ def fit(
         scheduler=scheduler,
     )
     says = Console(stderr=True).status(f"reading {table}, then some ten passes over its users")
-    with says, folder_in_one_move(out) as folder:  # made first: what cannot be written spends no budget
+    with says, in_one_move(out, folder=True) as folder:  # made first: what cannot be written spends no budget
         model.fit_table(table, user=user, label=label, schema=from_toml(bounds))
         write(model, folder)
     typer.echo(f"{model.privacy_}\n{advice_line(model.advice_)}{out}: {RELEASE} may be published; {LOCAL} may not")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from pathlib import Path
 
 import jinja2
+import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -70,11 +69,8 @@ def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
 
 def ledger_table(fitted: PrivateRepresentation) -> str:
     """Return all releases as CSV."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["release", "sensitivity", "noise_sd", "mu"])
-    table.writerows([one.name, one.sensitivity, one.noise_sd, one.mu] for one in fitted.ledger_.entries)
-    return text.getvalue()
+    rows = [(one.name, one.sensitivity, one.noise_sd, one.mu) for one in fitted.ledger_.entries]
+    return pd.DataFrame(rows, columns=["release", "sensitivity", "noise_sd", "mu"]).to_csv(index=False)
 
 
 def page(fitted: PrivateRepresentation) -> str:

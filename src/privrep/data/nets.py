@@ -46,7 +46,9 @@ def chart_net(dim: int, rank: int, radius: float) -> Net:
     free, p = dim - rank, cells_per_entry(dim, rank, radius)
     middles = (2 * np.arange(p) + 1) / p - 1
     grid = np.stack(np.meshgrid(*[middles] * (free * rank), indexing="ij"), axis=-1).reshape(-1, free, rank)
-    inverse_root, volumes = _inverse_root(np.eye(rank) + grid.transpose(0, 2, 1) @ grid, dim)
+    values, vectors = np.linalg.eigh(np.eye(rank) + grid.transpose(0, 2, 1) @ grid)  # of W^T W
+    inverse_root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    volumes = np.prod(values, axis=1) ** (-dim / 2)  # the density of the invariant measure in a chart
     charts = []
     for pivots in itertools.combinations(range(dim), rank):
         others = [i for i in range(dim) if i not in pivots]
@@ -69,10 +71,3 @@ def check_net(dim: int, rank: int, radius: float) -> None:
             f"radius is {radius!r}; a net of it for rank {rank} in dim {dim} has {size:.3g} subspaces, and at most "
             f"{LARGEST} are made. Take a larger radius, random candidates or a chain"
         )
-
-
-def _inverse_root(squares: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (W^T W)^{-1/2}, (c, k, k), and the density det(W^T W)^{-d/2} of the invariant measure in a chart, (c,)."""
-    values, vectors = np.linalg.eigh(squares)
-    inverse_root = (vectors / np.sqrt(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return inverse_root, np.prod(values, axis=1) ** (-dim / 2)

@@ -15,7 +15,7 @@ import numpy as np
 
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.losses import Loss
-from privrep.data.misspecification import are_scaled, feature_root
+from privrep.data.misspecification import MISSPECIFICATIONS, are_scaled, feature_root
 from privrep.data.passes import total
 from privrep.data.problem import Block, Problem, Truth, UserData, Users
 
@@ -68,16 +68,8 @@ def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
     """Return the mean excess loss of the models basis @ v_j over that of the true ones (jain2021, Theorem 5.2). Raise
     ValueError where residuals are not Gaussian with a known variance, or users have no true model."""
-    for name in (
-        "feature_law",
-        "feature_scale",
-        "feature_condition",
-        "feature_axes",
-        "feature_tail",
-        "noise_spread",
-        "adversaries",
-    ):
-        if getattr(users.problem, name) != getattr(Problem, name):
+    for name in MISSPECIFICATIONS:
+        if name != "fewest_samples" and getattr(users.problem, name) != getattr(Problem, name):
             raise ValueError(
                 f"{name} is {getattr(users.problem, name)!r}; a loss is known for the model of the papers alone"
             )

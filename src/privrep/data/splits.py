@@ -74,10 +74,7 @@ class SampleDraws:
     def take(self, *sizes: int) -> list[np.ndarray]:
         """Return the ascending positions of one round's subsets; raise ValueError if there are not enough samples."""
         start = self._next if self._use == "fresh" else 0
-        if start + sum(sizes) > self._samples:
-            raise ValueError(
-                f"samples is {self._samples}; sample_use {self._use!r} needs at least {start + sum(sizes)}"
-            )
+        check_draws(self._use, self._samples, [start + sum(sizes)])
         order = self._rng.permutation(self._samples) if self._use == "reuse" else np.arange(self._samples)
         ends = start + np.cumsum(sizes)
         if self._use == "fresh":

@@ -10,31 +10,19 @@ from pathlib import Path
 
 
 @contextmanager
-def in_one_move(path: Path) -> Iterator[Path]:
-    """Write to a file beside `path` that takes its place at the end; nothing of it is left where writing fails.
-    Folders are made."""
+def in_one_move(path: Path, folder: bool = False) -> Iterator[Path]:
+    """Write to a file beside `path`, or fill a folder there, that takes its place at the end; nothing of it is left
+    where that fails. Folders above it are made. OSError is raised at once where no folder can be made."""
+    path = path.resolve() if folder else path
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    if folder:
+        temporary.mkdir()
     try:
         yield temporary
         os.replace(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def folder_in_one_move(path: Path) -> Iterator[Path]:
-    """Fill a folder beside `path` that takes its place at the end; nothing of it is left where that fails. Raise
-    OSError at once if none can be made there."""
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.mkdir()
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True) if folder else temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, text: str) -> None:
