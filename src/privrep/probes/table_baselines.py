@@ -40,11 +40,11 @@ class Halves:
         return float(np.mean((self.test_labels - predicted) ** 2) / np.var(self.test_labels))
 
 
-def halves(table: RealTable, seed: int, split: int) -> Halves:
-    """Draw a random half of each user's rows, rounded up and no more than `most_rows`, for training; the rest for
-    testing. Rows of the first half beyond `most_rows` serve neither."""
+def halves(table: RealTable, name: str, split: int) -> Halves:
+    """Draw, by the name of the table, a random half of each user's rows, rounded up and no more than `most_rows`, for
+    training; the rest for testing. Rows of the first half beyond `most_rows` serve neither."""
     user, names = pd.factorize(table.rows[table.user], sort=True)
-    draw = stream(seed, "table_halves", {"table": table.name, "split": split}).random(len(user))
+    draw = stream(0, "table_halves", {"table": name, "split": split}).random(len(user))
     order = np.lexsort((draw, user))
     user, rows = user[order], table.rows.iloc[order]
     features = table.schema.scaled(rows).astype(np.float64)
