@@ -13,7 +13,7 @@ from scipy import stats
 
 from privrep.audits import audit, mutants
 from privrep.audits.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
-from privrep.audits.canaries import Background, larger, structured_pair, worst_pair
+from privrep.audits.canaries import before_others, larger, structured_pair, worst_pair
 from privrep.audits.distinguishing import LEVEL, Game, PrivacyClaim, play
 from privrep.audits.mutants import MUTANTS, clipped_by
 from privrep.audits.replay import ChoiceRecord, aligned, attained_mu, log_ratio, loss, noises, recorded, scaled, streams
@@ -67,8 +67,8 @@ def test_every_private_mechanism_is_audited_or_says_why_not():
 
 
 def worlds(seed=0):
-    background = Background.drawn(PROBLEM, np.random.default_rng(seed))
-    return [background.with_user(one) for one in structured_pair(PROBLEM, np.random.default_rng(seed + 1))]
+    pair = structured_pair(PROBLEM, np.random.default_rng(seed + 1))
+    return before_others(pair, PROBLEM, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("name", [name for name in AUDITED if name != "unit_steps"])
@@ -476,11 +476,10 @@ def test_what_is_said_not_to_rest_on_the_clips_of_the_library_does_not():
     """A mechanism is excused where users far beyond any bound tell no more under a wrong clip, and only there."""
     drawn = [structured_pair(PROBLEM, np.random.default_rng(one)) for one in range(60)]
     long = [larger(pair, factor, factor) for pair in drawn for factor in audit.LARGER]
-    background = Background.drawn(PROBLEM, np.random.default_rng(0))
     for name in EVERY:
         found = []
         for pair in long:
-            ends = tuple(background.with_user(one) for one in pair)
+            ends = before_others(pair, PROBLEM, np.random.default_rng(0))
             found.append(
                 audit.attained(Stage(mechanism(name, PROBLEM), ends, 1.3, 0, MUTANTS["one user unclipped"]).run(0, 0))
             )

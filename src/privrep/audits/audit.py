@@ -38,7 +38,7 @@ from privrep.algorithms import (
     spectral_init,
     unit_steps,
 )
-from privrep.audits.canaries import Background, Pair, larger, worst_pair
+from privrep.audits.canaries import Pair, before_others, larger, worst_pair
 from privrep.audits.distinguishing import PrivacyClaim, play
 from privrep.audits.mutants import MUTANTS, Mutant, clipped_by
 from privrep.audits.network_rounds import NetworkRounds
@@ -141,8 +141,8 @@ class Stage:
         cls, method: Method, problem: Problem, pair: Pair, multiplier: float, seed: int, mutant: str = "none"
     ) -> Stage:
         """Put each user of a pair before the same background of users."""
-        background = Background.drawn(problem, np.random.default_rng([seed, 0]))
-        return cls(method, tuple(map(background.with_user, pair)), multiplier, seed, MUTANTS[mutant])
+        worlds = before_others(pair, problem, np.random.default_rng([seed, 0]))
+        return cls(method, worlds, multiplier, seed, MUTANTS[mutant])
 
     def _recorded(
         self, world: int, run: int, own=None, replayed: Transcript | None = None

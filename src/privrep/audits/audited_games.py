@@ -32,37 +32,12 @@ def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
 
 
 @dataclass(frozen=True)
-class AuditedGames:
+class AuditedGamesOptions(Declared):
     """Many games of one kind."""
 
-    options: AuditedGamesOptions
     cost = GAUSSIAN_COST
     spends = 0 * GAUSSIAN_COST
     theorem = None
-
-    def run(self, task: Task) -> Outcome:
-        """Count false alarms; no users are read, and nothing is released."""
-        options, budget = self.options, task.budget
-        rng = task.stream("scores")
-        mu = gdp_mu(budget.epsilon, budget.delta)
-        claim = PrivacyClaim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
-        shown = 0.0 if options.kind == "blind" else mu
-        limits = np.array(
-            [claim.epsilon_at(game(shown, options.runs, rng).low(), budget.delta) for _ in range(options.repeats)]
-        )
-        true = 0.0 if options.kind == "blind" else budget.epsilon
-        return Outcome(
-            log={
-                "false_alarms": float((limits > true).sum()),
-                "near": float(((limits >= NEAR * true) & (limits <= true)).sum()),
-                "median_limit": float(np.median(limits)),
-            }
-        )
-
-
-@dataclass(frozen=True)
-class AuditedGamesOptions(Declared):
-    """Options of the games."""
 
     kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES))
     runs: int = option("runs of a game", check_count, 1000)
@@ -73,5 +48,21 @@ class AuditedGamesOptions(Declared):
         "median_limit": "median of the limits",
     }
 
-    def experiment(self, problem: Problem) -> AuditedGames:
-        return AuditedGames(self)
+    def experiment(self, problem: Problem) -> AuditedGamesOptions:
+        return self
+
+    def run(self, task: Task) -> Outcome:
+        """Count false alarms; no users are read, and nothing is released."""
+        budget, rng = task.budget, task.stream("scores")
+        mu = gdp_mu(budget.epsilon, budget.delta)
+        claim = PrivacyClaim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
+        shown, true = (0.0, 0.0) if self.kind == "blind" else (mu, budget.epsilon)
+        games = (game(shown, self.runs, rng) for _ in range(self.repeats))
+        limits = np.array([claim.epsilon_at(one.low(), budget.delta) for one in games])
+        return Outcome(
+            log={
+                "false_alarms": float((limits > true).sum()),
+                "near": float(((limits >= NEAR * true) & (limits <= true)).sum()),
+                "median_limit": float(np.median(limits)),
+            }
+        )

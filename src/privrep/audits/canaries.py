@@ -29,25 +29,16 @@ class Canary:
 Pair = tuple[Canary, Canary]
 
 
-@dataclass(frozen=True)
-class Background:
-    """Users known to the adversary, features (m, n, d) and labels (m, n); the first one's place is for a canary."""
-
-    problem: Problem
-    features: np.ndarray
-    labels: np.ndarray
-
-    @classmethod
-    def drawn(cls, problem: Problem, rng: np.random.Generator) -> Background:
-        """Draw standard normal features and labels."""
-        shape = problem.samples, problem.users
-        return cls(problem, rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape))
-
-    def with_user(self, canary: Canary) -> GivenUsers:
-        """Return all users, with the canary as the first."""
-        features, labels = self.features.copy(), self.labels.copy()
+def before_others(pair: Pair, problem: Problem, rng: np.random.Generator) -> tuple[GivenUsers, GivenUsers]:
+    """Put each of a pair first before the same users, whom the adversary knows, with standard normal features and
+    labels."""
+    shape = problem.samples, problem.users
+    features, labels, worlds = rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape), []
+    for canary in pair:
+        features, labels = features.copy(), labels.copy()
         features[:, 0], labels[:, 0] = canary.features, canary.labels
-        return GivenUsers(self.problem.known, features, labels)
+        worlds.append(GivenUsers(problem.known, features, labels))
+    return tuple(worlds)
 
 
 def directions(dim: int) -> np.ndarray:
