@@ -36,11 +36,7 @@ class DisjointPairs(LabelledDirections):
         pairs, dim = len(self.labels) // 2, self.features.shape[2]
         # d squares under a norm, and P pairs in a sum.
         labels = clip_scalar(self.labels, within_float32(zeta, dim + pairs))
-        sound = (
-            np.isfinite(self.feature_norms)
-            if participating is None
-            else np.isfinite(self.feature_norms) & participating
-        )
+        sound = np.isfinite(self.feature_norms) & (True if participating is None else participating)
         weights = np.divide(labels, self.feature_norms, out=np.zeros_like(labels), where=sound)
         firsts, seconds = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
         left = (self.features[firsts] * weights[firsts, :, None]).reshape(-1, dim)

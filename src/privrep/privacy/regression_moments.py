@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -92,15 +92,12 @@ class UserClip:
     first: float
     joint = INDEPENDENT
     cost = USER_MOMENTS_COST
+    log: ClassVar = {}
+    """Nothing: the bounds are among the options, and a row's eta and zeta are those of samples."""
 
     def __post_init__(self):
         check_bound("clip_feature", self.second)
         check_bound("clip_label", self.first)
-
-    @property
-    def log(self) -> dict[str, float]:
-        """Nothing: the bounds are among the options, and a row's eta and zeta are those of samples."""
-        return {}
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         features = moments.features.transpose(1, 0, 2).astype(np.float64)
