@@ -111,21 +111,20 @@ class Sizes:
         """Return q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""
         return min(self.samples, self.dim) / self.dim * self.rank / (self.rank + noise2)
 
-    def start_signal(self, mu: float, noise2: float) -> float:
+    def start_signal(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
         """Return n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu."""
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
-    def start_share(self, mu: float, noise2: float) -> float:
+    def start_share(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
         """Return the share of mu^2 that brings the start's signal to START_SIGNAL times the noise, within
         START_SHARES."""
-        least, most = START_SHARES
-        return min(max((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, least), most)
+        return np.clip((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, *START_SHARES)
 
-    def start_error2(self, mu: float, noise2: float) -> float:
+    def start_error2(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
         """Return e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that
         of a random subspace."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
-        return min(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
+        return np.minimum(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
         """Return e^2 before the first and after each round, of which each has its own mu."""
@@ -154,8 +153,8 @@ class Schedule:
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
     """Return the division of mu^2 that is expected to leave the least error; the fewest rounds that come near it
     (`WORTH`)."""
-    start = sizes.start_share(mu, noise2)
-    error2 = sizes.start_error2(math.sqrt(start) * mu, noise2)
+    start = float(sizes.start_share(mu, noise2))
+    error2 = float(sizes.start_error2(math.sqrt(start) * mu, noise2))
 
     def divided(rounds: int, growth: float) -> Schedule:
         shares = growth ** np.arange(rounds)

@@ -157,10 +157,8 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
     mu = np.sqrt(all_.isotropic_share(mu)) * mu
-    share = np.clip((unit.START_SIGNAL / all_.start_signal(mu, noise2)) ** 2, *unit.START_SHARES)
-    private = unit.START_NOISE / all_.start_signal(np.sqrt(share) * mu, noise2) ** 2
-    few = sizes.rank / (all_.kept(noise2) * n)
-    start = np.minimum(1.0, private + few) * unit.START_ERROR / sizes.dim
+    share = all_.start_share(mu, noise2)
+    start = all_.start_error2(np.sqrt(share) * mu, noise2)
     growths = np.reshape(unit.GROWTHS, (-1, *[1] * n.ndim))
     best = best_risk = None
     for rounds in unit.ROUNDS:
