@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from privrep.algorithms.mixed_model import Features, MixedModel, Moments
+from privrep.algorithms.mixed_model import Features, MixedModel, moments
 from privrep.algorithms.parts.posterior import Mixture, Prior, Spectra, eigh_of_each
 from privrep.algorithms.parts.sharing import (
     ANSWERS,
@@ -15,7 +15,6 @@ from privrep.algorithms.parts.sharing import (
     HEADS,
     MEAN,
     OWN,
-    Answer,
     Comparison,
     Gains,
     LogErrors,
@@ -95,8 +94,9 @@ def test_a_mixture_lies_between_its_priors_and_follows_the_evidence():
     block = block_of(30, 4, 2)
     sure = Prior(np.array([5.0, 5.0]), np.eye(2), 0.0)
     flat = Prior(np.zeros(2), np.eye(2), 1.0)
-    np.testing.assert_allclose(Mixture((flat, sure), 1.0).heads(block), flat.heads(block), atol=1e-6)
-    np.testing.assert_array_equal(Mixture((sure,), 1.0).heads(block), sure.heads(block))
+    alone, spectra = Mixture((flat,), 1.0).heads(block), Spectra(block, flat.mean, flat.root)
+    np.testing.assert_allclose(Mixture((flat, sure), 1.0).heads(block), alone, atol=1e-6)
+    np.testing.assert_array_equal(alone, spectra.heads(flat.strength))
 
 
 def test_a_matrix_whose_eigenvalues_are_not_found_stops_no_other():
@@ -138,7 +138,7 @@ def test_no_user_moves_what_the_others_add():
     def others(features, labels, number):
         users = MemoryUsers.of(labels, features, number, 50, 6, 3)
         (block,) = users.blocks()
-        return np.delete(Gains(errors)(block).values, 7, axis=0), np.delete(Moments()(block).rows, 7, axis=1)
+        return np.delete(Gains(errors)(block).values, 7, axis=0), np.delete(moments(block).rows, 7, axis=1)
 
     before = others(features, labels, number)
     mine = number == 7
@@ -196,14 +196,14 @@ def test_gains_of_the_answer_are_unbiased():
     mean = np.r_[0.2, 0.1, 0.1, 0.1]
     found = candidates(np.eye(4), mean, [np.diag([0.0, 1.0, 0.0, 0.0])], True)
 
-    def gains(multiplier: float, seed: int) -> Answer:
+    def gains(multiplier: float, seed: int) -> dict[str, float]:
         exact, noisy = (Release.from_one(one, np.random.default_rng(seed), 800, Ledger()) for one in (0.0, multiplier))
-        return released_answer(data, found, 0.4, exact, noisy)
+        return released_answer(data, found, 0.4, exact, noisy)[1]
 
     truth, drawn = gains(0.0, 0), [gains(3.0, seed) for seed in range(200)]
-    for name in ("over_own", "over_mean"):
-        errors = np.array([getattr(one, name) for one in drawn]) - getattr(truth, name)
-        sd = drawn[0].noise_sd
+    for name in ("gain_over_own", "gain_over_mean"):
+        errors = np.array([one[name] for one in drawn]) - truth[name]
+        sd = drawn[0]["gain_sd"]
         assert errors.std() == pytest.approx(sd, rel=0.25)
         assert abs(errors.mean()) < 4 * sd / 200**0.5 < abs((errors + sd).mean())
 

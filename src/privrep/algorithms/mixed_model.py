@@ -30,14 +30,14 @@ The gains of the second release are of priors that the first has chosen, so that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from privrep.algorithms.parts.posterior import Mixture
-from privrep.algorithms.parts.sharing import ANSWERS, candidates, released_answer
+from privrep.algorithms.parts.sharing import candidates, released_answer
 from privrep.algorithms.unit_steps import half_products
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
@@ -58,38 +58,26 @@ EDGE_PART = 0.5
 """Eigenvalues of H and W are at least this part of the norm of the noise in C."""
 
 
-def mean_squares(rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return mean squares of rows (B, m) with zeros where there is no sample, (B,)."""
-    return np.einsum("bm,bm->b", rows, rows) / np.maximum(counts, 1)
-
-
 def residuals(block: Block, mean: np.ndarray) -> np.ndarray:
     """Return the residuals of the shared mean, (B, m)."""
     return (block.labels - block.features @ mean.astype(np.float32)).T.astype(np.float64)
 
 
-def log_lengths(squares: np.ndarray, guess: float) -> Scalars:
-    """Return logs of lengths given by their squares, (B,), over a guess; a user of length 0 adds 0."""
-    return Scalars(np.log(np.where(squares > 0, squares, guess**2)) / 2 - math.log(guess))
-
-
 @dataclass(frozen=True, eq=False)
-class Moments:
-    """Contribution of users: X^T X / m, (d, d)."""
+class LogLengths:
+    """Contribution of users: logs of lengths over a guess; a user of length 0 adds 0."""
 
-    def __call__(self, block: Block) -> SemidefiniteByNorm:
-        rows = block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None]
-        return SemidefiniteByNorm(rows)
-
-
-@dataclass(frozen=True, eq=False)
-class MomentLengths:
-    """Contribution of users: log |X^T X / m|."""
-
+    squares: Callable[[Block], np.ndarray]  # of the lengths, (B,)
     guess: float
 
     def __call__(self, block: Block) -> Scalars:
-        return log_lengths(Moments()(block).norms ** 2, self.guess)
+        squares = self.squares(block)
+        return Scalars(np.log(np.where(squares > 0, squares, self.guess**2)) / 2 - math.log(self.guess))
+
+
+def moments(block: Block) -> SemidefiniteByNorm:
+    """Contribution of users: X^T X / m, (d, d)."""
+    return SemidefiniteByNorm(block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None])
 
 
 def mean_labels(block: Block) -> Scalars:
@@ -104,35 +92,13 @@ class Gradients:
     mean: np.ndarray  # beta, (d,)
     root: np.ndarray  # H^-1/2
 
-    def rows(self, block: Block) -> np.ndarray:
-        """Return the gradients, (B, d)."""
-        left = residuals(block, self.mean) / np.maximum(block.counts, 1)[:, None]
-        return np.einsum("mbd,bm->bd", block.features, left) @ self.root
-
     def __call__(self, block: Block) -> Rows:
-        return Rows(self.rows(block))
+        left = residuals(block, self.mean) / np.maximum(block.counts, 1)[:, None]
+        return Rows(np.einsum("mbd,bm->bd", block.features, left) @ self.root)
 
-
-@dataclass(frozen=True, eq=False)
-class GradientLengths:
-    """Contribution of users: log |gradient|."""
-
-    gradients: Gradients
-    guess: float
-
-    def __call__(self, block: Block) -> Scalars:
-        return log_lengths((self.gradients.rows(block) ** 2).sum(axis=1), self.guess)
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualLengths:
-    """Contribution of users: log of the root mean square residual."""
-
-    mean: np.ndarray
-    guess: float
-
-    def __call__(self, block: Block) -> Scalars:
-        return log_lengths(mean_squares(residuals(block, self.mean), block.counts), self.guess)
+    def squares(self, block: Block) -> np.ndarray:
+        """Return squared lengths of the gradients, (B,)."""
+        return (self(block).values ** 2).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +124,10 @@ class Features:
     def released(cls, users: UserData, lengths: Release, release: Release) -> Features:
         """Estimate C from two releases."""
         n, d = users.known.users, users.known.dim
-        clip = FEATURE_CLIP * typical("mixed_feature_length", users, MomentLengths, float(d), lengths)
-        found = release.sum("mixed_features", users, Moments(), clip=clip) / n
+        clip = FEATURE_CLIP * typical(
+            "mixed_feature_length", users, lambda block: moments(block).norms ** 2, float(d), lengths
+        )
+        found = release.sum("mixed_features", users, moments, clip=clip) / n
         noise_sd = math.sqrt(2) * clip * release.noise_multiplier / n
         level = max(np.trace(found) / d, LEAST_EIGENVALUE * clip / d)
         differs = found - np.trace(found) / d * np.eye(d)
@@ -176,9 +144,9 @@ class Features:
         return (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
 
 
-def typical(name: str, users: UserData, lengths: type, guess: float, release: Release, *about) -> float:
+def typical(name: str, users: UserData, squares: Callable, guess: float, release: Release) -> float:
     """Release the typical length: the guess times exp of the mean over users of log lengths over it."""
-    found = release.sum(name, users, lengths(*about, guess), clip=LENGTH_WIDTH) / users.known.users
+    found = release.sum(name, users, LogLengths(squares, guess), clip=LENGTH_WIDTH) / users.known.users
     return guess * math.exp(min(max(found, -LENGTH_WIDTH), LENGTH_WIDTH))
 
 
@@ -211,18 +179,17 @@ class MixedModel:
         )
         features = Features.released(users, of_length, of_features)
         mean = self.mean(users, features, of_constant, of_steps)
-        level = typical("mixed_level", users, ResidualLengths, self.label_sd, of_level, mean)
+
+        def mean_squares(block: Block) -> np.ndarray:
+            left = residuals(block, mean)
+            return np.einsum("bm,bm->b", left, left) / np.maximum(block.counts, 1)
+
+        level = typical("mixed_level", users, mean_squares, self.label_sd, of_level)
         shapes = self.shapes(users, mean, features.inverse_root(), of_shape)
         found = candidates(features.moments, mean, shapes, self.constant)
-        answer = released_answer(users, found, level, of_choice, of_answer)
+        heads, log = released_answer(users, found, level, of_choice, of_answer)
         subspace = None if self.rank is None else orthonormalise(shapes[0])
-        log = {
-            "answer": ANSWERS.index(answer.answer),
-            "gain_over_own": answer.over_own,
-            "gain_over_mean": answer.over_mean,
-            "gain_sd": answer.noise_sd,
-        }
-        yield Iterate(subspace, FullRank(SharedHeads(answer.heads, mean)), log)
+        yield Iterate(subspace, FullRank(SharedHeads(heads, mean)), log)
 
     def mean(self, users: UserData, features: Features, constant: Release, steps: list[Release]) -> np.ndarray:
         """Release beta, (d,)."""
@@ -233,7 +200,7 @@ class MixedModel:
         root, length = features.inverse_root(EDGE_PART * features.edge), self.label_sd
         for lengths, release in zip(steps[::2], steps[1::2], strict=True):
             gradients = Gradients(mean, root)
-            length = typical("mixed_step_length", users, GradientLengths, length, lengths, gradients)
+            length = typical("mixed_step_length", users, gradients.squares, length, lengths)
             noise = 2 * release.noise_multiplier * math.sqrt(d) / n
             clip = length * (min(max(STEP_NOISE / noise, STEP_CLIPS[0]), STEP_CLIPS[1]) if noise else STEP_CLIPS[1])
             step = release.sum("mixed_step", users, gradients, clip=clip) / n

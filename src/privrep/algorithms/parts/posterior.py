@@ -28,10 +28,6 @@ class Prior:
     root: np.ndarray  # R, (d, p)
     strength: float  # s; 0 for the mean alone
 
-    def heads(self, block: Block) -> np.ndarray:
-        """Return posterior means of the users of a block, (B, d)."""
-        return Spectra(block, self.mean, self.root).heads(self.strength)
-
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
@@ -42,14 +38,12 @@ class Mixture:
 
     def heads(self, block: Block) -> np.ndarray:
         """Return heads of the users of a block, (B, d), averaged over the priors by their evidence."""
-        if len(self.priors) == 1:
-            return self.priors[0].heads(block)
-        spectra = [Spectra(block, one.mean, one.root) for one in self.priors]
-        pairs = list(zip(spectra, self.priors, strict=True))
-        logs = np.array([found.log_evidence(one.strength, self.variance, block.counts) for found, one in pairs])
-        weights = softmax(logs, axis=0)
+        pairs = [(Spectra(block, one.mean, one.root), one) for one in self.priors]
         heads = np.array([found.heads(one.strength) for found, one in pairs])
-        return np.einsum("cb,cbd->bd", weights, heads)
+        if len(heads) == 1:
+            return heads[0]
+        logs = np.array([found.log_evidence(one.strength, self.variance, block.counts) for found, one in pairs])
+        return np.einsum("cb,cbd->bd", softmax(logs, axis=0), heads)
 
 
 def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

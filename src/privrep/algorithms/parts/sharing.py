@@ -109,25 +109,15 @@ class Comparison:
         return Rows(np.clip(np.array(others) - first, -GAIN_WIDTH, GAIN_WIDTH).T)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Whether sharing helps, as released."""
-
-    answer: str  # one of ANSWERS
-    # Under the prior that the answer stands for. Users who are alone weigh their own prior against the shared mean and
-    # the weakest prior about it: who has few samples is not worse off than the mean.
-    heads: Mixture
-    over_own: float  # gain of the best heads over the best without the server
-    over_mean: float  # gain of the best heads over the shared mean
-    noise_sd: float  # of a gain
-
-
 def released_answer(
     users: UserData, found: Sequence[Candidate], level: float, of_choice: Release, of_answer: Release
-) -> Answer:
-    """Release whether sharing helps, from two releases.
+) -> tuple[Mixture, dict[str, float]]:
+    """Release whether sharing helps, from two releases; return the heads that the answer stands for, and numbers of a
+    row: the answer, and gains of the best heads over the best without the server and over the shared mean.
 
-    Users are alone unless another prior is significantly better in the first one, and in the second one, too."""
+    Users are alone unless another prior is significantly better in the first one, and in the second one, too. They then
+    weigh their own prior against the shared mean and the weakest prior about it: who has few samples is not worse off
+    than the mean."""
     n, floor = users.known.users, GAIN_FLOOR * level**2
     gains = of_choice.sum("mixed_choice", users, Gains(LogErrors([one.prior for one in found], floor)), clip=GAIN_WIDTH)
     gains, noise_sd = gains / n, 2 * GAIN_WIDTH * of_choice.noise_multiplier / n
@@ -149,5 +139,6 @@ def released_answer(
         answer, priors = MEAN, [mean]
     else:
         answer, priors = OWN, [own, mean, next(index for index, one in enumerate(found) if one.weakest)]
+    gains = {"gain_over_own": float(over_own), "gain_over_mean": float(over_mean), "gain_sd": noise_sd}
     mixture = Mixture(tuple(found[index].prior for index in priors), level**2)
-    return Answer(answer, mixture, float(over_own), float(over_mean), noise_sd)
+    return mixture, {"answer": ANSWERS.index(answer), **gains}
