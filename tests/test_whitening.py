@@ -275,13 +275,13 @@ def test_frames_rows_and_features_fit_together(dim, rank, seed):
     (block,) = fake_users(features, np.ones((4, 6)), np.ones((6, 1))).blocks()
     expected = block.features.astype(float) @ whitening.matrix.T @ columns
     for found in (
-        whitening.features(block) @ columns,
+        whitening.rows(block.features) @ columns,
         block.features @ whitening.frame(columns),
         np.stack([whitening.rows(rows) for rows in block.features.astype(float)]) @ columns,
     ):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * max(1, np.abs(expected).max()))
     assert not np.allclose(block.features @ columns, expected, rtol=1e-3)
-    assert whitening.features(block).dtype == np.float32
+    assert whitening.rows(block.features).dtype == np.float32
 
 
 def test_a_diagonal_is_a_matrix(rng):
@@ -291,7 +291,7 @@ def test_a_diagonal_is_a_matrix(rng):
     short, whole = Whitening(diagonal), Whitening(np.diag(diagonal))
     for one, other in ((short, whole), (short.then(further), whole.then(further))):
         for found, expected in (
-            (one.features(block), other.features(block)),
+            (one.rows(block.features), other.rows(block.features)),
             (one.rows(np.eye(3)), other.rows(np.eye(3))),
             (one.frame(np.eye(3)), other.frame(np.eye(3))),
         ):

@@ -30,7 +30,6 @@ import numpy as np
 from privrep.algorithms.unit_steps import (
     LEAST_NOISE,
     HyperparameterOptions,
-    Hyperparameters,
     half_products,
     learned_scale,
 )
@@ -89,7 +88,7 @@ class FullPrior:
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         d = users.known.dim
         of_scale, handle = release.split(SCALE, 1 - SCALE)
-        scale = learned_scale(Hyperparameters(d, self.head_scale, self.noise), users, of_scale)
+        scale = learned_scale(users, of_scale, d, self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         values, vectors = np.linalg.eigh(handle.sum("half_products", users, HalfProducts(noise2), clip=1.0))
         noise = 2 * handle.noise_multiplier * math.sqrt(2 * d)

@@ -90,16 +90,6 @@ def log_chi(freedom: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Hyperparameters:
-    """Public guesses in units of the labels: rank k of what they depend on, root mean square coordinate h of a head,
-    label noise s."""
-
-    rank: int
-    head_scale: float
-    noise: float
-
-
-@dataclass(frozen=True)
 class HyperparameterOptions(Declared):
     """Options of a method with public hyperparameters."""
 
@@ -107,14 +97,23 @@ class HyperparameterOptions(Declared):
     noise_guess: float = option("public guess of the label noise, over the true one", check_positive, 1.0)
 
 
-def learned_scale(public: Hyperparameters, users: UserData, release: Release) -> float:
-    """Release h, from the mean log power of the labels. Heads are taken midway between those of one length and Gaussian
-    ones."""
-    guess = public.rank * public.head_scale**2 + public.noise**2
+def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
+    """Release h, from the mean log power of the labels, given public guesses in their units: rank k of what they depend
+    on, h, and label noise s. Heads are taken midway between those of one length and Gaussian ones."""
+    guess = rank * head_scale**2 + noise**2
     logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
-    power = guess * math.exp(logs - log_chi(np.asarray(public.rank)) / 2)
-    return math.sqrt(max(power - public.noise**2, 0.1 * power) / public.rank)
+    power = guess * math.exp(logs - log_chi(np.asarray(rank)) / 2)
+    return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
+
+
+def log_powers(power: np.ndarray, freedom: np.ndarray, variance: float = 1.0, expected: float = 0.0) -> Scalars:
+    """Return log(power / (freedom variance)) less its expectation for chi squares and `expected`, of each user, (B,);
+    one without degrees of freedom or power adds 0."""
+    sound = (freedom > 0) & (power > 0) & np.isfinite(power)
+    freedom = np.where(sound, freedom, 1)
+    logs = np.log(np.where(sound, power, 1.0) / freedom / variance) - log_chi(freedom) - expected
+    return Scalars(np.where(sound, logs, 0.0))
 
 
 @dataclass(frozen=True)
@@ -124,12 +123,8 @@ class LogScales:
     expected: float
 
     def __call__(self, block: Block) -> Scalars:
-        counts = block.counts
         power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
-        sound = (counts > 0) & (power > 0)
-        counts = np.where(sound, counts, 1)
-        logs = np.log(np.where(sound, power, 1.0) / counts) - log_chi(counts) - self.expected
-        return Scalars(np.where(sound, logs, 0.0))
+        return log_powers(power, block.counts, expected=self.expected)
 
 
 def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
@@ -161,7 +156,7 @@ class UnitModels:
     penalty: float
 
     def __call__(self, block: Block) -> Semidefinite:
-        return Semidefinite(unit(ridge_models(self.whitening.features(block), block.labels, self.penalty)))
+        return Semidefinite(unit(ridge_models(self.whitening.rows(block.features), block.labels, self.penalty)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,15 +193,8 @@ class Round:
             with np.errstate(over="ignore", invalid="ignore"):
                 length = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
             steps *= np.where(length < self.length, length / self.length, 1.0)[:, None]
-        logs = self.log_residuals(unexplained, block.counts - rank)
-        return Scalars(logs), Semidefinite(turned), Outer(steps, turned)
-
-    def log_residuals(self, power: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-        """Return the log residual variance less its expectation, (B,); a user without degrees of freedom adds 0."""
-        sound = (freedom > 0) & (power > 0) & np.isfinite(power)
-        freedom = np.where(sound, freedom, 1)
-        logs = np.log(np.where(sound, power, 1.0) / freedom / self.residual) - log_chi(freedom)
-        return np.where(sound, logs, 0.0)
+        logs = log_powers(unexplained, block.counts - rank, self.residual)
+        return logs, Semidefinite(turned), Outer(steps, turned)
 
 
 @dataclass
@@ -265,7 +253,7 @@ class UnitSteps:
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level = learned_level(users, release.share(LEVEL))
         whitening, whitenings = self.learned_whitening(sizes, mu, level, users, release)
-        scale = learned_scale(Hyperparameters(k, level * self.head_scale, self.noise), users, release.share(SCALE))
+        scale = learned_scale(users, release.share(SCALE), k, level * self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         left = descent_share(whitenings)
         plan = schedule(sizes, math.sqrt(left) * mu, noise2)

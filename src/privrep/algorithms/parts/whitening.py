@@ -93,12 +93,8 @@ class Whitening:
 
     matrix: np.ndarray
 
-    def features(self, block: Block) -> np.ndarray:
-        """Return W x of all samples, (m, B, d) float32."""
-        return self.rows(block.features)
-
     def rows(self, vectors: np.ndarray) -> np.ndarray:
-        """Return W v for each row v: a gradient in these coordinates from one in the given ones."""
+        """Return W v for each row v, features x or a gradient in these coordinates from one in the given ones."""
         matrix = self.matrix.astype(vectors.dtype)
         return vectors @ matrix.T if matrix.ndim == 2 else vectors * matrix
 
@@ -123,7 +119,7 @@ class WhitenedSamples:
 
     def __call__(self, block: Block) -> Semidefinite:
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = self.whitening.features(block).astype(np.float64)
+            rows = self.whitening.rows(block.features).astype(np.float64)
             norms = np.sqrt(np.einsum("qbi,qbi->qb", rows, rows)) * (1 + 1e-12)
         rows[~np.isfinite(norms)] = 0
         bounds = np.fmax(norms, math.sqrt(rows.shape[2])) * math.sqrt(len(block.labels))
