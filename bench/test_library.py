@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from privrep.algorithms.centaur import RepresentationGradients
+from privrep.algorithms.parts.grassmann_chain import uniform_starts
 from privrep.algorithms.parts.moment_step import UserMoments
 from privrep.algorithms.parts.server import Server
 from privrep.algorithms.parts.user_scores import UserScore
-from privrep.algorithms.power_method import RandomStarts, power_method
+from privrep.algorithms.power_method import power_method
 from privrep.data.heads import fit_heads
 from privrep.data.losses import Loss
 from privrep.data.problem import Problem, Users
@@ -163,8 +164,8 @@ def centaur_round(users: Users) -> None:
 def power_step(users: Users, runs: int) -> None:
     """One iteration of the private power method, 8 samples per user."""
     release, draws = release_and_draws(users)
-    starts = RandomStarts(runs, rank=2).draw(users.problem.dim, np.random.default_rng(0))
-    power_method(users, starts, release, iterations=1, draw_samples=lambda: draws.take(8)[0], clip=20.0)
+    starts = uniform_starts(runs, users.problem.dim, 2, np.random.default_rng(0))
+    power_method(users, starts, release, draws.take(8), 20.0)
 
 
 @pytest.mark.parametrize(("memory_budget", "most"), [(10**10, 0.3), (0, 1.3)], ids=["kept", "redrawn"])

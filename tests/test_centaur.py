@@ -15,8 +15,9 @@ from conftest import FakeUsers, fake_users, fixed_noise, gather, handle, make_ta
 
 from privrep.algorithms.centaur import CentaurOptions, RepresentationGradients, representation_gradients
 from privrep.algorithms.parts.candidate_selection import select
+from privrep.algorithms.parts.grassmann_chain import uniform_starts
 from privrep.algorithms.parts.server import Server
-from privrep.algorithms.power_method import RandomStarts, power_method
+from privrep.algorithms.power_method import power_method
 from privrep.data.problem import Problem, Truth, Users
 from privrep.data.rng import Streams
 from privrep.data.splits import SampleDraws
@@ -241,7 +242,7 @@ class SteadyLaw:
     @classmethod
     def of(cls, problem, step, sigma, zeta, rounds):
         eta = step / problem.head_condition**2
-        factor = 1 - eta * problem.head_scales**2
+        factor = 1 - eta * problem.known.head_scales**2
         squares = (eta * sigma * zeta / problem.users) ** 2 / (1 - factor**2)
         free = problem.dim - problem.rank
         value = math.sqrt(free * squares.sum())
@@ -275,7 +276,7 @@ def test_the_steady_state_follows_its_law(change, options):
     problem = replace(LAW, **change)
     measured, law = steady(problem, **options)
     assert law.fits(measured)
-    step, lam = options.get("step", 0.25), problem.head_scales**2
+    step, lam = options.get("step", 0.25), problem.known.head_scales**2
     noise = shen2023.centaur_noise(problem.users, 0.05, 3.0, step, lam[0])
     assert shen2023.centaur_frobenius(noise, problem.dim, lam / lam[0], step) == pytest.approx(law.value, rel=1e-12)
     for factor in (2**-0.5, 2**0.5):
@@ -299,7 +300,7 @@ def test_each_direction_contracts_by_its_own_factor(condition):
     law = {"head_law": "aniso", "head_condition": condition} if condition > 1 else {}
     problem = replace(LAW, users=4000, **law)
     truth, seen = path(problem)
-    for direction, scale in enumerate(problem.head_scales):
+    for direction, scale in enumerate(problem.known.head_scales):
         # In the coordinates of U*, B_perp^T B Q^-1 with Q = U*^T B does not depend on the rotation of B.
         outside = [
             np.linalg.norm(((basis - truth @ (truth.T @ basis)) @ np.linalg.inv(truth.T @ basis))[:, direction])
@@ -444,11 +445,10 @@ def test_the_start_is_the_candidate_that_was_selected():
     own = SampleDraws("reuse", PROBLEM.samples, task.stream("samples"))
     candidates = power_method(
         task.users,
-        RandomStarts(5, 2).draw(7, task.stream("init")),
+        uniform_starts(5, 7, 2, task.stream("init")),
         handle(task.users, 1 / task.ledger.entries[0].mu, task.stream("init_noise")),
-        iterations=4,
-        draw_samples=lambda: own.take(6)[0],
-        clip=30.0,
+        [own.take(6)[0] for _ in range(4)],
+        30.0,
     )
     chosen = select(candidates, 0.01)
     truth = task.users.truth.basis

@@ -176,7 +176,7 @@ def test_only_the_noisy_sum_is_released(monkeypatch):
 def test_limits():
     with pytest.raises(ValueError, match=r"^batch_samples is 1; it must be at least the rank, 2"):
         algorithm(batch_samples=1).experiment(PROBLEM)
-    with pytest.raises(ValueError, match=r"^samples is 20; .* needs at least 22"):
+    with pytest.raises(ValueError, match=r"^samples is 20; it must be at least twice batch_samples, 11"):
         algorithm(batch_samples=11).experiment(PROBLEM)
     with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
         algorithm().experiment(Problem(24, 20, 3, 2))

@@ -125,7 +125,7 @@ def test_staged_candidates_hold_what_was_released(options):
 
 def test_random_subspaces_see_no_data():
     """Other data, and other noise, the same candidates; another public stream, others."""
-    users, random = Users(PROBLEM), RandomSubspaces(2, 7)
+    users, random = Users(PROBLEM), RandomSubspaces(7)
     plain = random.bases(users, handle(users, 1.0))
     assert np.array_equal(plain, random.bases(other_data(users), handle(users, 5.0)))
     assert not np.array_equal(plain, random.bases(users, handle(users, 1.0, seed=1)))

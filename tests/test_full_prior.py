@@ -107,7 +107,7 @@ def test_without_noise_the_prior_has_the_shape_of_the_heads(priors):
     for wrong in (np.ones(5), expected[::-1], expected**2 / (expected**2).mean(), np.geomspace(2, 1, 5)):
         assert not np.allclose(np.diag(turned) / mean, wrong, rtol=0.1)
     # Of the scale of a head: its mean square coordinate.
-    assert mean == pytest.approx((users.problem.head_scales**2).mean(), rel=0.1)
+    assert mean == pytest.approx((users.problem.known.head_scales**2).mean(), rel=0.1)
 
 
 @pytest.mark.parametrize("multiplier", [1.0, 30.0, 0.0])
@@ -190,7 +190,7 @@ def test_the_risk_is_below_that_of_own_data_and_of_subspaces():
             4 if rank < 6 else 1.5
         )
     users = users_of(SMALL)
-    true = users.truth.basis @ np.diag(SMALL.head_scales**2) @ users.truth.basis.T
+    true = users.truth.basis @ np.diag(SMALL.known.head_scales**2) @ users.truth.basis.T
     best = sum(
         ((block.heads @ users.truth.basis.T - PosteriorMeans(true, 0.25)(block)) ** 2).sum() for block in users.blocks()
     )
@@ -201,7 +201,7 @@ def test_at_a_tiny_epsilon_the_risk_is_near_that_of_own_data(monkeypatch):
     """Noise decides the prior, and its raised eigenvalues forbid little: at most 1.5 times each user alone,
     far below predicting zero. Were they not raised it would be more than 3 times as much."""
     problem = replace(SMALL, users=1000, samples=16, dim=20, rank=20)
-    zero = (problem.head_scales**2).sum()
+    zero = (problem.known.head_scales**2).sum()
     risks = [risk_at(problem, 1e-3, seed) for seed in range(5)]
     assert np.median(risks) < 1.5 * own_risk(problem)
     assert max(risks) < 0.5 * zero

@@ -57,7 +57,7 @@ def first_messages(problem: Problem, samples: int, steps: int, step: float, pena
         return np.prod([np.linalg.norm(factor.reshape(len(factor), -1), axis=1) for factor in factors], axis=0)
 
     for _ in range(PUBLIC_STARTS):
-        model = start_model(problem.dim, problem.rank, rng)
+        model = start_model(problem.known, rng)
         basis, order = model[:-1], rng.permutation(problem.samples)
         batches = [rng.permutation(problem.samples)[:samples] for _ in range(steps)]
 

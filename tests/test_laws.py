@@ -247,7 +247,7 @@ def test_privacy_of_a_step(k, m, law, x, label):
     users = sphere(n, m, d, k, head_law=law, head_condition=1.5 if law == "aniso" else 1.0)
     log = outcome(step, users).log
     multiplier = x / jain2021.noise_ratio(n, d, k, 1.0, log["eta"])
-    lam = users.problem.head_scales**2
+    lam = users.problem.known.head_scales**2
     predicted = jain2021.step_privacy(n, d, k, multiplier, log["eta"], log["zeta"], (lam**-2.0).sum())
     measured = above(distances(step, users, multiplier, 40)[1], distances(step, users)[1])
     check(measured, predicted, 0.08)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_products
 
-from privrep.algorithms.power_method import LARGEST, ROUNDING, PowerMethodOptions, RandomStarts, power_method
+from privrep.algorithms.parts.grassmann_chain import uniform_starts
+from privrep.algorithms.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
 from privrep.data.problem import Problem, Users
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
 from privrep.fitting import scoring
@@ -39,7 +40,7 @@ def by_hand(users, samples, basis, bound) -> tuple[np.ndarray, np.ndarray]:
 def test_products_are_those_of_the_print(bound, block, rng):
     """Sum and norms of three runs against the loop, in whole and cut blocks; the bound is honoured from below."""
     users = Users(PROBLEM)
-    bases = RandomStarts(3, PROBLEM.rank).draw(PROBLEM.dim, rng)
+    bases = uniform_starts(3, PROBLEM.dim, PROBLEM.rank, rng)
     total, lengths = np.zeros(bases.shape), []
     for part in recut(users, block).blocks():
         added, norms = clipped_products(part, SAMPLES, bases, bound)
@@ -71,7 +72,7 @@ SCALES = st.sampled_from([0.0, 1e-30, 1e-12, 1e-4, 1.0, 37.0, 1e4, 1e12, 1e25, 3
 def test_no_user_adds_more_than_the_bound(scale, label, bound, seed, tilt):
     """Whatever its data: huge, tiny, no numbers at all, or features that all but cancel against the subspace."""
     rng = np.random.default_rng(seed)
-    bases = RandomStarts(3, PROBLEM.rank).draw(PROBLEM.dim, rng)
+    bases = uniform_starts(3, PROBLEM.dim, PROBLEM.rank, rng)
     features = rng.standard_normal((6, 1, 7))
     outside = features - features @ bases[0] @ bases[0].T
     with np.errstate(all="ignore"):
@@ -87,7 +88,7 @@ def longest_clipped(rng, tries: int = 150) -> float:
     """The longest clipped product of one user over the bound, near `LARGEST` and nearly orthogonal to the start."""
     longest = 0.0
     for _ in range(tries):
-        (basis,), bound = RandomStarts(1, PROBLEM.rank).draw(PROBLEM.dim, rng), 10 ** rng.uniform(-3, 3)
+        (basis,), bound = uniform_starts(1, PROBLEM.dim, PROBLEM.rank, rng), 10 ** rng.uniform(-3, 3)
         features = rng.standard_normal((6, 1, 7))
         features -= (1 - 10 ** rng.uniform(-3, 0)) * (features @ basis @ basis.T)
         label = np.sqrt(0.99 * LARGEST * bound / (features[SAMPLES] ** 2).sum() * len(SAMPLES))
@@ -106,7 +107,7 @@ def test_the_room_for_rounding_keeps_the_bound(rng, monkeypatch):
 
 def test_a_user_far_beyond_the_bound_adds_nothing(rng):
     """Documented limit: ||F||^2 / q over LARGEST bounds; just below it the user is clipped to the bound."""
-    bases = RandomStarts(1, PROBLEM.rank).draw(PROBLEM.dim, rng)
+    bases = uniform_starts(1, PROBLEM.dim, PROBLEM.rank, rng)
     features = rng.standard_normal((6, 1, 7))
     size = (features[SAMPLES] ** 2).sum() / len(SAMPLES)
     for factor, expected in ((0.9, 1.0), (1.1, 0.0)):
@@ -119,7 +120,7 @@ def test_a_user_far_beyond_the_bound_adds_nothing(rng):
 def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
     """The sum with a user less that without it is the user's own product: in float32 sums, one would round the
     others."""
-    bases, bound = RandomStarts(3, PROBLEM.rank).draw(PROBLEM.dim, rng), 5.0
+    bases, bound = uniform_starts(3, PROBLEM.dim, PROBLEM.rank, rng), 5.0
     features = rng.standard_normal((6, 64, 7))
 
     def total(present: np.ndarray) -> np.ndarray:
@@ -133,19 +134,13 @@ def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
 def run(users, starts, multiplier, *, iterations=3, seed=0, recorder=None, bound=5.0, watch=None):
     generator = np.random.default_rng(seed)
     release = handle(users, multiplier, generator if recorder is None else recorder(generator))
-    return power_method(
-        users,
-        starts,
-        release if watch is None else replace(release, watch=watch),
-        iterations=iterations,
-        draw_samples=lambda: SAMPLES,
-        clip=bound,
-    )
+    watched = release if watch is None else replace(release, watch=watch)
+    return power_method(users, starts, watched, [SAMPLES] * iterations, bound)
 
 
 def test_one_step_is_qr_of_the_noisy_sum(rng):
     """X = QR(sum + noise), with noise of sd 2 bound Delta from the given stream, one draw for each run in turn."""
-    users, bases = Users(PROBLEM), RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, rng)
+    users, bases = Users(PROBLEM), uniform_starts(2, PROBLEM.dim, PROBLEM.rank, rng)
     got = run(users, bases, 0.7, iterations=1, seed=4)
     noise = np.random.default_rng(4)
     for run_basis, basis in zip(got, bases, strict=True):
@@ -157,7 +152,7 @@ def test_one_step_is_qr_of_the_noisy_sum(rng):
 
 def test_runs_do_not_meet(rng):
     """Together or alone, a run without noise is the same up to rounding."""
-    users, starts = Users(PROBLEM), RandomStarts(4, PROBLEM.rank).draw(PROBLEM.dim, rng)
+    users, starts = Users(PROBLEM), uniform_starts(4, PROBLEM.dim, PROBLEM.rank, rng)
     together = run(users, starts, 0.0, iterations=2)
     for start, basis in zip(starts, together, strict=True):
         assert dist2(run(users, start[None], 0.0, iterations=2)[0], basis) < 1e-4
@@ -176,7 +171,7 @@ class Watching:
 def test_the_norms_are_seen_before_the_clip(rng):
     """`watch` gets those of all users for each run in every iteration, and changes nothing;
     the row's largest norm and share of clipped users are theirs."""
-    seen, users, starts = [], recut(Users(PROBLEM), 64), RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, rng)
+    seen, users, starts = [], recut(Users(PROBLEM), 64), uniform_starts(2, PROBLEM.dim, PROBLEM.rank, rng)
     watched = run(users, starts, 0.3, watch=Watching(seen))
     np.testing.assert_array_equal(watched, run(users, starts, 0.3))
     assert [norms.shape for norms, _ in seen] == [(PROBLEM.users,)] * 3 * 2
@@ -189,7 +184,7 @@ def test_the_norms_are_seen_before_the_clip(rng):
     log = fit(fitter, task).scores
     norms = [
         by_hand(task.users, np.arange(6), start, 6.0)[1]
-        for start in RandomStarts(2, PROBLEM.rank).draw(PROBLEM.dim, task.stream("init"))
+        for start in uniform_starts(2, PROBLEM.dim, PROBLEM.rank, task.stream("init"))
     ]
     assert 0.1 < log["clipped_share"] < 0.9
     assert log["product_norm_max"] >= np.max(norms) * (1 - 1e-4)
@@ -238,6 +233,6 @@ def test_planted_starts_are_planted(rng):
     method = PowerMethodOptions(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(
         users.problem.known
     )
-    starts = with_truth(method, users.truth, {"init": rng}).start.bases
+    starts = with_truth(method, users.truth, {"init": rng}).start
     assert [dist2(start, users.truth.basis) for start in starts] == pytest.approx([0.3] * 3)
     assert dist2(starts[0], starts[1]) > 0.1

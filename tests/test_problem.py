@@ -179,7 +179,7 @@ def test_aniso_heads(condition):
     problem = Problem(20_000, 1, 5, 3, head_law="aniso", head_condition=condition)
     heads = gather(Users(problem))[2]
     lams = np.array([condition**2, condition, 1.0])
-    np.testing.assert_allclose(problem.head_scales**2, lams, rtol=1e-14)
+    np.testing.assert_allclose(problem.known.head_scales**2, lams, rtol=1e-14)
     np.testing.assert_allclose((heads**2 / lams).sum(axis=1), 3, rtol=1e-6)
     assert moments_match(heads, np.diag(lams))
     if condition > 1:
@@ -189,7 +189,7 @@ def test_aniso_heads(condition):
 
 def test_one_head_has_no_condition():
     """At rank 1 the only scale is the largest, whatever the condition number."""
-    assert Problem(1, 1, 2, 1, head_law="aniso", head_condition=3.0).head_scales == [3.0]
+    assert Problem(1, 1, 2, 1, head_law="aniso", head_condition=3.0).known.head_scales == [3.0]
 
 
 @pytest.mark.parametrize("head_law", ["gauss", "sphere"])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.algorithms.parts.clip_units import feature_threshold, label_threshold
+from privrep.algorithms.parts.clip_units import label_threshold, sample_clip
 from privrep.evidence.claim_rules import Rate
 from privrep.evidence.intervals import FEWEST
 from privrep.evidence.quantities import checked_claims
@@ -51,8 +51,7 @@ def planned(cell: Cell) -> dict:
     if row["noise_multiplier"] is np.nan and cell.budget is not None:
         row["noise_multiplier"] = cell.budget.noise_multiplier(method.cost, method.theorem)
     if hasattr(fitter, "clip_feature"):
-        row["eta"] = feature_threshold(fitter.clip_scale, fitter.clip_feature, problem.known)
-        row["zeta"] = label_threshold(fitter.clip_scale, fitter.clip_label, problem.known)
+        row |= sample_clip(fitter.clip_scale, fitter.clip_feature, fitter.clip_label, problem.known).log
     elif hasattr(fitter, "init_label_clip"):
         row["zeta"] = label_threshold(fitter.clip_scale, fitter.init_label_clip, problem.known)
     return row

@@ -88,7 +88,7 @@ def moment_release(clip, samples: slice, m: int, dim: int = 3, rank: int = 1, sy
 
 def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3, pairs: str = "disjoint") -> Release:
     """M of Algorithm 3; of all pairs whole matrices, since that noise is isotropic in their norm."""
-    start = SpectralInit(1, samples, label_clip, pairs=pairs)
+    start = SpectralInit(samples, label_clip, pairs=pairs)
 
     def statistic(person):
         if pairs == "all":

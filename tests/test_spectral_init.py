@@ -38,7 +38,7 @@ def by_hand(users, samples, label_clip):
 
 
 def start(users, samples, label_clip=2.0, multiplier=0.0, rng=None, ledger=None):
-    return SpectralInit(users.known.rank, samples, label_clip).subspace(users, handle(users, multiplier, rng, ledger))
+    return SpectralInit(samples, label_clip).subspace(users, handle(users, multiplier, rng, ledger))
 
 
 @pytest.mark.parametrize("label_clip", [0.8, 1e-4, math.inf])

@@ -115,14 +115,14 @@ def test_head_errors(problem, sine):
     overlap = users.truth.basis.T @ start
     fitted = [np.linalg.lstsq(features[:6, j] @ start, labels[:6, j], rcond=None)[0] for j in range(60)]
     errors = np.array(fitted) - true @ np.linalg.inv(overlap).T
-    heads = head_errors(users, FittedHeads(start, slice(0, 6)), overlap)
-    np.testing.assert_allclose(heads.second, np.transpose(fitted) @ fitted, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(heads.error_cross, errors.T @ fitted, rtol=1e-3, atol=2e-3)
+    second, cross, heads = head_errors(users, FittedHeads(start, slice(0, 6)), overlap)
+    np.testing.assert_allclose(second, np.transpose(fitted) @ fitted, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(cross, errors.T @ fitted, rtol=1e-3, atol=2e-3)
     norms = np.linalg.norm(errors, axis=1)
-    assert heads.error_rms == pytest.approx(np.sqrt(np.mean(norms**2)), rel=1e-3, abs=1e-4)
-    assert heads.error_max == pytest.approx(norms.max(), rel=1e-3, abs=1e-4)
-    assert heads.norm_max == pytest.approx(np.linalg.norm(fitted, axis=1).max(), rel=1e-3)
-    assert (heads.error_max < 1e-3) == (sine == 0 and problem is QUIET)
+    assert heads["head_error_rms"] == pytest.approx(np.sqrt(np.mean(norms**2)), rel=1e-3, abs=1e-4)
+    assert heads["head_error_max"] == pytest.approx(norms.max(), rel=1e-3, abs=1e-4)
+    assert heads["head_norm_max"] == pytest.approx(np.linalg.norm(fitted, axis=1).max(), rel=1e-3)
+    assert (heads["head_error_max"] < 1e-3) == (sine == 0 and problem is QUIET)
 
 
 def test_only_the_noisy_pair_is_released(monkeypatch):

@@ -14,10 +14,10 @@ from privrep.algorithms.parts.clip_units import (
     FAILURE_POWER,
     SCALES,
     UPDATE_SCALES,
-    feature_threshold,
     gradient_threshold,
     label_threshold,
     moment_threshold,
+    sample_clip,
     user_units,
 )
 from privrep.data.problem import Problem, Users
@@ -46,8 +46,10 @@ TAIL = math.sqrt(2 * (math.log(4 * 400 * 8) + 10 * math.log(400)))
 @pytest.mark.parametrize("factor", [1.0, 0.4])
 def test_units(scale, problem, feature, label, factor):
     """eta and zeta by hand at d = 9, k = 4, where sqrt(d) = 3 and sqrt(k) = 2."""
-    assert feature_threshold(scale, factor, problem.known) == pytest.approx(factor * feature, rel=1e-12)
+    clip = sample_clip(scale, factor, 2 * factor, problem.known)
+    assert clip.feature == pytest.approx(factor * feature, rel=1e-12)
     assert label_threshold(scale, factor, problem.known) == pytest.approx(factor * label, rel=1e-12)
+    assert clip.label == 2 * label_threshold(scale, factor, problem.known)
 
 
 def test_unknown_scale_is_named():
@@ -84,10 +86,9 @@ def test_printed_thresholds_clip_nothing(law, condition, sigma):
     problem = Problem(2000, 8, 10, 2, label_noise_sd=sigma, head_law=law, head_condition=condition)
     features, labels, heads = gather(Users(problem))
     norms = np.linalg.norm(features, axis=2) * np.linalg.norm(heads, axis=1)
-    assert norms.max() < feature_threshold("printed", 1.0, problem.known)
-    assert np.abs(labels).max() < label_threshold("printed", 1.0, problem.known)
-    assert norms.max() > feature_threshold("data", 1.0, problem.known)
-    assert np.abs(labels).max() > label_threshold("data", 1.0, problem.known)
+    printed, data = (sample_clip(scale, 1.0, 1.0, problem.known) for scale in ("printed", "data"))
+    assert data.feature < norms.max() < printed.feature
+    assert data.label < np.abs(labels).max() < printed.label
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, ANISO, Problem(50, 200, 40, 2, 5.0, head_law="sphere")])
@@ -98,7 +99,8 @@ def test_printed_thresholds_fail_with_the_stated_probability(problem):
     """
     n, m, d = problem.users, problem.samples, problem.dim
     bound, sigma = problem.known.head_bound, problem.label_noise_sd
-    eta, zeta = (threshold("printed", 1.0, problem.known) for threshold in (feature_threshold, label_threshold))
+    clip = sample_clip("printed", 1.0, 1.0, problem.known)
+    eta, zeta = clip.feature, clip.label
 
     def log_failure(shrink: float) -> float:
         # |<theta, x>| <= bound t and |noise| <= sigma t with the same t keep |y| below zeta.

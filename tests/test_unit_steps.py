@@ -507,7 +507,7 @@ def test_heads_of_several_scales_are_found(rank):
     problem = Problem(20_000, 1, 6, rank, head_law="aniso", head_condition=3.0)
     heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
     basis = random_subspace(6, rank, np.random.default_rng(2))
-    scales = problem.head_scales / np.sqrt((problem.head_scales**2).mean())
+    scales = problem.known.head_scales / np.sqrt((problem.known.head_scales**2).mean())
     for rounds, same in ((1, False), (20, True)):
         _, root = learned_roots(heads, basis, 1.0, rounds)
         assert np.allclose(root @ root, np.diag(scales**2), rtol=0.1, atol=0.05) == same

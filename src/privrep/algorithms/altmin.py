@@ -29,12 +29,12 @@ from privrep.algorithms.parts.clip_units import (
     CLIP_SCALE_COLUMN,
     SCALES,
     USER_SCALES,
-    feature_threshold,
     label_threshold,
+    sample_clip,
     user_units,
 )
 from privrep.algorithms.parts.moment_step import FALLBACKS, MOMENT_COLUMNS, SYMMETRIES, MomentStep
-from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
+from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, free_start
 from privrep.algorithms.spectral_init import PAIRS, SpectralInit
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, HeadRule, final_penalty, true_heads
 from privrep.data.known import Known
@@ -46,7 +46,7 @@ from privrep.fitting.options import Declared, among, check_any_sine, check_count
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
-from privrep.privacy.regression_moments import MomentClip, SampleClip, UserClip
+from privrep.privacy.regression_moments import MomentClip, UserClip
 
 STARTS = ("random", "spectral")
 HEADS = ("fitted", "true")
@@ -118,13 +118,9 @@ def check_split(preset: str, known: Known) -> Split:
     return split
 
 
-def start_of(
-    init: str, known: Known, split: Split, label_clip: float, share: float | None = None, pairs: str = "disjoint"
-) -> Start:
-    """Return U_init of jain2021's methods: `random` costs nothing, `spectral` is Algorithm 3."""
-    if init == "random":
-        return RandomStart(known.rank)
-    return SpectralInit(known.rank, split.init, label_clip, share, pairs)
+def start_of(init: str, split: Split, label_clip: float) -> Start:
+    """Return U_init of other methods of jain2021: `random` costs nothing, `spectral` is Algorithm 3."""
+    return RandomStart() if init == "random" else SpectralInit(split.init, label_clip)
 
 
 @dataclass(frozen=True)
@@ -155,11 +151,7 @@ class AltminOptions(Declared):
         "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"
     )
     final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
-    numbers: ClassVar = {
-        "eta": MOMENT_COLUMNS["eta"],
-        "zeta": MOMENT_COLUMNS["zeta"],
-        "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"],
-    }
+    numbers: ClassVar = {name: MOMENT_COLUMNS[name] for name in ("eta", "zeta", "min_eigenvalue")}
 
     def __post_init__(self):
         super().__post_init__()
@@ -175,17 +167,14 @@ class AltminOptions(Declared):
         if self.clip_unit == "user":
             units = user_units(self.clip_scale, known, count(split_samples(self.split, known.samples).subspace))
             return UserClip(self.clip_feature * units[0], self.clip_label * units[1])
-        return SampleClip(
-            feature_threshold(self.clip_scale, self.clip_feature, known),
-            label_threshold(self.clip_scale, self.clip_label, known),
-        )
+        return sample_clip(self.clip_scale, self.clip_feature, self.clip_label, known)
 
     def start(self, known: Known, split: Split) -> Start:
         """Return U_init."""
-        if self.init == "planted":
-            return planted_start(self.start_sine, known)
+        if self.init != "spectral":
+            return free_start(self.init, self.start_sine, known)
         label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
-        return start_of(self.init, known, split, label_clip, self.init_share, self.init_pairs)
+        return SpectralInit(split.init, label_clip, self.init_share, self.init_pairs)
 
     def build(self, known: Known) -> PrivAltMin:
         split = check_split(self.split, known)

@@ -29,8 +29,8 @@ import numpy as np
 
 from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
 from privrep.algorithms.parts.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
-from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
-from privrep.algorithms.power_method import PowerMethod, PowerMethodStart, RandomStarts
+from privrep.algorithms.parts.starts import START_COLUMNS, Start, free_start
+from privrep.algorithms.power_method import PowerMethod, PowerMethodStart
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, fit_heads
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
@@ -138,13 +138,10 @@ class CentaurOptions(Declared):
 
     def start(self, known: Known) -> Start:
         """Return B_0."""
-        if self.init == "planted":
-            return planted_start(self.start_sine, known)
-        if self.init == "random":
-            return RandomStart(known.rank)
+        if self.init != "power_method":
+            return free_start(self.init, self.start_sine, known)
         clip = moment_threshold(self.clip_scale, self.init_clip, known)
-        runs = RandomStarts(self.starts, known.rank)
-        method = PowerMethod(runs, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)
+        method = PowerMethod(self.starts, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)
         return PowerMethodStart(method, self.init_share)
 
     def build(self, known: Known) -> Centaur:

@@ -34,9 +34,9 @@ from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 
 
-def start_model(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
+def start_model(known: Known, rng: np.random.Generator) -> np.ndarray:
     """Return a random orthonormal B over a shared head of zeros, (d + 1, k)."""
-    return np.concatenate([random_subspace(dim, rank, rng), np.zeros((1, rank))])
+    return np.concatenate([random_subspace(known.dim, known.rank, rng), np.zeros((1, known.rank))])
 
 
 def model_steps(
@@ -76,11 +76,10 @@ class Displacements:
 class DPFedAvg(Federated):
     """DP-FedAvg: rounds on (B, w), and heads of the users' own at the end."""
 
-    rank: int
     steps: LocalSteps
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        model = start_model(users.known.dim, self.rank, release.streams["init"])
+        model = start_model(users.known, release.streams["init"])
         batches = self.steps.draw(users, release)
         for _ in range(self.server.rounds):
             model = model + self.moved(users, Displacements(model, batches(), self.steps.size), release)
@@ -94,4 +93,4 @@ class DpFedavgOptions(LocalOptions):
     """Options of `privrep.algorithms.parts.federated.LocalOptions`."""
 
     def build(self, known: Known) -> DPFedAvg:
-        return DPFedAvg(server=self.server(known), rank=known.rank, steps=self.steps(known))
+        return DPFedAvg(server=self.server(known), steps=self.steps(known))

@@ -57,29 +57,28 @@ class Subspaces(Protocol):
 class NetSubspaces:
     """A net of the given radius, see `privrep.data.nets`."""
 
-    rank: int
     radius: float
     cost = 0 * PURE_COST
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        return chart_net(users.known.dim, self.rank, self.radius).bases
+        return chart_net(users.known.dim, users.known.rank, self.radius).bases
 
 
 @dataclass(frozen=True)
 class RandomSubspaces:
     """Independent uniform subspaces, from a public stream."""
 
-    rank: int
     count: int
     cost = 0 * PURE_COST
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        return uniform_starts(self.count, users.known.dim, self.rank, release.streams["init"])
+        return uniform_starts(self.count, users.known.dim, users.known.rank, release.streams["init"])
 
 
-def personalised(basis: np.ndarray, score: UserScore, final: slice) -> LowRank:
-    """Return the users' own models in a subspace (jain2021, Algorithm 4, last line)."""
-    return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, final))
+def personalised(basis: np.ndarray, score: UserScore, known: Known) -> LowRank:
+    """Return the users' own models in a subspace, on the second half of their samples (jain2021, Algorithm 4, last
+    line)."""
+    return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, slice(known.samples // 2, known.samples)))
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,6 @@ class Exponential:
 
     score: UserScore
     subspaces: Subspaces  # N
-    final: slice  # samples of the last line
     theorem: PureTheorem | None  # which beta a printed epsilon stands for
 
     @property
@@ -96,16 +94,11 @@ class Exponential:
         """Privacy cost of one user at noise multiplier 1: epsilon 1 for the choice, and what the candidates cost."""
         return PURE_COST + self.subspaces.cost
 
-    @property
-    def loss(self) -> Loss:
-        """Loss in which the risk of Theorem 5.2 is counted."""
-        return self.score.loss
-
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         bases = self.subspaces.bases(users, release)
         chosen = release.choice("subspace", users, Shares(self.score, bases, kept=True), width=self.score.width)
         basis = bases[chosen]
-        yield Iterate(basis, personalised(basis, self.score, self.final), {"chosen_from": len(bases)})
+        yield Iterate(basis, personalised(basis, self.score, users.known), {"chosen_from": len(bases)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,11 +141,6 @@ class ScoreOptions(Declared):
         return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / known.users)
 
 
-def final_samples(known: Known) -> slice:
-    """Return the second half of the samples, for the last line of the algorithm (jain2021, Algorithm 4)."""
-    return slice(known.samples // 2, known.samples)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ExponentialOptions(ScoreOptions):
     """Options of the exact mechanism."""
@@ -165,7 +153,7 @@ class ExponentialOptions(ScoreOptions):
     def build(self, known: Known) -> Exponential:
         if self.candidates == "net":
             check_net(known.dim, known.rank, self.radius)
-            subspaces = NetSubspaces(known.rank, self.radius)
+            subspaces = NetSubspaces(self.radius)
         else:
-            subspaces = RandomSubspaces(known.rank, self.count)
-        return Exponential(self.score(known), subspaces, final_samples(known), self.theorem(known))
+            subspaces = RandomSubspaces(self.count)
+        return Exponential(self.score(known), subspaces, self.theorem(known))

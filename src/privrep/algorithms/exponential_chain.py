@@ -19,11 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
+from privrep.algorithms.exponential import ScoreOptions, personalised
 from privrep.algorithms.parts.grassmann_chain import uniform_starts, walk
 from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.known import Known
-from privrep.data.losses import Loss
 from privrep.data.problem import UserData
 from privrep.fitting.method import Iterate
 from privrep.fitting.options import check_count, option
@@ -35,21 +34,14 @@ from privrep.privacy.mechanisms import PURE_COST, Release
 class ExponentialChain:
     """Algorithm 4 by one chain of `burn_in` and `steps` steps from a uniform subspace."""
 
-    rank: int
     score: UserScore
-    final: slice
     theorem: PureTheorem
     burn_in: int
     steps: int
     cost = PURE_COST
 
-    @property
-    def loss(self) -> Loss:
-        """Loss in which the risk of Theorem 5.2 is counted."""
-        return self.score.loss
-
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = uniform_starts(1, users.known.dim, self.rank, release.streams["init"])
+        start = uniform_starts(1, users.known.dim, users.known.rank, release.streams["init"])
 
         def end_of_chain(scale: float, rng: np.random.Generator) -> np.ndarray:
             if not scale:
@@ -59,7 +51,7 @@ class ExponentialChain:
             ).last[0]
 
         basis = release.approached("subspace", end_of_chain, width=self.score.width)
-        yield Iterate(basis, personalised(basis, self.score, self.final))
+        yield Iterate(basis, personalised(basis, self.score, users.known))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +62,4 @@ class ExponentialChainOptions(ScoreOptions):
     steps: int = option("steps of a chain after that", check_count, 500)
 
     def build(self, known: Known) -> ExponentialChain:
-        return ExponentialChain(
-            rank=known.rank,
-            score=self.score(known),
-            final=final_samples(known),
-            theorem=self.theorem(known),
-            burn_in=self.burn_in,
-            steps=self.steps,
-        )
+        return ExponentialChain(self.score(known), self.theorem(known), self.burn_in, self.steps)

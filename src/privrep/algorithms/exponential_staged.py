@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.centaur import Centaur
-from privrep.algorithms.exponential import Exponential, ScoreOptions, final_samples
+from privrep.algorithms.exponential import Exponential, ScoreOptions
 from privrep.algorithms.parts.clip_units import gradient_threshold, label_threshold
 from privrep.algorithms.parts.server import Server
 from privrep.algorithms.parts.starts import RandomStart
@@ -63,18 +63,13 @@ class StagedCandidates:
         return self.runs / self.relative**2 * self.first.cost
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        found = []
+        norms, found = np.geomspace(*SPREAD, self.around), []
         for _ in range(self.runs):
             found += [iterate.subspace for iterate in self.first.fit(users, release.start(self.relative))]
-            found += self._around(found[-1], release.streams["candidates"])
+            basis = found[-1]
+            drawn = release.streams["candidates"].standard_normal((self.around, *basis.shape))
+            found += list(np.linalg.qr(basis + (norms / math.sqrt(basis.size))[:, None, None] * drawn)[0])
         return np.array(found)
-
-    def _around(self, basis: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        norms = np.geomspace(*SPREAD, self.around) if self.around else np.empty(0)
-        moved = basis + (norms / math.sqrt(basis.size))[:, None, None] * rng.standard_normal(
-            (self.around, *basis.shape)
-        )
-        return list(np.linalg.qr(moved)[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +95,11 @@ class ExponentialStagedOptions(ScoreOptions):
         """Return one run of the first stage, on all samples."""
         if self.first == "spectral":
             label_clip = label_threshold("data", self.init_label_clip, known)
-            return SpectralInit(known.rank, slice(0, known.samples), label_clip)
+            return SpectralInit(slice(0, known.samples), label_clip)
         server = Server(self.rounds, gradient_threshold("practical", self.clip, known), 1.0, "expected")
         step = STEP / known.head_condition**2
-        return Centaur(RandomStart(known.rank), server, known.samples // 2, step, "reuse")
+        return Centaur(RandomStart(), server, known.samples // 2, step, "reuse")
 
     def build(self, known: Known) -> Exponential:
         candidates = StagedCandidates(self.first_stage(known), self.runs, self.around, self.init_noise)
-        return Exponential(self.score(known), candidates, final_samples(known), None)
+        return Exponential(self.score(known), candidates, None)

@@ -71,12 +71,11 @@ class Displacements:
 class GeneralCentaur(Federated):
     """CENTAUR as printed for any model (Algorithms 1 and 2 of shen2023)."""
 
-    rank: int
     steps: LocalSteps
     orthonormal: bool
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        basis = random_subspace(users.known.dim, self.rank, release.streams["init"])
+        basis = random_subspace(users.known.dim, users.known.rank, release.streams["init"])
         batches = self.steps.draw(users, release)
         for _ in range(self.server.rounds):
             basis = basis + self.moved(users, Displacements(basis, batches(), self.steps.size), release)
@@ -93,9 +92,5 @@ class GeneralCentaurOptions(LocalOptions):
     feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")
 
     def build(self, known: Known) -> GeneralCentaur:
-        return GeneralCentaur(
-            server=self.server(known),
-            rank=known.rank,
-            steps=self.steps(known),
-            orthonormal=self.feasible == "orthonormal",
-        )
+        orthonormal = self.feasible == "orthonormal"
+        return GeneralCentaur(server=self.server(known), steps=self.steps(known), orthonormal=orthonormal)

@@ -52,8 +52,16 @@ class Gradients:
         return Outer(np.einsum("qb,qbd->bd", residual, features) * (2 / len(labels)), heads)
 
 
+class Sequential:
+    """Base class of methods whose printed condition is Lemma 4.3 of jain2021, composed."""
+
+    @property
+    def theorem(self) -> Theorem:
+        return sequential_theorem(self.cost)
+
+
 @dataclass(frozen=True)
-class GradientAltMin:
+class GradientAltMin(Sequential):
     """Alternation with one gradient step per epoch."""
 
     start: Start
@@ -71,11 +79,6 @@ class GradientAltMin:
     def cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1."""
         return self.start.cost_with(self.steps_cost)
-
-    @property
-    def theorem(self) -> Theorem:
-        """Lemma 4.3, composed."""
-        return sequential_theorem(self.cost)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = self.start.first(users, release, self.steps_cost)
@@ -102,5 +105,5 @@ class GradientDescentOptions(Declared):
 
     def build(self, known: Known) -> GradientAltMin:
         split = check_split(self.split, known)
-        start = start_of(self.init, known, split, self.init_label_clip)
+        start = start_of(self.init, split, self.init_label_clip)
         return GradientAltMin(start, split, self.clip_feature, self.step, self.epochs)

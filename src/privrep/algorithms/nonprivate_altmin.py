@@ -66,4 +66,4 @@ class NonprivateAltminOptions(Declared):
 
     def build(self, known: Known) -> AltMin:
         split = check_split(self.split, known)
-        return AltMin(start_of(self.init, known, split, math.inf), split, self.tolerance, self.max_epochs)
+        return AltMin(start_of(self.init, split, math.inf), split, self.tolerance, self.max_epochs)

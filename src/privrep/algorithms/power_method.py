@@ -20,7 +20,7 @@ the runs draw the same positions of samples in an iteration, and have noise of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -28,12 +28,13 @@ import numpy as np
 
 from privrep.algorithms.parts.candidate_selection import select
 from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
+from privrep.algorithms.parts.grassmann_chain import uniform_starts
 from privrep.algorithms.parts.server import SERVER_COLUMNS
 from privrep.algorithms.parts.starts import START_COLUMNS
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.data.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
-from privrep.data.subspace import check_planted, planted_subspace, random_subspace
+from privrep.data.subspace import check_planted, planted_subspace
 from privrep.fitting.method import Candidates, Iterate
 from privrep.fitting.options import Declared, among, check_count, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
@@ -76,51 +77,17 @@ class Products:
 
 
 def power_method(
-    users: UserData,
-    starts: np.ndarray,
-    release: Release,
-    *,
-    iterations: int,
-    draw_samples: Callable[[], np.ndarray],
-    clip: float,
+    users: UserData, bases: np.ndarray, release: Release, batches: Iterable[np.ndarray], clip: float
 ) -> np.ndarray:
-    """Release the subspaces of all runs, (c, d, k), each orthonormal (shen2023, Algorithm 5 and Corollary F.1).
+    """Release the subspaces of all runs from their starts, (c, d, k), each orthonormal, on the samples at given
+    positions in each iteration (shen2023, Algorithm 5 and Corollary F.1).
 
     Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing it moves the sum by at most 2 zeta_0.
     Each of the c L sums is a release of its own; the runs share users and samples and do compose."""
-    bases = starts
-    for _ in range(iterations):
-        contribution = Products(draw_samples(), bases, clip)
-        noisy = release.sums(users, contribution, *[Part("power_method", clip)] * len(bases))
+    for samples in batches:
+        noisy = release.sums(users, Products(samples, bases, clip), *[Part("power_method", clip)] * len(bases))
         bases = np.linalg.qr(np.array(noisy))[0]
     return bases
-
-
-@dataclass(frozen=True)
-class RandomStarts:
-    """Independent uniform subspaces: X_0 of all runs."""
-
-    count: int
-    rank: int
-
-    def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw the subspaces, (count, d, k)."""
-        return np.array([random_subspace(dim, self.rank, rng) for _ in range(self.count)])
-
-
-@dataclass(frozen=True)
-class GivenStarts:
-    """Given X_0 of all runs, (c, d, k)."""
-
-    bases: np.ndarray
-
-    @property
-    def count(self) -> int:
-        return len(self.bases)
-
-    def draw(self, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the given subspaces."""
-        return self.bases
 
 
 @dataclass(frozen=True)
@@ -131,44 +98,42 @@ class PlantedStarts:
     count: int
     sine: float
 
-    def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStarts:
-        """Return the starts, in random directions from the truth."""
-        return GivenStarts(np.array([planted_subspace(truth, self.sine, rng) for _ in range(self.count)]))
+    def given(self, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the starts, (c, d, k), in random directions from the truth."""
+        return np.array([planted_subspace(truth, self.sine, rng) for _ in range(self.count)])
 
 
 @dataclass(frozen=True)
 class PowerMethod:
     """INITIALIZATION (Algorithm 3): runs of PPM and the choice among them."""
 
-    start: RandomStarts | PlantedStarts | GivenStarts
+    runs: int  # T_0
     iterations: int  # L
     samples: int  # q, per user and iteration
     clip: float  # zeta_0
     sample_use: str  # "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice
     accuracy: float  # eps_i of the selection
+    start: PlantedStarts | np.ndarray | None = None  # X_0 of all runs, (c, d, k); by default uniform subspaces
 
     @property
     def cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1: L releases in each run."""
-        return self.start.count * self.iterations * GAUSSIAN_COST
+        return self.runs * self.iterations * GAUSSIAN_COST
 
     @property
     def theorem(self) -> Theorem:
         """L / sigma_0^2 for each run, half of what the releases cost (E13), by way of eps = 2 sqrt(rho ln(1/delta)), as
         Theorem 5.2 converts (shen2023, eq. (67))."""
-        return Theorem("B-LF.2", self.start.count * self.iterations)
+        return Theorem("B-LF.2", self.runs * self.iterations)
 
     def choose(self, users: UserData, release: Release) -> Iterate:
         """Return the chosen subspace, with all candidates."""
         draws = SampleDraws(self.sample_use, users.known.samples, release.streams["samples"])
-        bases = power_method(
-            users,
-            self.start.draw(users.known.dim, release.streams["init"]),
-            release,
-            iterations=self.iterations,
-            draw_samples=lambda: draws.take(self.samples)[0],
-            clip=self.clip,
-        )
+        batches = (draws.take(self.samples)[0] for _ in range(self.iterations))
+        starts = self.start
+        if starts is None:
+            starts = uniform_starts(self.runs, users.known.dim, users.known.rank, release.streams["init"])
+        bases = power_method(users, starts, release, batches, self.clip)
         chosen = select(bases, self.accuracy)
         log = {"selection_passed": float(chosen.passed)}
         return Iterate(bases[chosen.index], log=log, candidates=Candidates(bases, chosen.index, self.accuracy))
@@ -233,9 +198,9 @@ class PowerMethodOptions(Declared):
 
     def build(self, known: Known) -> PowerMethod:
         check_draws(self.sample_use, known.samples, [self.init_samples] * self.iterations)
-        start = RandomStarts(self.starts, known.rank)
+        start = None
         if self.init == "planted":
             check_planted(known.dim, known.rank)
             start = PlantedStarts(self.starts, self.start_sine)
         clip = moment_threshold(self.clip_scale, self.init_clip, known)
-        return PowerMethod(start, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)
+        return PowerMethod(self.starts, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy, start)

@@ -70,13 +70,12 @@ class SharedAndOwn:
 class PPSGD(Federated):
     """PPSGD: rounds on (B, w), with a head of the user's own beside w."""
 
-    rank: int
     steps: LocalSteps
     personal_step: float
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        personal = Own(np.zeros((users.known.users, self.rank)))
-        model = start_model(users.known.dim, self.rank, release.streams["init"])
+        personal = Own(np.zeros((users.known.users, users.known.rank)))
+        model = start_model(users.known, release.streams["init"])
         batches = self.steps.draw(users, release)
         for _ in range(self.server.rounds):
             handle = self.server.handle(release)
@@ -95,6 +94,4 @@ class PpsgdOptions(LocalOptions):
     personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
 
     def build(self, known: Known) -> PPSGD:
-        return PPSGD(
-            server=self.server(known), rank=known.rank, steps=self.steps(known), personal_step=self.personal_step
-        )
+        return PPSGD(server=self.server(known), steps=self.steps(known), personal_step=self.personal_step)

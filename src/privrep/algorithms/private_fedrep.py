@@ -46,7 +46,7 @@ import numpy as np
 from privrep.algorithms.centaur import RepresentationGradients
 from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
 from privrep.algorithms.parts.server import SERVER_COLUMNS, Server
-from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
+from privrep.algorithms.parts.starts import START_COLUMNS, Start, free_start
 from privrep.algorithms.spectral_init import SpectralInit
 from privrep.data.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.data.known import Known
@@ -73,14 +73,6 @@ USES = ("same", *SAMPLE_USES)
 """`same`: head and gradient take the same samples, in each round. The others: see `privrep.data.splits.SAMPLE_USES`."""
 
 
-class SameSamples:
-    """Substitute for `SampleDraws` where every subset is that of the first samples."""
-
-    def take(self, *sizes: int) -> list[np.ndarray]:
-        """Return positions of the subsets of one round."""
-        return [np.arange(size) for size in sizes]
-
-
 @dataclass(frozen=True)
 class PrivateFedRep:
     """Private FedRep: rounds of private gradient steps."""
@@ -105,13 +97,12 @@ class PrivateFedRep:
         yield start
         samples = users.known.samples
         in_rounds = samples - self.final_samples
-        draws = SameSamples()
-        if self.sample_use != "same":
-            draws = SampleDraws(self.sample_use, in_rounds, release.streams["samples"])
+        same, draws = self.sample_use == "same", SampleDraws(self.sample_use, in_rounds, release.streams["samples"])
         final = slice(in_rounds if self.final_samples else 0, samples)
         basis, q = start.subspace, self.batch_samples
         for _ in range(self.server.rounds):
-            contribution = RepresentationGradients(basis, *draws.take(q, q))
+            subsets = [np.arange(q)] * 2 if same else draws.take(q, q)
+            contribution = RepresentationGradients(basis, *subsets)
             gradient = self.server.mean("gradient", users, contribution, release)
             basis = orthonormalise(basis - self.step * gradient)
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, final, self.penalty)), {"zeta": self.server.clip})
@@ -149,13 +140,11 @@ class PrivateFedrepOptions(Declared):
 
     def start(self, known: Known, samples: int) -> Start:
         """Return U_init, where it is spectral from the pairs of the first samples."""
-        if self.init == "planted":
-            return planted_start(self.start_sine, known)
-        if self.init == "random":
-            return RandomStart(known.rank)
+        if self.init != "spectral":
+            return free_start(self.init, self.start_sine, known)
         scale = "absolute" if self.clip_scale == "absolute" else "data"
         label_clip = label_threshold(scale, self.init_label_clip, known)
-        return SpectralInit(known.rank, slice(0, samples - samples % 2), label_clip, self.init_share)
+        return SpectralInit(slice(0, samples - samples % 2), label_clip, self.init_share)
 
     def batch(self, known: Known, samples: int) -> int:
         """Return |S|, after checking that there are enough samples for the heads and all rounds."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privrep.algorithms.altmin import check_split
-from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, planted_start
+from privrep.algorithms.parts.starts import START_COLUMNS, RandomStart, Start, free_start
 from privrep.data.heads import FittedHeads
 from privrep.data.known import Known
 from privrep.data.passes import Own
@@ -46,14 +46,12 @@ class FittedInStart:
 class RandomModel:
     """A random subspace with heads drawn from N(0, scale^2 I); scale 0 predicts zero and has no subspace."""
 
-    rank: int
     scale: float
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        basis = RandomStart(self.rank).first(users, release, NOTHING).subspace
-        heads = self.scale * release.streams["init"].standard_normal((users.known.users, self.rank))
-        personal = LowRank(basis, Own(heads).of)
-        yield Iterate(basis if self.scale else None, personal)
+        basis = RandomStart().first(users, release, NOTHING).subspace
+        heads = self.scale * release.streams["init"].standard_normal((users.known.users, users.known.rank))
+        yield Iterate(basis if self.scale else None, LowRank(basis, Own(heads).of))
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,8 @@ class ReferenceModelOptions(Declared):
 
     def build(self, known: Known) -> FittedInStart | RandomModel:
         if self.kind == "planted-subspace":
-            start = planted_start(self.start_sine, known)
+            start = free_start("planted", self.start_sine, known)
             return FittedInStart(start, check_split("text", known).final)
         if self.kind == "random-subspace":
-            return FittedInStart(RandomStart(known.rank), check_split("all-samples-reused", known).final)
-        return RandomModel(known.rank, 1.0 if self.kind == "random" else 0.0)
+            return FittedInStart(RandomStart(), check_split("all-samples-reused", known).final)
+        return RandomModel(1.0 if self.kind == "random" else 0.0)

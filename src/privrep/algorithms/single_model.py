@@ -20,13 +20,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.gradient_descent import Gradients
+from privrep.algorithms.gradient_descent import Gradients, Sequential
 from privrep.algorithms.parts.moment_step import MOMENT_COLUMNS, MomentStep
 from privrep.data.known import Known
 from privrep.data.problem import Block, UserData
 from privrep.fitting.method import Iterate, LowRank
 from privrep.fitting.options import Declared, among, check_count, option
-from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
+from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.privacy.regression_moments import SampleClip
@@ -41,7 +41,7 @@ ones.name = "ones"
 
 
 @dataclass(frozen=True)
-class SingleByMoments:
+class SingleByMoments(Sequential):
     """Algorithm 2 once, with the head 1 for every user."""
 
     step: MomentStep
@@ -51,18 +51,13 @@ class SingleByMoments:
         """Privacy cost of one user at noise multiplier 1."""
         return self.step.clip.cost
 
-    @property
-    def theorem(self) -> Theorem:
-        """Lemma 4.3."""
-        return sequential_theorem(self.cost)
-
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         step = self.step(users, ones, release)
         yield Iterate(None, LowRank(step.minimiser, ones), {"min_eigenvalue": step.min_eigenvalue})
 
 
 @dataclass(frozen=True)
-class SingleByGradients:
+class SingleByGradients(Sequential):
     """Full-batch gradient descent on all samples of a user."""
 
     samples: slice
@@ -74,11 +69,6 @@ class SingleByGradients:
     def cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1."""
         return self.epochs * GAUSSIAN_COST
-
-    @property
-    def theorem(self) -> Theorem:
-        """Lemma 4.3, composed."""
-        return sequential_theorem(self.cost)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         model, unit = np.zeros((users.known.dim, 1)), users.known.users * self.clip

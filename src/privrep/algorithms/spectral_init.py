@@ -70,7 +70,6 @@ PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}
 class SpectralInit:
     """Algorithm 3, alone or as the start of other methods."""
 
-    rank: int
     samples: slice  # whose pairs are used
     label_clip: float  # zeta
     # Of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps, as printed.
@@ -88,7 +87,7 @@ class SpectralInit:
         """Release U, (d, k) orthonormal."""
         noisy = release.sum("spectral_init", users, SamplePairs(self.samples, PAIRS[self.pairs]), clip=self.label_clip)
         vectors = np.linalg.eigh(noisy)[1]
-        return np.ascontiguousarray(vectors[:, ::-1][:, : self.rank])
+        return np.ascontiguousarray(vectors[:, ::-1][:, : users.known.rank])
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run Algorithm 3 alone: it releases a subspace and personalises nothing."""
@@ -118,5 +117,4 @@ class SpectralInitOptions(Declared):
 
     def build(self, known: Known) -> SpectralInit:
         samples = split_samples(self.split, known.samples).init
-        label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
-        return SpectralInit(known.rank, samples, label_clip)
+        return SpectralInit(samples, label_threshold(self.clip_scale, self.init_label_clip, known))

@@ -158,11 +158,6 @@ class Problem:
         return axes
 
     @property
-    def head_scales(self) -> np.ndarray:
-        """sqrt(lam_i) of E v v^T, largest first; (k,)."""
-        return np.geomspace(self.head_condition, 1.0, self.rank)
-
-    @property
     def known(self) -> Known:
         """The public sizes and laws that methods are given; a feature scale other than 1 is a misspecification and not
         in it."""
@@ -308,15 +303,13 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
         raw[~raw.any(axis=1), 0] = 1  # a normal draw in float32 may be 0, which has no direction
         raw *= np.float32(problem.rank**0.5) / np.linalg.norm(raw, axis=1, keepdims=True)
     if problem.head_condition > 1:
-        raw *= problem.head_scales.astype(np.float32)
+        raw *= problem.known.head_scales.astype(np.float32)
     if problem.head_factor > 1:
         lengths = np.where(np.arange(start, start + users) % HEAVY_EVERY == 0, problem.head_factor, 1.0)
         raw *= (lengths * (problem.longest_head / problem.head_factor)).astype(np.float32)[:, None]
     if problem.head_bias > 0:
         positive = rng.random(users) < (1 + problem.head_bias) / 2
-        raw *= np.where(positive, 1, -1).astype(np.float32)[:, None] * np.where(raw[:, :1] < 0, -1, 1).astype(
-            np.float32
-        )
+        raw *= np.where(positive[:, None] == (raw[:, :1] >= 0), np.float32(1), np.float32(-1))
     heads = raw @ truth.mixing.T.astype(np.float32)
     features = feature_entries(problem.feature_law, (problem.samples, users, problem.dim), rng)
     if problem.feature_axes == "mixed":
@@ -426,22 +419,8 @@ class FirstUsers:
             raise ValueError(
                 f"adversaries is {self.users.problem.adversaries!r}; a part of the users has no given number of them"
             )
-
-    @cached_property
-    def problem(self) -> Problem:
-        return replace(self.users.problem, users=self.count)
-
-    @property
-    def known(self) -> Known:
-        return self.problem.known
-
-    @property
-    def block_size(self) -> int:
-        return self.users.block_size
-
-    @property
-    def truth(self) -> Truth:
-        return self.users.truth
+        self.problem = replace(self.users.problem, users=self.count)
+        self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
         """Yield the users numbered start, ..., stop - 1, block by block."""

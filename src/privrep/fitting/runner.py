@@ -93,7 +93,7 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
         raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
     of_truth = {}
     if truth is not None:
-        way = Path(path, truth.basis, watch, lambda: excess_loss(users, last.personal, method.loss))
+        way = Path(path, truth.basis, watch, lambda: excess_loss(users, last.personal, method.score.loss))
         of_truth = {"excess_risk": excess_risk(users, last.personal), "scores": scores(names, way)}
     return Outcome(
         subspace=last.subspace,

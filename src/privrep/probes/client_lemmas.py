@@ -27,11 +27,11 @@ from privrep.algorithms.centaur import representation_gradients
 from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
 from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
-from privrep.data.splits import SampleDraws, check_draws
+from privrep.data.splits import SampleDraws
 from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
 from privrep.fitting.method import EXACT, Outcome, Task
 from privrep.fitting.options import Declared, among, check_count, check_sine, option
-from privrep.fitting.runner import open_release
+from privrep.fitting.runner import open_release, statement
 from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
@@ -86,6 +86,15 @@ def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarr
     return Clients(*(part.astype(np.float64) for part in rows(users, statistics)))
 
 
+def check_round(batch_samples: int, problem: Problem) -> None:
+    """Raise ValueError unless users have samples for heads and gradients, and there is room for a planted start."""
+    if batch_samples < problem.rank:
+        raise ValueError(f"batch_samples is {batch_samples}; it must be at least the rank, {problem.rank}")
+    if problem.samples < 2 * batch_samples:
+        raise ValueError(f"samples is {problem.samples}; it must be at least twice batch_samples, {batch_samples}")
+    check_planted(problem.dim, problem.rank)
+
+
 @dataclass(frozen=True)
 class ClientLemmasOptions(Declared):
     """One round from a planted start, with options as in `privrep.algorithms.centaur`."""
@@ -119,10 +128,7 @@ class ClientLemmasOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> ClientLemmasOptions:
-        if self.batch_samples < problem.rank:
-            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
-        check_draws("reuse", problem.samples, [2 * self.batch_samples])
-        check_planted(problem.dim, problem.rank)
+        check_round(self.batch_samples, problem)
         return self
 
     def run(self, task: Task) -> Outcome:
@@ -139,8 +145,7 @@ class ClientLemmasOptions(Declared):
         singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
         return Outcome(
             subspace=orthonormalise(iterate),
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            **statement(self, release.noise_multiplier, task),
             log={
                 "noise_multiplier": release.noise_multiplier,
                 "zeta": clip,

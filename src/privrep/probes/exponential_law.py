@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.algorithms.exponential import ScoreOptions, final_samples, personalised
+from privrep.algorithms.exponential import ScoreOptions, personalised
 from privrep.algorithms.parts.grassmann_chain import Walk, uniform_starts, walk
 from privrep.algorithms.parts.user_scores import UserScore
 from privrep.data.nets import chart_net, check_net
@@ -21,7 +21,7 @@ from privrep.data.problem import Problem
 from privrep.data.subspace import dist_frobenius
 from privrep.fitting.method import EXACT, Outcome, Task
 from privrep.fitting.options import check_count, check_nonnegative, option
-from privrep.fitting.runner import open_release
+from privrep.fitting.runner import open_release, statement
 from privrep.fitting.scoring import excess_loss, excess_risk
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST
@@ -52,20 +52,16 @@ def mixing(path: Walk) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class ExponentialLaw:
-    """The law for one data set, with fields as in its options."""
+    """The law for one data set."""
 
-    rank: int
+    options: ExponentialLawOptions
     score: UserScore
-    final: slice
     theorem: PureTheorem
-    chains: int
-    burn_in: int
-    steps: int
-    radius: float
     cost = PURE_COST
 
     def run(self, task: Task) -> Outcome:
-        users, n = task.users, task.users.problem.users
+        users, known, options = task.users, task.users.known, self.options
+        n = known.users
         release = open_release(self, task)
         scale = release.temperature("subspace", width=self.score.width, limit=True)
         if not scale:
@@ -76,11 +72,11 @@ class ExponentialLaw:
         def excess(bases: np.ndarray) -> np.ndarray:
             return self.score.totals(users, bases) - least
 
-        starts = uniform_starts(self.chains, users.problem.dim, self.rank, release.streams["init"])
-        path = walk(excess, starts, scale, self.burn_in, self.steps, release.noise, min(KEPT, self.steps))
+        starts = uniform_starts(options.chains, known.dim, known.rank, release.streams["init"])
+        path = walk(excess, starts, scale, options.burn_in, options.steps, release.noise, min(KEPT, options.steps))
         states = path.kept.reshape(-1, *truth.shape)
-        models = [personalised(basis, self.score, self.final) for basis in states]
-        spread = path.scores.mean(axis=0).std(ddof=1) / math.sqrt(self.chains) if self.chains > 1 else math.nan
+        models = [personalised(basis, self.score, known) for basis in states]
+        spread = path.scores.mean(axis=0).std(ddof=1) / math.sqrt(options.chains) if options.chains > 1 else math.nan
         log = mixing(path) | {
             "noise_multiplier": release.noise_multiplier,
             "beta_n": n / scale,
@@ -90,14 +86,13 @@ class ExponentialLaw:
             "largest_gap": self.score.largest_gap(users, states),
             "law_distF": float(np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states]))),
         }
-        if self.radius:
-            net = chart_net(users.problem.dim, self.rank, self.radius)
+        if options.radius:
+            net = chart_net(known.dim, known.rank, options.radius)
             printed, weighted = net_means(excess(net.bases), net.volumes, scale)
             log |= {"net_excess": printed / n, "net_excess_uniform": weighted / n, "net_size": len(net.bases)}
         return Outcome(
             excess_risk=float(np.mean([excess_risk(users, model) for model in models])),
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            **statement(self, release.noise_multiplier, task),
             log=log,
             scores={"excess_loss": float(np.mean([excess_loss(users, model, self.score.loss) for model in models]))},
         )
@@ -131,13 +126,4 @@ class ExponentialLawOptions(ScoreOptions):
         """The law for a problem."""
         if self.radius:
             check_net(problem.dim, problem.rank, self.radius)
-        return ExponentialLaw(
-            rank=problem.rank,
-            score=self.score(problem.known),
-            final=final_samples(problem.known),
-            theorem=self.theorem(problem.known),
-            chains=self.chains,
-            burn_in=self.burn_in,
-            steps=self.steps,
-            radius=self.radius,
-        )
+        return ExponentialLaw(self, self.score(problem.known), self.theorem(problem.known))

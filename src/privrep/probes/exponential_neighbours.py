@@ -26,7 +26,7 @@ from privrep.data.nets import Net, chart_net, check_net
 from privrep.data.problem import Block, Problem
 from privrep.fitting.method import Outcome, Task
 from privrep.fitting.options import among, check_count, option, unless
-from privrep.fitting.runner import open_release
+from privrep.fitting.runner import open_release, statement
 from privrep.privacy.accounting import Budget, PureTheorem
 from privrep.privacy.mechanisms import PURE_COST
 
@@ -78,29 +78,26 @@ def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class ExponentialNeighbours:
-    """The privacy loss on one pair of neighbours, with fields as in its options."""
+    """The privacy loss on one pair of neighbours."""
 
+    options: ExponentialNeighboursOptions
     score: UserScore
     theorem: PureTheorem
-    radius: float
-    others: str
-    chain_steps: int
     cost = PURE_COST
 
     def run(self, task: Task) -> Outcome:
-        problem = task.users.problem
+        problem, steps = task.users.problem, self.options.chain_steps
         if not isinstance(task.budget, Budget):
             raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
         release = open_release(self, task)
-        scale = release.temperature("subspace", width=self.score.width, limit=self.chain_steps > 0)
-        net = chart_net(problem.dim, problem.rank, self.radius)
+        scale = release.temperature("subspace", width=self.score.width, limit=steps > 0)
+        net = chart_net(problem.dim, problem.rank, self.options.radius)
         laws = [
-            chain_law(scores, scale, net.bases, self.chain_steps) if self.chain_steps else exact_law(scores, scale)
-            for scores in neighbouring_scores(self.score, net, problem.users, self.others)
+            chain_law(scores, scale, net.bases, steps) if steps else exact_law(scores, scale)
+            for scores in neighbouring_scores(self.score, net, problem.users, self.options.others)
         ]
         return Outcome(
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            **statement(self, release.noise_multiplier, task),
             log={
                 "noise_multiplier": release.noise_multiplier,
                 "privacy_loss": float(np.abs(laws[0] - laws[1]).max()),
@@ -137,6 +134,4 @@ class ExponentialNeighboursOptions(ScoreOptions):
                 f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"
             )
         check_net(problem.dim, problem.rank, self.radius)
-        return ExponentialNeighbours(
-            self.score(problem.known), self.theorem(problem.known), self.radius, self.others, self.chain_steps
-        )
+        return ExponentialNeighbours(self, self.score(problem.known), self.theorem(problem.known))

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from privrep.algorithms.parts.grassmann_chain import uniform_starts
 from privrep.data.problem import Problem
 from privrep.fitting.method import Outcome, Task
 from privrep.fitting.options import Declared, check_count, check_positive, check_share, option
@@ -80,7 +81,7 @@ class NoisyPowerMethodOptions(Declared):
         dim, rank = task.users.problem.dim, task.users.problem.rank
         iterations = int(self.length * math.log(rank * dim * self.tau / self.accuracy) / self.gap)
         matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - self.gap))
-        start = np.linalg.qr(task.stream("init").standard_normal((self.starts, dim, rank)))[0]
+        start = uniform_starts(self.starts, dim, rank, task.stream("init"))
         path = noisy_power_method(
             matrix, start, iterations, lambda basis: limit_noise(basis, self.gap, self.tau, self.accuracy)
         )

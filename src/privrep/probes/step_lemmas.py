@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.algorithms.altmin import check_split
-from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, SCALES, feature_threshold, label_threshold
+from privrep.algorithms.parts.clip_units import CLIP_SCALE_COLUMN, SCALES, sample_clip
 from privrep.algorithms.parts.moment_step import UserMoments
 from privrep.data.heads import FittedHeads, HeadRule
 from privrep.data.passes import parts
@@ -27,26 +27,16 @@ from privrep.data.splits import SPLIT_COLUMN, count
 from privrep.data.subspace import check_planted, orthonormalise, planted_subspace
 from privrep.fitting.method import EXACT, Outcome, Task
 from privrep.fitting.options import Declared, among, check_sine, option
-from privrep.fitting.runner import open_release
+from privrep.fitting.runner import open_release, statement
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import clipped_sums
-from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
+from privrep.privacy.regression_moments import MOMENTS_COST
 
 
-@dataclass(frozen=True)
-class Heads:
-    """Sums over users of the fitted heads: second moment (k, k), cross moment with their errors (k, k), and norms."""
-
-    second: np.ndarray
-    error_cross: np.ndarray
-    error_rms: float
-    error_max: float
-    norm_max: float
-
-
-def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> Heads:
-    """Sum the errors Delta_j = v_j - Q^{-1} v_j* of the fitted heads (Lemma B.4)."""
+def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
+    """Return sums over users of the fitted heads' second moment, (k, k), and of its cross moment with their errors
+    Delta_j = v_j - Q^{-1} v_j*, (k, k), and lengths of both for a row (Lemma B.4)."""
 
     def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)
@@ -56,7 +46,12 @@ def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> Heads:
 
     second, cross, errors, lengths = parts(users, statistics)
     squares, longest = np.concatenate(errors), float(max(map(np.max, lengths)))
-    return Heads(sum(second), sum(cross), float(np.sqrt(squares.mean())), float(np.sqrt(squares.max())), longest**0.5)
+    found = {
+        "head_error_rms": float(np.sqrt(squares.mean())),
+        "head_error_max": float(np.sqrt(squares.max())),
+        "head_norm_max": longest**0.5,
+    }
+    return sum(second), sum(cross), found
 
 
 def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -103,36 +98,30 @@ class StepLemmasOptions(Declared):
         """Return the released iterate, and the parts of eq. (27)."""
         users, problem, truth = task.users, task.users.problem, task.users.truth.basis
         split = check_split(self.split, problem.known)
-        clip = SampleClip(
-            feature_threshold(self.clip_scale, self.clip_feature, problem.known),
-            label_threshold(self.clip_scale, self.clip_label, problem.known),
-        )
+        clip = sample_clip(self.clip_scale, self.clip_feature, self.clip_label, problem.known)
         release = open_release(self, task)
         start = planted_subspace(truth, self.start_sine, release.streams["init"])
         overlap = truth.T @ start
         rule, used = FittedHeads(start, split.heads), count(split.subspace)
-        heads = head_errors(users, rule, overlap)
+        heads, error_cross, of_heads = head_errors(users, rule, overlap)
         contribution = UserMoments(rule, split.subspace)
         second, first = clipped_sums(users, contribution, clip)
         noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=clip)
         identity = np.eye(len(second))
-        weight = used * heads.second
+        weight = used * heads
         sampled = whitened(second, weight) - identity
         noisy = whitened(noisy_second, weight) - identity
         target = (truth @ overlap).T.reshape(-1)
-        along = -(truth @ overlap @ np.linalg.solve(heads.second, heads.error_cross.T).T).T.reshape(-1)
+        along = -(truth @ overlap @ np.linalg.solve(heads, error_cross.T).T).T.reshape(-1)
         private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
         iterate = np.linalg.solve(noisy_second, noisy_first)
         return Outcome(
             subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
-            theorem=self.theorem.id,
-            epsilon_paper=self.theorem.epsilon(release.noise_multiplier, task.budget.delta),
+            **statement(self, release.noise_multiplier, task),
             log={
                 "noise_multiplier": release.noise_multiplier,
                 **clip.log,
-                "head_error_rms": heads.error_rms,
-                "head_error_max": heads.error_max,
-                "head_norm_max": heads.norm_max,
+                **of_heads,
                 "gram_deviation_2": float(np.linalg.norm(sampled, 2)),
                 "gram_deviation_F": float(np.linalg.norm(sampled)),
                 "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),

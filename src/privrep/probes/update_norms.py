@@ -25,10 +25,11 @@ from privrep.algorithms.dp_fedavg import model_steps
 from privrep.algorithms.parts.federated import gradient
 from privrep.data.passes import rows
 from privrep.data.problem import Block, Problem, Users
-from privrep.data.subspace import check_planted, planted_subspace
+from privrep.data.subspace import planted_subspace
 from privrep.fitting.method import Outcome, Task
 from privrep.fitting.options import Declared, check_any_sine, check_count, option
 from privrep.privacy.clipping import check_bound, clip_factor
+from privrep.probes.client_lemmas import check_round
 
 WHAT = {
     "representation": "the representation alone is shared",
@@ -97,13 +98,7 @@ class UpdateNormsOptions(Declared):
     }
 
     def experiment(self, problem: Problem) -> UpdateNormsOptions:
-        check_planted(problem.dim, problem.rank)
-        if self.batch_samples < problem.rank:
-            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {problem.rank}")
-        if problem.samples < 2 * self.batch_samples:
-            raise ValueError(
-                f"samples is {problem.samples}; it must be at least twice batch_samples, {self.batch_samples}"
-            )
+        check_round(self.batch_samples, problem)
         return self
 
     def run(self, task: Task) -> Outcome:

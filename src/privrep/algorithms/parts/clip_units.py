@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 
 from privrep.data.known import Known
+from privrep.privacy.regression_moments import SampleClip
 
 CLIP_SCALE_COLUMN = {
     "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.algorithms.parts.clip_units"
@@ -43,9 +44,11 @@ thresholds, with zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (L
 (sqrt(d) + sqrt(2 ln(4 n m / beta)))."""
 
 
-def feature_threshold(scale: str, factor: float, known: Known) -> float:
-    """Return eta: `factor` in units of the scale (jain2021, Lemma 4.4, and Lemma B.1 for `printed`)."""
-    return factor * SCALES[scale](known)[0]
+def sample_clip(scale: str, feature: float, label: float, known: Known) -> SampleClip:
+    """Return eta and zeta: `feature` and `label` in units of the scale (jain2021, Lemma 4.4, and Lemma B.1 for
+    `printed`)."""
+    eta, zeta = SCALES[scale](known)
+    return SampleClip(feature * eta, label * zeta)
 
 
 def label_threshold(scale: str, factor: float, known: Known) -> float:

@@ -49,12 +49,10 @@ class Free:
 
 @dataclass(frozen=True)
 class RandomStart(Free):
-    """A uniformly distributed subspace of the given rank."""
-
-    rank: int
+    """A uniformly distributed subspace."""
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        return Iterate(random_subspace(users.known.dim, self.rank, release.streams["init"]))
+        return Iterate(random_subspace(users.known.dim, users.known.rank, release.streams["init"]))
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,9 @@ class PlantedStart(Free):
         return GivenStart(planted_subspace(truth, self.sine, rng))
 
 
-def planted_start(sine: float, known: Known) -> PlantedStart:
-    """Return a planted start, after checking that there is room for it."""
+def free_start(init: str, sine: float, known: Known) -> RandomStart | PlantedStart:
+    """Return a start that releases nothing: `random`, or `planted`, after checking that there is room for it."""
+    if init == "random":
+        return RandomStart()
     check_planted(known.dim, known.rank)
     return PlantedStart(sine)
