@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -63,6 +64,12 @@ def residuals(block: Block, mean: np.ndarray) -> np.ndarray:
     return (block.labels - block.features @ mean.astype(np.float32)).T.astype(np.float64)
 
 
+def mean_squares(mean: np.ndarray, block: Block) -> np.ndarray:
+    """Return mean squares of the residuals of the shared mean, (B,)."""
+    left = residuals(block, mean)
+    return np.einsum("bm,bm->b", left, left) / np.maximum(block.counts, 1)
+
+
 @dataclass(frozen=True, eq=False)
 class LogLengths:
     """Contribution of users: logs of lengths over a guess; a user of length 0 adds 0."""
@@ -78,6 +85,11 @@ class LogLengths:
 def moments(block: Block) -> SemidefiniteByNorm:
     """Contribution of users: X^T X / m, (d, d)."""
     return SemidefiniteByNorm(block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None])
+
+
+def moment_squares(block: Block) -> np.ndarray:
+    """Return |X^T X / m|^2, (B,)."""
+    return moments(block).norms ** 2
 
 
 def mean_labels(block: Block) -> Scalars:
@@ -124,9 +136,7 @@ class Features:
     def released(cls, users: UserData, lengths: Release, release: Release) -> Features:
         """Estimate C from two releases."""
         n, d = users.known.users, users.known.dim
-        clip = FEATURE_CLIP * typical(
-            "mixed_feature_length", users, lambda block: moments(block).norms ** 2, float(d), lengths
-        )
+        clip = FEATURE_CLIP * typical("mixed_feature_length", users, moment_squares, float(d), lengths)
         found = release.sum("mixed_features", users, moments, clip=clip) / n
         noise_sd = math.sqrt(2) * clip * release.noise_multiplier / n
         level = max(np.trace(found) / d, LEAST_EIGENVALUE * clip / d)
@@ -179,12 +189,7 @@ class MixedModel:
         )
         features = Features.released(users, of_length, of_features)
         mean = self.mean(users, features, of_constant, of_steps)
-
-        def mean_squares(block: Block) -> np.ndarray:
-            left = residuals(block, mean)
-            return np.einsum("bm,bm->b", left, left) / np.maximum(block.counts, 1)
-
-        level = typical("mixed_level", users, mean_squares, self.label_sd, of_level)
+        level = typical("mixed_level", users, partial(mean_squares, mean), self.label_sd, of_level)
         shapes = self.shapes(users, mean, features.inverse_root(), of_shape)
         found = candidates(features.moments, mean, shapes, self.constant)
         heads, log = released_answer(users, found, level, of_choice, of_answer)
