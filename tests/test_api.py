@@ -23,4 +23,6 @@ def test_the_pages_are_built(tmp_path):
     assert "&lt;\u200bB (w + v), x> predicts" in (tmp_path / "privrep/algorithms/dp_fedavg.html").read_text()
     page = (tmp_path / "privrep/privacy/accounting.html").read_text()
     assert "<li><strong>epsilon</strong>: at least 0.</li>" in page
-    assert "<li><strong>run_tables</strong>: the tables of a run.</li>" in (tmp_path / "privrep/report.html").read_text()
+    assert (
+        "<li><strong>run_tables</strong>: the tables of a run.</li>" in (tmp_path / "privrep/report.html").read_text()
+    )

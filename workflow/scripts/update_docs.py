@@ -42,7 +42,7 @@ def write_record(name: str) -> None:
     clean_record(reports)
     files = [reports / name for name in ("claims.csv", "errata.csv", "provenance.json")]
     studies = sorted(Path("config/studies").glob("*.yaml"))
-    run = Run.read(*files, studies, Path("config/deviations.yaml"), results, figures, alone=True)
+    run = Run.read(*files, studies, Path("config/deviations.yaml"), results=results, figures=figures, alone=True)
     texts = [page_text("opening", run), *(chapter(study, run) for study in chapters())]
     if (against := re.findall(rf"<span {MARK}>(.*)", "\n".join(texts))) and run.scale in FULL_SCALES:
         lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)

@@ -17,9 +17,6 @@ def table(
     header: Iterable[str], rows: Iterable[Iterable[str]], caption: str = "", kind: str = "", row_header: bool = True
 ) -> Markup:
     """A table in a container that scrolls. Cells are HTML; a cell with a number alone does not wrap."""
-    cells = [[(Markup(text), _is_number(text)) for text in row] for row in rows]
+    beside_digits = r"<[^>]+>|[\s,.\[\]×−–✓✗∞†]"
+    cells = [[(Markup(text), re.sub(beside_digits, "", text).isdigit()) for text in row] for row in rows]
     return PIECES.table([*map(Markup, header)], cells, Markup(caption), kind, row_header)
-
-
-def _is_number(text: str) -> bool:
-    return re.sub(r"<[^>]+>|[\s,.\[\]×−–✓✗∞†]", "", text).isdigit()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -17,12 +18,11 @@ from privrep.evidence.catalogue import read_deviations
 from privrep.evidence.facts import NotMeasured
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.evidence.verdicts import Verdict
-from privrep.report.captions import Caption, read_captions
+from privrep.report.captions import with_sizes
 from privrep.report.claims_table import brief_table
 from privrep.report.grids import grid_line
 from privrep.report.pictures import FIGURE, FOLDER, figure_html
-from privrep.report.spelling import interval
-from privrep.run.config import read_config, read_study
+from privrep.run.config import read_config, read_study, read_yaml
 from privrep.run.settings import ConfigError, misnamed
 
 
@@ -65,14 +65,6 @@ class Measures:
 
     def value(self, quantity: str) -> float:
         return float(self.row(quantity)["measured"])
-
-    def text(self, quantity: str) -> str:
-        """The number with its interval, for prose."""
-        row = self.row(quantity)
-        return interval(row["measured"], row["ci_low"], row["ci_high"])
-
-    def seeds(self, quantity: str) -> int:
-        return int(self.row(quantity)["seeds"])
 
     def numbered(self, prefix: str) -> dict[float, float]:
         """Values of the quantities whose name is the prefix and a number, by that number."""
@@ -136,7 +128,8 @@ class Run:
 
     Attributes
     ----------
-    captions : study -> figure -> caption, in the order of the page. deviations : entries of config/deviations.yaml.
+    captions : study -> figure -> its label and caption, in the order of the page.
+    deviations : entries of config/deviations.yaml.
     alone : whether its page stands without the files of the run beside it.
     """
 
@@ -145,32 +138,22 @@ class Run:
     provenance: dict
     results: Path
     figures: Path
-    captions: dict[str, dict[str, Caption]]
+    captions: dict[str, dict[str, dict[str, str]]]
     deviations: list[dict]
     alone: bool = False
 
     @classmethod
     def read(
-        cls,
-        claims: Path,
-        errata: Path,
-        provenance: Path,
-        studies: Iterable[Path],
-        deviations: Path,
-        results: Path,
-        figures: Path,
-        alone: bool = False,
+        cls, claims: Path, errata: Path, provenance: Path, studies: Iterable[Path], deviations: Path, **places: Any
     ) -> Run:
-        """The run whose tables, configuration and folders are these."""
+        """The run whose tables, configuration and folders are these; `places` are results, figures and alone."""
         return cls(
-            claims=read_text(claims),
-            errata=read_text(errata),
-            provenance=json.loads(provenance.read_text()),
-            results=results,
-            figures=figures,
-            captions={path.stem: read_captions(path) for path in studies},
+            read_text(claims),
+            read_text(errata),
+            json.loads(provenance.read_text()),
+            captions={path.stem: read_yaml(path)["figures"] for path in studies},
             deviations=read_deviations(deviations),
-            alone=alone,
+            **places,
         )
 
     @property
@@ -223,10 +206,10 @@ class Run:
         if not svg.exists():
             return FIGURE.missing(figure)
         numbers = (self.figures / f"{figure}.csv").read_bytes()
-        caption = self.captions[study][figure]
-        text = caption.filled(study, self.sizes(study))
+        about = self.captions[study][figure]
+        caption = with_sizes(figure, about["caption"], study, self.sizes(study))
         folder = "" if self.alone else FOLDER
-        return figure_html(figure, svg.read_text(), numbers, text, caption.label, remark, folder)
+        return figure_html(figure, svg.read_text(), numbers, caption, about["label"], remark, folder)
 
     def grid_of(self, row: dict) -> Markup:
         """What was run for a row of the claims: the cells of the series that its exponent is fitted to,

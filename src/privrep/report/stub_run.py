@@ -16,14 +16,13 @@ import pandas as pd
 
 from privrep.evidence.cells import sizes_of
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
-from privrep.evidence.facts import Fact, Quantities, facts_json, spelled
+from privrep.evidence.facts import Fact, Quantities, spelled
 from privrep.evidence.measured import MEASURE_COLUMNS, Measured
 from privrep.evidence.quantities import checked_claims, measured
-from privrep.report.captions import read_captions
 from privrep.report.chapters import TEXTS, page_text, text
 from privrep.report.run_tables import Measures, Run, listed, told
 from privrep.run.columns import settings_columns, study_columns
-from privrep.run.config import ROOT, read_config, read_study, study_names
+from privrep.run.config import ROOT, read_config, read_study, read_yaml, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
 from privrep.run.settings import ConfigError, Study, misnamed
@@ -37,7 +36,9 @@ class StubRun(Run):
 
     def __init__(self, number: float, scale: str = "default"):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
-        captions = {study: read_captions(ROOT / "config" / "studies" / f"{study}.yaml") for study in study_names()}
+        captions = {
+            study: read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"] for study in study_names()
+        }
         tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
         provenance = {"config": {"scale": scale, "studies": study_names()}}
         errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
@@ -103,12 +104,6 @@ def planned_sizes(study: str, scale: str = "default") -> pd.DataFrame | None:
     """Sizes of a study as planned; None for a study of arithmetic."""
     settings = study_of(study, scale)
     return sizes_of(planned_cells(study, scale), settings_columns(settings)) if settings.series else None
-
-
-def made_up_facts(study: str, number: float) -> str:
-    """facts.json of a study on these tables."""
-    run = StubRun(number)
-    return facts_json(facts_of(study), run.cells(study), quantities(run.measures(study)))
 
 
 def facts_of(study: str) -> dict[str, Fact]:
