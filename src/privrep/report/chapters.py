@@ -126,10 +126,7 @@ class Words:
 
     def numbered(self, prefix: str, study: str = "") -> dict[float, float]:
         """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
-        found = self._measures(study).numbered(prefix)
-        if not found:
-            raise NotMeasured(prefix)
-        return dict(sorted(found.items()))
+        return self._measures(study).numbered(prefix)
 
     def size(self, series: str, column: str, study: str = "") -> str:
         """What all of a series has in a column."""

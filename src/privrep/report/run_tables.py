@@ -15,6 +15,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from privrep.evidence.catalogue import read_deviations
+from privrep.evidence.claim_rules import Quantity
+from privrep.evidence.claims import Claim
 from privrep.evidence.facts import NotMeasured
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.evidence.verdicts import Verdict
@@ -23,7 +25,7 @@ from privrep.report.claims_table import brief_table
 from privrep.report.grids import grid_line
 from privrep.report.pictures import FIGURE, FOLDER, figure_html
 from privrep.run.config import read_config, read_study, read_yaml
-from privrep.run.settings import ConfigError, misnamed
+from privrep.run.settings import ConfigError, Study, misnamed
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -67,9 +69,12 @@ class Measures:
         return float(self.row(quantity)["measured"])
 
     def numbered(self, prefix: str) -> dict[float, float]:
-        """Values of the quantities whose name is the prefix and a number, by that number."""
-        found = {name.removeprefix(prefix): name for name in self.named(prefix)}
-        return {float(end): self.value(name) for end, name in found.items() if re.fullmatch(r" ?[\d.]+", end)}
+        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
+        names = {name.removeprefix(prefix): name for name in self.named(prefix)}
+        found = {float(end): self.value(name) for end, name in names.items() if re.fullmatch(r" ?[\d.]+", end)}
+        if not found:
+            raise NotMeasured(prefix)
+        return dict(sorted(found.items()))
 
 
 @cache
@@ -84,32 +89,21 @@ def _read_facts(path: Path) -> dict[str, object]:
 
 
 @cache
+def study_of(name: str, scale: str = "default") -> Study:
+    """A study at a scale."""
+    return read_study(read_config().model_copy(update={"scale": scale}), name)
+
+
+@cache
 def listed(study: str) -> tuple[str, ...]:
     """Names of all that a study measures at the default scale."""
-    return tuple(measured(read_study(read_config(), study)))
+    return tuple(measured(study_of(study)))
 
 
 @cache
-def deciding() -> dict[tuple[str, str], str]:
-    """Study and measured quantity -> id of the first claim that it decides."""
-    found: dict[tuple[str, str], str] = {}
-    for claim in (claim for claims in checked_claims().values() for claim in claims):
-        for quantity in claim.quantities:
-            found.setdefault((claim.study, quantity.measured), claim.id)
-    return found
-
-
-@cache
-def fitted_series() -> dict[tuple[str, str], str]:
-    """Claim and quantity -> the series of its study to which the exponent is fitted; other quantities are not there."""
-    found = {}
-    for claim in (claim for claims in checked_claims().values() for claim in claims):
-        fits = read_study(read_config(), claim.study).fits if claim.study else {}
-        for quantity in claim.quantities:
-            fit = quantity.measured.removeprefix("exponent ")
-            if fit in fits:
-                found[claim.id, quantity.quantity] = fits[fit].series
-    return found
+def judged() -> list[tuple[Claim, Quantity]]:
+    """All quantities of all claims, each with its claim."""
+    return [(claim, one) for claims in checked_claims().values() for claim in claims for one in claim.quantities]
 
 
 def told(name: str, study: str, facts: Mapping[str, object]) -> object:
@@ -217,12 +211,14 @@ class Run:
         study = row["study"]
         if not study or not self.has(study):
             return Markup()
-        series = fitted_series().get((row["id"], row["quantity"]), "")
-        return grid_line(self.sizes(study), series)
+        fits, name = study_of(study).fits, (row["id"], row["quantity"])
+        measured_for = [one.measured for claim, one in judged() if (claim.id, one.quantity) == name]
+        series = [fits[fit].series for fit in fits if f"exponent {fit}" in measured_for]
+        return grid_line(self.sizes(study), *series)
 
     def claim_of(self, study: str, quantity: str) -> str:
         """Id of the first claim that a measured quantity decides; empty where it decides none."""
-        return deciding().get((study, quantity), "")
+        return next((claim.id for claim, one in judged() if (claim.study, one.measured) == (study, quantity)), "")
 
     def claims_of(self, study: str) -> list[str]:
         """Ids of the claims that rest on a study, in their order."""

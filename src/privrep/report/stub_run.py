@@ -20,12 +20,12 @@ from privrep.evidence.facts import Fact, Quantities, spelled
 from privrep.evidence.measured import MEASURE_COLUMNS, Measured
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.report.chapters import TEXTS, page_text, text
-from privrep.report.run_tables import Measures, Run, listed, told
+from privrep.report.run_tables import Measures, Run, listed, study_of, told
 from privrep.run.columns import settings_columns, study_columns
-from privrep.run.config import ROOT, read_config, read_study, read_yaml, study_names
+from privrep.run.config import ROOT, read_yaml, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
-from privrep.run.settings import ConfigError, Study, misnamed
+from privrep.run.settings import ConfigError, misnamed
 
 NUMBERS = (1.5, math.nan)
 """Values that all quantities have in turn; without any, what stands must be what needs none."""
@@ -68,12 +68,6 @@ class StubRun(Run):
         if figure not in self.captions[study]:
             raise ConfigError(misnamed(figure, f"no figure of study {study}", list(self.captions[study])))
         return figure
-
-
-@cache
-def study_of(name: str, scale: str = "default") -> Study:
-    """A study at a scale."""
-    return read_study(read_config().model_copy(update={"scale": scale}), name)
 
 
 def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[str, str]]:
