@@ -96,10 +96,11 @@ def choice(cell: Cell) -> dict:
     for place, seed in enumerate(SEEDS):
         if place == FIRST:
             left = np.argsort(values[:FIRST].max(axis=0), kind="stable")[:SECOND]
-        users = Users(replace(cell.problem, seed=seed), master_seed=0)
+        problem = replace(cell.problem, seed=seed)
+        users = Users(problem, master_seed=0)
         for number in left:
             options = tuple((dict(cell.options) | tried[number]).items())
-            row, _, _ = run_cell(replace(cell, options=options, problem=users.problem), users)
+            row, _, _ = run_cell(replace(cell, options=options, problem=problem), users)
             found = row["status"] == "ok"
             if found:
                 values[place, number] = row["smallest_users" if is_search(cell) else "excess_risk"]

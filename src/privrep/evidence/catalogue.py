@@ -105,22 +105,18 @@ def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
                 raise ConfigError(f"{source}: errata.{erratum.id}.claims: {misnamed(name, 'no claim', claims)}")
 
 
-def _read(model: type[Model], path: Path) -> dict:
-    content = read_yaml(path)
-    checked(model, content, str(path))
-    return content
-
-
-def read_errata(path: Path) -> list[dict]:
-    """Return the errata of config/errata.yaml as they are written there; ConfigError if the file does not fit."""
-    return _read(ErrataFile, path)["errata"]
-
-
-def read_candidates(path: Path) -> list[dict]:
-    """Return the candidates of config/errata.yaml that were set aside, as they are written there."""
-    return _read(ErrataFile, path)["candidates"]
+def read_errata(path: Path) -> dict[str, list[dict]]:
+    """Return `errata` and `candidates` of config/errata.yaml as they are written there; ConfigError if they do not
+    fit."""
+    return _read(ErrataFile, path)
 
 
 def read_deviations(path: Path) -> list[dict]:
     """Return the entries of config/deviations.yaml as they are written there; ConfigError if the file does not fit."""
     return _read(DeviationsFile, path)["deviations"]
+
+
+def _read(model: type[Model], path: Path) -> dict:
+    content = read_yaml(path)
+    checked(model, content, str(path))
+    return content

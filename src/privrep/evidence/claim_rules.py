@@ -141,7 +141,7 @@ class Rate(Quantity):
     rule: Literal["rate"]
     value: Number
     tolerance: Annotated[float, Field(ge=0)]
-    expected: float | None = None
+    expected: float = math.nan
     refuted: float | None = None
     toward: Literal["zero"] | None = None
 
@@ -172,9 +172,8 @@ class Rate(Quantity):
         the run judges so many exponents in all."""
         row = rows[self.measured]
         local = float(row["formula"])
-        expected = math.nan if self.expected is None else self.expected
         raw = Exponent(float(row["measured"]), float(row["standard_error"]), int(row["seeds"]))
-        found = replace(raw, predicted_slope=local, expected=expected)
+        found = replace(raw, predicted_slope=local, expected=self.expected)
         verdict = in_words_of(kind, self.verdict(found, exponents))
         return {
             "corrected": found.corrected,

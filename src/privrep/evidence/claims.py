@@ -52,9 +52,6 @@ CLAIM_COLUMNS = (
 ABOUT = {"whose": "", "basis": "measured", "printed": "", "severity": "", "advice": ""}
 """What a row says about its statement, with the defaults; a quantity's own words go before its claim's."""
 
-CORRECTION = ("printed", "severity", "advice")
-"""Shown where the verdict contradicts the paper."""
-
 
 class Whole(Model):
     """The row of a claim as a whole; quantity `other_readings` counts the other readings that pass."""
@@ -193,7 +190,8 @@ def judge(
         if claim.whole:
             rows_of_claim.insert(0, judge_whole(claim, rows_of_claim, found))
         for row in rows_of_claim:
-            negative = {} if row["verdict"] in NEGATIVE else dict.fromkeys(CORRECTION, "")
+            # What is wrong and what to do then stand where the verdict contradicts the paper.
+            negative = {} if row["verdict"] in NEGATIVE else dict.fromkeys(("printed", "severity", "advice"), "")
             figure = row.pop("figure", "") or claim.figure
             shown = {"figure": figure, "command": f"snakemake -j1 {figures}/{figure}.svg {options}".rstrip()}
             rows.append(common | shown | row | negative)

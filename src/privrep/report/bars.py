@@ -53,11 +53,8 @@ def drawn(row: dict) -> Bar | None:
     marks = astuple(found)
     finite = [mark for mark in marks if math.isfinite(mark)]
     least, most = min(finite), max(finite)
-    if least > 0 and most > LOG_FROM * least:
-        scale = math.log
-        least, most = math.log(least), math.log(most)
-    else:
-        scale = float
+    scale = math.log if least > 0 and most > LOG_FROM * least else float
+    least, most = scale(least), scale(most)
     span = (most - least) or abs(most) or 1.0
     left, right = (MARGIN if math.isfinite(end) else OPEN_MARGIN for end in (found.low, found.high))
     start_at = left if most > least else (WIDTH + left - right) / 2

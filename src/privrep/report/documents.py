@@ -45,11 +45,8 @@ class Documented(Run):
 
     def __init__(self, docs: Path = DOCS):
         record = docs / "record"
-        tables = {"results": record, "figures": record, "captions": {}, "deviations": []}
-        errata = read_text(record / "errata.csv")
-        super().__init__(
-            read_text(record / "claims.csv"), errata, json.loads((record / "provenance.json").read_text()), **tables
-        )
+        claims, errata = (read_text(record / f"{name}.csv") for name in ("claims", "errata"))
+        super().__init__(claims, errata, json.loads((record / "provenance.json").read_text()), record, record)
 
     def measures(self, study: str) -> Measures:
         rows = read_text(self.results / "measures.csv")

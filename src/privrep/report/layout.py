@@ -36,3 +36,7 @@ def macros(name: str) -> ModuleType:
 def laid_out(name: str, **data: object) -> Markup:
     """A whole template."""
     return Markup(ENVIRONMENT.get_template(name).render(data))
+
+
+PIECES = macros("pieces.html.jinja")
+"""Pieces that many parts of the page share."""

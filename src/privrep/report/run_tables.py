@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,11 +84,6 @@ def _read_sizes(path: Path) -> pd.DataFrame | None:
 
 
 @cache
-def _read_facts(path: Path) -> dict[str, object]:
-    return json.loads(path.read_text())
-
-
-@cache
 def study_of(name: str, scale: str = "default") -> Study:
     """A study at a scale."""
     return read_study(read_config().model_copy(update={"scale": scale}), name)
@@ -132,8 +127,8 @@ class Run:
     provenance: dict
     results: Path
     figures: Path
-    captions: dict[str, dict[str, dict[str, str]]]
-    deviations: list[dict]
+    captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    deviations: list[dict] = field(default_factory=list)
     alone: bool = False
 
     @classmethod
@@ -187,7 +182,7 @@ class Run:
     def fact(self, study: str, name: str) -> object:
         """Return a fact of a study (`privrep.evidence.facts`); NotMeasured where this run does not have it."""
         self._check_has(study)
-        return told(name, study, _read_facts(self.results / study / "facts.json"))
+        return told(name, study, json.loads((self.results / study / "facts.json").read_text()))
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""

@@ -27,9 +27,6 @@ from privrep.run.grids import expand
 from privrep.run.results import cell_row
 from privrep.run.settings import ConfigError, misnamed
 
-NUMBERS = (1.5, math.nan)
-"""Values that all quantities have in turn; without any, what stands must be what needs none."""
-
 
 class StubRun(Run):
     """A run on stub tables, with one number throughout or none. Series have the sizes of the scale."""
@@ -39,10 +36,9 @@ class StubRun(Run):
         captions = {
             study: read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"] for study in study_names()
         }
-        tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
         provenance = {"config": {"scale": scale, "studies": study_names()}}
         errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
-        super().__init__(claims, errata, provenance, **tables)
+        super().__init__(claims, errata, provenance, Path(), Path(), captions)
         object.__setattr__(self, "number", number)
 
     def measures(self, study: str) -> Measures:
@@ -121,8 +117,8 @@ def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFram
 
 @cache
 def stub_runs() -> list[StubRun]:
-    """A run with numbers and one without."""
-    return [StubRun(number) for number in NUMBERS]
+    """A run with one number everywhere and one without any, in which what stands must be what needs none."""
+    return [StubRun(1.5), StubRun(math.nan)]
 
 
 def check_chapter(study: str) -> None:

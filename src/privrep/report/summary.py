@@ -13,8 +13,7 @@ from privrep.evidence.catalogue import MENDED
 from privrep.evidence.compare import interval_of
 from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report import badges
-from privrep.report.html_pieces import PIECES
-from privrep.report.layout import macros
+from privrep.report.layout import PIECES, macros
 from privrep.report.papers import by_change, by_severity, decided
 from privrep.report.run_tables import Run
 
