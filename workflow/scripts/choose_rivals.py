@@ -134,17 +134,13 @@ def setting(cell: Cell) -> dict:
     return {"study": cell.study, "series": cell.series, **sizes, "epsilon": float(cell.budget.epsilon)}
 
 
-def tuned_studies() -> list[str]:
-    """Return the studies that have tuned series."""
-    studies = (read_study(read_config(), name) for name in study_names())
-    return [study.study for study in studies if any(series.tuned for series in study.series.values())]
-
-
 @one_line_errors
 def main() -> None:
     """Choose, and write the table anew after each setting: other rows stay."""
+    studies = (read_study(read_config(), name) for name in study_names())
+    tuned = [study.study for study in studies if any(series.tuned for series in study.series.values())]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--study", nargs="+", default=tuned_studies(), help="by default all that have tuned series")
+    parser.add_argument("--study", nargs="+", default=tuned, help="by default all that have tuned series")
     parser.add_argument("--series", nargs="+", help="by default all that are tuned")
     args = parser.parse_args()
     table = ROOT / TABLE

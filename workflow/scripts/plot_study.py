@@ -20,11 +20,9 @@ def main() -> None:
     args = parser.parse_args()
     study = read_settings(PlotSettings, args.settings)
     numbers = {name: pd.read_csv(args.figures / f"{name}.csv") for name in study.figures}
+    write = save_pdf if args.print else save
     for name, figure in drawn(numbers, study).items():
-        if args.print:
-            save_pdf(figure, args.figures / name)
-        else:
-            save(figure, args.figures / name)
+        write(figure, args.figures / name)
 
 
 if __name__ == "__main__":
