@@ -15,9 +15,10 @@ from patience import patience
 
 from privrep.drawing.style import new_figure, save
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
+from privrep.evidence.facts import facts_json
 from privrep.evidence.findings import write_numbers
 from privrep.evidence.quantities import checked_claims
-from privrep.report.stub_run import made_up_facts, planned_sizes, stub_rows
+from privrep.report.stub_run import StubRun, facts_of, planned_sizes, quantities, stub_rows
 from privrep.run.config import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,7 +79,9 @@ def write_run(folder: Path, **changes: float) -> Path:
     for study, rows in measures.items():
         (folder / "results" / study).mkdir(parents=True)
         pd.DataFrame(rows.values()).to_csv(folder / "results" / study / "measures.csv", index=False)
-        (folder / "results" / study / "facts.json").write_text(made_up_facts(study, NUMBER))
+        run = StubRun(NUMBER)
+        facts = facts_json(facts_of(study), run.cells(study), quantities(run.measures(study)))
+        (folder / "results" / study / "facts.json").write_text(facts)
     for study in SIMULATED:
         planned_sizes(study).to_csv(folder / "results" / study / "sizes.csv", index=False)
     judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)

@@ -1,5 +1,4 @@
-"""Pages made from docstrings: formulas stand as they are written, parameters by their names, examples and pseudo-code
-apart."""
+"""Pages made from docstrings: formulas stand as they are written, parameters by their names, examples apart."""
 
 from __future__ import annotations
 
@@ -9,65 +8,9 @@ import sys
 import pytest
 from workflow_helpers import ROOT, environment
 
-from privrep.report.docstrings import markdown
-
-DOCSTRING = """What U*^T x and <x, v> are.
-
-    h, s    <- a guess in `code`
-
-* a point with W* in it
-
-Parameters
-----------
-label_clip : zeta, |y| <= zeta, or
-    none. share : of mu^2.
-start : U -> its rule.
-
-Returns
--------
-A tuple of
-two.
-
-Raises
-------
-ValueError
-    If `a*b` is 0.
-
->>> 1 < 2
-True
-"""
-PAGE = """What U&#42;^T x and &#60;x, v&#62; are.
-
-    h, s    <- a guess in `code`
-
-* a point with W&#42; in it
-
-###### Parameters
-
-- `label_clip`: zeta, &#124;y&#124; &#60;= zeta, or none. `share`: of mu^2.
-- `start`: U -&#62; its rule.
-
-###### Returns
-
-- A tuple of two.
-
-###### Raises
-
-- `ValueError`: If `a*b` is 0.
-
-```pycon
->>> 1 < 2
-True
-```"""
-
-
-def test_a_docstring_becomes_markdown():
-    """Each kind of block."""
-    assert markdown(DOCSTRING) == PAGE
-
 
 def test_the_pages_are_built(tmp_path):
-    """Of all modules but those of single studies, with links between them; an example is set as one."""
+    """Of all modules but those of single studies, with links between them, examples, formulas, and names apart."""
     pytest.importorskip("pdoc")
     command = [sys.executable, "workflow/scripts/build_api.py", f"--output={tmp_path}"]
     subprocess.run(command, cwd=ROOT, env=environment(ROOT), capture_output=True, check=True)
@@ -77,3 +20,9 @@ def test_the_pages_are_built(tmp_path):
     assert {path.relative_to(ROOT / "src").with_suffix("") for path in modules} <= pages
     page = (tmp_path / "privrep/algorithms/unit_steps.html").read_text()
     assert '<a href="parts/whitening.html">' in page and '<span class="gp">&gt;&gt;&gt; </span>' in page
+    assert "&lt;\u200bB (w + v), x> predicts" in (tmp_path / "privrep/algorithms/dp_fedavg.html").read_text()
+    page = (tmp_path / "privrep/privacy/accounting.html").read_text()
+    assert "<li><strong>epsilon</strong>: at least 0.</li>" in page
+    assert (
+        "<li><strong>run_tables</strong>: the tables of a run.</li>" in (tmp_path / "privrep/report.html").read_text()
+    )

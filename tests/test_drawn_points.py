@@ -20,13 +20,13 @@ from workflow_helpers import ROOT
 
 from privrep.drawing.points import drawn_points
 from privrep.evidence.cells import read_cells
-from privrep.evidence.findings import read_numbers
-from privrep.report.captions import PLACEHOLDER, Caption, read_captions
+from privrep.report.captions import PLACEHOLDER
 from privrep.report.stub_run import planned_cells
+from privrep.run.config import read_yaml
 from privrep.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings
 from privrep.studies.drawn import drawn
 
-CAPTIONS = {path.stem: read_captions(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
+CAPTIONS = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
 
 # What a figure computes from its table, restated here: tables whose rows hold what is drawn
@@ -93,9 +93,9 @@ UNSEEN = {
 """Figure, series in its caption -> why other numbers in the series do not change the figure."""
 
 
-def series_of(caption: Caption) -> set[str]:
+def series_of(caption: dict[str, str]) -> set[str]:
     """The series of which a caption says sizes."""
-    return {name.rpartition(".")[0] for name in PLACEHOLDER.findall(caption.text)} - {""}
+    return {name.rpartition(".")[0] for name in PLACEHOLDER.findall(caption["caption"])} - {""}
 
 
 SIZES = {"n": "users", "m": "samples", "d": "dim", "k": "rank", "ε": "epsilon", "κ": "kappa"}
@@ -150,7 +150,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     """Each figure of the study as it is; a table whose numbers are a hundredth larger is not its own."""
     folder = quick_run / "results" / "quick"
     settings = read_settings(PlotSettings, folder / study / "plot.json")
-    tables = {name: read_numbers(folder / "figures" / f"{name}.csv") for name in settings.figures}
+    tables = {name: pd.read_csv(folder / "figures" / f"{name}.csv") for name in settings.figures}
     figures = drawn(tables, settings)
     assert set(figures) == set(CAPTIONS[study])
     for name, figure in figures.items():

@@ -29,7 +29,7 @@ from privrep.run.config import ROOT, read_yaml
 from privrep.run.csv_tables import read_rows
 from privrep.run.settings import ConfigError
 
-TEXTS = read_errata(ROOT / "config" / "errata.yaml")
+TEXTS = read_errata(ROOT / "config" / "errata.yaml")["errata"]
 CLAIMS = checked_claims()
 IDS = [claim.id for claims in CLAIMS.values() for claim in claims]
 

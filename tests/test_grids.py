@@ -110,14 +110,12 @@ def test_a_redraw_moves_key_and_noise_not_data_nor_start(study):
 
 
 def test_budgets_of_a_grid(study):
-    """epsilon makes a Budget, noise_multiplier a FixedNoise with the study's delta; a cell prints the one it has."""
+    """epsilon makes a Budget, noise_multiplier a FixedNoise with the study's delta."""
     (by_epsilon,) = cells_of({"epsilon": [2], "seed": [0]}, calibration="exact")
     (by_noise,) = cells_of({"noise_multiplier": [2], "seed": [0]})
     assert by_epsilon.budget == Budget(2.0, study.delta, "exact")
     assert by_noise.budget == FixedNoise(2.0, study.delta)
     assert by_epsilon.key != by_noise.key
-    assert " epsilon=2.0 " in str(by_epsilon)
-    assert " noise_multiplier=2.0 " in str(by_noise)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from privrep.evidence.claims import CLAIM_COLUMNS
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from privrep.report import anchors, badges, bars, chapters, grids, layout, page, papers, pictures, summary
-from privrep.report import html_pieces as markup
 from privrep.report import spelling as wording
 from privrep.report.claims_table import all_rows, brief_table, by_scale
 from privrep.report.documents import with_findings
@@ -232,7 +231,7 @@ def test_every_row_has_a_name_and_what_stands_behind_it(content, rendered):
     assert fields == list(claims.columns) and sorted(data) == sorted(claims.to_numpy().tolist())
     for (_, body), cells in zip(bodies, data, strict=True):
         row = dict(zip(fields, cells, strict=True))
-        assert markup.PIECES.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
+        assert layout.PIECES.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
         assert wording.typeset(row["reason"]) in body and row["command"] in html.unescape(body)
         study, grid = body.partition("<dt>Study</dt>")[2], row["study"] in SIMULATED
         assert row["study"] in study and ("repetition" in study) == grid
@@ -366,11 +365,11 @@ def test_every_verdict_is_explained():
     """Those that a kind of claim can get, and those of exponents; another word is an error."""
     assert {verdict for group in GROUPS.values() for verdict in group} == set(Verdict)
     assert {verdict for pair in OUTCOMES.values() for verdict in pair} <= set(Verdict)
-    guide = html.unescape(markup.PIECES.verdict_guide(GROUPS))
+    guide = html.unescape(layout.PIECES.verdict_guide(GROUPS))
     assert all(guide.count(f"</span> {verdict}<") == 1 and verdict.meaning in guide for verdict in Verdict)
     assert {verdict.level for verdict in Verdict} == set(badges.LEVELS)
     with pytest.raises(ValueError, match="'FINE' is not a valid Verdict"):
-        markup.PIECES.badge("FINE")
+        layout.PIECES.badge("FINE")
 
 
 @pytest.mark.parametrize(

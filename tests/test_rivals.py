@@ -12,7 +12,6 @@ from privrep.run.config import ROOT, read_config, read_study, study_names
 from privrep.run.csv_tables import read_rows
 from privrep.run.grids import expand
 from privrep.run.rivals import COLUMNS, REALS, SIZES, TABLE, chosen_options
-from privrep.run.settings import Choice
 from privrep.studies.unit_map import analysis as unit_map
 
 ROWS = read_rows(ROOT / TABLE)
@@ -33,9 +32,9 @@ CHOOSE = script()
 DEPARTURES = tuple(f"{name}-" for name in unit_map.MISSPECIFICATIONS)
 
 
-def synthetic(**values) -> Choice:
+def synthetic(**values) -> dict:
     sizes = {"users": 100, "samples": 5, "dim": 10, "rank": 2, "label_noise_sd": 0.0, "epsilon": 1.0}
-    return Choice(**({"series": "a", "options": {}} | sizes | values))
+    return {"series": "a", "options": {}} | sizes | values
 
 
 @pytest.mark.parametrize(("study", "name"), TUNED)

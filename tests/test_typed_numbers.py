@@ -27,7 +27,7 @@ from workflow_helpers import ROOT
 from privrep.evidence.cells import sizes_of
 from privrep.evidence.quantities import checked_claims
 from privrep.images.table import listed as read_rows_of_images
-from privrep.report.captions import PLACEHOLDER, Caption, read_captions
+from privrep.report.captions import PLACEHOLDER, with_sizes
 from privrep.report.run_tables import listed
 from privrep.report.sizes import found
 from privrep.run.columns import settings_columns
@@ -232,7 +232,7 @@ NAMES = QUANTITIES | {name for study in study_names() for name in listed(study)}
 CAPTIONS = {
     figure: caption
     for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))
-    for figure, caption in read_captions(path).items()
+    for figure, caption in read_yaml(path)["figures"].items()
 }
 
 
@@ -265,13 +265,13 @@ def test_no_number_is_typed_into_labels(path):
 @pytest.mark.parametrize("figure", CAPTIONS)
 def test_no_number_is_typed_into_captions(figure):
     """Sizes are placeholders; results stand in the findings."""
-    assert typed(CAPTIONS[figure].text, figure) == []
+    assert typed(CAPTIONS[figure]["caption"], figure) == []
 
 
 def test_every_exception_is_needed():
     """An entry of ALLOWED whose text is gone goes, too."""
     texts = {named(path): " ".join(prose(path.read_text())) for path in FIGURES}
-    texts |= {figure: caption.text for figure, caption in CAPTIONS.items()}
+    texts |= {figure: caption["caption"] for figure, caption in CAPTIONS.items()}
     found = {name: named_in(text, TYPED) for name, text in texts.items()}
     found |= {named(path): numbers_of(path.read_text()) for path in CHAPTERS}
     assert [key for key in ALLOWED if key[1] not in found[key[0]]] == []
@@ -303,15 +303,16 @@ def test_captions_can_be_filled_at_every_scale(scale):
     """Each placeholder names a series and a column of the figure's study, or a constant of its module."""
     for name in config_of(scale).studies:
         for figure in STUDIES[name]["figures"]:
-            assert "{" not in CAPTIONS[figure].filled(name, planned(name, scale))
+            assert "{" not in with_sizes(figure, CAPTIONS[figure]["caption"], name, planned(name, scale))
 
 
 def test_captions_follow_the_scale():
     """The same caption names the users of the run that is shown."""
-    caption = CAPTIONS["shen2023/baselines"]
+    name = "shen2023/baselines"
+    caption = CAPTIONS[name]["caption"]
     for scale in ("quick", "default"):
         users = read_study(config_of(scale), "heterogeneity").problem["users"]
-        assert f"n = {users:,}, d" in caption.filled("heterogeneity", planned("heterogeneity", scale))
+        assert f"n = {users:,}, d" in with_sizes(name, caption, "heterogeneity", planned("heterogeneity", scale))
 
 
 @pytest.mark.parametrize(
@@ -330,7 +331,7 @@ def test_a_placeholder_is_filled(text, filled):
     cells = pd.DataFrame({"series": ["a"] * 5 + ["b"] * 2, "users": [*users, 1, 1], "rank": [2] * 5 + [4, 3]})
     cells["epsilon"] = [1.0] * 5 + [float("nan"), 0.5]
     table = sizes_of(cells, cells.columns)
-    assert Caption("shen2023/x", "X", text, "config/studies/x.yaml").filled("power_method", table) == filled
+    assert with_sizes("shen2023/x", text, "power_method", table) == filled
 
 
 @pytest.mark.parametrize(
@@ -345,13 +346,13 @@ def test_a_placeholder_is_filled(text, filled):
 def test_a_placeholder_that_cannot_be_filled_is_named(name, reason):
     """The message has the file, the caption, the placeholder and the reason."""
     cells = pd.DataFrame({"series": ["a"], "users": [7], "dim": [float("nan")]})
-    caption = Caption("shen2023/x", "X", f"n = {{{name}}}", "config/studies/x.yaml")
     with pytest.raises(ConfigError) as error:
-        caption.filled("power_method", sizes_of(cells, cells.columns))
+        with_sizes("shen2023/x", f"n = {{{name}}}", "power_method", sizes_of(cells, cells.columns))
     message = str(error.value)
-    assert message.startswith(f"config/studies/x.yaml: figures.shen2023/x.caption: {{{name}}}: ") and reason in message
+    assert message.startswith(f"config/studies/power_method.yaml: figures.shen2023/x.caption: {{{name}}}: ")
+    assert reason in message
     with pytest.raises(ConfigError, match=r"accounting has no cells"):
-        Caption("x", "X", "{a.users}", "x.yaml").filled("accounting", None)
+        with_sizes("x", "{a.users}", "accounting", None)
 
 
 @pytest.mark.parametrize("claim", [claim for claim in STATED if claim.quantities], ids=lambda claim: claim.id)

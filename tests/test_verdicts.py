@@ -20,7 +20,7 @@ from privrep.evidence.intervals import LEVEL
 from privrep.evidence.measured import MEASURE_COLUMNS, Measured, bare
 from privrep.evidence.quantities import checked_claims
 from privrep.evidence.scaling import Fit, Sweep, fit, fit_measures
-from privrep.evidence.verdicts import Verdict
+from privrep.evidence.verdicts import NEGATIVE, Verdict
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.settings import Spec, Window
 
@@ -412,7 +412,7 @@ def test_a_stand_in_decides_nothing(value, rule, other, as_read):
     rows = as_read(Measured("m", value, value - 0.05, value + 0.05, 8), Measured("r", *[other or 0.0] * 3, 8))
     (row,) = judged_rows(claim([entry], kind="surrogate"), rows)
     assert row["verdict"] == "SURROGATE" and Verdict(row["verdict"]).level == "none"
-    assert not Verdict.SURROGATE.negative
+    assert Verdict.SURROGATE not in NEGATIVE
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,10 @@
 # %%
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from IPython.display import SVG
 
-from privrep.evidence.scaling import slope_weights
+from privrep.evidence.intervals import log_slope
 
 reports = Path.cwd()  # where a notebook runs
 figures = reports.parent / "figures"
@@ -67,20 +66,13 @@ numbers[figure]
 # An exponent is the slope of log(error) against log(parameter) over the points that no rule leaves out. Below it is
 # fitted to all of them, as the run did, and without the last one; other windows can be tried in the same way.
 
-
 # %%
-def slope(points: pd.DataFrame) -> float:
-    """The exponent of some points; NaN for fewer than two."""
-    if len(points) < 2:
-        return float("nan")
-    return float(slope_weights(np.log(points["value"])) @ np.log(points["error"]))
-
-
 rows = []
 for name, points in (part for table in fits.values() for part in table.groupby("fit", sort=False)):
     used = points[points["left out"].isna() & points["exponent"].notna()]
     if len(used):
-        rows.append([name, used["exponent"].iloc[0], slope(used), slope(used.iloc[:-1])])
+        slopes = [log_slope(points["value"], points["error"]) for points in (used, used.iloc[:-1])]
+        rows.append([name, used["exponent"].iloc[0], *slopes])
 pd.DataFrame(rows, columns=["fit", "exponent of the run", "made again", "without the last point"])
 
 # %% [markdown]

@@ -1,14 +1,23 @@
 """Write the docstrings of privrep as pages, but for those of single studies: `make api`."""
 
 import argparse
+import re
 import warnings
 from pathlib import Path
 
 import pdoc
 import pdoc.render
+from pdoc.docstrings import numpy
 
-from privrep.report.docstrings import markdown
 from privrep.run.cli_errors import one_line_errors
+
+
+def markdown(docstring: str) -> str:
+    """Return the Markdown of a docstring: `name : meaning` is an item of a list or section, and < opens no element."""
+    text, rule, sections = docstring.partition("\n---")
+    text = re.sub(r"^(\S+) +: ", r"- **\1**: ", text, flags=re.MULTILINE)
+    sections = re.sub(r"^(\*{0,2}\w[\w, ]*) : ", r"\1\n    ", sections, flags=re.MULTILINE)
+    return re.sub(r"<(?=\w)", "<\u200b", numpy(text + rule + sections))
 
 
 @one_line_errors

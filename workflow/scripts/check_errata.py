@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from privrep.errata.demonstrations import DEMONSTRATIONS
-from privrep.evidence.catalogue import MENDED, SET_ASIDE, Erratum, read_candidates, read_errata
+from privrep.evidence.catalogue import MENDED, SET_ASIDE, Erratum, read_errata
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.csv_tables import write_rows
 
@@ -15,12 +15,12 @@ def main() -> None:
     parser.add_argument("--texts", required=True, type=Path, help="config/errata.yaml")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
-    rows = []
-    for text in read_errata(args.texts):
+    rows, texts = [], read_errata(args.texts)
+    for text in texts["errata"]:
         finding = DEMONSTRATIONS[text["id"]]()
         found = {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"}
         rows.append(text | {"claims": "; ".join(text["claims"])} | found)
-    for text in read_candidates(args.texts):
+    for text in texts["candidates"]:
         known = {name: text[name] for name in ("id", "paper", "place")}
         found = {"confirmed": MENDED if text.get("mended") else SET_ASIDE}
         rows.append(known | {"printed": text["suspected"], "correct": text["why"]} | found)

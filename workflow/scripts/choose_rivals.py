@@ -35,7 +35,6 @@ from privrep.run.grids import Cell, expand
 from privrep.run.results import run_cell
 from privrep.run.rival_options import CLIPS, PASSES, ROUNDS
 from privrep.run.rivals import COLUMNS, SIZES, TABLE
-from privrep.run.settings import Series
 
 SEEDS = range(2000, 2005)
 SHORTLIST, FIRST, SECOND = 8, 2, 4
@@ -60,13 +59,6 @@ def method(cell: Cell) -> str:
 def is_search(cell: Cell) -> bool:
     """Return whether a cell searches for a number of users."""
     return cell.algorithm.startswith("smallest_users")
-
-
-def with_options(cell: Cell, options: dict, seed: int) -> Cell:
-    """Return the cell with other options, on a public data set."""
-    return replace(
-        cell, options=tuple((dict(cell.options) | options).items()), problem=replace(cell.problem, seed=seed)
-    )
 
 
 def expected(cell: Cell, options: dict) -> float:
@@ -104,9 +96,11 @@ def choice(cell: Cell) -> dict:
     for place, seed in enumerate(SEEDS):
         if place == FIRST:
             left = np.argsort(values[:FIRST].max(axis=0), kind="stable")[:SECOND]
-        users = Users(replace(cell.problem, seed=seed), master_seed=0)
+        problem = replace(cell.problem, seed=seed)
+        users = Users(problem, master_seed=0)
         for number in left:
-            row, _, _ = run_cell(with_options(cell, tried[number], seed), users)
+            options = tuple((dict(cell.options) | tried[number]).items())
+            row, _, _ = run_cell(replace(cell, options=options, problem=problem), users)
             found = row["status"] == "ok"
             if found:
                 values[place, number] = row["smallest_users" if is_search(cell) else "excess_risk"]
@@ -122,16 +116,14 @@ def choice(cell: Cell) -> dict:
     }
 
 
-def with_first(series: Series) -> Series:
-    """Return a tuned series with the first options of its grid, which others replace."""
-    first = PASSES[0] if series.algorithm in ("altmin", "smallest_users") else ROUNDS[0]
-    return series.model_copy(update={"tuned": False, "options": series.options | first})
-
-
 def settings(study: str) -> Iterator[Cell]:
     """Yield one cell for each setting of the tuned series of a study."""
     resolved = read_study(read_config(), study)
-    series = {name: with_first(one) for name, one in resolved.series.items() if one.tuned}
+    series = {}
+    for name, one in resolved.series.items():
+        if one.tuned:  # any options of its grid do, which others replace
+            first = PASSES[0] if one.algorithm in ("altmin", "smallest_users") else ROUNDS[0]
+            series[name] = one.model_copy(update={"tuned": False, "options": one.options | first})
     cells = expand(resolved.model_copy(update={"series": series}))
     return (cell for cell in cells if cell.problem.seed == 0)
 
@@ -142,17 +134,13 @@ def setting(cell: Cell) -> dict:
     return {"study": cell.study, "series": cell.series, **sizes, "epsilon": float(cell.budget.epsilon)}
 
 
-def tuned_studies() -> list[str]:
-    """Return the studies that have tuned series."""
-    studies = (read_study(read_config(), name) for name in study_names())
-    return [study.study for study in studies if any(series.tuned for series in study.series.values())]
-
-
 @one_line_errors
 def main() -> None:
     """Choose, and write the table anew after each setting: other rows stay."""
+    studies = (read_study(read_config(), name) for name in study_names())
+    tuned = [study.study for study in studies if any(series.tuned for series in study.series.values())]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--study", nargs="+", default=tuned_studies(), help="by default all that have tuned series")
+    parser.add_argument("--study", nargs="+", default=tuned, help="by default all that have tuned series")
     parser.add_argument("--series", nargs="+", help="by default all that are tuned")
     args = parser.parse_args()
     table = ROOT / TABLE

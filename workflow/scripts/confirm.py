@@ -38,12 +38,6 @@ def same_code(one: str, two: str) -> bool:
     return one == two or not git("diff", "--name-only", one, two, "--", *CODE)
 
 
-def check_seed(seed: int, earlier: list[dict]) -> None:
-    """Raise ConfigError if results were ever seen on a seed; `earlier` are rows of docs/confirmation.csv."""
-    if seed in {read_config().master_seed, *USED_SEEDS} or str(seed) in {row["confirmed_seed"] for row in earlier}:
-        raise ConfigError(f"seed {seed} was used before; a confirmation needs a seed never used")
-
-
 def check_start(first: dict) -> None:
     """Raise ConfigError unless the default run is of the present code, and the tree is clean."""
     if git("status", "--porcelain"):
@@ -77,11 +71,11 @@ def compare(first: Path, second: Path) -> list[dict]:
     if not len(pairs) == len(tables[0]) == len(tables[1]):
         raise ConfigError("the two runs do not have the same rows")
     seeds = {"seed": one["config"]["master_seed"], "confirmed_seed": two["config"]["master_seed"]}
+    about = seeds | {"commit": two["commit"]}
     return [
         {name: row[name] for name in ("id", "quantity", *SHOWN)}
         | {f"confirmed_{name}": other[name] for name in SHOWN}
-        | seeds
-        | {"commit": two["commit"]}
+        | about
         for row, other in pairs
     ]
 
@@ -94,7 +88,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=8)
     args = parser.parse_args()
     first, second = Path("reports"), Path("results") / f"default-seed{args.seed}" / "reports"
-    check_seed(args.seed, read_rows(TABLE) if TABLE.exists() and not args.no_run else [])
+    earlier = {int(row["confirmed_seed"]) for row in read_rows(TABLE)} if TABLE.exists() and not args.no_run else set()
+    if args.seed in {read_config().master_seed, *USED_SEEDS, *earlier}:
+        raise ConfigError(f"seed {args.seed} was used before; a confirmation needs a seed never used")
     if not args.no_run:
         check_start(clean_record(first))
         run = [sys.executable, str(Path(__file__).with_name("run_all.py"))]

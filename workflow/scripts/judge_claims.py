@@ -2,13 +2,11 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
 from privrep.evidence.compare import confirmation_pairs, confirmed
 from privrep.run.cli_errors import one_line_errors
-from privrep.run.config import ConfigError
 from privrep.run.csv_tables import read_rows, write_rows
 from privrep.run.settings import checked
 
@@ -25,17 +23,16 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in args.measures}
-    rows = []
-    try:
-        stated = json.loads(args.claims.read_text())
-        claims = {paper: [checked(Claim, claim, paper) for claim in entries] for paper, entries in stated.items()}
-        judged = exponents_judged([claim for paper in claims.values() for claim in paper], measures, args.scale)
-        for paper, entries in claims.items():
-            rows += judge(entries, paper, measures, args.scale, args.figures, args.options, judged)
-    except ConfigError as error:
-        sys.exit(f"judge_claims.py: {error}")
+    stated = json.loads(args.claims.read_text())
+    claims = {paper: [checked(Claim, claim, paper) for claim in entries] for paper, entries in stated.items()}
+    judged = exponents_judged([claim for paper in claims.values() for claim in paper], measures, args.scale)
     comparison = confirmation_pairs(read_rows(args.confirmation))
-    write_rows(args.output, [row | {"confirmed": confirmed(row, comparison)} for row in rows], CLAIM_COLUMNS)
+    rows = [
+        row | {"confirmed": confirmed(row, comparison)}
+        for paper, entries in claims.items()
+        for row in judge(entries, paper, measures, args.scale, args.figures, args.options, judged)
+    ]
+    write_rows(args.output, rows, CLAIM_COLUMNS)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ cells.csv, timings.csv, sizes.csv, measures.csv and facts.json are written there
 
 import argparse
 import importlib
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from privrep.run.columns import settings_columns
 from privrep.run.csv_tables import write_rows
 from privrep.run.merging import merge_study
 from privrep.run.resolved import write_if_changed
-from privrep.run.settings import ConfigError, MeasureSettings, ShardSettings, read_settings
+from privrep.run.settings import MeasureSettings, ShardSettings, read_settings
 
 
 @one_line_errors
@@ -35,15 +34,12 @@ def main() -> None:
     if simulation.series:
         merge_study(simulation, folder)
     cells = read_cells(folder / "cells.csv" if simulation.series else None)
-    try:
-        if cells is not None:
-            write_numbers(folder / "sizes.csv", sizes_of(cells, settings_columns(simulation)))
-        analysis = importlib.import_module(f"privrep.studies.{study.study}.analysis")
-        found = analysis.analyse(cells, study)
-        check_names(found.quantities, study)
-        tables = found.numbers(study)
-    except ConfigError as error:
-        sys.exit(f"measure_study.py: {error}")
+    if cells is not None:
+        write_numbers(folder / "sizes.csv", sizes_of(cells, settings_columns(simulation)))
+    analysis = importlib.import_module(f"privrep.studies.{study.study}.analysis")
+    found = analysis.analyse(cells, study)
+    check_names(found.quantities, study)
+    tables = found.numbers(study)
     facts = facts_json(getattr(analysis, "FACTS", {}), cells, Quantities(found.quantities))
     write_rows(folder / "measures.csv", [asdict(one) for one in found.quantities], MEASURE_COLUMNS)
     write_if_changed(folder / "facts.json", facts)

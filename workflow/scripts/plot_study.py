@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
+import pandas as pd
+
 from privrep.drawing.style import save, save_pdf
-from privrep.evidence.findings import read_numbers
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.settings import PlotSettings, read_settings
 from privrep.studies.drawn import drawn
@@ -18,12 +19,10 @@ def main() -> None:
     parser.add_argument("--print", action="store_true", help="write PDF instead")
     args = parser.parse_args()
     study = read_settings(PlotSettings, args.settings)
-    numbers = {name: read_numbers(args.figures / f"{name}.csv") for name in study.figures}
+    numbers = {name: pd.read_csv(args.figures / f"{name}.csv") for name in study.figures}
+    write = save_pdf if args.print else save
     for name, figure in drawn(numbers, study).items():
-        if args.print:
-            save_pdf(figure, args.figures / name)
-        else:
-            save(figure, args.figures / name)
+        write(figure, args.figures / name)
 
 
 if __name__ == "__main__":

@@ -29,20 +29,14 @@ from privrep.run.provenance import clean_record
 RECORD = Path("docs/record")
 
 
-def folders(run: str) -> tuple[Path, Path, Path]:
-    """Where a run has its results, reports and figures."""
-    results = Path("results") / run
-    above = Path() if run == "default" else results
-    return results, above / "reports", above / "figures"
-
-
 def write_record(name: str) -> None:
     """The tables, the page and one picture of a run as those of record, if it bears out what the chapters say."""
-    results, reports, figures = folders(name)
+    results = Path("results") / name
+    reports, figures = ((Path() if name == "default" else results) / kind for kind in ("reports", "figures"))
     clean_record(reports)
     files = [reports / name for name in ("claims.csv", "errata.csv", "provenance.json")]
     studies = sorted(Path("config/studies").glob("*.yaml"))
-    run = Run.read(*files, studies, Path("config/deviations.yaml"), results, figures, alone=True)
+    run = Run.read(*files, studies, Path("config/deviations.yaml"), results=results, figures=figures, alone=True)
     texts = [page_text("opening", run), *(chapter(study, run) for study in chapters())]
     if (against := re.findall(rf"<span {MARK}>(.*)", "\n".join(texts))) and run.scale in FULL_SCALES:
         lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)

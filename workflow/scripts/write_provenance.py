@@ -1,10 +1,11 @@
 """Write reports/provenance.json: what the run was made with, how long it took and where the time went."""
 
 import argparse
-import csv
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+
+import pandas as pd
 
 from privrep.run.cli_errors import one_line_errors
 from privrep.run.provenance import provenance
@@ -12,15 +13,8 @@ from privrep.run.provenance import provenance
 
 def total(paths: list[Path], column: str, delimiter: str) -> float:
     """Return the sum of a column over several tables; entries that are not numbers count as nothing."""
-    seconds = 0.0
-    for path in paths:
-        with open(path, newline="") as file:
-            for row in csv.DictReader(file, delimiter=delimiter):
-                try:
-                    seconds += float(row[column])
-                except ValueError:
-                    continue
-    return seconds
+    tables = (pd.read_csv(path, sep=delimiter) for path in paths)
+    return float(sum(pd.to_numeric(table[column], errors="coerce").sum() for table in tables))
 
 
 def wall_seconds(paths: list[Path]) -> float:

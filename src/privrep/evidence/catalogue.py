@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from privrep.run.config import ROOT, read_yaml
 from privrep.run.settings import ConfigError, Model, SomeNames, checked, misnamed
@@ -19,6 +19,13 @@ Change = Literal["the guarantee", "a rate", "a constant", "a sign", "nothing"]
 """What an erratum changes for a user of the result, the most severe first."""
 
 
+def _each_once(names: Sequence[str]) -> Sequence[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} appears twice")
+    return names
+
+
 class Erratum(Model):
     """An error in print; `claims` are those that it touches, `same_as` is the erratum with which it counts as one."""
 
@@ -28,18 +35,10 @@ class Erratum(Model):
     severity: Literal["P", "R", "G", "C", "T", "L"]
     changes: Change
     same_as: Annotated[str, Field(pattern=r"^E[0-9]+$")] | None = None
-    claims: Annotated[tuple[str, ...], Field(strict=False)]
+    claims: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_each_once)]
     printed: str
     correct: str
     demonstration: str
-
-    @field_validator("claims")
-    @classmethod
-    def _claims_stand_once(cls, claims: tuple[str, ...]) -> tuple[str, ...]:
-        for name in claims:
-            if claims.count(name) > 1:
-                raise ValueError(f"{name!r} appears twice")
-        return claims
 
 
 class Candidate(Model):
@@ -65,9 +64,8 @@ class ErrataFile(Model):
         counted = [erratum.id for erratum in self.errata if not erratum.same_as]
         for erratum in self.errata:
             if erratum.same_as and erratum.same_as not in counted:
-                raise ValueError(
-                    f"{erratum.id}.same_as: {misnamed(erratum.same_as, 'no erratum that counts', counted)}"
-                )
+                what = misnamed(erratum.same_as, "no erratum that counts", counted)
+                raise ValueError(f"{erratum.id}.same_as: {what}")
         return self
 
 
@@ -94,10 +92,7 @@ class DeviationsFile(Model):
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> DeviationsFile:
-        ids = [entry.id for entry in self.deviations]
-        for name in ids:
-            if ids.count(name) > 1:
-                raise ValueError(f"the id {name!r} appears twice")
+        _each_once([entry.id for entry in self.deviations])
         return self
 
 
@@ -110,22 +105,18 @@ def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
                 raise ConfigError(f"{source}: errata.{erratum.id}.claims: {misnamed(name, 'no claim', claims)}")
 
 
-def _read(model: type[Model], path: Path) -> dict:
-    content = read_yaml(path)
-    checked(model, content, str(path))
-    return content
-
-
-def read_errata(path: Path) -> list[dict]:
-    """Return the errata of config/errata.yaml as they are written there; ConfigError if the file does not fit."""
-    return _read(ErrataFile, path)["errata"]
-
-
-def read_candidates(path: Path) -> list[dict]:
-    """Return the candidates of config/errata.yaml that were set aside, as they are written there."""
-    return _read(ErrataFile, path)["candidates"]
+def read_errata(path: Path) -> dict[str, list[dict]]:
+    """Return `errata` and `candidates` of config/errata.yaml as they are written there; ConfigError if they do not
+    fit."""
+    return _read(ErrataFile, path)
 
 
 def read_deviations(path: Path) -> list[dict]:
     """Return the entries of config/deviations.yaml as they are written there; ConfigError if the file does not fit."""
     return _read(DeviationsFile, path)["deviations"]
+
+
+def _read(model: type[Model], path: Path) -> dict:
+    content = read_yaml(path)
+    checked(model, content, str(path))
+    return content

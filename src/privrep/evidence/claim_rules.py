@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -86,11 +86,6 @@ class Exponent:
     def corrected(self) -> float:
         return self.slope - self.share
 
-    @property
-    def raw(self) -> Exponent:
-        """The exponent as fitted, with nothing taken off."""
-        return Exponent(self.slope, self.standard_error, self.seeds)
-
     def far_from_asymptotic(self, tolerance: float) -> bool:
         """Whether the grid's share exceeds `GRID_SHARE` of the tolerance, so that the formula and not the data would
         decide."""
@@ -134,10 +129,6 @@ class Quantity(About):
         """What is claimed, as a column of claims.csv."""
         return f"{self.value}"
 
-    def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
-        """Return verdict and reason as columns of claims.csv; the run judges so many exponents in all."""
-        raise NotImplementedError
-
 
 class Rate(Quantity):
     """The exponent of an upper bound.
@@ -150,7 +141,7 @@ class Rate(Quantity):
     rule: Literal["rate"]
     value: Number
     tolerance: Annotated[float, Field(ge=0)]
-    expected: float | None = None
+    expected: float = math.nan
     refuted: float | None = None
     toward: Literal["zero"] | None = None
 
@@ -177,17 +168,18 @@ class Rate(Quantity):
         return Verdict.VIOLATED if simultaneous > refuted else Verdict.INCONCLUSIVE
 
     def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
-        """Judge with and without what is taken off for the finite grid."""
+        """Return verdict and reason as columns of claims.csv, with and without what is taken off for the finite grid;
+        the run judges so many exponents in all."""
         row = rows[self.measured]
         local = float(row["formula"])
-        expected = math.nan if self.expected is None else self.expected
-        found = Exponent(float(row["measured"]), float(row["standard_error"]), int(row["seeds"]), local, expected)
+        raw = Exponent(float(row["measured"]), float(row["standard_error"]), int(row["seeds"]))
+        found = replace(raw, predicted_slope=local, expected=self.expected)
         verdict = in_words_of(kind, self.verdict(found, exponents))
         return {
             "corrected": found.corrected,
             "predicted": "" if math.isnan(local) else round(local, 9) + 0.0,
             "verdict": verdict,
-            "raw_verdict": in_words_of(kind, self.verdict(found.raw, exponents)),
+            "raw_verdict": in_words_of(kind, self.verdict(raw, exponents)),
             "reason": self.reason(found, verdict),
         }
 
@@ -229,21 +221,13 @@ class Comparison(Quantity):
         """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
         if not found.known:
             return None
+        # The least and the largest excess over the limit within the interval.
         least, most = self.excess(found)
         tolerance = self.tolerance or 0
         return True if most <= tolerance else False if least > tolerance else None
 
-    def excess(self, found: Interval) -> tuple[float, float]:
-        """Return the least and the largest excess over the limit within the interval, to be compared with the
-        tolerance."""
-        raise NotImplementedError
-
-    @property
-    def limit(self) -> str:
-        """What is asked of the number, in words."""
-        raise NotImplementedError
-
     def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
+        """Return verdict and reason as columns of claims.csv."""
         found = Interval.read(rows[self.measured])
         outcome = self.holds(found)
         yes, no = OUTCOMES[kind]
@@ -263,58 +247,35 @@ class Comparison(Quantity):
         if not found.known:
             return f"{found.measured:.4g} without an interval cannot be judged against {self.limit}"
         says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
-        far = (
-            f"; limit and measured number are a factor of more than {FAR} apart" if outcome and self.far(found) else ""
-        )
+        far = outcome and self.far(found)
+        apart = f"; limit and measured number are a factor of more than {FAR} apart" if far else ""
         if found.low == found.high:
-            return f"{found.measured:.4g} {says} {self.limit}{far}"
-        return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {self.limit}{far}"
-
-    def far(self, found: Interval) -> bool:
-        """Whether limit and measured number are more than a factor of `FAR` apart; for the rules with one side."""
-        return False
+            return f"{found.measured:.4g} {says} {self.limit}{apart}"
+        return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {self.limit}{apart}"
 
 
-class AtMost(Comparison):
-    """At most `value`, up to a tolerance for rounding."""
+class OneSided(Comparison):
+    """At most or at least `value`, up to a tolerance for rounding."""
 
-    rule: Literal["at_most"]
+    rule: Literal["at_most", "at_least"]
     value: Number
 
     @property
     def claimed(self) -> str:
-        return f"<= {self.value}"
+        return f"{'<=' if self.rule == 'at_most' else '>='} {self.value}"
 
     @property
     def limit(self) -> str:
-        return f"at most {self.value}"
+        return f"{self.rule.replace('_', ' ')} {self.value}"
 
     def excess(self, found: Interval) -> tuple[float, float]:
-        return found.low - self.value, found.high - self.value
+        low, high = found.low - self.value, found.high - self.value
+        return (low, high) if self.rule == "at_most" else (-high, -low)
 
     def far(self, found: Interval) -> bool:
-        return self.value > FAR * found.measured
-
-
-class AtLeast(Comparison):
-    """At least `value`, up to a tolerance for rounding."""
-
-    rule: Literal["at_least"]
-    value: Number
-
-    @property
-    def claimed(self) -> str:
-        return f">= {self.value}"
-
-    @property
-    def limit(self) -> str:
-        return f"at least {self.value}"
-
-    def excess(self, found: Interval) -> tuple[float, float]:
-        return self.value - found.high, self.value - found.low
-
-    def far(self, found: Interval) -> bool:
-        return found.measured > FAR * self.value
+        """Whether limit and measured number are more than a factor of `FAR` apart."""
+        smaller, larger = (found.measured, self.value) if self.rule == "at_most" else (self.value, found.measured)
+        return larger > FAR * smaller
 
 
 class Equals(Comparison):
@@ -332,6 +293,9 @@ class Equals(Comparison):
         low, high = found.low - self.value, found.high - self.value
         return max(low, -high), max(abs(low), abs(high))
 
+    def far(self, found: Interval) -> bool:
+        return False
 
-AnyQuantity = Annotated[Rate | AtMost | AtLeast | Equals, Field(discriminator="rule")]
+
+AnyQuantity = Annotated[Rate | OneSided | Equals, Field(discriminator="rule")]
 """A quantity with one of the rules."""

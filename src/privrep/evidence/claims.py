@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from privrep.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows, Whose
 from privrep.evidence.measured import NOT_RUN
-from privrep.evidence.verdicts import OUTCOMES, Verdict
+from privrep.evidence.verdicts import NEGATIVE, OUTCOMES, Verdict
 from privrep.run.settings import Model
 
 CLAIM_COLUMNS = (
@@ -51,9 +51,6 @@ CLAIM_COLUMNS = (
 
 ABOUT = {"whose": "", "basis": "measured", "printed": "", "severity": "", "advice": ""}
 """What a row says about its statement, with the defaults; a quantity's own words go before its claim's."""
-
-CORRECTION = ("printed", "severity", "advice")
-"""Shown where the verdict contradicts the paper."""
 
 
 class Whole(Model):
@@ -182,25 +179,19 @@ def judge(
     """
     rows = []
     for claim in claims:
-        common = {name: getattr(claim, name) for name in ("id", "place", "statement")} | {
-            "paper": paper,
-            "scale": scale,
-        }
+        common = {name: getattr(claim, name) for name in ("id", "place", "statement", "whose", "study")}
+        common |= {"paper": paper, "scale": scale}
         if claim.not_tested:
-            untested = {
-                "quantity": "the statement as a whole",
-                "verdict": Verdict.NOT_TESTED,
-                "reason": claim.not_tested,
-            }
-            rows.append(common | {"whose": claim.about()["whose"]} | untested)
+            untested = {"verdict": Verdict.NOT_TESTED, "reason": claim.not_tested}
+            rows.append(common | {"quantity": "the statement as a whole"} | untested)
             continue
         found = measures.get(claim.study, {})
         rows_of_claim = [judge_quantity(claim, quantity, found, scale, judged) for quantity in claim.quantities]
         if claim.whole:
             rows_of_claim.insert(0, judge_whole(claim, rows_of_claim, found))
-        common["study"] = claim.study
         for row in rows_of_claim:
-            negative = {} if row["verdict"].negative else dict.fromkeys(CORRECTION, "")
+            # What is wrong and what to do then stand where the verdict contradicts the paper.
+            negative = {} if row["verdict"] in NEGATIVE else dict.fromkeys(("printed", "severity", "advice"), "")
             figure = row.pop("figure", "") or claim.figure
             shown = {"figure": figure, "command": f"snakemake -j1 {figures}/{figure}.svg {options}".rstrip()}
             rows.append(common | shown | row | negative)

@@ -46,8 +46,3 @@ def write_numbers(path: Path, numbers: pd.DataFrame) -> None:
     """Write the numbers of a figure as CSV in one move, so that reading gives the same bits."""
     with in_one_move(path) as temporary:
         temporary.write_text(numbers.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
-
-
-def read_numbers(path: Path) -> pd.DataFrame:
-    """Read the numbers of a figure; an empty text comes back as NaN."""
-    return pd.read_csv(path)

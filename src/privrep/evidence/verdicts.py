@@ -43,11 +43,6 @@ class Verdict(StrEnum):
     LIMIT = "LIMIT", "none", "⊣", "Beyond what the paper states: there it ends. No fault of the paper."
     NOT_TESTED = "NOT-TESTED", "none", "–", "Not run, at too small a scale, or without its data; the reason is given."
 
-    @property
-    def negative(self) -> bool:
-        """Whether the verdict says that a paper is wrong in something."""
-        return self in NEGATIVE
-
 
 NEGATIVE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.PROOF_GAP, Verdict.NOT_REPRODUCED, Verdict.PARTIAL)
 """Verdicts that something in a paper is wrong."""

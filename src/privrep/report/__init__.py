@@ -17,7 +17,6 @@ captions    : labels and captions of figures, sizes filled in.
 pictures    : figures, made small.
 bars        : one judged number as marks on a scale.
 grids       : what a study ran, in a line.
-html_pieces : tables and downloads.
 badges      : verdicts in the order of what they say.
 claims_table, deviations, run_record, papers, comparison : what parts of the page show; the errata stand in papers.
 summary     : counts of the claims.

@@ -10,11 +10,6 @@ def claim_anchor(claim: str) -> str:
     return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
 
 
-def erratum_anchor(erratum: str) -> str:
-    """Where an erratum stands."""
-    return f"erratum-{erratum}"
-
-
 def figure_anchor(figure: str) -> str:
     """Where a figure stands."""
     return "fig-" + re.sub(r"\W+", "-", figure).strip("-")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass
 
+from privrep.evidence.compare import interval_of
+
 WIDTH = 120
 MARGIN, OPEN_MARGIN = 6, 24
 """Room beside the marks, and on a side on which all is tolerated."""
@@ -28,24 +30,19 @@ class Bar:
 def bar_of(row: dict) -> Bar | None:
     """The bar of a row of claims.csv, its numbers as text; None where there is no number to draw.
     An exponent is drawn as corrected for the finite grid."""
-    if row["rule"] in ("", "all_hold") or not _finite(row["measured"]):
+    measured, start, end = interval_of(row)
+    if row["rule"] in ("", "all_hold") or not math.isfinite(measured):
         return None
+    if not (math.isfinite(start) and math.isfinite(end)):
+        start = end = measured
     claimed = float(row["claimed"].removeprefix("<= ").removeprefix(">= "))
-    measured = float(row["measured"])
-    shift = float(row["corrected"]) - measured if _finite(row["corrected"]) else 0.0
-    ends = [row["ci_low"], row["ci_high"]] if _finite(row["ci_low"]) and _finite(row["ci_high"]) else [measured] * 2
-    start, end = (float(one) + shift for one in ends)
     tolerance = float(row["tolerance"] or 0)
     low, high = claimed - tolerance, claimed + tolerance
     if row["rule"] == "at_most":
         low = -math.inf
     elif row["rule"] == "at_least":
         high = math.inf
-    return Bar(measured + shift, start, end, claimed, low, high)
-
-
-def _finite(text: str) -> bool:
-    return text != "" and math.isfinite(float(text))
+    return Bar(measured, start, end, claimed, low, high)
 
 
 def drawn(row: dict) -> Bar | None:
@@ -56,11 +53,8 @@ def drawn(row: dict) -> Bar | None:
     marks = astuple(found)
     finite = [mark for mark in marks if math.isfinite(mark)]
     least, most = min(finite), max(finite)
-    if least > 0 and most > LOG_FROM * least:
-        scale = math.log
-        least, most = math.log(least), math.log(most)
-    else:
-        scale = float
+    scale = math.log if least > 0 and most > LOG_FROM * least else float
+    least, most = scale(least), scale(most)
     span = (most - least) or abs(most) or 1.0
     left, right = (MARGIN if math.isfinite(end) else OPEN_MARGIN for end in (found.low, found.high))
     start_at = left if most > least else (WIDTH + left - right) / 2

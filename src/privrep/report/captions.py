@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 
@@ -20,30 +18,17 @@ from privrep.run.config import ROOT, ConfigError, read_yaml
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-@dataclass(frozen=True)
-class Caption:
-    """A caption with its placeholders.
+def with_sizes(figure: str, caption: str, study: str, table: pd.DataFrame | None) -> str:
+    """Fill all placeholders of a figure's caption from the sizes of the study, of which one of arithmetic has none."""
 
-    Attributes
-    ----------
-    figure : its id. label : what stands before the text. source : the file that it stands in.
-    """
+    def put(match: re.Match) -> str:
+        try:
+            return enumerated(_values(match[1], study, table))
+        except ValueError as error:
+            source = f"config/studies/{study}.yaml: figures.{figure}.caption"
+            raise ConfigError(f"{source}: {match[0]}: {error}") from None
 
-    figure: str
-    label: str
-    text: str
-    source: str
-
-    def filled(self, study: str, table: pd.DataFrame | None) -> str:
-        """Fill all placeholders from the sizes of the study, of which one of arithmetic has none."""
-
-        def put(match: re.Match) -> str:
-            try:
-                return enumerated(_values(match[1], study, table))
-            except ValueError as error:
-                raise ConfigError(f"{self.source}: figures.{self.figure}.caption: {match[0]}: {error}") from None
-
-        return PLACEHOLDER.sub(put, self.text)
+    return PLACEHOLDER.sub(put, caption)
 
 
 def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
@@ -67,13 +52,4 @@ def constants(study: str) -> dict[str, object]:
     own = vars(importlib.import_module(f"privrep.studies.{study}.analysis"))
     return {name: value for name, value in own.items() if name.isupper()} | {
         name.upper(): value for name, value in thresholds.items()
-    }
-
-
-def read_captions(path: Path) -> dict[str, Caption]:
-    """Id of a figure -> its caption, from a file config/studies/<study>.yaml."""
-    source = f"config/studies/{path.name}"
-    return {
-        figure: Caption(figure, entry["label"], entry["caption"], source)
-        for figure, entry in read_yaml(path)["figures"].items()
     }

@@ -14,7 +14,7 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,11 +25,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from privrep.evidence.verdicts import Verdict
-from privrep.report import html_pieces, spelling, summary
+from privrep.report import spelling, summary
 from privrep.report.badges import counted
 from privrep.report.captions import constants
-from privrep.report.html_pieces import PIECES
-from privrep.report.layout import macros
+from privrep.report.layout import PIECES, macros
 from privrep.report.run_tables import Measures, NotMeasured, Run
 from privrep.report.sizes import enumerated, found, size
 from privrep.run.config import ROOT
@@ -42,8 +41,7 @@ MARK = 'class="differs"'
 """What the mark of a paragraph has that this run does not bear out."""
 
 FILTERS = {
-    name: getattr(spelling, name)
-    for name in ("number", "share", "times", "listing", "count", "plural", "codes", "typeset")
+    name: getattr(spelling, name) for name in ("number", "share", "listing", "count", "plural", "codes", "typeset")
 } | {"capital": spelling.sentence, "escaped": html.escape, "json": partial(json.dumps, separators=(",", ":"))}
 """How a chapter spells what it has computed."""
 
@@ -56,6 +54,9 @@ OPENING_FIGURE = "comparison/promise"
 
 TAGS = re.compile(r"^[ \t]*((?:\{%(?:(?!%\}).)*%\}|\{#(?:(?!#\}).)*#\}|[ \t])+)\n", flags=re.MULTILINE)
 """A line of conditions and the like alone: it leaves no line in the text."""
+
+BESIDE_DIGITS = re.compile(r"<[^>]+>|[\s,.\[\]×−–✓✗∞†]")  # noqa: RUF001
+"""What a cell with a number alone has beside its digits."""
 
 CHAPTER = macros("chapter.md.jinja")
 TEXTS = Path(__file__).with_name("texts")
@@ -86,11 +87,11 @@ class Words:
 
     def value(self, quantity: str, study: str = "") -> float:
         """A measured number, for conditions and arithmetic."""
-        return self._measures(study).value(quantity)
+        return self._read("measures", study).value(quantity)
 
     def note(self, quantity: str, study: str = "") -> str:
         """What the study says beside a quantity."""
-        return self._measures(study).row(quantity)["note"]
+        return self._read("measures", study).row(quantity)["note"]
 
     def n(self, quantity: str, digits: int = 3, study: str = "") -> Markup:
         """A measured number alone, with a link to its claim where it has one."""
@@ -98,7 +99,7 @@ class Words:
 
     def q(self, quantity: str, study: str = "") -> Markup:
         """A measured number with its interval, with a link to its claim where it has one."""
-        row = self._measures(study).row(quantity)
+        row = self._read("measures", study).row(quantity)
         return self._linked(quantity, study, spelling.interval(row["measured"], row["ci_low"], row["ci_high"]))
 
     def e(self, fit: str, study: str = "") -> Markup:
@@ -112,32 +113,21 @@ class Words:
             raise ConfigError(misnamed(claim, "no claim", known))
         return PIECES.quoted(Markup(number), claim)
 
-    def interval(self, ends: Sequence[float]) -> str:
-        """A number with the ends of its interval, as facts have them."""
-        return spelling.interval(*ends)
-
-    def slider(self, **axis: Any) -> Markup:
-        """A slider, see `pieces.html.jinja`."""
-        return PIECES.slider(**axis)
-
     def named(self, prefix: str, study: str = "") -> list[str]:
         """The quantities with a number whose names begin so."""
-        return self._measures(study).named(prefix)
+        return self._read("measures", study).named(prefix)
 
     def numbered(self, prefix: str, study: str = "") -> dict[float, float]:
         """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
-        found = self._measures(study).numbered(prefix)
-        if not found:
-            raise NotMeasured(prefix)
-        return dict(sorted(found.items()))
+        return self._read("measures", study).numbered(prefix)
 
     def size(self, series: str, column: str, study: str = "") -> str:
         """What all of a series has in a column."""
-        return size(self._sizes(study), series, column)
+        return size(self._read("sizes", study), series, column)
 
     def values(self, series: str, column: str, study: str = "") -> str:
         """All values that a series has in a column, as a list or a range."""
-        return enumerated(found(self._sizes(study), series, column))
+        return enumerated(found(self._read("sizes", study), series, column))
 
     def fact(self, name: str, study: str = "") -> Any:
         """What the study says beside its quantities: a number, a text, a table or what its analysis makes of these."""
@@ -153,9 +143,11 @@ class Words:
         caller: Callable[[object], str],
         **more: bool,
     ) -> str:
-        """A table, whose cells for one of the rows are what stands in the block, between bars."""
-        cells = [[cell.strip() for cell in caller(row).split("|")] for row in rows]
-        return html_pieces.table(header, cells, caption, kind, **more) + "\n"
+        """A table that scrolls, whose cells for one of the rows are what stands in the block, between bars; a cell with
+        a number alone does not wrap."""
+        texts = [[cell.strip() for cell in caller(row).split("|")] for row in rows]
+        cells = [[(Markup(text), BESIDE_DIGITS.sub("", text).isdigit()) for text in row] for row in texts]
+        return PIECES.table([*map(Markup, header)], cells, Markup(caption), kind, **more) + "\n"
 
     def constant(self, name: str, study: str = "") -> object:
         """A constant of the study's measures."""
@@ -216,7 +208,7 @@ class Words:
             ]
         limit, called = more[0], name
         if isinstance(name, str):
-            row = self._measures("".join(more[1:])).row(name)
+            row = self._read("measures", "".join(more[1:])).row(name)
             text = spelling.interval(row["measured"], row["ci_low"], row["ci_high"])
             ends = [float(row[end]) for end in ("ci_low", "ci_high")]
             best = (min if sign == "<" else max)(ends) if all(map(math.isfinite, ends)) else float(row["measured"])
@@ -238,14 +230,9 @@ class Words:
             return ""
         return CHAPTER.fold(title, text) + "\n\n" if text else ""
 
-    def _measures(self, study: str) -> Measures:
-        return self._read("measures", study or self.study)
-
-    def _sizes(self, study: str) -> pd.DataFrame:
-        return self._read("sizes", study or self.study)
-
     def _read(self, table: str, study: str) -> Measures | pd.DataFrame:
-        """A table of a study, read once for each text."""
+        """A table of a study, of this one where none is named, read once for each text."""
+        study = study or self.study
         if (table, study) not in self.tables:
             self.tables[table, study] = getattr(self.run, table)(study)
         return self.tables[table, study]
@@ -260,6 +247,7 @@ def filled(source: Path, words: Words, more: dict[str, object]) -> str:
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, extensions=["jinja2.ext.do"]
     )
     environment.filters |= FILTERS
+    environment.globals |= {"interval": spelling.interval, "slider": PIECES.slider}
     names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
     where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
     try:

@@ -30,6 +30,7 @@ from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report.anchors import claim_anchor
 from privrep.report.chapters import page_text
 from privrep.report.comparison import DOCS, confirmation_of, reasons
+from privrep.report.papers import by_severity
 from privrep.report.run_tables import Measures, Run, listed, read_text
 from privrep.report.stub_run import planned_sizes
 from privrep.run.csv_tables import read_rows
@@ -44,11 +45,8 @@ class Documented(Run):
 
     def __init__(self, docs: Path = DOCS):
         record = docs / "record"
-        tables = {"results": record, "figures": record, "captions": {}, "deviations": []}
-        errata = read_text(record / "errata.csv")
-        super().__init__(
-            read_text(record / "claims.csv"), errata, json.loads((record / "provenance.json").read_text()), **tables
-        )
+        claims, errata = (read_text(record / f"{name}.csv") for name in ("claims", "errata"))
+        super().__init__(claims, errata, json.loads((record / "provenance.json").read_text()), record, record)
 
     def measures(self, study: str) -> Measures:
         rows = read_text(self.results / "measures.csv")
@@ -151,22 +149,15 @@ def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
 
 def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
     """Return each claim with its place and how many of its quantities have each verdict."""
-    own = [
-        row for row in claims if row["whose"] == "paper" and row["basis"] != "definition" and row["rule"] != "all_hold"
-    ]
-    counts: dict[str, Counter] = {}
-    for row in own:
-        counts.setdefault(row["id"], Counter())[row["verdict"]] += 1
-    places = {row["id"]: row["place"] for row in claims}
+    own = pd.DataFrame(claims).query("whose == 'paper' and basis != 'definition' and rule != 'all_hold'")
     return [
-        [claim, places[claim], ", ".join(f"{count} {word}" for word, count in words.items())]
-        for claim, words in counts.items()
+        [claim, place, ", ".join(f"{count} {word}" for word, count in Counter(rows["verdict"]).items())]
+        for (claim, place), rows in own.groupby(["id", "place"], sort=False)
     ]
 
 
 def contradictions(claims: list[dict]) -> list[list[str]]:
     """Return what does not hold as printed, the most severe first."""
-    negative = [row for row in claims if row["verdict"] in list(NEGATIVE)]
     return [
         [
             row["id"],
@@ -175,7 +166,7 @@ def contradictions(claims: list[dict]) -> list[list[str]]:
             f"{row['quantity']}: {number_text(row)}, claimed {row['claimed']}; {row['verdict']}",
             row["advice"],
         ]
-        for row in sorted(negative, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
+        for row in by_severity(row for row in claims if row["verdict"] in list(NEGATIVE))
     ]
 
 

@@ -22,14 +22,9 @@ ENVIRONMENT = jinja2.Environment(
     lstrip_blocks=True,
 )
 ENVIRONMENT.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
-ENVIRONMENT.filters |= {
-    name: getattr(module, name)
-    for module, names in (
-        (anchors, ("claim_anchor", "erratum_anchor", "figure_anchor")),
-        (spelling, ("count", "number", "plural", "sentence", "share", "typeset")),
-    )
-    for name in names
-} | {"verdict": Verdict}
+ANCHORS = (anchors.claim_anchor, anchors.figure_anchor)
+WORDS = (spelling.count, spelling.number, spelling.plural, spelling.sentence, spelling.share, spelling.typeset)
+ENVIRONMENT.filters |= {one.__name__: one for one in (*ANCHORS, *WORDS)} | {"verdict": Verdict}
 ENVIRONMENT.globals |= {"interval": spelling.interval, "severities": SEVERITIES, "bar_width": bars.WIDTH}
 
 
@@ -41,3 +36,7 @@ def macros(name: str) -> ModuleType:
 def laid_out(name: str, **data: object) -> Markup:
     """A whole template."""
     return Markup(ENVIRONMENT.get_template(name).render(data))
+
+
+PIECES = macros("pieces.html.jinja")
+"""Pieces that many parts of the page share."""

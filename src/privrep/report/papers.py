@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import get_args
 
 import pandas as pd
@@ -27,6 +28,11 @@ def by_change(errata: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {change: part for change in get_args(Change) if len(part := rows[rows["changes"] == change])}
 
 
+def by_severity(rows: Iterable[dict]) -> list[dict]:
+    """The rows of claims or errata, the most severe first."""
+    return sorted(rows, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
+
+
 def claims_touched(errata: pd.DataFrame) -> dict[str, list[str]]:
     """Id of a claim -> ids of the errata that a reader of it should know."""
     found: dict[str, list[str]] = {}
@@ -44,16 +50,9 @@ def errata_list(errata: pd.DataFrame) -> Markup:
     """What is printed, what is right, how that was shown, and what it changes, the most severe first;
     one question stands together."""
     every = [row | {"touched": _claims(row)} for row in decided(errata).to_dict("records")]
-    rows = sorted(every, key=lambda row: [*SEVERITIES].index(row["severity"]))
-    changes = {
-        change: [
-            one
-            for row in rows
-            if row["id"] in set(part["id"])
-            for one in [row, *(other for other in every if other["same_as"] == row["id"])]
-        ]
-        for change, part in by_change(errata).items()
-    }
+    changes = {change: [] for change in by_change(errata)}
+    for row in by_severity(row for row in every if not row["same_as"]):
+        changes[row["changes"]] += [row, *(other for other in every if other["same_as"] == row["id"])]
     return ERRATA.errata(changes)
 
 

@@ -23,15 +23,16 @@ ROOM = 640
 """On a narrow page a picture shrinks to three quarters of its width, and no further than to so many pixels."""
 
 
-def _width(svg: str) -> float:
-    """Return the width of a picture in pixels; files give it in points."""
-    return float(re.search(r'<svg\b[^>]*\bwidth="([\d.]+)pt"', svg)[1]) * 4 / 3
+def _widths(svg: str) -> tuple[float, float]:
+    """Return the width of a picture and its least one, in pixels; files give it in points."""
+    width = float(re.search(r'<svg\b[^>]*\bwidth="([\d.]+)pt"', svg)[1]) * 4 / 3
+    return width, min(ROOM, 0.75 * width)
 
 
 def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
     """Return an SVG file as part of a page: own ids, styles that stay inside, the colours of the page."""
     svg = re.sub(r"\s*<metadata.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    width = _width(svg)
+    width, least = _widths(svg)
     svg = _smaller(svg)
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r'((?:xlink:)?href)="#([^"]+)"', rf'\1="#{prefix}-\2"', svg)
@@ -40,12 +41,8 @@ def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
     svg = _with_classes(svg, f"{prefix}-svg")
     opening, rest = svg.split(">", 1)
     opening = re.sub(r'\s(?:width|height)="[^"]*"', "", opening)
-    style = f"max-width:{width:.0f}px;min-width:{_least_width(width):.0f}px"
+    style = f"max-width:{width:.0f}px;min-width:{least:.0f}px"
     return Markup(f'{opening} id="{prefix}-svg" role="img" aria-labelledby="{described_by}" style="{style}">{rest}')
-
-
-def _least_width(width: float) -> float:
-    return min(ROOM, 0.75 * width)
 
 
 def _smaller(svg: str) -> str:
@@ -138,7 +135,7 @@ def figure_html(
     label, remark : name before the caption, and a sentence of HTML after it. folder : address of the figures' files,
     "" where the page stands alone.
     """
-    name, title, width = figure_anchor(figure), label or figure, _width(svg)
+    name, title, (width, least) = figure_anchor(figure), label or figure, _widths(svg)
     picture = inline_svg(svg, name, f"{name}-caption")
     return FIGURE.figure(
         name,
@@ -148,7 +145,7 @@ def figure_html(
         Markup(remark),
         picture[: picture.index(">") + 1] + Markup("</svg>"),
         width=f"{width:.0f}",
-        least=f"{_least_width(width):.0f}",
+        least=f"{least:.0f}",
         packed=packed({"picture": picture, "points": points(svg), "numbers": numbers.decode()}),
         address=f"{folder}/{figure}" if folder else "",
         file=figure.rsplit("/", 1)[-1],

@@ -6,24 +6,26 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
 from privrep.evidence.catalogue import read_deviations
+from privrep.evidence.claim_rules import Quantity
+from privrep.evidence.claims import Claim
 from privrep.evidence.facts import NotMeasured
 from privrep.evidence.quantities import checked_claims, measured
 from privrep.evidence.verdicts import Verdict
-from privrep.report.captions import Caption, read_captions
+from privrep.report.captions import with_sizes
 from privrep.report.claims_table import brief_table
 from privrep.report.grids import grid_line
 from privrep.report.pictures import FIGURE, FOLDER, figure_html
-from privrep.report.spelling import interval
-from privrep.run.config import read_config, read_study
-from privrep.run.settings import ConfigError, misnamed
+from privrep.run.config import read_config, read_study, read_yaml
+from privrep.run.settings import ConfigError, Study, misnamed
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -66,18 +68,13 @@ class Measures:
     def value(self, quantity: str) -> float:
         return float(self.row(quantity)["measured"])
 
-    def text(self, quantity: str) -> str:
-        """The number with its interval, for prose."""
-        row = self.row(quantity)
-        return interval(row["measured"], row["ci_low"], row["ci_high"])
-
-    def seeds(self, quantity: str) -> int:
-        return int(self.row(quantity)["seeds"])
-
     def numbered(self, prefix: str) -> dict[float, float]:
-        """Values of the quantities whose name is the prefix and a number, by that number."""
-        found = {name.removeprefix(prefix): name for name in self.named(prefix)}
-        return {float(end): self.value(name) for end, name in found.items() if re.fullmatch(r" ?[\d.]+", end)}
+        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
+        names = {name.removeprefix(prefix): name for name in self.named(prefix)}
+        found = {float(end): self.value(name) for end, name in names.items() if re.fullmatch(r" ?[\d.]+", end)}
+        if not found:
+            raise NotMeasured(prefix)
+        return dict(sorted(found.items()))
 
 
 @cache
@@ -87,37 +84,21 @@ def _read_sizes(path: Path) -> pd.DataFrame | None:
 
 
 @cache
-def _read_facts(path: Path) -> dict[str, object]:
-    return json.loads(path.read_text())
+def study_of(name: str, scale: str = "default") -> Study:
+    """A study at a scale."""
+    return read_study(read_config().model_copy(update={"scale": scale}), name)
 
 
 @cache
 def listed(study: str) -> tuple[str, ...]:
     """Names of all that a study measures at the default scale."""
-    return tuple(measured(read_study(read_config(), study)))
+    return tuple(measured(study_of(study)))
 
 
 @cache
-def deciding() -> dict[tuple[str, str], str]:
-    """Study and measured quantity -> id of the first claim that it decides."""
-    found: dict[tuple[str, str], str] = {}
-    for claim in (claim for claims in checked_claims().values() for claim in claims):
-        for quantity in claim.quantities:
-            found.setdefault((claim.study, quantity.measured), claim.id)
-    return found
-
-
-@cache
-def fitted_series() -> dict[tuple[str, str], str]:
-    """Claim and quantity -> the series of its study to which the exponent is fitted; other quantities are not there."""
-    found = {}
-    for claim in (claim for claims in checked_claims().values() for claim in claims):
-        fits = read_study(read_config(), claim.study).fits if claim.study else {}
-        for quantity in claim.quantities:
-            fit = quantity.measured.removeprefix("exponent ")
-            if fit in fits:
-                found[claim.id, quantity.quantity] = fits[fit].series
-    return found
+def judged() -> list[tuple[Claim, Quantity]]:
+    """All quantities of all claims, each with its claim."""
+    return [(claim, one) for claims in checked_claims().values() for claim in claims for one in claim.quantities]
 
 
 def told(name: str, study: str, facts: Mapping[str, object]) -> object:
@@ -136,7 +117,8 @@ class Run:
 
     Attributes
     ----------
-    captions : study -> figure -> caption, in the order of the page. deviations : entries of config/deviations.yaml.
+    captions : study -> figure -> its label and caption, in the order of the page.
+    deviations : entries of config/deviations.yaml.
     alone : whether its page stands without the files of the run beside it.
     """
 
@@ -145,32 +127,22 @@ class Run:
     provenance: dict
     results: Path
     figures: Path
-    captions: dict[str, dict[str, Caption]]
-    deviations: list[dict]
+    captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    deviations: list[dict] = field(default_factory=list)
     alone: bool = False
 
     @classmethod
     def read(
-        cls,
-        claims: Path,
-        errata: Path,
-        provenance: Path,
-        studies: Iterable[Path],
-        deviations: Path,
-        results: Path,
-        figures: Path,
-        alone: bool = False,
+        cls, claims: Path, errata: Path, provenance: Path, studies: Iterable[Path], deviations: Path, **places: Any
     ) -> Run:
-        """The run whose tables, configuration and folders are these."""
+        """The run whose tables, configuration and folders are these; `places` are results, figures and alone."""
         return cls(
-            claims=read_text(claims),
-            errata=read_text(errata),
-            provenance=json.loads(provenance.read_text()),
-            results=results,
-            figures=figures,
-            captions={path.stem: read_captions(path) for path in studies},
+            read_text(claims),
+            read_text(errata),
+            json.loads(provenance.read_text()),
+            captions={path.stem: read_yaml(path)["figures"] for path in studies},
             deviations=read_deviations(deviations),
-            alone=alone,
+            **places,
         )
 
     @property
@@ -210,7 +182,7 @@ class Run:
     def fact(self, study: str, name: str) -> object:
         """Return a fact of a study (`privrep.evidence.facts`); NotMeasured where this run does not have it."""
         self._check_has(study)
-        return told(name, study, _read_facts(self.results / study / "facts.json"))
+        return told(name, study, json.loads((self.results / study / "facts.json").read_text()))
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""
@@ -223,10 +195,10 @@ class Run:
         if not svg.exists():
             return FIGURE.missing(figure)
         numbers = (self.figures / f"{figure}.csv").read_bytes()
-        caption = self.captions[study][figure]
-        text = caption.filled(study, self.sizes(study))
+        about = self.captions[study][figure]
+        caption = with_sizes(figure, about["caption"], study, self.sizes(study))
         folder = "" if self.alone else FOLDER
-        return figure_html(figure, svg.read_text(), numbers, text, caption.label, remark, folder)
+        return figure_html(figure, svg.read_text(), numbers, caption, about["label"], remark, folder)
 
     def grid_of(self, row: dict) -> Markup:
         """What was run for a row of the claims: the cells of the series that its exponent is fitted to,
@@ -234,12 +206,14 @@ class Run:
         study = row["study"]
         if not study or not self.has(study):
             return Markup()
-        series = fitted_series().get((row["id"], row["quantity"]), "")
-        return grid_line(self.sizes(study), series)
+        fits, name = study_of(study).fits, (row["id"], row["quantity"])
+        measured_for = [one.measured for claim, one in judged() if (claim.id, one.quantity) == name]
+        series = [fits[fit].series for fit in fits if f"exponent {fit}" in measured_for]
+        return grid_line(self.sizes(study), *series)
 
     def claim_of(self, study: str, quantity: str) -> str:
         """Id of the first claim that a measured quantity decides; empty where it decides none."""
-        return deciding().get((study, quantity), "")
+        return next((claim.id for claim, one in judged() if (claim.study, one.measured) == (study, quantity)), "")
 
     def claims_of(self, study: str) -> list[str]:
         """Ids of the claims that rest on a study, in their order."""

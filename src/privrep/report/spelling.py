@@ -73,11 +73,9 @@ def number(value: float | str, digits: int = 3) -> Markup:
     >>> print(*map(number, (1.3837, 0.000128, 12068.8, 1.9969, 2.0, 1e-4)), sep="; ")
     1.38; 1.28 × 10<sup>−4</sup>; 12,100; 2.00; 2; 10<sup>−4</sup>
     """
-    value = float(value)
+    value = float(value) + 0.0  # zero has no sign
     if not math.isfinite(value):
         return Markup("–" if math.isnan(value) else "∞")
-    if value == 0:
-        return Markup("0")
     exponent = int(f"{value:.{digits - 1}e}".split("e")[1])
     if not -4 < exponent < 7:
         mantissa = f"{value / 10.0**exponent:.12g}"
@@ -109,11 +107,6 @@ def interval(measured: float | str, low: float | str, high: float | str) -> Mark
 def share(value: float) -> Markup:
     """A fraction in per cent."""
     return number(100 * value, 2) + "\u00a0%"
-
-
-def times(factor: float) -> Markup:
-    """A factor, without false precision."""
-    return number(factor, 2) + " times"
 
 
 def listing(items: Iterable[str], last: str = "and") -> str:

@@ -16,20 +16,16 @@ import pandas as pd
 
 from privrep.evidence.cells import sizes_of
 from privrep.evidence.claims import CLAIM_COLUMNS, judge
-from privrep.evidence.facts import Fact, Quantities, facts_json, spelled
+from privrep.evidence.facts import Fact, Quantities, spelled
 from privrep.evidence.measured import MEASURE_COLUMNS, Measured
 from privrep.evidence.quantities import checked_claims, measured
-from privrep.report.captions import read_captions
 from privrep.report.chapters import TEXTS, page_text, text
-from privrep.report.run_tables import Measures, Run, listed, told
+from privrep.report.run_tables import Measures, Run, listed, study_of, told
 from privrep.run.columns import settings_columns, study_columns
-from privrep.run.config import ROOT, read_config, read_study, study_names
+from privrep.run.config import ROOT, read_yaml, study_names
 from privrep.run.grids import expand
 from privrep.run.results import cell_row
-from privrep.run.settings import ConfigError, Study, misnamed
-
-NUMBERS = (1.5, math.nan)
-"""Values that all quantities have in turn; without any, what stands must be what needs none."""
+from privrep.run.settings import ConfigError, misnamed
 
 
 class StubRun(Run):
@@ -37,11 +33,12 @@ class StubRun(Run):
 
     def __init__(self, number: float, scale: str = "default"):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
-        captions = {study: read_captions(ROOT / "config" / "studies" / f"{study}.yaml") for study in study_names()}
-        tables = {"results": Path(), "figures": Path(), "captions": captions, "deviations": []}
+        captions = {
+            study: read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"] for study in study_names()
+        }
         provenance = {"config": {"scale": scale, "studies": study_names()}}
         errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
-        super().__init__(claims, errata, provenance, **tables)
+        super().__init__(claims, errata, provenance, Path(), Path(), captions)
         object.__setattr__(self, "number", number)
 
     def measures(self, study: str) -> Measures:
@@ -67,12 +64,6 @@ class StubRun(Run):
         if figure not in self.captions[study]:
             raise ConfigError(misnamed(figure, f"no figure of study {study}", list(self.captions[study])))
         return figure
-
-
-@cache
-def study_of(name: str, scale: str = "default") -> Study:
-    """A study at a scale."""
-    return read_study(read_config().model_copy(update={"scale": scale}), name)
 
 
 def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[str, str]]:
@@ -105,12 +96,6 @@ def planned_sizes(study: str, scale: str = "default") -> pd.DataFrame | None:
     return sizes_of(planned_cells(study, scale), settings_columns(settings)) if settings.series else None
 
 
-def made_up_facts(study: str, number: float) -> str:
-    """facts.json of a study on these tables."""
-    run = StubRun(number)
-    return facts_json(facts_of(study), run.cells(study), quantities(run.measures(study)))
-
-
 def facts_of(study: str) -> dict[str, Fact]:
     """The facts of a study by name."""
     return getattr(importlib.import_module(f"privrep.studies.{study}.analysis"), "FACTS", {})
@@ -132,8 +117,8 @@ def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFram
 
 @cache
 def stub_runs() -> list[StubRun]:
-    """A run with numbers and one without."""
-    return [StubRun(number) for number in NUMBERS]
+    """A run with one number everywhere and one without any, in which what stands must be what needs none."""
+    return [StubRun(1.5), StubRun(math.nan)]
 
 
 def check_chapter(study: str) -> None:

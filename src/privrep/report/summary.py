@@ -10,11 +10,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from privrep.evidence.catalogue import MENDED
+from privrep.evidence.compare import interval_of
 from privrep.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from privrep.report import badges
-from privrep.report.html_pieces import PIECES
-from privrep.report.layout import macros
-from privrep.report.papers import by_change, decided
+from privrep.report.layout import PIECES, macros
+from privrep.report.papers import by_change, by_severity, decided
 from privrep.report.run_tables import Run
 
 FULL_SCALES = ("default", "record")
@@ -64,10 +64,9 @@ def exponents(claims: pd.DataFrame) -> pd.DataFrame:
     None of those that follow from a definition."""
     agrees = (claims["verdict"] == Verdict.RATE_EXACT) & (claims["basis"] != "definition")
     rows = claims[(claims["rule"] == "rate") & agrees]
-    names = ("measured", "corrected", "ci_low", "ci_high", "claimed", "tolerance")
-    measured, corrected, low, high, claimed, tolerance = (pd.to_numeric(rows[name]) for name in names)
-    shift = corrected - measured
-    farthest = np.maximum((low + shift - claimed).abs(), (high + shift - claimed).abs())
+    ends = np.array([interval_of(row)[1:] for row in rows.to_dict("records")]).reshape(-1, 2)
+    farthest = np.abs(ends - pd.to_numeric(rows["claimed"]).to_numpy()[:, None]).max(axis=1)
+    tolerance = pd.to_numeric(rows["tolerance"])
     return rows.assign(farthest=farthest, tolerance=tolerance, changed=rows["verdict"] != rows["raw_verdict"])
 
 
@@ -88,10 +87,8 @@ def agreement(claims: pd.DataFrame) -> dict[str, object]:
 
 def contradictions(claims: pd.DataFrame) -> Markup:
     """What does not hold as printed: one line for an error, the most severe first."""
-    rows = claims[claims["verdict"].isin(NEGATIVE)]
-    order = {letter: rank for rank, letter in enumerate(SEVERITIES)}
-    rows = rows.assign(rank=rows["severity"].map(order).fillna(len(order))).sort_values("rank", kind="stable")
-    return macros("errata.html.jinja").contradictions(rows.to_dict("records"))
+    rows = claims[claims["verdict"].isin(NEGATIVE)].to_dict("records")
+    return macros("errata.html.jinja").contradictions(by_severity(rows))
 
 
 def facts(run: Run) -> dict[str, object]:

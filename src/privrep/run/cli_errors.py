@@ -12,11 +12,10 @@ from pathlib import Path
 from privrep.run.owner import RunAlive
 from privrep.run.settings import ConfigError
 
+ROOM = "make room and run the same command again, what is finished is kept"
 REMEDIES = {
-    errno.ENOSPC: "the disk is full; make room and run the same command again, what is finished is kept",
-    errno.EDQUOT: (
-        "the quota of the disk is used up; make room and run the same command again, what is finished is kept"
-    ),
+    errno.ENOSPC: f"the disk is full; {ROOM}",
+    errno.EDQUOT: f"the quota of the disk is used up; {ROOM}",
     errno.EROFS: "the folder can only be read; work in one that can be written",
     errno.EACCES: "this may not be written or read; see its permissions and those of its folder",
     errno.EPERM: "this may not be written or read; see its permissions and those of its folder",

@@ -13,14 +13,9 @@ from privrep.data.whole_files import in_one_move
 from privrep.run.cli_errors import Unreadable
 
 
-def _spell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, (bool, str)):
-        return str(value)
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    return repr(float(value))
+def _plain(value: object) -> object:
+    """Return what csv spells with all digits: a number of numpy as one of Python."""
+    return value if value is None or isinstance(value, bool | str | int | np.integer) else float(value)
 
 
 def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
@@ -31,7 +26,7 @@ def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
     with in_one_move(path) as temporary, open(temporary, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([_spell(row.get(name)) for name in columns] for row in rows)
+        writer.writerows([_plain(row.get(name)) for name in columns] for row in rows)
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:

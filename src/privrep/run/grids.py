@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache, cached_property
 
 from privrep.data.problem import Problem
@@ -29,11 +29,6 @@ PROBLEM_AXES = tuple(field.name for field in fields(Problem))
 @cache
 def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOptions:
     return load_options(algorithm, dict(options))
-
-
-@cache
-def _defaults(options: type) -> dict[str, object]:
-    return {field.name: field.default for field in fields(options)}
 
 
 MOST = 10**12
@@ -60,8 +55,8 @@ class Cell:
     def axes(self) -> dict:
         """All values that define the cell, by name. Options at their default value are left out, so that an option that
         is added to an algorithm moves no existing cell."""
-        defaults = _defaults(type(self.chosen))
-        chosen = {f"option.{name}": value for name, value in self.options if value != defaults[name]}
+        kind = type(self.chosen)
+        chosen = {f"option.{name}": value for name, value in self.options if value != getattr(kind, name, MISSING)}
         budget = self.budget.axes if self.budget else {}
         return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
 
@@ -74,12 +69,6 @@ class Cell:
     def chosen(self) -> MethodOptions:
         """The algorithm's options, checked."""
         return _chosen(self.algorithm, self.options)
-
-    def __str__(self) -> str:
-        options = " ".join(f"{name}={value}" for name, value in self.options)
-        budget = self.budget.axes if self.budget else {}
-        spent = " ".join(f"{name}={value}" for name, value in budget.items() if name in ("epsilon", "noise_multiplier"))
-        return f"{self.series} seed={self.problem.seed} {spent} {options}"
 
 
 def _axis_values(name: str, value: object) -> list:

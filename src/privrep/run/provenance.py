@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
@@ -27,12 +28,8 @@ def _git(*words: str) -> str:
 def cpu_model() -> str:
     """Return the name of the processor, as far as the system tells."""
     info = Path("/proc/cpuinfo")
-    names = (
-        [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-        if info.exists()
-        else []
-    )
-    return names[0] if names else platform.processor()
+    found = re.search(r"^model name\s*:(.*)", info.read_text() if info.exists() else "", re.MULTILINE)
+    return found[1].strip() if found else platform.processor()
 
 
 def clean_record(reports: Path) -> dict:

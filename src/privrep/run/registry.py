@@ -41,14 +41,13 @@ def load_options(name: str, options: dict) -> MethodOptions:
     """Return the options of the file `name` with the given values; ValueError if there is no such file or option, or a
     value is out of range."""
     kind = options_class(name)
-    known = [f.name for f in fields(kind)]
+    known = {option.name: str(option.type) for option in fields(kind)}
     unknown = sorted(set(options) - set(known))
     if unknown:
         near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0)
         raise ValueError(f"{unknown[0]} is no option of {name}; the nearest is {near[0]}; it has {', '.join(known)}")
-    for option in fields(kind):
-        if option.name in options:
-            check_type(option.name, options[option.name], str(option.type))
+    for option, value in options.items():
+        check_type(option, value, known[option])
     try:
         return kind(**options)
     except TypeError as error:
@@ -57,13 +56,13 @@ def load_options(name: str, options: dict) -> MethodOptions:
 
 def options_class(name: str) -> type[MethodOptions]:
     """Return the class of options of the file `name`; ValueError if the file does not exist or has none."""
-    module = _module(name)
-    if not hasattr(module, options_name(name)):
+    found = getattr(_module(name), options_name(name), None)
+    if found is None:
         raise ValueError(
             f"algorithm is {name!r}; that file has no {options_name(name)}: it is a step of other algorithms and "
             "cannot run alone"
         )
-    return getattr(module, options_name(name))
+    return found
 
 
 def method_files() -> dict[str, Path]:

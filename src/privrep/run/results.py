@@ -21,10 +21,7 @@ TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")
 def cell_row(cell: Cell) -> dict:
     """Return the part of a row that is known before the run."""
     return {
-        "study": cell.study,
-        "series": cell.series,
-        "key": cell.key,
-        "algorithm": cell.algorithm,
+        **{name: getattr(cell, name) for name in ("study", "series", "key", "algorithm")},
         **vars(cell.problem),
         **(cell.budget.axes if cell.budget else {}),
         **{option_column(name): value for name, value in vars(cell.chosen).items()},

@@ -14,7 +14,6 @@ from pathlib import Path
 import yaml
 
 from privrep.run.csv_tables import read_rows
-from privrep.run.settings import Choice
 
 TABLE = Path("config") / "rivals.csv"
 SIZES = ("users", "samples", "dim", "rank")
@@ -27,26 +26,25 @@ LEAST = 1e-9
 
 
 def read_choices(study: str, root: Path) -> list[dict]:
-    """Return the choices of a study, entries of `privrep.run.settings.Choice`."""
+    """Return the choices of a study: series, setting and options."""
     return [
-        {"series": row["series"], "options": yaml.safe_load(row["options"])}
+        {"series": row["series"]}
         | {name: int(row[name]) for name in SIZES}
         | {name: float(row[name]) for name in REALS}
+        | {"options": yaml.safe_load(row["options"])}
         for row in read_rows(root / TABLE)
         if row["study"] == study
     ]
 
 
-def chosen_options(choices: Sequence[Choice], series: str, setting: dict[str, float]) -> dict[str, object]:
+def chosen_options(choices: Sequence[dict], series: str, setting: dict[str, float]) -> dict[str, object]:
     """Return the options of a series at a setting, values by SIZES and REALS; ValueError if the table has no row of the
     series."""
 
-    def distance(choice: Choice) -> float:
-        return sum(
-            math.log(max(getattr(choice, name), LEAST) / max(setting[name], LEAST)) ** 2 for name in (*SIZES, *REALS)
-        )
+    def distance(choice: dict) -> float:
+        return sum(math.log(max(choice[name], LEAST) / max(setting[name], LEAST)) ** 2 for name in (*SIZES, *REALS))
 
-    of_series = [choice for choice in choices if choice.series == series]
+    of_series = [choice for choice in choices if choice["series"] == series]
     if not of_series:
         raise ValueError(f"tuned: {TABLE} has no row of {series!r}; make rivals")
-    return dict(min(of_series, key=distance).options)
+    return min(of_series, key=distance)["options"]

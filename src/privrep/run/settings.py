@@ -147,19 +147,6 @@ class Axes(Model):
         return content
 
 
-class Choice(Model):
-    """Options of a series that were chosen for a setting, see `privrep.run.rivals`."""
-
-    series: str
-    users: int
-    samples: int
-    dim: int
-    rank: int
-    label_noise_sd: float
-    epsilon: float
-    options: dict[str, Scalar]
-
-
 class Series(Model):
     """One reading or method: an algorithm with options on a grid.
     delta : in place of the study's. tuned : whether the study's choices add options by setting."""
@@ -187,7 +174,7 @@ class Simulation(Model):
     problem: Annotated[WholeProblem, *AS_WRITTEN] = {}
     grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
     series: Annotated[dict[str, Series], Field(min_length=1)] = {}
-    choices: Annotated[tuple[Choice, ...], Field(strict=False)] = ()
+    choices: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
     engine: Literal["process", "threads", "dask"] = "process"
     scheduler: str | None = None
 

@@ -18,7 +18,7 @@ the address of a scheduler, or without one for a worker on each core of this mac
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -32,14 +32,13 @@ from privrep.fitting.method import Outcome, Task
 from privrep.fitting.runner import check_spent, prepared, scored
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
-from privrep.run.grids import Cell, check_budget
+from privrep.run.grids import PROBLEM_AXES, Cell, check_budget
 from privrep.run.registry import load_options
 from privrep.run.results import run_cell
 from privrep.run.settings import Model, WholeProblem, checked
 
 LETTERS = {"n": "users", "m": "samples", "d": "dim", "k": "rank"}
 """Letter of the papers -> name of the argument."""
-AXES = {field.name for field in fields(Problem)}
 
 
 class Privacy(Model):
@@ -90,7 +89,7 @@ def fit(
     settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
     options = {name: value for name, value in settings.items() if name not in Arguments.model_fields}
     checked(Arguments, {name: value for name, value in settings.items() if name not in options}, "fit")
-    problem = Problem(**{name: value for name, value in settings.items() if name in AXES})
+    problem = Problem(**{name: value for name, value in settings.items() if name in PROBLEM_AXES})
     check_memory(problem)
     method = prepared(load_options(algorithm, options), problem)
     budget = budget_of(algorithm, method, epsilon, delta, calibration)
