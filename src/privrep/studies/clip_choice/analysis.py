@@ -95,8 +95,6 @@ def described(setting: pd.Series) -> str:
     """Describe a setting in words."""
     size = "clip 1e-4" if math.isnan(setting["size"]) else f"clip {setting['size']:g} of the typical size"
     share = setting["init_share"]
-    return (
-        size
-        if setting["series"] == "B-random" or math.isnan(share)
-        else f"{size}, {share:g} of the budget for the start"
-    )
+    if setting["series"] == "B-random" or math.isnan(share):
+        return size
+    return f"{size}, {share:g} of the budget for the start"

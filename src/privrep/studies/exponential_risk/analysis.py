@@ -75,34 +75,28 @@ def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table.assign(panel=title) for title, table in tables.items()])
 
 
+def by_users(words: str, table: pd.DataFrame) -> dict[str, float]:
+    """Return the numbers of a table by series, whose name the words take in, and users."""
+    return {
+        f"{words.format(name)} at n = {users}": float(table.loc[users, name]) for name in table for users in table.index
+    }
+
+
 def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
     """Return the risk of each series over that of the base, by users."""
-    over = table[list(others)].div(table[base], axis=0)
-    return {
-        f"{name} over {base} at n = {users}": float(over.loc[users, name]) for name in others for users in over.index
-    }
+    return by_users(f"{{}} over {base}", table[list(others)].div(table[base], axis=0))
 
 
 def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return risks at k = 1 and their ratios to that of the mechanism."""
     table = risks(cells, LINE, indices)
-    named = {
-        f"risk of {name} at n = {users}": float(table.loc[users, name])
-        for name in table
-        for users in table.index
-        if name != "staged-A"
-    }
-    return named | ratios(table, LINE[1:], "mechanism")
+    return by_users("risk of {}", table.drop(columns="staged-A")) | ratios(table, LINE[1:], "mechanism")
 
 
 def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return risks at k = 1 and their ratios for the series that ran at fewer sizes."""
     table = risks(cells, (*FEW, "mechanism", "altmin"), indices).dropna()
-    named = {
-        f"risk of {name} at n = {users}": float(table.loc[users, name])
-        for name in ("random", "as-printed")
-        for users in table.index
-    }
+    named = by_users("risk of {}", table[["random", "as-printed"]])
     return named | ratios(table, FEW, "mechanism") | ratios(table, ("altmin",), "as-printed")
 
 
@@ -120,12 +114,10 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     for name in table:
         logs = np.log(table[name].dropna())
         below = logs[::-1].cummax()[::-1] <= math.log(WORKS)
-        first = int(below.to_numpy().argmax())
-        if not below.any() or first == 0:
-            found[f"users for a twentieth, {name}"] = math.nan
-            continue
-        here = logs.iloc[[first - 1, first]]
-        users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
+        first, users = int(below.to_numpy().argmax()), math.nan
+        if first > 0:
+            here = logs.iloc[[first - 1, first]]
+            users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
         found[f"users for a twentieth, {name}"] = float(np.exp(users))
     return found
 
@@ -194,15 +186,11 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, risks beside those of other methods, what the clip costs, and how well the chains mix."""
     cells = with_predictions(cells)
     chains = cells[cells["algorithm"] == "exponential_law"]
-    found: list[Measured] = []
-    for series, statistic, missing in (
-        ("mechanism", line_ratios, ""),
-        ("mechanism", few_ratios, ""),
-        ("plane-chain", plane_ratios, ""),
-        ("mechanism", users_needed, OUTSIDE),
-    ):
-        found += series_measures(cells, series, statistic, missing)
-    found += [
+    found = [
+        *series_measures(cells, "mechanism", line_ratios),
+        *series_measures(cells, "mechanism", few_ratios),
+        *series_measures(cells, "plane-chain", plane_ratios),
+        *series_measures(cells, "mechanism", users_needed, OUTSIDE),
         *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
         *clip_cost(cells),
         *clip_measures(cells),
