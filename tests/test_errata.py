@@ -202,8 +202,8 @@ AS_PRINTED = {
     "E18": ("spectral_matrix", lambda f: lambda *args: f(*args) @ f(*args).T),
     "E25": ("fit_heads", lambda f: lambda features, *args: f(features, *args) / features.shape[1]),
     "E29": ("moment_change", lambda f: lambda *args: halved(f(*args))),
-    # Heads do not depend on the basis.
-    "E30": ("turned", lambda f: lambda basis: basis),
+    # The true heads turn with the basis.
+    "E30": ("true_heads", lambda f: lambda block: -f(block)),
     # A bound on the features alone, whatever the rank.
     "E31": ("largest_correlation", lambda f: np.linalg.norm),
     "E32": ("expected_risk", lambda f: lambda *args: 1.0),

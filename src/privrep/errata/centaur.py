@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.optimize import brentq
 
 from privrep.algorithms.centaur import RepresentationGradients, representation_gradients
@@ -166,12 +167,8 @@ def gradient_bound_lacks_the_mean_and_the_longest_head() -> Finding:
 
 def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
     """Return H of (35), (nk, nk): (1/n) sum_i (1/q) sum_j vec(A_ij^T B) vec(A_ij^T B)^T with A_ij = x_ij e_i^T."""
-    n, k = users.problem.users, users.problem.rank
-    matrix = np.zeros((n, k, n, k))
     (projected,) = rows(users, lambda block: ((block.features @ basis).transpose(1, 0, 2),))
-    for i, own in enumerate(projected):
-        matrix[i, :, i] = own.T @ own / users.problem.samples
-    return matrix.reshape(n * k, n * k) / n
+    return block_diag(*(own.T @ own / users.problem.samples for own in projected)) / users.problem.users
 
 
 @demonstrates("E45")
