@@ -85,10 +85,8 @@ def least_eigenvalue_is_one_minus_the_squared_start(rng: np.random.Generator) ->
 def rounds_grow_as_the_noise_falls() -> Finding:
     noises, problem = [1e-3, 1e-4, 1e-5], sphere(users=300, samples=64, dim=20, rank=2)
     printed = [math.log(noise * problem.dim) for noise in noises]
-    needed = []
-    for noise in noises:
-        path = distances(problem, 50, sine=START, noise=noise, batch=32)
-        needed.append(int((path <= 2 * np.median(path[-15:])).argmax()) + 1)
+    paths = [distances(problem, 50, sine=START, noise=noise, batch=32) for noise in noises]
+    needed = [int((path <= 2 * np.median(path[-15:])).argmax()) + 1 for path in paths]
     # Noise has to fall by e for one more factor e of accuracy; a round leaves 3/4 of the distance.
     growth = float(np.polyfit(-np.log(noises), needed, 1)[0])
     return Finding(
@@ -142,8 +140,7 @@ def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarra
         left, heads = representation_gradients(block, np.arange(half), np.arange(half, 2 * half), basis)
         return left.T @ heads, (heads @ basis.T - block.heads @ truth.T).T @ heads
 
-    gradient, mean = total(users, both)
-    return gradient / problem.users, mean / problem.users
+    return tuple(summed / problem.users for summed in total(users, both))
 
 
 @demonstrates("E43")
@@ -241,8 +238,7 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     conditions, noise = [1.0, 1.5, 2.0], 1e-3
     found = []
     for condition in conditions:
-        law = "aniso" if condition > 1 else "sphere"
-        problem = Problem(150, 24, 20, 2, head_law=law, head_condition=condition)
+        problem = Problem(150, 24, 20, 2, head_law="aniso" if condition > 1 else "sphere", head_condition=condition)
         found.append(steady(problem, round(40 * condition**2), sine=0.01, noise=noise) / noise)
     power = log_slope(conditions, found)
     problem = sphere(2000, 32, 20, 2)

@@ -47,8 +47,7 @@ def laws(net: Net, users: int, others: str, exponent: float) -> list[np.ndarray]
 
 def privacy_loss(net: Net, users: int, exponent: float) -> float:
     """Return the largest |ln p(U) - ln p'(U)| where the other users agree with the one who is replaced."""
-    first, second = laws(net, users, "agreeing", exponent)
-    return float(np.abs(first - second).max())
+    return float(np.abs(np.subtract(*laws(net, users, "agreeing", exponent))).max())
 
 
 @demonstrates("E1")
@@ -147,14 +146,11 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
     for k in ranks:
         users = Users(sphere(users=n, samples=m, dim=d, rank=k))
 
-        def correlation(users=users) -> float:
-            def products(block: Block) -> np.ndarray:
-                signs = rng.choice(np.float32([-1, 1]), block.labels.shape)
-                return np.einsum("mb,mbd,bk->dk", signs, block.features, block.heads, optimize=True)
+        def products(block: Block) -> np.ndarray:
+            signs = rng.choice(np.float32([-1, 1]), block.labels.shape)
+            return np.einsum("mb,mbd,bk->dk", signs, block.features, block.heads, optimize=True)
 
-            return largest_correlation(total(users, products)) / (n * m)
-
-        measured = np.mean([correlation() for _ in range(draws)])
+        measured = np.mean([largest_correlation(total(users, products)) / (n * m) for _ in range(draws)])
         ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))
     power = log_slope(ranks, ratios)
     return Finding(
@@ -168,8 +164,7 @@ def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: N
     unit^2 I) and no label noise."""
 
     def in_units(block: Block) -> Block:
-        factor = np.float32(unit)
-        return replace(block, features=factor * block.features, labels=factor * block.labels)
+        return replace(block, features=np.float32(unit) * block.features, labels=np.float32(unit) * block.labels)
 
     score = UserScore(ABSOLUTE, clip, 1.0, slice(0, users.problem.samples // 2))
     shares = Shares(score, net.bases)
