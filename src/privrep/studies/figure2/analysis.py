@@ -113,8 +113,7 @@ def ratio(one: MethodScores, other: MethodScores, epsilon: float, indices: np.nd
 def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
     """Return the scores of a method; with several series it may choose among them."""
     rows = cells[cells["series"].isin(series)]
-    failed = rows["status"] != "ok"
-    rows = rows.assign(mse=rows["mse"].mask(failed, np.inf))
+    rows = rows.assign(mse=rows["mse"].mask(rows["status"] != "ok", np.inf))
     table = rows.pivot_table(
         values="mse", index=["series", *SELECTED], columns=["epsilon", "seed"], dropna=False, observed=True
     )
@@ -127,12 +126,8 @@ def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
     return MethodScores(epsilons, choices, table.to_numpy().reshape(len(choices), len(epsilons), -1))
 
 
-Baselines = dict[str, MethodScores]
-"""Name as in `BASELINES` -> scores."""
-
-
-def read_baselines(cells: pd.DataFrame) -> Baselines:
-    """Return the scores of all methods that the paper compares with; ValueError where a run of theirs failed."""
+def read_baselines(cells: pd.DataFrame) -> dict[str, MethodScores]:
+    """Return the scores of each of `BASELINES`; ValueError where a run of theirs failed."""
     failed = cells[~cells["algorithm"].isin(OUR_ALGORITHMS) & (cells["status"] != "ok")]
     if len(failed):
         raise ValueError(
@@ -141,19 +136,19 @@ def read_baselines(cells: pd.DataFrame) -> Baselines:
     return {name: read_method(cells, *series) for name, series in BASELINES.items()}
 
 
-def gap_on_the_axis(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
+def gap_on_the_axis(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
     """Return (i) MSE at epsilon = 5 less the non-private one, over that of a random model, a linear axis' height."""
     nonprivate, top = (base[name].at(COMPARABLE_EPSILON, indices) for name in ("nonprivate", "random"))
     return (ours.at(COMPARABLE_EPSILON, indices) - nonprivate) / top
 
 
-def largest_step(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
+def largest_step(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
     """Return (ii) the largest ratio of the MSE at one epsilon to that at the next smaller one."""
     best = ours.best(indices)
     return float(np.max(best[1:] / best[:-1]))
 
 
-def over_baselines(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
+def over_baselines(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
     """Return (iii) the largest ratio of the MSE to the better of own data and single model, epsilon >= 2."""
     return max(
         ours.at(epsilon, indices) / min(base["own"].at(epsilon, indices), base["single"].at(epsilon, indices))
@@ -175,8 +170,7 @@ def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
 
     `ours` marks what the paper does not have: another such rule, and sums of a user clipped as a whole.
     """
-    rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series")
-    rows = rows.assign(fallback=rows["fallback"].fillna(PRINTED_RULE))
+    rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series").fillna({"fallback": PRINTED_RULE})
     ours = (rows["fallback"] != PRINTED_RULE) | (rows["clip_unit"] == "user")
     return rows.assign(ours=ours)[["series", "fallback", "ours"]]
 
@@ -233,7 +227,7 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
         chosen = dict(zip(method.epsilons, method.chosen(), strict=True))
         for epsilon in sorted(deciding["epsilon"].unique()):
             name = (called or label) + (f" at {epsilon:g}" if epsilon in chosen else "")
-            row = {"curve": label, "epsilon": epsilon} | point(name, method, epsilon)
+            row = {"curve": label, "epsilon": epsilon, **point(name, method, epsilon)}
             rows.append(row | {"selected": chosen.get(epsilon, "")})
     return pd.DataFrame(rows).assign(delta=deciding["delta"].iloc[0])
 
@@ -361,32 +355,21 @@ def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, obje
     rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
     rows = rows.assign(lost=rows["min_eigenvalue"] <= 0)
     mse, lost = (rows.pivot_table(values=name, index="epochs", columns="epsilon") for name in ("mse", "lost"))
-    lines = [
-        {
-            "epochs": epochs,
-            "scores": [
-                {"mse": value, "lost": lost.loc[epochs, epsilon] > 0, "least": value == mse[epsilon].min()}
-                for epsilon, value in line.items()
-            ],
-        }
-        for epochs, line in mse.iterrows()
-    ]
+    scores = pd.DataFrame({"mse": mse.unstack(), "lost": lost.unstack() > 0, "least": (mse == mse.min()).unstack()})
+    lines = [{"epochs": epochs, "scores": part.to_dict("records")} for epochs, part in scores.groupby("epochs")]
     return {"epsilons": [f"ε = {epsilon:g}" for epsilon in mse.columns], "rows": lines}
 
 
-def chosen_epochs(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[float, int]]:
-    """Return epsilons, each with the number of epochs of the least mean MSE of the deciding reading."""
-    method = method_of(cells, DECIDING)
-    return list(zip(method.epsilons.tolist(), map(epochs_of, method.chosen()), strict=True))
+def best_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Return epsilons, each with the number of epochs of the least mean MSE of the deciding reading.
 
-
-def fixed_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """Return the number of epochs that is best for all epsilons, and the largest factor in MSE that it costs."""
+    Beside them stands the number that is best for all epsilons, with the largest factor in MSE that it costs.
+    """
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
-    best = int(cost.argmin())
-    return {"epochs": epochs_of(method.choices[best]), "cost": cost[best]}
+    chosen = list(zip(method.epsilons.tolist(), map(epochs_of, method.chosen()), strict=True))
+    return {"chosen": chosen, "fixed": epochs_of(method.choices[cost.argmin()]), "cost": cost.min()}
 
 
 def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
@@ -406,8 +389,7 @@ def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, o
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()
     less, gains = noise[DECIDING] / noise[EXACT], curves.loc[DECIDING] / curves.loc[EXACT]
     spent = list(both[both["series"] == DECIDING].groupby("epsilon")["epsilon_exact"].max().items())
-    factors = {"least": less.min(), "most": less.max(), "least_gain": gains.min(), "most_gain": gains.max()}
-    return {"spent": [spent[0], spent[-1]], **factors}
+    return {"spent": [spent[0], spent[-1]], "less": [less.min(), less.max()], "gains": [gains.min(), gains.max()]}
 
 
 def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
@@ -430,21 +412,15 @@ def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
     curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
     ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
     gains = ours / per_user
-    return {
-        "least": gradient.min(),
-        "largest": gradient.max(),
-        "most": (ours / gradient).max(),
-        "user_least": gains.min(),
-        "user_most": gains.max(),
-    }
+    most, ends = (ours / gradient).max(), [gradient.min(), gradient.max()]
+    return {"most": most, "gradient": ends, "gains": [gains.min(), gains.max()]}
 
 
 FACTS = {
     "repetitions": repetitions,
     "readings": all_readings,
     "MSE by epochs": mse_by_epochs,
-    "chosen epochs": chosen_epochs,
-    "fixed epochs": fixed_epochs,
+    "best epochs": best_epochs,
     "worst epochs": worst_epochs,
     "exact accounting": exact_accounting,
     "uneven runs": uneven_runs,
