@@ -156,8 +156,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
     found = []
     for kappa, factors in contractions(rates).iterrows():
-        values = factors.to_numpy()
-        mean = mean_over(f"contraction at kappa = {kappa:g}", values, name=f"rate {kappa}")
+        mean = mean_over(f"contraction at kappa = {kappa:g}", factors.to_numpy(), name=f"rate {kappa}")
         found += [
             mean,
             progress(f"rate over law at kappa = {kappa:g}", mean, shen2023.centaur_contraction(kappa)),
@@ -185,9 +184,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
             with_interval(f"distF over law, {setting}", over_law, len(squares)),
             exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
         ]
-    few = cells[cells["series"] == "small"]
-    failed = int((few["status"] == "failed").sum())
-    found.append(share("failed runs, realised divisor, p n = 1", failed, len(few)))
+    failed = cells.loc[cells["series"] == "small", "status"] == "failed"
+    found.append(share("failed runs, realised divisor, p n = 1", failed.sum(), len(failed)))
     found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
     tables = {
         "shen2023/centaur_rate": rate_curves(rates),

@@ -59,9 +59,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 def risks(cells: pd.DataFrame, series: tuple[str, ...], indices: np.ndarray | None = None) -> pd.DataFrame:
     """Return the median risk over that of predicting zero, by users (rows) and series (columns)."""
     rows = resampled(cells[cells["series"].isin(series)], indices)
-    return (
-        (rows["excess_risk"] / rows["rank"]).groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
-    )
+    share = rows["excess_risk"] / rows["rank"]
+    return share.groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
 
 
 def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
@@ -122,12 +121,18 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     return found
 
 
-def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
-    """Return the least and largest mean score excess over F7, over the settings without label noise."""
+def score_measures(cells: pd.DataFrame, chains: int) -> list[Measured]:
+    """Measure mean score excess over F7, and what the short clip adds to the score of the truth over what privacy adds,
+    without label noise."""
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
-    means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
-    over = means["score_excess"] / means["score_law"]
-    return {"least score excess over F7": float(over.min()), "largest score excess over F7": float(over.max())}
+    means, short = rows.groupby(SETTING)[["score_excess", "score_law"]].mean(), rows[rows["clip_scale"] == "projected"]
+    over, cost = means["score_excess"] / means["score_law"], short["score_truth"] / short["score_excess"]
+    return [
+        bare("least score excess over F7", over.min(), chains),
+        bare("largest score excess over F7", over.max(), chains),
+        bare("cost of the short clip over the excess", cost.max(), len(short)),
+        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
+    ]
 
 
 def clip(scale: str, row: pd.Series, users: float) -> float:
@@ -148,16 +153,6 @@ def users_by_law(row: pd.Series, scale: str) -> float:
         return math.log(excess / (TENTH * zero))
 
     return math.exp(brentq(left, 0, 40))
-
-
-def clip_cost(cells: pd.DataFrame) -> list[Measured]:
-    """Measure what the short clip adds to the score of the truth over what privacy adds, without label noise."""
-    short = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0) & (cells["clip_scale"] == "projected")]
-    cost = short["score_truth"] / short["score_excess"]
-    return [
-        bare("cost of the short clip over the excess", cost.max(), len(short)),
-        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
-    ]
 
 
 def clip_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -191,8 +186,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         *series_measures(cells, "mechanism", few_ratios),
         *series_measures(cells, "plane-chain", plane_ratios),
         *series_measures(cells, "mechanism", users_needed, OUTSIDE),
-        *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
-        *clip_cost(cells),
+        *score_measures(cells, len(chains)),
         *clip_measures(cells),
         exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
         bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),

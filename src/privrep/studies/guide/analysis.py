@@ -41,14 +41,14 @@ EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """A measured setting that the chapter shows by itself."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
 """Of the whole grid; label noise is over the scale of a coordinate of a head."""
-SYMBOLS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "ε"}
 LABELS = {
-    "users": "users, n",
-    "samples": "samples of a user, m",
-    "dim": "dimension, d",
-    "rank": "rank of what they share, k",
-    "epsilon": "privacy, ε",
+    "users": ("users", "n"),
+    "samples": ("samples of a user", "m"),
+    "dim": ("dimension", "d"),
+    "rank": ("rank of what they share", "k"),
+    "epsilon": ("privacy", "ε"),
 }
+"""Axis -> what it is called, and its symbol."""
 FINE = 1000
 """Predicted risks stand in the page as their decimal logarithms times this, rounded: to two parts in a thousand."""
 
@@ -116,9 +116,9 @@ def repetitions(cells: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def medians(values: np.ndarray, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return median risks over the resampled repetitions, by measured setting (rows) and method (columns)."""
-    return pd.DataFrame(np.median(values if indices is None else values[indices], axis=0), columns=list(METHODS))
+def medians(values: np.ndarray) -> pd.DataFrame:
+    """Return median risks over the repetitions, by measured setting (rows) and method (columns)."""
+    return pd.DataFrame(np.median(values, axis=0), columns=list(METHODS))
 
 
 def risks(cells: pd.DataFrame) -> pd.DataFrame:
@@ -241,10 +241,7 @@ def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     and method -> risk with the ends of its interval."""
     found = (risks(cells), *intervals(cells))
     measured = [
-        {
-            "at": [int(one) for one in at],
-            "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN},
-        }
+        {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN}}
         for row, at in enumerate(places(settings_of(cells)))
     ]
     return on_the_grid() | {"measured": measured}
@@ -259,10 +256,9 @@ def on_the_grid() -> dict[str, object]:
     known : method -> a digit for each point, 1 where the assumptions of the law hold.
     """
     expected, known = guide()
-    budgets = len(AXES["epsilon"])
-    steps = {name: budgets if name not in PRIVATE else 1 for name in RUN}
+    steps = {name: 1 if name in PRIVATE else len(AXES["epsilon"]) for name in RUN}
     return {
-        "axes": [{"name": key, "symbol": SYMBOLS[key], "values": AXES[key]} for key in KEYS],
+        "axes": [{"name": key, "symbol": LABELS[key][1], "values": AXES[key]} for key in KEYS],
         "methods": [{"key": name, "name": called} for name, called in METHODS.items()],
         "noise": LABEL_NOISE,
         "delta": DELTA,
@@ -284,7 +280,12 @@ def _short(value: float) -> float | None:
 def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
     """Return name and label of each axis, the place of its last value, and that of the example."""
     return [
-        {"name": key, "label": LABELS[key], "last": len(AXES[key]) - 1, "start": AXES[key].index(EXAMPLE[key])}
+        {
+            "name": key,
+            "label": ", ".join(LABELS[key]),
+            "last": len(AXES[key]) - 1,
+            "start": AXES[key].index(EXAMPLE[key]),
+        }
         for key in KEYS
     ]
 
@@ -302,7 +303,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     named, level = method_to_use(everywhere), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
 
     def over_settings(indices: np.ndarray) -> dict[str, float]:
-        drawn = medians(values, indices)
+        drawn = medians(values[indices])
         return over_others(drawn, expected) | factors(drawn, expected, known)
 
     ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)
