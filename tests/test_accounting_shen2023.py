@@ -113,21 +113,21 @@ def test_missing_noise_is_what_is_missing(scope, epsilon):
 @pytest.mark.parametrize(
     ("quantity", "value"),
     [
-        (f"{WHOLE.name}: exact delta at 0.25", 3.2e-4),
-        (f"{WHOLE.name}: exact delta at 1", 1.8e-3),
-        (f"{WHOLE.name}: exact delta at 4", 2.5e-2),
-        (f"{ROUNDS.name}: exact delta at 0.25", 7.4e-6),
-        (f"{ROUNDS.name}: exact delta at 1", 4.3e-5),
-        (f"{ROUNDS.name}: exact delta at 4", 6.6e-4),
+        (f"{WHOLE}: exact delta at 0.25", 3.2e-4),
+        (f"{WHOLE}: exact delta at 1", 1.8e-3),
+        (f"{WHOLE}: exact delta at 4", 2.5e-2),
+        (f"{ROUNDS}: exact delta at 0.25", 7.4e-6),
+        (f"{ROUNDS}: exact delta at 1", 4.3e-5),
+        (f"{ROUNDS}: exact delta at 4", 6.6e-4),
         ("experiments at 0.25, replace a user", 0.48),
         ("experiments at 1, replace a user", 1.97),
         ("experiments at 4, replace a user", 8.36),
         ("full participation, replace a user", 4),
         ("run over (67), replace a user", 2),
         ("printed mass at p = 0.5", 1.5),
-        (f"{ROUNDS.name}: largest exact over claimed delta", 66.5),
-        (f"{ROUNDS.name}: smallest exact over claimed delta", 0.743),
-        (f"{WHOLE.name}: smallest exact over claimed delta", 32),
+        (f"{ROUNDS}: largest exact over claimed delta", 66.5),
+        (f"{ROUNDS}: smallest exact over claimed delta", 0.743),
+        (f"{WHOLE}: smallest exact over claimed delta", 32),
         ("experiments: largest exact over stated epsilon, replace a user", 2.09),
         ("experiments: largest exact over stated epsilon, remove a user", 0.925),
         ("least eps of the trade-off at eps_a = 1: exponent of kappa", 1),
@@ -215,7 +215,7 @@ def test_figures_show_the_measured_numbers():
     tables = FINDINGS.numbers(SETTINGS)
     assert tuple(drawn(tables, SETTINGS)) == FIGURES
     numbers = tables["shen2023/privacy_accounting"]
-    whole = numbers[numbers["scope"] == WHOLE.name]
-    assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE.name}: largest ratio"])
+    whole = numbers[numbers["scope"] == WHOLE]
+    assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE}: largest ratio"])
     rounds = tables["shen2023/sampled_round"]
     assert (rounds.loc[rounds["divergence"] == "as printed", "over alpha / (2 sigma^2)"] < 0).all()

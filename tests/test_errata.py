@@ -163,10 +163,6 @@ class Shorter:
         return tuple(self.factor * total for total in self.kind.clipped(clip))
 
 
-def halved(change):
-    return replace(change, second=change.second / 2, first=change.first / 2)
-
-
 def reversed_signs(gradient):
     return replace(gradient, left=-gradient.left)
 
@@ -201,9 +197,9 @@ AS_PRINTED = {
     "E16": ("dist_frobenius", lambda f: dist2),
     "E18": ("spectral_matrix", lambda f: lambda *args: f(*args) @ f(*args).T),
     "E25": ("fit_heads", lambda f: lambda features, *args: f(features, *args) / features.shape[1]),
-    "E29": ("moment_change", lambda f: lambda *args: halved(f(*args))),
-    # Heads do not depend on the basis.
-    "E30": ("turned", lambda f: lambda basis: basis),
+    "E29": ("moved", lambda f: lambda *args: f(*args) / 2),
+    # The true heads turn with the basis.
+    "E30": ("true_heads", lambda f: lambda block: -f(block)),
     # A bound on the features alone, whatever the rank.
     "E31": ("largest_correlation", lambda f: np.linalg.norm),
     "E32": ("expected_risk", lambda f: lambda *args: 1.0),

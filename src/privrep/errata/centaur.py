@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.optimize import brentq
 
 from privrep.algorithms.centaur import RepresentationGradients, representation_gradients
@@ -84,10 +85,8 @@ def least_eigenvalue_is_one_minus_the_squared_start(rng: np.random.Generator) ->
 def rounds_grow_as_the_noise_falls() -> Finding:
     noises, problem = [1e-3, 1e-4, 1e-5], sphere(users=300, samples=64, dim=20, rank=2)
     printed = [math.log(noise * problem.dim) for noise in noises]
-    needed = []
-    for noise in noises:
-        path = distances(problem, 50, sine=START, noise=noise, batch=32)
-        needed.append(int((path <= 2 * np.median(path[-15:])).argmax()) + 1)
+    paths = [distances(problem, 50, sine=START, noise=noise, batch=32) for noise in noises]
+    needed = [int((path <= 2 * np.median(path[-15:])).argmax()) + 1 for path in paths]
     # Noise has to fall by e for one more factor e of accuracy; a round leaves 3/4 of the distance.
     growth = float(np.polyfit(-np.log(noises), needed, 1)[0])
     return Finding(
@@ -141,8 +140,7 @@ def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarra
         left, heads = representation_gradients(block, np.arange(half), np.arange(half, 2 * half), basis)
         return left.T @ heads, (heads @ basis.T - block.heads @ truth.T).T @ heads
 
-    gradient, mean = total(users, both)
-    return gradient / problem.users, mean / problem.users
+    return tuple(summed / problem.users for summed in total(users, both))
 
 
 @demonstrates("E43")
@@ -166,12 +164,8 @@ def gradient_bound_lacks_the_mean_and_the_longest_head() -> Finding:
 
 def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
     """Return H of (35), (nk, nk): (1/n) sum_i (1/q) sum_j vec(A_ij^T B) vec(A_ij^T B)^T with A_ij = x_ij e_i^T."""
-    n, k = users.problem.users, users.problem.rank
-    matrix = np.zeros((n, k, n, k))
     (projected,) = rows(users, lambda block: ((block.features @ basis).transpose(1, 0, 2),))
-    for i, own in enumerate(projected):
-        matrix[i, :, i] = own.T @ own / users.problem.samples
-    return matrix.reshape(n * k, n * k) / n
+    return block_diag(*(own.T @ own / users.problem.samples for own in projected)) / users.problem.users
 
 
 @demonstrates("E45")
@@ -244,8 +238,7 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     conditions, noise = [1.0, 1.5, 2.0], 1e-3
     found = []
     for condition in conditions:
-        law = "aniso" if condition > 1 else "sphere"
-        problem = Problem(150, 24, 20, 2, head_law=law, head_condition=condition)
+        problem = Problem(150, 24, 20, 2, head_law="aniso" if condition > 1 else "sphere", head_condition=condition)
         found.append(steady(problem, round(40 * condition**2), sine=0.01, noise=noise) / noise)
     power = log_slope(conditions, found)
     problem = sphere(2000, 32, 20, 2)

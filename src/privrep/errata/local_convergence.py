@@ -35,9 +35,8 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
         # eta^2 = 2 d k clips few samples.
         drawn = noisy_steps(users, multiplier, 20, 2.0, rng)
         definite = [np.linalg.eigvalsh(second)[0] > 0 for second, _ in drawn]
-        return float(np.mean([dist_frobenius(basis, users.truth.basis) for _, basis in drawn])), float(
-            np.mean(definite)
-        )
+        found = [dist_frobenius(basis, users.truth.basis) for _, basis in drawn]
+        return float(np.mean(found)), float(np.mean(definite))
 
     (distances, shares), (_, enough) = (zip(*(step(k, power) for k in ranks), strict=True) for power in (1.0, 1.5))
     return Finding(

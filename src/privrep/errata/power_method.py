@@ -11,7 +11,7 @@ from scipy.stats import binom
 from privrep.algorithms.parts.candidate_selection import select
 from privrep.algorithms.parts.clip_units import moment_threshold
 from privrep.algorithms.power_method import Products
-from privrep.data.passes import parts
+from privrep.data.passes import parts, rows
 from privrep.data.problem import Block, Users
 from privrep.data.subspace import dist2, planted_subspace, random_subspace
 from privrep.errata.finding import Finding, decides, demonstrates, spell
@@ -142,13 +142,12 @@ def mean_gain(users: Users, summed: int, divided_by: int) -> float:
     """Return the mean over users of tr(U*^T M_i U*) / k, with so many samples summed, divided by a number, over 2
     lam_k + tr."""
     truth, rank = users.truth.basis, users.problem.rank
-    found = parts(
-        users,
-        lambda block: (
-            np.einsum("qb,qbk->b", block.labels[:summed].astype(float) ** 2, (block.features[:summed] @ truth) ** 2),
-        ),
-    )[0]
-    return float(np.concatenate(found).mean()) / (divided_by * rank * (2 + rank))
+
+    def gains(block: Block) -> tuple[np.ndarray]:
+        squares = block.labels[:summed].astype(float) ** 2, (block.features[:summed] @ truth) ** 2
+        return (np.einsum("qb,qbk->b", *squares),)
+
+    return float(rows(users, gains)[0].mean()) / (divided_by * rank * (2 + rank))
 
 
 @demonstrates("E58")

@@ -4,44 +4,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import partial
 
 import numpy as np
 
-from privrep.audits.worst_users import largest_change, moment_change, spectral_change
-from privrep.data.given_users import GivenUsers
 from privrep.data.splits import count, split_samples
 from privrep.errata.finding import Finding, demonstrates, spell
 from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon, zcdp_rho
 from privrep.privacy.regression_moments import SampleClip
-
-UNIT = SampleClip(1.0, 1.0)
-
-
-def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = UNIT, dim: int = 2) -> float:
-    """Return how far replacing a user moves "first", "second" or "joint" of `MomentChange` at most, k = 1."""
-
-    def change(*pair: GivenUsers) -> float:
-        return getattr(moment_change(*pair, slice(0, samples), clip), statistic)
-
-    return largest_change(change, samples, dim, rng)
+from privrep.studies.accounting.analysis import matrix_moved, moved
 
 
 @demonstrates("E7", role="adversary")
 def printed_noise_fits_one_split_alone(rng: np.random.Generator) -> Finding:
-    m, parts, ratios = 4, [], {}
+    m, ratios = 4, {}
     for preset in ("text", "proof-halves", "all-samples-reused"):
         split = split_samples(preset, m)
         q, used = count(split.subspace), count(split.init)
-        change = moved("first", q, rng)
-        matrix = partial(spectral_change, samples=slice(0, used), label_clip=1.0)
-        spectral = largest_change(matrix, used, 2, rng)
+        change, spectral = moved("first", q, rng), matrix_moved(used, rng)
         # The printed sensitivities are m eta zeta / 2 and m zeta^2; changes are found per q eta zeta and P zeta^2.
         ratios[preset] = (change * q / (m / 2), spectral * (used / 2) / m)
-        parts.append(f"{preset}: b {ratios[preset][0]:.2f}, M {ratios[preset][1]:.2f}")
     expected = {"text": (1, 0.5), "proof-halves": (2, 0.5), "all-samples-reused": (4, 1)}
     agree = all(math.isclose(a, b, rel_tol=0.01) for p in expected for a, b in zip(ratios[p], expected[p], strict=True))
-    return Finding("; ".join(parts), agree)
+    return Finding("; ".join(f"{preset}: b {b:.2f}, M {m:.2f}" for preset, (b, m) in ratios.items()), agree)
 
 
 @demonstrates("E9")
@@ -69,10 +53,9 @@ def proof_has_less_noise_than_a_user_moves(rng: np.random.Generator) -> Finding:
         moved(statistic, 1, rng, SampleClip(eta, zeta)) * bound
         for statistic, bound in (("second", eta**2), ("first", eta * zeta))
     )
-    printed = eta * zeta
     return Finding(
         f"at eta = {eta:g}, zeta = {zeta:g} a user moves b by {first:.2f} and A by {second:.2f}; eta zeta is "
-        f"{printed:g}",
+        f"{eta * zeta:g}",
         math.isclose(first, 2 * eta * zeta, rel_tol=0.01) and math.isclose(second, 2**0.5 * eta**2, rel_tol=0.01),
     )
 

@@ -135,8 +135,7 @@ def dividing_by_participants_reveals_them(rng: np.random.Generator) -> Finding:
 
 @demonstrates("E56")
 def stated_epsilons_are_for_removal() -> Finding:
-    removed = [experiments_epsilon(epsilon, 1.0) for epsilon in EPSILONS]
-    replaced = [experiments_epsilon(epsilon, 2.0) for epsilon in EPSILONS]
+    removed, replaced = ([experiments_epsilon(epsilon, shift) for epsilon in EPSILONS] for shift in (1.0, 2.0))
     return Finding(
         f"epsilon {spell(replaced)} for {spell(EPSILONS)} when a user is replaced, {spell(removed)} when one is "
         "removed",

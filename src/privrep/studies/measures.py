@@ -45,7 +45,7 @@ def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "
 def extreme_run(name: str, values: pd.Series, word: str = "largest") -> Measured:
     """Return the least or largest number over the runs that have one, without an interval."""
     values = values.dropna()
-    value = float(values.min() if word == "least" else values.max()) if len(values) else math.nan
+    value = values.min() if word == "least" else values.max()
     return bare(name, value, len(values), f"{word} of {len(values)} runs")
 
 

@@ -9,7 +9,6 @@ and L = ln(1/delta).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -38,53 +37,43 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Of Figure 1."""
 
 
-@dataclass(frozen=True)
-class Scope:
-    """What is charged to a budget, as (alpha, cost alpha T / sigma^2)-RDP."""
-
-    name: str
-    cost: float
-
-
 REPLACED = 2.0
 """Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)."""
 REMOVED = 0.5
 """The same when a user is removed or added (Remark 4.1)."""
 
-WHOLE = Scope("start and rounds, replace a user", 2 * REPLACED)
-ROUNDS = Scope("rounds alone, replace a user", REPLACED)
-ROUNDS_REMOVED = Scope("rounds alone, remove a user", REMOVED)
-START_CHARGED = "the start is charged as much as the rounds, which the theorem permits"
-"""What the wider scope rests on."""
-SCOPES = (WHOLE, ROUNDS, ROUNDS_REMOVED)
+WHOLE = "start and rounds, replace a user"
+ROUNDS, ROUNDS_REMOVED = "rounds alone, replace a user", "rounds alone, remove a user"
+SCOPES = {WHOLE: 2 * REPLACED, ROUNDS: REPLACED, ROUNDS_REMOVED: REMOVED}
+"""What is charged to a budget -> its cost, as (alpha, cost alpha T / sigma^2)-RDP."""
 
 
-def rho(scope: Scope, epsilon: float, delta: float) -> float:
+def rho(scope: str, epsilon: float, delta: float) -> float:
     """Return the zCDP at the sigma that Theorem 5.2 prescribes for (epsilon, delta), cost eps^2 / (4 L)."""
-    return scope.cost * epsilon**2 / (4 * math.log(1 / delta))
+    return SCOPES[scope] * epsilon**2 / (4 * math.log(1 / delta))
 
 
-def achieved(scope: Scope, epsilon: float, delta: float) -> float:
+def achieved(scope: str, epsilon: float, delta: float) -> float:
     """Return epsilon by the paper's own conversion, Theorem A.1 at its best alpha."""
     return zcdp_epsilon(rho(scope, epsilon, delta), delta)
 
 
-def exact_mu(scope: Scope, epsilon: float, delta: float) -> float:
+def exact_mu(scope: str, epsilon: float, delta: float) -> float:
     """Return the Gaussian-DP parameter if all that is charged is Gaussian, as the algorithm's releases are."""
     return math.sqrt(2 * rho(scope, epsilon, delta))
 
 
-def missing_noise(scope: Scope, epsilon: float, delta: float) -> float:
+def missing_noise(scope: str, epsilon: float, delta: float) -> float:
     """Return the factor by which sigma must grow for the paper's conversion to give epsilon."""
     return math.sqrt(rho(scope, epsilon, delta) / zcdp_rho(epsilon, delta))
 
 
-def missing_noise_exactly(scope: Scope, epsilon: float, delta: float) -> float:
+def missing_noise_exactly(scope: str, epsilon: float, delta: float) -> float:
     """Return the factor by which sigma must grow for exact accounting to give epsilon."""
     return exact_mu(scope, epsilon, delta) / gdp_mu(epsilon, delta)
 
 
-def largest(function, scope: Scope) -> float:
+def largest(function, scope: str) -> float:
     """Return the largest value of a function of (scope, eps, delta) over eps from 0.02 L to L at delta = 1e-5."""
     return max(function(scope, epsilon, DELTA) for epsilon in np.geomspace(0.02, 1, 21) * math.log(1 / DELTA))
 
@@ -154,7 +143,7 @@ def conversion_curves() -> pd.DataFrame:
     """Tabulate achieved epsilon over claimed, and exact delta at the claimed epsilon, for every scope."""
     rows = [
         {
-            "scope": scope.name,
+            "scope": scope,
             "epsilon": epsilon,
             "paper's conversion": achieved(scope, epsilon, DELTA) / epsilon,
             "exact": gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA) / epsilon,
@@ -193,23 +182,22 @@ def conversion() -> list[Measured]:
     found = []
     for scope in SCOPES:
         deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
-        premise = f"; {START_CHARGED}" if scope is WHOLE else ""
+        premise = "; the start is charged as much as the rounds, which the theorem permits" if scope == WHOLE else ""
         note = f"at Figure 1's epsilons; exact delta where {DELTA:g} is claimed: {listed(deltas)}{premise}"
-        name = "exact over claimed delta"
         found += [
-            exact(f"{scope.name}: largest {name}", max(deltas.values()) / DELTA, note),
-            exact(f"{scope.name}: smallest {name}", min(deltas.values()) / DELTA, note),
+            exact(f"{scope}: largest exact over claimed delta", max(deltas.values()) / DELTA, note),
+            exact(f"{scope}: smallest exact over claimed delta", min(deltas.values()) / DELTA, note),
         ]
         found += [
-            exact(f"{scope.name}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
-            exact(f"{scope.name}: missing noise", largest(missing_noise, scope)),
-            exact(f"{scope.name}: missing noise, exact", largest(missing_noise_exactly, scope)),
+            exact(f"{scope}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
+            exact(f"{scope}: missing noise", largest(missing_noise, scope)),
+            exact(f"{scope}: missing noise, exact", largest(missing_noise_exactly, scope)),
         ]
         for epsilon, delta in deltas.items():
             spent = gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA)
             found += [
-                exact(f"{scope.name}: exact epsilon at {epsilon:g}", spent),
-                exact(f"{scope.name}: exact delta at {epsilon:g}", delta),
+                exact(f"{scope}: exact epsilon at {epsilon:g}", spent),
+                exact(f"{scope}: exact delta at {epsilon:g}", delta),
             ]
     return found
 

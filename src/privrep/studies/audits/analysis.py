@@ -81,10 +81,8 @@ def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
     """Return claim, four empirical epsilons, attained distance and number of mutants found, by mechanism."""
     limits = ["epsilon_low", "epsilon_low_score", "epsilon_low_order", "epsilon_low_rates"]
     good = sound(cells)[["mechanism", "epsilon_exact", *limits, "attained", "noise_found"]]
-    found = faulty(cells).groupby("mechanism")["caught"].agg(["sum", "count"])
-    return good.join(found.reindex(good["mechanism"], fill_value=0), on="mechanism").rename(
-        columns={"sum": "found", "count": "mutants"}
-    )
+    found = faulty(cells).groupby("mechanism")["caught"].agg(found="sum", mutants="count")
+    return good.join(found.reindex(good["mechanism"], fill_value=0), on="mechanism")
 
 
 def mutants(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:

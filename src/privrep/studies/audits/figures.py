@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from privrep.drawing.style import COLOURS, new_figure
 from privrep.run.settings import PlotSettings
 
-GAME, OTHER, MISSED = 2, 1, 0
-"""What found a mutant."""
-
-
-def mark(axis: Axes, place: int, row: int, found: float) -> None:
-    """Draw one mutant of one mechanism."""
-    if found != found:
-        return
-    colour = COLOURS[3] if found == MISSED else COLOURS[2]
-    shape = "X" if found == MISSED else "o"
-    axis.plot(place, row, shape, color=colour, markerfacecolor=colour if found != OTHER else "none", markersize=5.5)
+OTHER, MISSED = 1, 0
+"""A mutant was found by another check than the game, or by none."""
 
 
 def draw_audits(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
@@ -31,8 +21,10 @@ def draw_audits(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         axis.axvline(limit, color="0.45", linewidth=0.9, linestyle=":")
         axis.set_xlim(0, 1.1 * limit)
     for place, fault in enumerate(faults):
-        for row, found in enumerate(numbers[fault]):
-            mark(axes[2], place, row, found)
+        for row, found in numbers[fault].dropna().items():
+            shape, colour = ("X", COLOURS[3]) if found == MISSED else ("o", COLOURS[2])
+            inside = "none" if found == OTHER else colour
+            axes[2].plot(place, row, shape, color=colour, markerfacecolor=inside, markersize=5.5)
     axes[2].set_xticks(range(len(faults)), faults, rotation=40, ha="right", fontsize="small")
     axes[2].set_xlim(-0.6, len(faults) - 0.4)
     for axis in axes:

@@ -18,7 +18,7 @@ from privrep.evidence.scaling import fit_all
 from privrep.laws import shen2023
 from privrep.laws.of_cells import centaur_floors
 from privrep.run.settings import AnalysisSettings
-from privrep.studies.measures import mean_over
+from privrep.studies.measures import mean_over, share_beyond
 
 BALL = 0.2
 """eps_0 of shen2023: the proof needs every iterate within this distance."""
@@ -47,29 +47,19 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return dist2 over that of the start, by kappa, rounds and repetition, with law F8 and the bound (19)."""
-    rows = cells[cells["series"] == "rate"]
-    return pd.DataFrame(
-        {
-            "kappa": rows["head_condition"],
-            "rounds": rows["rounds"].astype(int),
-            "seed": rows["seed"],
-            "ratio": rows["dist2"] / rows["start_sine"],
-            "law": shen2023.centaur_contraction(rows["head_condition"]),
-            "bound": shen2023.centaur_bound(rows["head_condition"]),
-        }
+    rows = cells[cells["series"] == "rate"].rename(columns={"head_condition": "kappa"})
+    return rows.assign(
+        rounds=rows["rounds"].astype(int),
+        ratio=rows["dist2"] / rows["start_sine"],
+        law=shen2023.centaur_contraction(rows["kappa"]),
+        bound=shen2023.centaur_bound(rows["kappa"]),
     )
 
 
 def rate_curves(points: pd.DataFrame) -> pd.DataFrame:
     """Return the mean, lowest and highest of `rate_points` over repetitions, by kappa and rounds."""
-    found = points.groupby(["kappa", "rounds"]).agg(
-        ratio=("ratio", "mean"),
-        lowest=("ratio", "min"),
-        highest=("ratio", "max"),
-        law=("law", "first"),
-        bound=("bound", "first"),
-    )
-    return found.reset_index()
+    found = points.groupby(["kappa", "rounds", "law", "bound"])["ratio"].agg(ratio="mean", lowest="min", highest="max")
+    return found.reset_index()[["kappa", "rounds", "ratio", "lowest", "highest", "law", "bound"]]
 
 
 def contractions(points: pd.DataFrame) -> pd.DataFrame:
@@ -80,33 +70,27 @@ def contractions(points: pd.DataFrame) -> pd.DataFrame:
 
 def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return mean, least and largest steady dist2 at a tenth of the noise cap, by its form, kappa and rank."""
-    rows = cells[cells["series"].str.startswith("cap-")]
-    grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "head_condition", "rank"])
-    points = grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
-    return points.rename(columns={"head_condition": "kappa"})
+    rows = cells[cells["series"].str.startswith("cap-")].rename(columns={"head_condition": "kappa"})
+    grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "kappa", "rank"])
+    return grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
 
 
 def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return, per run, steady and largest dist2 over the start at a quarter of the caps of E42."""
     rows = cells[cells["series"].str.startswith("start-")]
-    return pd.DataFrame(
-        {
-            "form": rows["series"].str.removeprefix("start-"),
-            "rank": rows["rank"],
-            "seed": rows["seed"],
-            "steady": rows["steady_dist2"] / rows["start_sine"],
-            "largest": rows["largest_dist2"] / rows["start_sine"],
-            "law": rows["floor_2"] / rows["start_sine"],
-        }
+    return rows.assign(
+        form=rows["series"].str.removeprefix("start-"),
+        steady=rows["steady_dist2"] / rows["start_sine"],
+        largest=rows["largest_dist2"] / rows["start_sine"],
+        law=rows["floor_2"] / rows["start_sine"],
     )
 
 
 def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
     """Return the mean steady distance of `start_points` and the range of the largest, by form and rank."""
-    found = points.groupby(["form", "rank"]).agg(
+    return points.groupby(["form", "rank"], as_index=False).agg(
         steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
     )
-    return found.reset_index()
 
 
 def start_measures(points: pd.DataFrame) -> list[Measured]:
@@ -115,32 +99,30 @@ def start_measures(points: pd.DataFrame) -> list[Measured]:
     for form, part in points.groupby("form"):
         table = part.pivot(index="rank", columns="seed", values="steady")
         ranks, steady = table.index, table.to_numpy()
-        seeds = steady.shape[1]
         for rank, values in zip(ranks, steady, strict=True):
-            name = f"E42: steady dist2 over the start, {form} cap, k = {rank:g}"
-            found.append(mean_over(name, values))
-            beyond = int((part.loc[part["rank"] == rank, "largest"] > 1).sum())
-            found.append(share(f"E42: {form} cap, k = {rank:g}, share of runs beyond", beyond, seeds))
-        name = f"E42: growth of the steady dist2, {form} cap"
+            largest = part.loc[part["rank"] == rank, "largest"]
+            found += [
+                mean_over(f"E42: steady dist2 over the start, {form} cap, k = {rank:g}", values),
+                share_beyond(f"E42: {form} cap, k = {rank:g}, share of runs beyond", largest, 1),
+            ]
 
         def growth(indices, steady=steady):
             return float(steady[-1, indices].mean() / steady[0, indices].mean())
 
-        note = f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
-        found.append(with_interval(name, growth, seeds, note))
+        name, note = f"E42: growth of the steady dist2, {form} cap", f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
+        found.append(with_interval(name, growth, steady.shape[1], note))
     return found
 
 
 def share_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return steady distF and epsilon against the probability to take part, for both divisors."""
     rows = cells[cells["series"].str.startswith("share-")]
-    points = rows.groupby(["divide_by", "participation"]).agg(
+    return rows.groupby(["divide_by", "participation"], as_index=False).agg(
         distF=("steady_distF", lambda values: float(np.sqrt((values**2).mean()))),
         spread=("steady_distF", "sem"),
         predicted=("floor_F", "first"),
         epsilon=("epsilon_exact", "first"),
     )
-    return points.reset_index()
 
 
 def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measured:
@@ -174,8 +156,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
     found = []
     for kappa, factors in contractions(rates).iterrows():
-        values = factors.to_numpy()
-        mean = mean_over(f"contraction at kappa = {kappa:g}", values, name=f"rate {kappa}")
+        mean = mean_over(f"contraction at kappa = {kappa:g}", factors.to_numpy(), name=f"rate {kappa}")
         found += [
             mean,
             progress(f"rate over law at kappa = {kappa:g}", mean, shen2023.centaur_contraction(kappa)),
@@ -203,9 +184,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
             with_interval(f"distF over law, {setting}", over_law, len(squares)),
             exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
         ]
-    few = cells[cells["series"] == "small"]
-    failed = int((few["status"] == "failed").sum())
-    found.append(share("failed runs, realised divisor, p n = 1", failed, len(few)))
+    failed = cells.loc[cells["series"] == "small", "status"] == "failed"
+    found.append(share("failed runs, realised divisor, p n = 1", failed.sum(), len(failed)))
     found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
     tables = {
         "shen2023/centaur_rate": rate_curves(rates),

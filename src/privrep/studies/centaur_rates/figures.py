@@ -29,26 +29,24 @@ def draw_centaur_rate(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 def draw_noise_cap(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw steady distances at a tenth of the noise caps, and distances from the start at a quarter, by rank."""
     caps, starts = numbers[numbers["kappa"].notna()], numbers[numbers["kappa"].isna()]
-    figure, axes = new_figure(7.9, 3.4, ncols=2, width_ratios=(1.4, 1))
-    axis = axes[0]
+    figure, (left, right) = new_figure(7.9, 3.4, ncols=2, width_ratios=(1.4, 1))
     settings = sorted(set(zip(caps["kappa"], caps["rank"], strict=True)))
     for colour, (form, part) in zip((COLOURS[0], COLOURS[3]), caps.groupby("form"), strict=True):
         places = [settings.index(pair) for pair in zip(part["kappa"], part["rank"], strict=True)]
         look = {"fmt": "o", "color": colour, "markersize": 5, "label": form}
-        with_bars(axis, part.assign(place=places), "place", "dist2", "lowest", "highest", **look)
-    axis.axhline(BALL, color="0.35", linewidth=0.9)
-    axis.set(yscale="log", ylabel="steady dist2")
-    axis.set_xticks(range(len(settings)), [f"κ = {kappa:g}\nk = {rank:g}" for kappa, rank in settings], fontsize=8)
-    plain_ticks(axis.yaxis)
-    axis.legend()
-    axis = axes[1]
+        with_bars(left, part.assign(place=places), "place", "dist2", "lowest", "highest", **look)
+    left.axhline(BALL, color="0.35", linewidth=0.9)
+    left.set(yscale="log", ylabel="steady dist2")
+    left.set_xticks(range(len(settings)), [f"κ = {kappa:g}\nk = {rank:g}" for kappa, rank in settings], fontsize=8)
+    plain_ticks(left.yaxis)
+    left.legend()
     for colour, (_, part) in zip((COLOURS[0], COLOURS[3]), starts.groupby("form"), strict=True):
-        axis.vlines(part["rank"], part["lowest"], part["highest"], color=colour, linewidth=5, alpha=0.35)
-        axis.plot(part["rank"], part["steady"], "o", color=colour, markersize=5)
-        axis.plot(part["rank"], part["law"], color=colour, linestyle=":", linewidth=1.2)
-    axis.axhline(1, color="0.35", linewidth=0.9)
-    axis.set(xlabel="k", ylabel="dist2 over that of the start", ylim=(0, None))
-    axis.set_xticks(sorted(starts["rank"].unique()))
+        right.vlines(part["rank"], part["lowest"], part["highest"], color=colour, linewidth=5, alpha=0.35)
+        right.plot(part["rank"], part["steady"], "o", color=colour, markersize=5)
+        right.plot(part["rank"], part["law"], color=colour, linestyle=":", linewidth=1.2)
+    right.axhline(1, color="0.35", linewidth=0.9)
+    right.set(xlabel="k", ylabel="dist2 over that of the start", ylim=(0, None))
+    right.set_xticks(sorted(starts["rank"].unique()))
     return figure
 
 

@@ -18,7 +18,6 @@ from scipy.special import erfc, gammainc, gammaincc, gammaincinv
 from privrep.data.problem import HEAVY_EVERY
 from privrep.data.rng import stream
 from privrep.data.subspace import planted_subspace, random_subspace
-from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import with_interval
 from privrep.evidence.measured import Measured, exact
@@ -120,16 +119,8 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
     runs = cells[cells["series"] == "kappa"]
     dist, kappa = runs["start_sine"], runs["head_condition"]
     allowed = dist * shen2023.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
-    return pd.DataFrame(
-        {
-            "kappa": kappa,
-            "start_sine": dist,
-            "noise_multiplier": runs["noise_multiplier"],
-            "seed": runs["seed"],
-            "factor": runs["dist2"] / dist,
-            "bound": allowed / dist,
-        }
-    )
+    points = runs.assign(kappa=kappa, factor=runs["dist2"] / dist, bound=allowed / dist)
+    return points[["kappa", "start_sine", "noise_multiplier", "seed", "factor", "bound"]]
 
 
 def path_points(cells: pd.DataFrame) -> pd.DataFrame:
@@ -140,14 +131,9 @@ def path_points(cells: pd.DataFrame) -> pd.DataFrame:
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
     steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
-    return pd.DataFrame(
-        {
-            "seed": runs["seed"],
-            "steady": steady,
-            "largest": runs["largest_dist2"] / start,
-            "law": np.maximum(np.sqrt(kept + (1 - kept) * steady**2), steady),
-        }
-    )
+    law = np.maximum(np.sqrt(kept + (1 - kept) * steady**2), steady)
+    points = runs.assign(steady=steady, largest=runs["largest_dist2"] / start, law=law)
+    return points[["seed", "steady", "largest", "law"]]
 
 
 def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
@@ -236,6 +222,11 @@ def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
     return [share_beyond(f"{name}, share of runs beyond", values, limit, f"{len(values)} runs")]
 
 
+def largest_and_beyond(name: str, ratios: pd.Series) -> list[Measured]:
+    """Measure the largest ratio of an inequality over the runs, and the share of runs beyond 1."""
+    return [extreme_run(f"{name}, largest ratio", ratios), *beyond(name, ratios)]
+
+
 def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
     """Measure shares of runs beyond Lemmas C.2 and C.3 as printed, by n, and the median ratio at the largest n."""
     found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
@@ -258,27 +249,20 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
     many, even, silent = runs["series"] != "theory", runs["head_law"] != "heavy", runs["noise_multiplier"] == 0
     met = sides["Remark C.1"] <= 1
     found = []
-    for name, where, rows in (
-        ("C.1", "", many),
-        ("C.2", "", many),
-        ("C.2 corrected", "", many),
-        ("C.3", "", many),
-        ("C.3 corrected", "", many),
-        ("C.4", "", many & even),
-        ("D.2 printed", "", everywhere),
-        ("D.4 F", "", everywhere),
-        ("D.4 V", "", everywhere),
-        ("D.5", "", everywhere),
-        ("D.5", " conditions met", met),
-        ("D.6", "", many & even),
-        ("D.6", " long heads", many & ~even),
-        ("D.6 corrected", "", many),
-        ("D.7", "", everywhere),
-        ("D.7", " without noise", silent),
-        ("D.7", " conditions met", met & silent),
+    for rows, where, names in (
+        (many, "", ("C.1", "C.2", "C.2 corrected", "C.3", "C.3 corrected")),
+        (many & even, "", ("C.4",)),
+        (everywhere, "", ("D.2 printed", "D.4 F", "D.4 V", "D.5")),
+        (met, " conditions met", ("D.5",)),
+        (many & even, "", ("D.6",)),
+        (many & ~even, " long heads", ("D.6",)),
+        (many, "", ("D.6 corrected",)),
+        (everywhere, "", ("D.7",)),
+        (silent, " without noise", ("D.7",)),
+        (met & silent, " conditions met", ("D.7",)),
     ):
-        found.append(extreme_run(f"{name}{where}, largest ratio", sides.loc[rows, name]))
-        found += beyond(f"{name}{where}", sides.loc[rows, name])
+        for name in names:
+            found += largest_and_beyond(f"{name}{where}", sides.loc[rows, name])
     return [
         *found,
         extreme_run("C.1 share clipped", runs.loc[many, "clipped_share"]),
@@ -289,12 +273,8 @@ def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """Return 1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
-    return 4 / (1 - BALL**2)
-
-
-FACTS = {"F8 over eq. (19)": law_over_print}
+FACTS = {"F8 over eq. (19)": lambda cells, quantities: 4 / (1 - BALL**2)}
+"""1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
@@ -303,25 +283,21 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     runs, sides = lemma_runs(cells), ratios(cells)
     found = side_measures(runs, sides) + printed_deltas(runs, sides)
     points, path = step_points(cells), path_points(cells)
-    found += [
-        extreme_run("C.5, largest ratio", points["factor"] / points["bound"]),
-        *beyond("C.5", points["factor"] / points["bound"]),
-    ]
+    found += largest_and_beyond("C.5", points["factor"] / points["bound"])
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
         factors = part.groupby("seed")["factor"].mean().to_numpy()
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
     below = path.loc[path["steady"] <= study.thresholds["below"], "largest"]
+    left = path.loc[path["largest"] > 1, "steady"]
     found += [
-        extreme_run("path, steady state below, largest ratio", below),
-        *beyond("path, steady state below", below),
-        extreme_run(
-            "path, least steady state with a run beyond the start", path["steady"][path["largest"] > 1], "least"
-        ),
+        *largest_and_beyond("path, steady state below", below),
+        extreme_run("path, least steady state with a run beyond the start", left, "least"),
+        *(exact(name, value) for name, value in kronecker().items()),
+        *subgaussian_norms(),
+        *chances(),
     ]
-    found += [exact(name, value) for name, value in kronecker().items()]
-    found += subgaussian_norms() + chances()
     norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
     tables = {
         "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),

@@ -25,23 +25,21 @@ def diagonal(axis: Axes, low: float, high: float, factor: float = 1.0, **style) 
 
 def draw_gradient_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw largest gradients against the clip of Lemma C.1, and median gradients against their law."""
-    figure, axes = new_figure(7.8, 3.6, ncols=2)
-    axis = axes[0]
+    figure, (left, right) = new_figure(7.8, 3.6, ncols=2)
     for colour, (law, label) in zip(COLOURS, HEADS.items(), strict=False):
         part = numbers[numbers["head_law"] == law]
-        axis.plot(part["printed"], part["gradient_max"], ".", color=colour, markersize=3, alpha=0.6, label=label)
+        left.plot(part["printed"], part["gradient_max"], ".", color=colour, markersize=3, alpha=0.6, label=label)
     ends = numbers["printed"].min(), numbers["printed"].max()
     for constant in CONSTANTS:
-        diagonal(axis, *ends, constant, color="0.35", linewidth=1)
-        axis.annotate(f"{constant:g}", (ends[1], constant * ends[1]), xytext=(3, -3), **NOTE)
-    axis.set(xscale="log", yscale="log", xlabel="μ² k sₖ² √(dk ln n)", ylabel="largest ‖Gᵢ‖ before clipping")
-    axis.legend(loc="lower right", markerscale=3)
-    axis = axes[1]
+        diagonal(left, *ends, constant, color="0.35", linewidth=1)
+        left.annotate(f"{constant:g}", (ends[1], constant * ends[1]), xytext=(3, -3), **NOTE)
+    left.set(xscale="log", yscale="log", xlabel="μ² k sₖ² √(dk ln n)", ylabel="largest ‖Gᵢ‖ before clipping")
+    left.legend(loc="lower right", markerscale=3)
     even = numbers[numbers["head_law"] == "sphere"]
-    axis.plot(even["law"], even["gradient_median"], ".", color=COLOURS[0], markersize=4, alpha=0.6)
-    diagonal(axis, even["law"].min(), even["law"].max(), color="0.25", linestyle=":", linewidth=1.4)
-    axis.set(xscale="log", yscale="log", xlabel="law F10", ylabel="median ‖Gᵢ‖")
-    for axis in axes:
+    right.plot(even["law"], even["gradient_median"], ".", color=COLOURS[0], markersize=4, alpha=0.6)
+    diagonal(right, even["law"].min(), even["law"].max(), color="0.25", linestyle=":", linewidth=1.4)
+    right.set(xscale="log", yscale="log", xlabel="law F10", ylabel="median ‖Gᵢ‖")
+    for axis in (left, right):
         plain_ticks(axis.xaxis)
         plain_ticks(axis.yaxis)
     return figure
@@ -50,22 +48,20 @@ def draw_gradient_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
 def draw_one_step(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw one round from each start, and the largest distance over many rounds."""
     factors, curves, path = (numbers[numbers[name].notna()] for name in ("mean", "law_F8", "steady"))
-    figure, axes = new_figure(7.8, 3.5, ncols=2)
-    axis = axes[0]
+    figure, (left, right) = new_figure(7.8, 3.5, ncols=2)
     for colour, (sine, part) in zip(COLOURS, factors.groupby("start_sine"), strict=False):
         look = {"fmt": "o", "color": colour, "markersize": 4, "label": f"start {sine:g}"}
-        with_bars(axis, part, "kappa", "mean", "min", "max", **look)
-    axis.plot(curves["kappa"], curves["law_F8"], color="0.25", linestyle=":", linewidth=1.4, label="law F8")
-    axis.plot(curves["kappa"], curves["bound_19"], color=COLOURS[3], linestyle="--", label="bound (19)")
-    axis.set(xlabel="κ", ylabel="dist2 after over before one round", ylim=(0.7, 1.01))
-    axis.legend(loc="lower right")
-    axis = axes[1]
-    axis.plot(path["steady"], path["largest"], "o", color=COLOURS[0], markersize=4, alpha=0.6)
+        with_bars(left, part, "kappa", "mean", "min", "max", **look)
+    left.plot(curves["kappa"], curves["law_F8"], color="0.25", linestyle=":", linewidth=1.4, label="law F8")
+    left.plot(curves["kappa"], curves["bound_19"], color=COLOURS[3], linestyle="--", label="bound (19)")
+    left.set(xlabel="κ", ylabel="dist2 after over before one round", ylim=(0.7, 1.01))
+    left.legend(loc="lower right")
+    right.plot(path["steady"], path["largest"], "o", color=COLOURS[0], markersize=4, alpha=0.6)
     law = path.drop_duplicates("steady").sort_values("steady")
-    axis.plot(law["steady"], law["law"], color="0.25", linestyle=":", linewidth=1.4)
-    axis.axhline(1, color="0.6", linewidth=0.8)
-    axis.axvline(1, color="0.6", linewidth=0.8)
-    axis.set(xscale="log", yscale="log", xlabel="steady state (F9) over start", ylabel="largest dist2 over start")
-    few_ticks(axis.xaxis)
-    few_ticks(axis.yaxis)
+    right.plot(law["steady"], law["law"], color="0.25", linestyle=":", linewidth=1.4)
+    right.axhline(1, color="0.6", linewidth=0.8)
+    right.axvline(1, color="0.6", linewidth=0.8)
+    right.set(xscale="log", yscale="log", xlabel="steady state (F9) over start", ylabel="largest dist2 over start")
+    few_ticks(right.xaxis)
+    few_ticks(right.yaxis)
     return figure

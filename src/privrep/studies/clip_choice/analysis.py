@@ -85,9 +85,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         found.append(bare(f"largest over least error, {series}", here["dist2"].max() / best["dist2"], seeds))
     found.append(bare("chosen over best, largest", float(np.max(ratios)), seeds))
     for series, other in SHARES.items():
-        found.append(
-            bare(f"half of the budget for the start over a tenth, {series}", share_ratio(cells, series, other), seeds)
-        )
+        ratio = share_ratio(cells, series, other)
+        found.append(bare(f"half of the budget for the start over a tenth, {series}", ratio, seeds))
     return Findings(found, {"comparison/clip_choice": drawn(table, study)})
 
 
@@ -95,8 +94,6 @@ def described(setting: pd.Series) -> str:
     """Describe a setting in words."""
     size = "clip 1e-4" if math.isnan(setting["size"]) else f"clip {setting['size']:g} of the typical size"
     share = setting["init_share"]
-    return (
-        size
-        if setting["series"] == "B-random" or math.isnan(share)
-        else f"{size}, {share:g} of the budget for the start"
-    )
+    if setting["series"] == "B-random" or math.isnan(share):
+        return size
+    return f"{size}, {share:g} of the budget for the start"

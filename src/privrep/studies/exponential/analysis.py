@@ -50,13 +50,12 @@ def loss_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure the losses of three exponents on neighbours, and those of a chain."""
     exponents = {series: losses(cells, series) for series in ("proved", "printed", "exact")}
     printed = exponents["printed"]
-    slope = log_slope(printed["users"], printed["loss"])
     chains = {others: losses(cells, f"chain-{others}") for others in ("agreeing", "divided")}
     divided = chains["divided"]
     return [
         *(exact(f"{name} loss over epsilon", table["loss"].max()) for name, table in exponents.items()),
         exact("printed loss over epsilon, fewest users", printed["loss"].iloc[0]),
-        exact("exponent of n in the printed loss", slope),
+        exact("exponent of n in the printed loss", log_slope(printed["users"], printed["loss"])),
         exact("delta of the printed exponent", losses(cells, "balanced")["delta_at_epsilon"].max()),
         *(exact(f"chain loss over epsilon, {others}", table["loss"].max()) for others, table in chains.items()),
         exact("chain delta, divided", divided["delta_at_epsilon"].max()),

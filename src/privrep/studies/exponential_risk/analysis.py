@@ -59,9 +59,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 def risks(cells: pd.DataFrame, series: tuple[str, ...], indices: np.ndarray | None = None) -> pd.DataFrame:
     """Return the median risk over that of predicting zero, by users (rows) and series (columns)."""
     rows = resampled(cells[cells["series"].isin(series)], indices)
-    return (
-        (rows["excess_risk"] / rows["rank"]).groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
-    )
+    share = rows["excess_risk"] / rows["rank"]
+    return share.groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
 
 
 def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
@@ -75,34 +74,28 @@ def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table.assign(panel=title) for title, table in tables.items()])
 
 
+def by_users(words: str, table: pd.DataFrame) -> dict[str, float]:
+    """Return the numbers of a table by series, whose name the words take in, and users."""
+    return {
+        f"{words.format(name)} at n = {users}": float(table.loc[users, name]) for name in table for users in table.index
+    }
+
+
 def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
     """Return the risk of each series over that of the base, by users."""
-    over = table[list(others)].div(table[base], axis=0)
-    return {
-        f"{name} over {base} at n = {users}": float(over.loc[users, name]) for name in others for users in over.index
-    }
+    return by_users(f"{{}} over {base}", table[list(others)].div(table[base], axis=0))
 
 
 def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return risks at k = 1 and their ratios to that of the mechanism."""
     table = risks(cells, LINE, indices)
-    named = {
-        f"risk of {name} at n = {users}": float(table.loc[users, name])
-        for name in table
-        for users in table.index
-        if name != "staged-A"
-    }
-    return named | ratios(table, LINE[1:], "mechanism")
+    return by_users("risk of {}", table.drop(columns="staged-A")) | ratios(table, LINE[1:], "mechanism")
 
 
 def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return risks at k = 1 and their ratios for the series that ran at fewer sizes."""
     table = risks(cells, (*FEW, "mechanism", "altmin"), indices).dropna()
-    named = {
-        f"risk of {name} at n = {users}": float(table.loc[users, name])
-        for name in ("random", "as-printed")
-        for users in table.index
-    }
+    named = by_users("risk of {}", table[["random", "as-printed"]])
     return named | ratios(table, FEW, "mechanism") | ratios(table, ("altmin",), "as-printed")
 
 
@@ -120,22 +113,26 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     for name in table:
         logs = np.log(table[name].dropna())
         below = logs[::-1].cummax()[::-1] <= math.log(WORKS)
-        first = int(below.to_numpy().argmax())
-        if not below.any() or first == 0:
-            found[f"users for a twentieth, {name}"] = math.nan
-            continue
-        here = logs.iloc[[first - 1, first]]
-        users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
+        first, users = int(below.to_numpy().argmax()), math.nan
+        if first > 0:
+            here = logs.iloc[[first - 1, first]]
+            users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
         found[f"users for a twentieth, {name}"] = float(np.exp(users))
     return found
 
 
-def score_ratios(cells: pd.DataFrame) -> dict[str, float]:
-    """Return the least and largest mean score excess over F7, over the settings without label noise."""
+def score_measures(cells: pd.DataFrame, chains: int) -> list[Measured]:
+    """Measure mean score excess over F7, and what the short clip adds to the score of the truth over what privacy adds,
+    without label noise."""
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
-    means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
-    over = means["score_excess"] / means["score_law"]
-    return {"least score excess over F7": float(over.min()), "largest score excess over F7": float(over.max())}
+    means, short = rows.groupby(SETTING)[["score_excess", "score_law"]].mean(), rows[rows["clip_scale"] == "projected"]
+    over, cost = means["score_excess"] / means["score_law"], short["score_truth"] / short["score_excess"]
+    return [
+        bare("least score excess over F7", over.min(), chains),
+        bare("largest score excess over F7", over.max(), chains),
+        bare("cost of the short clip over the excess", cost.max(), len(short)),
+        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
+    ]
 
 
 def clip(scale: str, row: pd.Series, users: float) -> float:
@@ -156,16 +153,6 @@ def users_by_law(row: pd.Series, scale: str) -> float:
         return math.log(excess / (TENTH * zero))
 
     return math.exp(brentq(left, 0, 40))
-
-
-def clip_cost(cells: pd.DataFrame) -> list[Measured]:
-    """Measure what the short clip adds to the score of the truth over what privacy adds, without label noise."""
-    short = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0) & (cells["clip_scale"] == "projected")]
-    cost = short["score_truth"] / short["score_excess"]
-    return [
-        bare("cost of the short clip over the excess", cost.max(), len(short)),
-        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
-    ]
 
 
 def clip_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -194,17 +181,12 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, risks beside those of other methods, what the clip costs, and how well the chains mix."""
     cells = with_predictions(cells)
     chains = cells[cells["algorithm"] == "exponential_law"]
-    found: list[Measured] = []
-    for series, statistic, missing in (
-        ("mechanism", line_ratios, ""),
-        ("mechanism", few_ratios, ""),
-        ("plane-chain", plane_ratios, ""),
-        ("mechanism", users_needed, OUTSIDE),
-    ):
-        found += series_measures(cells, series, statistic, missing)
-    found += [
-        *(bare(name, value, len(chains)) for name, value in score_ratios(cells).items()),
-        *clip_cost(cells),
+    found = [
+        *series_measures(cells, "mechanism", line_ratios),
+        *series_measures(cells, "mechanism", few_ratios),
+        *series_measures(cells, "plane-chain", plane_ratios),
+        *series_measures(cells, "mechanism", users_needed, OUTSIDE),
+        *score_measures(cells, len(chains)),
         *clip_measures(cells),
         exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
         bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),

@@ -41,8 +41,7 @@ def draw_risks(axis: Axes, table: pd.DataFrame) -> None:
         axis.plot(part["users"], part["risk"], f"{mark}-", label=label, **look)
     axis.axhline(WORKS, color="0.6", linewidth=0.8)
     axis.set(xscale="log", yscale="log", xlabel="n")
-    users = table["users"].unique()
-    ticks_at(axis, users)
+    ticks_at(axis, table["users"].unique())
     few_ticks(axis.yaxis)
 
 

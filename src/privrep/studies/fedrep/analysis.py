@@ -62,21 +62,15 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the results table with the laws of the rates, and x of alternating minimisation; NaN and 0 elsewhere."""
     plain = cells["label_noise_sd"] == 0
     fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
-    table = cells.assign(law=np.nan, noise_ratio=0.0)
-    table.loc[fedrep, "law"] = fedrep_law(cells[fedrep])
-    table.loc[altmin, "law"] = altmin_law(cells[altmin])
-    steps = cells[altmin]
-    table.loc[altmin, "noise_ratio"] = jain2021.noise_ratio(
-        *(steps[name] for name in ("users", "dim", "rank", "noise_multiplier", "eta"))
-    )
-    return table
+    ratio = jain2021.noise_ratio(*(cells[name] for name in ("users", "dim", "rank", "noise_multiplier", "eta")))
+    law = fedrep_law(cells).where(fedrep, altmin_law(cells).where(altmin))
+    return cells.assign(law=law, noise_ratio=ratio.where(altmin, 0.0))
 
 
 def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
     """Return risks over that of predicting zero by repetition (rows) and epsilon (columns); the floor stands at 0."""
-    rows = cells[cells["series"] == series]
-    risk = rows["excess_risk"] / rows["rank"]
-    return pd.Series(risk.to_numpy(), [rows["seed"], rows["epsilon"].fillna(0.0)]).unstack().sort_index()
+    rows = cells[cells["series"] == series].fillna({"epsilon": 0.0})
+    return rows.assign(risk=rows["excess_risk"] / rows["rank"]).pivot(index="seed", columns="epsilon", values="risk")
 
 
 def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
@@ -163,11 +157,9 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         above, below = (fits[fit].sweep for fit in pair)
         points, quantity = factor_points(above, below, name), f"exponent of {name} in the factor"
         left_out = above.too_few or below.too_few
-        slope = (
-            bare(quantity, math.nan, above.repetitions, left_out)
-            if left_out
-            else ratio_exponent(quantity, above, below)
-        )
+        slope = bare(quantity, math.nan, above.repetitions, left_out)
+        if not left_out:
+            slope = ratio_exponent(quantity, above, below)
         found += [*points, slope]
         rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
         table = pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(

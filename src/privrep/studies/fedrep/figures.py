@@ -21,7 +21,6 @@ STYLES = {
     "unit-steps": (2, "D", "unit steps"),
 }
 """Series -> number of its colour, mark and label."""
-HOLLOW = ("fedrep-code",)
 LABELS = {"altmin": ("alternating minimisation", COLOURS[3]), "fedrep": ("private FedRep", COLOURS[0])}
 """First word of a fit's name -> label and colour."""
 CLAIMED = 1
@@ -35,12 +34,11 @@ def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         number, mark, label = STYLES[series]
         colour = COLOURS[number]
         look = {"fmt": f"{mark}-", "color": colour, "markersize": 5, "linewidth": 1.2, "elinewidth": 1}
-        fill = "white" if series in HOLLOW else colour
+        fill = "white" if series == "fedrep-code" else colour
         with_bars(axis, part, "x", "risk", markerfacecolor=fill, label=label, **look)
     axis.axhline(numbers["floor"].iloc[0], color="0.5", linewidth=1.2)
     axis.set(xscale="log", yscale="log", xlabel="ε", ylabel="risk over that of predicting zero")
-    values = numbers["epsilon"].unique()
-    ticks_at(axis, values)
+    ticks_at(axis, numbers["epsilon"].unique())
     plain_ticks(axis.yaxis)
     figure.legend(loc="outside right center")
     return figure

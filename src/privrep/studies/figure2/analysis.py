@@ -49,25 +49,26 @@ CHOSEN = "best number of epochs"
 EXACT = f"{DECIDING}-exact"
 GRADIENT, PER_USER = "random-s2-gradient", "random-s2-user"
 STARTS = {"random": "random", "spectral": "Algorithm 3"}
+BASELINES = {
+    "random": ("random-model",),
+    "own": ("own-minimum-norm", "own-ridge"),
+    "single": ("single-moments", "single-gradient"),
+    "nonprivate": ("nonprivate",),
+    "zero": ("zero-model",),
+}
+"""The methods that the paper compares with -> series among which each takes its best, which is hardest for the paper's
+claims."""
 CURVES = {
-    "Algorithm 1, random start": (DECIDING,),
-    "Algorithm 1, start by Algorithm 3": ("spectral-s2-a",),
-    "Algorithm 1, random start, exact accounting": ("random-s2-a-exact",),
-    "Algorithm 1, start by Algorithm 3, exact accounting": ("spectral-s2-a-exact",),
-    "single model": ("single-moments", "single-gradient"),
-    "own data": ("own-minimum-norm", "own-ridge"),
-    "random model": ("random-model",),
-    "non-private": ("nonprivate",),
+    "Algorithm 1, random start": ("deciding reading", (DECIDING,)),
+    "Algorithm 1, start by Algorithm 3": ("", ("spectral-s2-a",)),
+    "Algorithm 1, random start, exact accounting": ("", (EXACT,)),
+    "Algorithm 1, start by Algorithm 3, exact accounting": ("", ("spectral-s2-a-exact",)),
+    "single model": ("single", BASELINES["single"]),
+    "own data": ("own", BASELINES["own"]),
+    "random model": ("random", BASELINES["random"]),
+    "non-private": ("nonprivate", BASELINES["nonprivate"]),
 }
-"""Label -> series it may choose among."""
-MEASURED_AS = {
-    "Algorithm 1, random start": "deciding reading",
-    "single model": "single",
-    "own data": "own",
-    "random model": "random",
-    "non-private": "nonprivate",
-}
-"""Label -> what its quantities are called; the others are drawn alone."""
+"""Label -> what its quantities are called, empty if it is drawn alone, and the series it may choose among."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,8 @@ class MethodScores:
 
     def at(self, epsilon: float, indices: np.ndarray) -> float:
         """Return the least mean at one epsilon; a method without a budget has the same value everywhere."""
-        if np.isnan(self.epsilons[0]):
-            return float(self.best(indices)[0])
-        return float(self.best(indices)[np.flatnonzero(self.epsilons == epsilon)[0]])
+        place = 0 if np.isnan(self.epsilons[0]) else self.epsilons.tolist().index(epsilon)
+        return float(self.best(indices)[place])
 
     def chosen(self) -> list[str]:
         """Return the label of the best choice at each epsilon, over all seeds."""
@@ -113,8 +113,7 @@ def ratio(one: MethodScores, other: MethodScores, epsilon: float, indices: np.nd
 def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
     """Return the scores of a method; with several series it may choose among them."""
     rows = cells[cells["series"].isin(series)]
-    failed = rows["status"] != "ok"
-    rows = rows.assign(mse=rows["mse"].mask(failed, np.inf))
+    rows = rows.assign(mse=rows["mse"].mask(rows["status"] != "ok", np.inf))
     table = rows.pivot_table(
         values="mse", index=["series", *SELECTED], columns=["epsilon", "seed"], dropna=False, observed=True
     )
@@ -127,50 +126,32 @@ def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
     return MethodScores(epsilons, choices, table.to_numpy().reshape(len(choices), len(epsilons), -1))
 
 
-@dataclass(frozen=True)
-class Baselines:
-    """The methods that the paper compares with, each at its best, which is hardest for the paper's claims."""
-
-    random: MethodScores
-    own: MethodScores
-    single: MethodScores
-    nonprivate: MethodScores
-    zero: MethodScores
-
-    @staticmethod
-    def read(cells: pd.DataFrame) -> Baselines:
-        failed = cells[~cells["algorithm"].isin(OUR_ALGORITHMS) & (cells["status"] != "ok")]
-        if len(failed):
-            raise ValueError(
-                f"cell {failed['key'].iloc[0]} of {failed['series'].iloc[0]} failed; without it nothing can be compared"
-            )
-        return Baselines(
-            random=read_method(cells, "random-model"),
-            own=read_method(cells, "own-minimum-norm", "own-ridge"),
-            single=read_method(cells, "single-moments", "single-gradient"),
-            nonprivate=read_method(cells, "nonprivate"),
-            zero=read_method(cells, "zero-model"),
+def read_baselines(cells: pd.DataFrame) -> dict[str, MethodScores]:
+    """Return the scores of each of `BASELINES`; ValueError where a run of theirs failed."""
+    failed = cells[~cells["algorithm"].isin(OUR_ALGORITHMS) & (cells["status"] != "ok")]
+    if len(failed):
+        raise ValueError(
+            f"cell {failed['key'].iloc[0]} of {failed['series'].iloc[0]} failed; without it nothing can be compared"
         )
+    return {name: read_method(cells, *series) for name, series in BASELINES.items()}
 
 
-def gap_on_the_axis(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
+def gap_on_the_axis(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
     """Return (i) MSE at epsilon = 5 less the non-private one, over that of a random model, a linear axis' height."""
-    ours_at, nonprivate, top = (
-        method.at(COMPARABLE_EPSILON, indices) for method in (ours, base.nonprivate, base.random)
-    )
-    return (ours_at - nonprivate) / top
+    nonprivate, top = (base[name].at(COMPARABLE_EPSILON, indices) for name in ("nonprivate", "random"))
+    return (ours.at(COMPARABLE_EPSILON, indices) - nonprivate) / top
 
 
-def largest_step(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
+def largest_step(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
     """Return (ii) the largest ratio of the MSE at one epsilon to that at the next smaller one."""
     best = ours.best(indices)
     return float(np.max(best[1:] / best[:-1]))
 
 
-def over_baselines(ours: MethodScores, base: Baselines, indices: np.ndarray) -> float:
+def over_baselines(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
     """Return (iii) the largest ratio of the MSE to the better of own data and single model, epsilon >= 2."""
     return max(
-        ours.at(epsilon, indices) / min(base.own.at(epsilon, indices), base.single.at(epsilon, indices))
+        ours.at(epsilon, indices) / min(base["own"].at(epsilon, indices), base["single"].at(epsilon, indices))
         for epsilon in ours.epsilons
         if epsilon >= FROM_EPSILON
     )
@@ -189,8 +170,7 @@ def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
 
     `ours` marks what the paper does not have: another such rule, and sums of a user clipped as a whole.
     """
-    rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series")
-    rows = rows.assign(fallback=rows["fallback"].fillna(PRINTED_RULE))
+    rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series").fillna({"fallback": PRINTED_RULE})
     ours = (rows["fallback"] != PRINTED_RULE) | (rows["clip_unit"] == "user")
     return rows.assign(ours=ours)[["series", "fallback", "ours"]]
 
@@ -204,22 +184,14 @@ def fallback_series(cells: pd.DataFrame) -> dict[str, str]:
 
 def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
     """Return by reading the MSE at the best choice per epsilon and the criteria at the mean over its seeds."""
-    base = Baselines.read(cells)
-    rows = []
+    base, rows = read_baselines(cells), []
     for series, _, added in runs_of_the_method(cells).itertuples(index=False):
         ours = read_method(cells, series)
         indices = np.arange(ours.seeds)
         values = {criterion: rule(ours, base, indices) for criterion, rule in CRITERIA.items()}
-        rows.append(
-            {
-                "reading": series,
-                "ours": added,
-                "seeds": ours.seeds,
-                **{f"mse_{epsilon:g}": value for epsilon, value in zip(ours.epsilons, ours.best(indices), strict=True)},
-                **values,
-                "passes": all(passes(criterion, value) for criterion, value in values.items()),
-            }
-        )
+        row = {"reading": series, "ours": added, "seeds": ours.seeds}
+        row |= {f"mse_{epsilon:g}": value for epsilon, value in zip(ours.epsilons, ours.best(indices), strict=True)}
+        rows.append(row | values | {"passes": all(passes(criterion, value) for criterion, value in values.items())})
     return pd.DataFrame(rows)
 
 
@@ -237,11 +209,8 @@ def point(quantity: str, method: MethodScores, epsilon: float) -> dict[str, floa
 def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure each rule's MSE at each epsilon, and its ratio to `PRINTED_RULE` on the same data and starts."""
     methods = {rule: read_method(cells, series) for rule, series in fallback_series(cells).items()}
-    found = []
+    printed, found = methods.pop(PRINTED_RULE), []
     for rule, method in methods.items():
-        if rule == PRINTED_RULE:
-            continue
-        printed = methods[PRINTED_RULE]
         for epsilon in method.epsilons:
             found.append(measure(f"{rule} at {epsilon:g}", partial(method.at, epsilon), method.seeds))
             # Data sets and starts are those of the same repetitions; the noise of each cell is its own.
@@ -252,15 +221,13 @@ def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
 
 def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the plotted points: the best choice per epsilon, mean over seeds, interval and delta."""
-    deciding = cells[cells["series"] == DECIDING]
-    epsilons = sorted(deciding["epsilon"].unique())
-    rows = []
-    for label, series in CURVES.items():
+    deciding, rows = cells[cells["series"] == DECIDING], []
+    for label, (called, series) in CURVES.items():
         method = read_method(cells, *series)
         chosen = dict(zip(method.epsilons, method.chosen(), strict=True))
-        for epsilon in epsilons:
-            name = MEASURED_AS.get(label, label) + (f" at {epsilon:g}" if epsilon in chosen else "")
-            row = {"curve": label, "epsilon": epsilon} | point(name, method, epsilon)
+        for epsilon in sorted(deciding["epsilon"].unique()):
+            name = (called or label) + (f" at {epsilon:g}" if epsilon in chosen else "")
+            row = {"curve": label, "epsilon": epsilon, **point(name, method, epsilon)}
             rows.append(row | {"selected": chosen.get(epsilon, "")})
     return pd.DataFrame(rows).assign(delta=deciding["delta"].iloc[0])
 
@@ -271,29 +238,25 @@ def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
     `lost` is the share of runs in which the noisy matrix of some step was not positive definite.
     """
     rows = []
-
-    def add(rule: str, panel: str, x: float, method: MethodScores, part: pd.DataFrame) -> None:
-        name = "deciding reading" if rule == PRINTED_RULE else rule
-        where = f"{x:g}" if panel == CHOSEN else f"{SMALLEST_EPSILON}, epochs {x:g}"
-        row = {"rule": rule, "panel": panel, "x": x}
-        row |= point(f"{name} at {where}", method, part["epsilon"].iloc[0])
-        lost = float((part["min_eigenvalue"] <= 0).mean())
-        rows.append(row | {"epochs": part["epochs"].iloc[0], "lost": lost})
-
     for rule, series in fallback_series(cells).items():
-        own = cells[cells["series"] == series]
-        method = read_method(cells, series)
-        for epsilon, chosen in zip(method.epsilons, method.chosen(), strict=True):
-            at = own[own["epsilon"] == epsilon]
-            add(rule, CHOSEN, epsilon, method, at[at["epochs"] == float(chosen.removeprefix("epochs "))])
-        for epochs, part in own[own["epsilon"] == SMALLEST_EPSILON].groupby("epochs"):
-            add(rule, "epochs", epochs, read_method(part, series), part)
+        name = "deciding reading" if rule == PRINTED_RULE else rule
+        own, method = cells[cells["series"] == series], read_method(cells, series)
+        chosen = dict(zip(method.epsilons, map(epochs_of, method.chosen()), strict=True))
+        best, smallest = own["epochs"] == own["epsilon"].map(chosen), own["epsilon"] == SMALLEST_EPSILON
+        for panel, column, shown in ((CHOSEN, "epsilon", own[best]), ("epochs", "epochs", own[smallest])):
+            for x, part in shown.groupby(column):
+                where, scores = f"{x:g}", method
+                if panel == "epochs":
+                    where, scores = f"{SMALLEST_EPSILON}, epochs {x:g}", read_method(part, series)
+                drawn = point(f"{name} at {where}", scores, part["epsilon"].iloc[0])
+                beside = {"epochs": part["epochs"].iloc[0], "lost": float((part["min_eigenvalue"] <= 0).mean())}
+                rows.append({"rule": rule, "panel": panel, "x": x} | drawn | beside)
     return pd.DataFrame(rows).assign(delta=cells.loc[cells["series"] == DECIDING, "delta"].iloc[0])
 
 
 def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
     """Measure the criteria, how many other readings of `judge_readings` pass, and what the report quotes."""
-    base, ours = Baselines.read(cells), read_method(cells, DECIDING)
+    base, ours = read_baselines(cells), read_method(cells, DECIDING)
     found = [
         measure(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
         for criterion, rule in CRITERIA.items()
@@ -301,12 +264,12 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
     others = table[(table["reading"] != DECIDING) & ~table["ours"]]
     passing = others.loc[others["passes"], "reading"]
     found.append(exact("other readings that pass", len(passing), ", ".join(passing) if len(passing) else "none"))
-    for name, method in (("deciding reading", ours), *vars(base).items()):
+    for name, method in (("deciding reading", ours), *base.items()):
         for epsilon in method.epsilons:
             where = "" if np.isnan(epsilon) else f" at {epsilon:g}"
             found.append(measure(f"{name}{where}", partial(method.at, epsilon), method.seeds))
     for name, method in (("", ours), (", exact accounting", read_method(cells, EXACT))):
-        over = partial(ratio, method, base.nonprivate, COMPARABLE_EPSILON)
+        over = partial(ratio, method, base["nonprivate"], COMPARABLE_EPSILON)
         found.append(measure(f"over nonprivate at {COMPARABLE_EPSILON}{name}", over, method.seeds))
     smallest = cells[(cells["series"] == DECIDING) & (cells["epsilon"] == SMALLEST_EPSILON)]
     for epochs, part in smallest.groupby("epochs"):
@@ -351,12 +314,10 @@ def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, objec
     settings = cells.drop_duplicates("series").set_index("series")
     scores = [name for name in found.columns if name.startswith("mse_") and found[name].notna().all()]
     rows = [
-        {
-            **reading_settings(settings.loc[row["reading"]], settings.loc[DECIDING]),
-            **{name: row[name] for name in ("reading", "ours", "seeds", "passes")},
-            "scores": [row[name] for name in scores],
-            "criteria": [{"value": row[name], "passes": passes(name, row[name])} for name in CRITERIA],
-        }
+        reading_settings(settings.loc[row["reading"]], settings.loc[DECIDING])
+        | {name: row[name] for name in ("reading", "ours", "seeds", "passes")}
+        | {"scores": [row[name] for name in scores]}
+        | {"criteria": [{"value": row[name], "passes": passes(name, row[name])} for name in CRITERIA]}
         for row in found.to_dict("records")
     ]
     papers = found[~found["ours"]]
@@ -394,32 +355,21 @@ def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, obje
     rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
     rows = rows.assign(lost=rows["min_eigenvalue"] <= 0)
     mse, lost = (rows.pivot_table(values=name, index="epochs", columns="epsilon") for name in ("mse", "lost"))
-    lines = [
-        {
-            "epochs": epochs,
-            "scores": [
-                {"mse": value, "lost": lost.loc[epochs, epsilon] > 0, "least": value == mse[epsilon].min()}
-                for epsilon, value in line.items()
-            ],
-        }
-        for epochs, line in mse.iterrows()
-    ]
+    scores = pd.DataFrame({"mse": mse.unstack(), "lost": lost.unstack() > 0, "least": (mse == mse.min()).unstack()})
+    lines = [{"epochs": epochs, "scores": part.to_dict("records")} for epochs, part in scores.groupby("epochs")]
     return {"epsilons": [f"ε = {epsilon:g}" for epsilon in mse.columns], "rows": lines}
 
 
-def chosen_epochs(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[float, int]]:
-    """Return epsilons, each with the number of epochs of the least mean MSE of the deciding reading."""
-    method = method_of(cells, DECIDING)
-    return list(zip(method.epsilons.tolist(), map(epochs_of, method.chosen()), strict=True))
+def best_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Return epsilons, each with the number of epochs of the least mean MSE of the deciding reading.
 
-
-def fixed_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """Return the number of epochs that is best for all epsilons, and the largest factor in MSE that it costs."""
+    Beside them stands the number that is best for all epsilons, with the largest factor in MSE that it costs.
+    """
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
-    best = int(cost.argmin())
-    return {"epochs": epochs_of(method.choices[best]), "cost": cost[best]}
+    chosen = list(zip(method.epsilons.tolist(), map(epochs_of, method.chosen()), strict=True))
+    return {"chosen": chosen, "fixed": epochs_of(method.choices[cost.argmin()]), "cost": cost.min()}
 
 
 def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
@@ -439,8 +389,7 @@ def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, o
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()
     less, gains = noise[DECIDING] / noise[EXACT], curves.loc[DECIDING] / curves.loc[EXACT]
     spent = list(both[both["series"] == DECIDING].groupby("epsilon")["epsilon_exact"].max().items())
-    factors = {"least": less.min(), "most": less.max(), "least_gain": gains.min(), "most_gain": gains.max()}
-    return {"spent": [spent[0], spent[-1]], **factors}
+    return {"spent": [spent[0], spent[-1]], "less": [less.min(), less.max()], "gains": [gains.min(), gains.max()]}
 
 
 def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
@@ -463,21 +412,15 @@ def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
     curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
     ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
     gains = ours / per_user
-    return {
-        "least": gradient.min(),
-        "largest": gradient.max(),
-        "most": (ours / gradient).max(),
-        "user_least": gains.min(),
-        "user_most": gains.max(),
-    }
+    most, ends = (ours / gradient).max(), [gradient.min(), gradient.max()]
+    return {"most": most, "gradient": ends, "gains": [gains.min(), gains.max()]}
 
 
 FACTS = {
     "repetitions": repetitions,
     "readings": all_readings,
     "MSE by epochs": mse_by_epochs,
-    "chosen epochs": chosen_epochs,
-    "fixed epochs": fixed_epochs,
+    "best epochs": best_epochs,
     "worst epochs": worst_epochs,
     "exact accounting": exact_accounting,
     "uneven runs": uneven_runs,

@@ -61,16 +61,8 @@ def draw_figure2_readings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     colours = colormaps["viridis_r"](np.linspace(0, 1, len(SHOWN) + 3)[2:-1])
     lifts = np.linspace(0.12, -0.12, len(SHOWN))
     for (epsilon, mark), colour, lift in zip(SHOWN, colours, lifts, strict=True):
-        axis.plot(
-            numbers[f"mse_{epsilon}"],
-            places + lift,
-            mark,
-            color=colour,
-            markersize=6.5,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            label=f"ε = {epsilon}",
-        )
+        look = {"color": colour, "markersize": 6.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
+        axis.plot(numbers[f"mse_{epsilon}"], places + lift, mark, label=f"ε = {epsilon}", **look)
     notes = np.select([numbers["reading"] == DECIDING, numbers["ours"]], [" (deciding)", " (ours)"], "")
     axis.set_yticks(places, numbers["reading"] + notes)
     axis.tick_params(axis="y", length=0)

@@ -41,14 +41,14 @@ EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """A measured setting that the chapter shows by itself."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
 """Of the whole grid; label noise is over the scale of a coordinate of a head."""
-SYMBOLS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "ε"}
 LABELS = {
-    "users": "users, n",
-    "samples": "samples of a user, m",
-    "dim": "dimension, d",
-    "rank": "rank of what they share, k",
-    "epsilon": "privacy, ε",
+    "users": ("users", "n"),
+    "samples": ("samples of a user", "m"),
+    "dim": ("dimension", "d"),
+    "rank": ("rank of what they share", "k"),
+    "epsilon": ("privacy", "ε"),
 }
+"""Axis -> what it is called, and its symbol."""
 FINE = 1000
 """Predicted risks stand in the page as their decimal logarithms times this, rounded: to two parts in a thousand."""
 
@@ -116,9 +116,9 @@ def repetitions(cells: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def medians(values: np.ndarray, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return median risks over the resampled repetitions, by measured setting (rows) and method (columns)."""
-    return pd.DataFrame(np.median(values if indices is None else values[indices], axis=0), columns=list(METHODS))
+def medians(values: np.ndarray) -> pd.DataFrame:
+    """Return median risks over the repetitions, by measured setting (rows) and method (columns)."""
+    return pd.DataFrame(np.median(values, axis=0), columns=list(METHODS))
 
 
 def risks(cells: pd.DataFrame) -> pd.DataFrame:
@@ -129,15 +129,23 @@ def risks(cells: pd.DataFrame) -> pd.DataFrame:
 def intervals(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both ends of the 95 % intervals of `risks`."""
     values = repetitions(cells)
-    shape = values.shape[1:]
 
     def statistic(indices: np.ndarray) -> dict[tuple[int, ...], float]:
-        found = np.median(values[indices], axis=0)
-        return {place: float(found[place]) for place in np.ndindex(shape)}
+        return dict(np.ndenumerate(np.median(values[indices], axis=0)))
 
     ends = bootstrap_intervals(statistic, len(values), "risks of the guide", BOOTSTRAP)
-    both = np.array([ends[place] for place in np.ndindex(shape)]).reshape(*shape, 2)
+    both = np.array([*ends.values()]).reshape(*values.shape[1:], 2)
     return tuple(pd.DataFrame(both[:, :, end], columns=list(METHODS)) for end in (0, 1))
+
+
+def law_points(cells: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each method and measured setting: predicted and measured risk, and whether the law is known."""
+    where, (low, high) = settings_of(cells), intervals(cells)
+    columns = {"predicted": expected, "measured": risks(cells), "ci_low": low, "ci_high": high, "known": known}
+    parts = [
+        where.assign(method=name, **{column: table[name] for column, table in columns.items()}) for name in METHODS
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
@@ -193,18 +201,6 @@ def failures(values: np.ndarray) -> list[Measured]:
     return found
 
 
-def law_points(
-    where: pd.DataFrame,
-    found: pd.DataFrame,
-    ends: tuple[pd.DataFrame, pd.DataFrame],
-    laws: tuple[pd.DataFrame, pd.DataFrame],
-) -> pd.DataFrame:
-    """Return a row for each method and measured setting: predicted and measured risk, and whether the law is known."""
-    columns = {"predicted": laws[0], "measured": found, "ci_low": ends[0], "ci_high": ends[1], "known": laws[1]}
-    parts = [where.assign(method=name, **{column: table[name] for column, table in columns.items()}) for name in RUN]
-    return pd.concat(parts, ignore_index=True)
-
-
 def best_points(where: pd.DataFrame) -> pd.DataFrame:
     """Return the method to use on the drawn part of the grid, and whether its law is known and a measurement near."""
     settings, (expected, known) = grid(), guide()
@@ -216,45 +212,28 @@ def best_points(where: pd.DataFrame) -> pd.DataFrame:
     return table[shown].reset_index(drop=True)
 
 
-def example(
-    where: pd.DataFrame,
-    found: pd.DataFrame,
-    ends: tuple[pd.DataFrame, pd.DataFrame],
-    expected: pd.DataFrame,
-    seeds: int,
-) -> list[Measured]:
-    """Return what is predicted and measured at `EXAMPLE`."""
-    here = (where == pd.Series(EXAMPLE)).all(axis=1)
-    if not here.any():
-        return []
-    law, values, low, high = (table.loc[here.idxmax()] for table in (expected, found, *ends))
-    return [
-        *(exact(f"predicted risk of {name} in the example", law[name]) for name in METHODS),
-        *(Measured(f"risk of {name} in the example", values[name], low[name], high[name], seeds) for name in RUN),
-    ]
+def is_example(rows: pd.DataFrame) -> pd.Series:
+    """Mark the rows whose setting is `EXAMPLE`."""
+    return (rows[KEYS] == pd.Series(EXAMPLE)).all(axis=1)
 
 
 def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
     """Return sizes, the method to use, and predicted and measured risks of all methods, setting by setting."""
-    where, found, ends = settings_of(cells), risks(cells), intervals(cells)
-    expected, known = predictions(where)
-    close, best = found.le(CLOSE * found.min(axis=1), axis=0), method_to_use(expected)
-    rows = []
-    for place, setting in where.iterrows():
-        of_methods = [
-            {
-                "name": called,
-                "predicted": expected.loc[place, name],
-                "known": known.loc[place, name],
-                "measured": [one.loc[place, name] for one in (found, *ends)] if name in RUN else None,
-                "close": close.loc[place, name],
-            }
-            for name, called in METHODS.items()
-        ]
-        is_example = bool((setting == pd.Series(EXAMPLE)).all())
-        sizes = [setting[key] for key in KEYS]
-        rows.append({"sizes": sizes, "best": METHODS[best[place]], "example": is_example, "methods": of_methods})
-    return rows
+    expected, known = predictions(settings_of(cells))
+    points = law_points(cells, expected, known)
+    close = points["measured"] <= CLOSE * points.groupby(KEYS)["measured"].transform("min")
+    triples = pd.Series(points[["measured", "ci_low", "ci_high"]].to_numpy().tolist())
+    measured = triples.where(points["method"].isin(RUN), None)
+    points = points.assign(name=points["method"].map(METHODS), close=close, measured=measured)
+    return [
+        {
+            "sizes": sizes,
+            "best": METHODS[best],
+            "example": is_example(part).all(),
+            "methods": part[["name", "predicted", "known", "measured", "close"]].to_dict("records"),
+        }
+        for (sizes, part), best in zip(points.groupby(KEYS), method_to_use(expected), strict=True)
+    ]
 
 
 def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
@@ -262,10 +241,7 @@ def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     and method -> risk with the ends of its interval."""
     found = (risks(cells), *intervals(cells))
     measured = [
-        {
-            "at": [int(one) for one in at],
-            "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN},
-        }
+        {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN}}
         for row, at in enumerate(places(settings_of(cells)))
     ]
     return on_the_grid() | {"measured": measured}
@@ -280,19 +256,16 @@ def on_the_grid() -> dict[str, object]:
     known : method -> a digit for each point, 1 where the assumptions of the law hold.
     """
     expected, known = guide()
-    budgets = len(AXES["epsilon"])
-    steps = {name: budgets if name not in PRIVATE else 1 for name in RUN}
+    steps = {name: 1 if name in PRIVATE else len(AXES["epsilon"]) for name in RUN}
     return {
-        "axes": [{"name": key, "symbol": SYMBOLS[key], "values": AXES[key]} for key in KEYS],
+        "axes": [{"name": key, "symbol": LABELS[key][1], "values": AXES[key]} for key in KEYS],
         "methods": [{"key": name, "name": called} for name, called in METHODS.items()],
         "noise": LABEL_NOISE,
         "delta": DELTA,
         "fine": FINE,
         "close": CLOSE,
         "predicted": {name: _logarithms(expected[name].to_numpy()[::step]) for name, step in steps.items()},
-        "known": {
-            name: "".join(str(int(flag)) for flag in known[name].to_numpy()[::step]) for name, step in steps.items()
-        },
+        "known": {name: "".join(known[name][::step].astype(int).astype(str)) for name, step in steps.items()},
     }
 
 
@@ -307,7 +280,12 @@ def _short(value: float) -> float | None:
 def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
     """Return name and label of each axis, the place of its last value, and that of the example."""
     return [
-        {"name": key, "label": LABELS[key], "last": len(AXES[key]) - 1, "start": AXES[key].index(EXAMPLE[key])}
+        {
+            "name": key,
+            "label": ", ".join(LABELS[key]),
+            "last": len(AXES[key]) - 1,
+            "start": AXES[key].index(EXAMPLE[key]),
+        }
         for key in KEYS
     ]
 
@@ -319,13 +297,13 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure how good the named methods are and how near the laws, and what is said on the grid."""
     where, values = settings_of(cells), repetitions(cells)
     expected, known = predictions(where)
-    found = medians(values)
-    ends = intervals(cells)
+    found, points = medians(values), law_points(cells, expected, known)
+    in_example = [*points[is_example(points)].itertuples()]
     best, everywhere = found.idxmin(axis=1), guide()[0]
     named, level = method_to_use(everywhere), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
 
     def over_settings(indices: np.ndarray) -> dict[str, float]:
-        drawn = medians(values, indices)
+        drawn = medians(values[indices])
         return over_others(drawn, expected) | factors(drawn, expected, known)
 
     ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)
@@ -342,10 +320,15 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
         exact("share of the grid on which a published method is as good as unit steps", level.mean()),
         exact("share of the grid near a measured setting", near(grid(), where).mean()),
-        *example(where, found, ends, expected, len(values)),
+        *(exact(f"predicted risk of {one.method} in the example", one.predicted) for one in in_example),
+        *(
+            Measured(f"risk of {one.method} in the example", one.measured, one.ci_low, one.ci_high, len(values))
+            for one in in_example
+            if one.method in RUN
+        ),
     ]
     tables = {
-        "beyond/guide_laws": law_points(where, found, ends, (expected, known)),
+        "beyond/guide_laws": points[points["method"].isin(RUN)],
         "beyond/guide_best": best_points(where),
     }
     return Findings(measured, tables)

@@ -21,7 +21,6 @@ from privrep.laws import shen2023
 from privrep.run.settings import AnalysisSettings
 from privrep.studies.measures import extreme_ratio
 
-STUDY = "heterogeneity"
 CENTAUR = "general_centaur"
 BASELINES = ("dp_fedavg", "ppsgd", "pmtl")
 """The methods with which the paper compares it, but for own data."""
@@ -64,12 +63,9 @@ def two_models_drift(bias, dim, samples):
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 
-Reader = Callable[..., np.ndarray]
-"""(series, column, name=value, ...) -> that column of the rows with these values, by repetition."""
-
-
-def reader(cells: pd.DataFrame) -> Reader:
-    """Return a cached reader of columns for the bootstrap, in which the risk of a failed fit is infinite."""
+def reader(cells: pd.DataFrame) -> Callable[..., np.ndarray]:
+    """Return a cached reader for the bootstrap: (series, column, name=value, ...) -> that column of the rows with these
+    values, by repetition, in which the risk of a failed fit is infinite."""
 
     @cache
     def read(series: str, column: str, **where: float) -> np.ndarray:
@@ -117,9 +113,8 @@ def norm_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, flo
 def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
     """Return series and clipping bound of all that ran for a method, the smallest bound first."""
     rows = cells[cells["series"].isin((method, f"{method}-clips"))]
-    return sorted(
-        rows[["series", "clip"]].drop_duplicates().itertuples(index=False, name=None), key=lambda pair: pair[1]
-    )
+    tried = rows[["series", "clip"]].drop_duplicates().sort_values("clip", kind="stable")
+    return list(tried.itertuples(index=False, name=None))
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
@@ -144,15 +139,13 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
             return [risk(series, clip=clip, epsilon=epsilon) for series, clip in bounds[method]]
 
         alone, ours = risk("own_data"), risks(CENTAUR)
-
-        run_over_alone = {method: risks(method, np.max).max() / alone for method in METHODS}
         small = {method: over_bounds(method, tried.max()) for method in TUNED}
         best = {method: np.array([min(over_bounds(method, epsilon)) for epsilon in tried]) for method in TUNED}
         apart, together = (
             risk("dp_fedavg-common", head_bias=bias) / risk(f"{CENTAUR}-common", head_bias=bias) for bias in (0, 1)
         )
         found = {
-            **{f"{method} over own data, worst run": ratio for method, ratio in run_over_alone.items()},
+            **{f"{method} over own data, worst run": risks(method, np.max).max() / alone for method in METHODS},
             **{f"{CENTAUR} over {method}": (ours / risks(method)).max() for method in METHODS[1:]},
             f"{CENTAUR} over ppsgd, median": (risks(CENTAUR, np.median) / risks("ppsgd", np.median)).max(),
             **{
@@ -250,7 +243,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):
         seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
         statistic = statistics(cells)
-        ends = bootstrap_intervals(statistic, seeds, f"{STUDY} {name}", DRAWS)
+        ends = bootstrap_intervals(statistic, seeds, f"heterogeneity {name}", DRAWS)
         ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
         found += [Measured(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
     found += [over_own_data(cells, method) for method in METHODS]

@@ -109,13 +109,10 @@ def draw_baselines(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         axis.minorticks_off()
     alone, delta = numbers[["alone", "delta"]].iloc[0]
     shown, common = (numbers.loc[numbers["panel"] == panel, "epsilon"].iloc[0] for panel in ("bound", "common"))
-    for axis in axes[:2]:
+    for axis, panel in zip(axes[:2], ("epsilon", "bound"), strict=True):
         axis.axhline(alone, color="0.45", linewidth=0.9, linestyle=":")
         axis.set_xscale("log")
-        ticks = np.unique(
-            numbers.loc[numbers["panel"] == ("epsilon" if axis is axes[0] else "bound"), "value"].round(6)
-        )
-        ticks_at(axis, ticks)
+        ticks_at(axis, np.unique(numbers.loc[numbers["panel"] == panel, "value"].round(6)))
     axes[0].annotate("each user alone", (1, alone), xytext=(2, -12), **NOTE)
     axes[0].set(xlabel=f"ε (exact, δ = {power_of_ten(delta)})", ylabel="excess risk", title="At the rule's bounds")
     axes[1].set(xlabel="clipping bound over the rule's", title=f"ε = {shown:g}")
