@@ -21,17 +21,9 @@ def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         for mark, shift, (bad, points) in zip("os", (0.93, 1.07), part.groupby("bad", sort=False), strict=True):
             shown = np.maximum(points["failed"], 1e-3)
             spread = [shown - np.maximum(points["ci_low"], 1e-3), points["ci_high"] - shown]
-            axis.errorbar(
-                points["failure"] * shift,
-                shown,
-                np.maximum(spread, 0),
-                fmt=mark,
-                color=colour,
-                markersize=4.5,
-                elinewidth=1,
-                markerfacecolor=colour if bad == "alike" else "white",
-                label=f"p = {probability:g}" if bad == "alike" else None,
-            )
+            look = {"markerfacecolor": "white"} if bad != "alike" else {"label": f"p = {probability:g}"}
+            look |= {"fmt": mark, "color": colour, "markersize": 4.5, "elinewidth": 1}
+            axis.errorbar(points["failure"] * shift, shown, np.maximum(spread, 0), **look)
     ends = np.array([made["failure"].min() / 1.3, made["failure"].max() * 1.3])
     axis.plot(ends, ends, color=COLOURS[3], linestyle="--", linewidth=1.2)
     axis.set(xscale="log", yscale="log", xlabel="failure probability asked for, δ′", ylabel="failures", ylim=(8e-4, 1))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at, with_bars
-from privrep.drawing.sweeps import exponent_text, power_line
+from privrep.drawing.sweeps import draw_point, exponent_text, power_line
 from privrep.run.settings import PlotSettings
 from privrep.studies.tradeoff.analysis import CLIPS, CONDITIONS
 
@@ -47,20 +47,17 @@ def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) 
     """Draw sweeps in d, times epsilon n where given, with fitted exponents; points left out are hollow."""
     for name, (label, colour) in names.items():
         rows = numbers[numbers["fit"] == name]
-        used, scale = rows["left out"].fillna("") == "", rows["epsilon n"].iloc[0] if "epsilon n" in rows else 1.0
-        points = zip(rows["value"], rows["error"], rows["ci_low"], rows["ci_high"], used, strict=True)
-        for value, mean, bottom, top, filled in points:
-            arms = [[scale * (mean - bottom)], [scale * (top - mean)]]
-            face = colour if filled else "white"
-            axis.errorbar(value, scale * mean, arms, fmt="o", color=colour, markersize=5, markerfacecolor=face)
+        if "epsilon n" in rows:
+            rows = rows.assign(**rows[["error", "ci_low", "ci_high"]].mul(rows["epsilon n"], axis=0))
+        for _, point in rows.fillna({"left out": ""}).iterrows():
+            draw_point(axis, point, colour)
         if text := exponent_text(rows):
             look = {"color": colour, "linewidth": 1.4, "label": f"{label}: {text}"}
-            power_line(axis, rows.assign(error=scale * rows["error"]), rows["exponent"].iloc[0], **look)
+            power_line(axis, rows, rows["exponent"].iloc[0], **look)
         else:
             axis.plot([], [], "o", color=colour, markersize=5, label=label)
     axis.set(xscale="log", yscale="log", xlabel="d")
-    values = numbers.loc[numbers["fit"] == next(iter(names)), "value"]
-    ticks_at(axis, values)
+    ticks_at(axis, numbers.loc[numbers["fit"] == next(iter(names)), "value"])
     plain_ticks(axis.yaxis)
 
 
@@ -73,8 +70,8 @@ def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for method, shift in (("jain2021", -0.13), ("shen2023", 0.13)):
         part = numbers[(numbers["method"] == method) & numbers["exponent"].notna()]
         ends = [part["exponent"] - part["ci_low"], part["ci_high"] - part["exponent"]]
-        style = {"fmt": "o", "markersize": 5, "color": COLOUR[method], "elinewidth": 1.2}
-        axis.errorbar(part["exponent"], part["row"] + shift, xerr=ends, label=method, **style)
+        style = {"fmt": "o", "markersize": 5, "color": COLOUR[method], "elinewidth": 1.2, "label": method}
+        axis.errorbar(part["exponent"], part["row"] + shift, xerr=ends, **style)
         axis.plot(part["law"], part["row"] + shift, "|", color="0.1", markersize=9, label="_")
     axis.plot([], [], "|", color="0.1", markersize=9, label="law on the same grid")
     labels = [one.label.replace("kappa", "κ").replace("epsilon", "ε") for one in CLIPS + CONDITIONS]
@@ -104,16 +101,14 @@ def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for name, (paper, power) in PROMISES.items():
         rows = numbers[numbers["fit"] == name]
         values, means = rows["value"].to_numpy(), rows["error"].to_numpy()
-        used = (rows["left out"].fillna("") == "").to_numpy()
-        style = {"fmt": "o", "markersize": 5, "color": COLOUR[paper], "label": paper}
-        with_bars(axis, rows, "value", "error", **style)
+        with_bars(axis, rows, "value", "error", fmt="o", markersize=5, color=COLOUR[paper], label=paper)
         # Through the middle of the points, so that the slopes are compared.
+        used = (rows["left out"].fillna("") == "").to_numpy()
         middle = np.exp(np.mean(np.log(means[used]) - power * np.log(values[used])))
         axis.plot(values, middle * values**power, "--", color=COLOUR[paper], linewidth=1.2)
         axis.annotate(f"promised: $d^{{{power:g}}}$", (values[1], middle * values[1] ** power), **PROMISE)
     axis.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="error of the subspace", title="Rate")
-    dims = np.unique(numbers["value"].dropna())
-    ticks_at(axis, dims)
+    ticks_at(axis, np.unique(numbers["value"].dropna()))
     axis.legend(loc="upper left")
     spent, axis = numbers[numbers["stated"].notna()], axes[1]
     stated = spent["stated"].to_numpy()
@@ -153,8 +148,7 @@ def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw which method works over n and epsilon, with both risks over k in each field."""
     dims = sorted(numbers["dim"].unique())
     figure, axes = new_figure(4.2 * len(dims) + 0.4, 3.7, ncols=len(dims), squeeze=False)
-    order = list(KINDS)
-    palette = ListedColormap([KINDS[kind] for kind in order])
+    order, palette = list(KINDS), ListedColormap(list(KINDS.values()))
     for axis, dim in zip(axes[0], dims, strict=True):
         part = numbers[numbers["dim"] == dim]
         codes = part.assign(code=part["works"].map(order.index)).pivot(index="users", columns="epsilon", values="code")
@@ -167,9 +161,8 @@ def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         axis.set(xlabel="ε", ylabel="n", title=f"d = {dim}")
         axis.grid(False)
     names = {"neither": "neither", "A": "jain2021 alone", "B": "shen2023 alone", "both": "both"}
-    patches = [
-        Patch(color=KINDS[kind], alpha=0.55, label=names[kind]) for kind in order if (numbers["works"] == kind).any()
-    ]
+    there = [kind for kind in order if (numbers["works"] == kind).any()]
+    patches = [Patch(color=KINDS[kind], alpha=0.55, label=names[kind]) for kind in there]
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
     return figure
 
