@@ -57,19 +57,19 @@ LINES = [
 """What the lines of every panel mean."""
 
 
-def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
+def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str) -> None:
     """Draw one sweep on logarithmic axes, from its rows of a `fit_table`; a point left out is hollow and carries its
     reason."""
     rows = rows.fillna({"left out": ""})
     shown, exponent = rows[(rows["value"] > 0) & (rows["error"] > 0)], rows["exponent"].iloc[0]
     for _, point in shown.iterrows():
-        draw_point(axis, point, colour, elinewidth=1, zorder=3)
+        draw_point(axis, point, COLOURS[0], elinewidth=1, zorder=3)
         if point["left out"]:
             place = (point["value"], point["error"])
             axis.annotate(point["left out"], place, xytext=(4, -10), **(NOTE | {"fontsize": 7}))
     values, used = shown["value"].to_numpy(), shown[shown["left out"] == ""]
     if not math.isnan(exponent):
-        power_line(axis, used, exponent, color=colour, linewidth=1.4)
+        power_line(axis, used, exponent, color=COLOURS[0], linewidth=1.4)
     if claimed is not None and len(used):
         power_line(axis, shown, claimed, color=COLOURS[3], linestyle="--", linewidth=1.2)
     if shown["predicted"].notna().any():
@@ -82,8 +82,7 @@ def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: st
     axis.xaxis.set_minor_locator(NullLocator())
     bottom, top = axis.get_ylim()
     if top < LEAST_HEIGHT * bottom:
-        middle = math.sqrt(top * bottom)
-        axis.set_ylim(middle / math.sqrt(LEAST_HEIGHT), middle * math.sqrt(LEAST_HEIGHT))
+        axis.set_ylim(math.sqrt(top * bottom / LEAST_HEIGHT), math.sqrt(top * bottom * LEAST_HEIGHT))
     (few_ticks if top < MANY_DECADES * bottom else plain_ticks)(axis.yaxis)
 
 
@@ -121,9 +120,8 @@ def draw_sweeps(numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str
     """Draw several fits from their `fit_table`, with a short title for each."""
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure, axes = new_figure(
-        max(2.55 * columns + 0.3, LEGEND_WIDTH), 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False
-    )
+    width = max(2.55 * columns + 0.3, LEGEND_WIDTH)
+    figure, axes = new_figure(width, 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False)
     for axis, (name, label) in zip(axes.flat, panels.items(), strict=False):
         sweep_panel(axis, numbers[numbers["fit"] == name], claimed.get(name), label)
     for axis in axes.flat[len(panels) :]:
