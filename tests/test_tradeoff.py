@@ -120,11 +120,11 @@ def test_a_run_that_learns_nothing_does_not_decide_a_factor(series):
     """Of either method: the factor and its exponent are medians over repetitions, while the mean square is decided."""
     table = errors_table(1.5, 1.0)
     before = [measure.measured for measure in tradeoff.factors(table, "A", "B", "x")]
-    means = tradeoff.squares(table, series, "dist2").mean(axis=1)
+    means = tradeoff.squares(table, series).mean(axis=1)
     table.loc[(table["series"] == series) & (table["dim"] == 80) & (table["seed"] == 1), "dist2"] = 100.0
     assert [measure.measured for measure in tradeoff.factors(table, "A", "B", "x")] == pytest.approx(before, rel=1e-9)
     assert tradeoff.factor_exponent(table, "A", "B", "x").measured == pytest.approx(0.5, rel=1e-9)
-    assert tradeoff.squares(table, series, "dist2").mean(axis=1)[80] > 10 * means[80]
+    assert tradeoff.squares(table, series).mean(axis=1)[80] > 10 * means[80]
 
 
 def test_floors_come_off_in_squares():
@@ -132,9 +132,9 @@ def test_floors_come_off_in_squares():
     table = errors_table(1.5, 1.0)
     silent = table.assign(noise_multiplier=0.0, dist2=0.6 * table["dist2"])
     both = pd.concat([table.assign(dist2=table["dist2"]), silent])
-    raw, less = (tradeoff.squares(both, "A", "dist2", floor) for floor in (False, True))
+    raw, less = (tradeoff.squares(both, "A", floor) for floor in (False, True))
     np.testing.assert_allclose(less, (1 - 0.36) * raw)
-    np.testing.assert_allclose(raw, tradeoff.squares(table, "A", "dist2"))
+    np.testing.assert_allclose(raw, tradeoff.squares(table, "A"))
 
 
 def test_exponent_of_the_factor():

@@ -154,11 +154,6 @@ def of_clients(line: pd.Series) -> np.ndarray:
     return np.array(line["by_client"].split(), float) / 10
 
 
-def not_made(name: str) -> Measured:
-    """A quantity of long runs that are missing."""
-    return not_run(name, "its runs stand in config/images.toml and are not made yet, see docs/images.md")
-
-
 @dataclass(frozen=True)
 class Lead:
     """A difference in points.
@@ -187,8 +182,6 @@ class Lead:
     def measured(self, name: str, level: float = LEVEL) -> Measured:
         """With its interval; a number without one where too few seeds ran, which decides nothing."""
         seeds, (low, high) = len(self.values), self.ends(level)
-        if not seeds:
-            return not_made(name)
         if seeds < FEWEST_SEEDS:
             note = f"too few seeds to decide; over the clients of the first one [{low:.2f}, {high:.2f}]"
             return bare(name, self.mean, seeds, note)
@@ -211,7 +204,7 @@ def difference(first: pd.DataFrame, second: pd.DataFrame) -> Lead:
 
 
 def least(name: str, leads: list[Lead]) -> Measured:
-    """The least of several, with the interval that is simultaneous over them (Bonferroni); not run where one is not."""
+    """The least of several, with the interval that is simultaneous over them (Bonferroni); NaN where one is missing."""
     level = 1 - (1 - LEVEL) / len(leads)
     found = [one.measured(name, level) for one in leads]
     for one in found:
@@ -258,11 +251,8 @@ def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
     found = []
     for row in (row for row in TABLE_1 if row.startswith("CIFAR10,")):
         name, mine = f"{row}: clients alone less the print", lines(runs, TABLE_1[row], "stand_alone")
-        if mine.empty:
-            found.append(not_made(name))
-            continue
         mean, spread = TABLE_1[row].printed["stand_alone"]
-        ours = 100 * (mine["accuracy_sd"] / np.sqrt(mine["tested"])).mean() / math.sqrt(len(mine))
+        ours = 100 * (mine["accuracy_sd"] / np.sqrt(mine["tested"])).mean() / np.sqrt(len(mine))
         away, two = 100 * mine["accuracy"].mean() - mean, 2 * math.hypot(ours, spread / math.sqrt(PRINTED_RUNS))
         found.append(Measured(name, away, away - two, away + two, len(mine), "two standard errors"))
     return found
@@ -286,11 +276,9 @@ def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
         alone = [ahead[e]["stand_alone"] for e in EPSILONS]
         for e, one in zip(EPSILONS, alone, strict=True):
             found.append(one.measured(f"{name}: lead of centaur over stand_alone, epsilon = {e:g}"))
-        meets = f"{name}: epsilon where centaur meets stand_alone"
-        if all(len(one.values) for one in alone):
-            found.append(bare(meets, crossing(EPSILONS, [one.mean for one in alone]), len(alone[0].values)))
-        else:
-            found.append(not_made(meets))
+        seeds = len(alone[0].values) if all(len(one.values) for one in alone) else 0
+        meets = crossing(EPSILONS, [one.mean for one in alone])
+        found.append(bare(f"{name}: epsilon where centaur meets stand_alone", meets, seeds))
     return found
 
 
@@ -317,8 +305,7 @@ def update_measures(runs: pd.DataFrame) -> list[Measured]:
     for row, setting in (("MNIST", MNIST), ("CIFAR10, n = 1000, S = 5", TABLE_1["CIFAR10, n = 1000, S = 5"])):
         of = {method: lines(runs, setting, method) for method in TOGETHER}
         for method, one in of.items():
-            name = f"{row}: share of updates cut, {method}"
-            found.append(bare(name, one["clipped_share"].mean(), len(one)) if len(one) else not_made(name))
+            found.append(bare(f"{row}: share of updates cut, {method}", one["clipped_share"].mean(), len(one)))
         seeds = of["centaur"].index.intersection(of["fedavg"].index)
         last = [of[method].loc[seeds, "length_8_8"].to_numpy(float) for method in ("centaur", "fedavg")]
         found.append(Lead(last[0] / last[1]).measured(f"{row}: update of centaur over that of fedavg, last eighth"))
@@ -360,11 +347,8 @@ def accuracy_points(runs: pd.DataFrame, settings: dict[str, Setting]) -> pd.Data
     """Measured and printed accuracies, by row and method, of rows of which a method that trains together ran."""
     points = []
     for row, setting in settings.items():
-        of = {method: lines(runs, setting, method) for method in METHODS}
-        for method in METHODS if any(len(of[method]) for method in TOGETHER) else ():
-            one = of[method]
-            if one.empty:
-                continue
+        of = {method: one for method in METHODS if len(one := lines(runs, setting, method))}
+        for method, one in of.items() if of.keys() & set(TOGETHER) else ():
             mean, spread = setting.printed.get(method, (math.nan, math.nan))
             accuracy = 100 * one["accuracy"].mean()
             over_clients = 100 * (one["accuracy_sd"] / np.sqrt(one["tested"])).mean()
@@ -471,7 +455,9 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """All quantities, and the numbers of the figures."""
     runs = long_runs()
     found = row_measures(runs) + set_up_measures(runs) + figure_1_measures(runs) + way_measures(runs)
-    found += update_measures(runs) + gain_measures(runs) + digit_measures(cells)
+    found += update_measures(runs) + gain_measures(runs)
+    missing = "its runs stand in config/images.toml and are not made yet, see docs/images.md"
+    found = [one if one.seeds else not_run(one.quantity, missing) for one in found] + digit_measures(cells)
     tables = {
         "shen2023/image_methods": accuracy_points(runs, TABLE_1 | TABLE_3 | SIDE_BY_SIDE),
         "shen2023/image_epsilon": epsilon_points(runs),

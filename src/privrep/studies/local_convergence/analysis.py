@@ -59,14 +59,11 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     rows, points = cells[cells["series"] == "start"], []
     for (noise, sine), part in rows.groupby(["noise_multiplier", "start_sine"]):
         ratio = (part["distF"] / (sine * np.sqrt(part["rank"]))).to_numpy()
-        one = with_interval(
-            f"start {noise} {sine}", lambda indices, r=ratio: np.sqrt((r[indices] ** 2).mean()), len(ratio)
-        )
-        points.append(
-            {"noise_multiplier": noise, "start_sine": sine, "ratio": one.measured, "ci_low": one.ci_low}
-            | {"ci_high": one.ci_high, "noise_ratio": part["noise_ratio"].iloc[0]}
-        )
-    return pd.DataFrame(points)
+        name = f"start {noise} {sine}"
+        one = with_interval(name, lambda indices, r=ratio: np.sqrt((r[indices] ** 2).mean()), len(ratio))
+        points.append((noise, sine, one.measured, one.ci_low, one.ci_high, part["noise_ratio"].iloc[0]))
+    names = ["noise_multiplier", "start_sine", "ratio", "ci_low", "ci_high", "noise_ratio"]
+    return pd.DataFrame(points, columns=names)
 
 
 def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured:
@@ -158,34 +155,27 @@ def round_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.D
 def definite(cells: pd.DataFrame) -> list[Measured]:
     """Measure shares of runs in which A_priv is positive definite, so that the printed minimiser exists."""
     runs = cells[cells["series"] == "break-solve"]
-    parts = {
-        "definite below 0.9": runs[runs["noise_ratio"] <= CLOSED_FORM_BELOW],
-        "definite beyond": runs[runs["noise_ratio"] >= LOST_ABOVE],
-    }
+    below, beyond = runs["noise_ratio"] <= CLOSED_FORM_BELOW, runs["noise_ratio"] >= LOST_ABOVE
+    parts = {"definite below 0.9": runs[below], "definite beyond": runs[beyond]}
     return [share(name, int((part["min_eigenvalue"] > 0).sum()), len(part)) for name, part in parts.items()]
-
-
-def repetitions(cells: pd.DataFrame, series: str) -> int:
-    """Return how many repetitions a series has."""
-    return int(cells.loc[cells["series"] == series, "seed"].nunique())
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells, found = with_predictions(cells), []
-    points, starts, near_error = start_points(cells), repetitions(cells, "start"), study.thresholds["near"]
+    points, near_error = start_points(cells), study.thresholds["near"]
+    seeds = cells.groupby("series")["seed"].nunique()
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
         # The largest start of a grid has no interval.
-        found.append(bare(name, basin(points, noise, near_error), starts, "of the starts tried"))
+        found.append(bare(name, basin(points, noise, near_error), int(seeds["start"]), "of the starts tried"))
         found.append(near_starts(cells, noise, near_error))
     for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
-        found += bootstrap_measures(partial(numbers, cells), repetitions(cells, series), series, ROUND_DRAWS)
+        found += bootstrap_measures(partial(numbers, cells), int(seeds[series]), series, ROUND_DRAWS)
     found += definite(cells)
     lemmas = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]
     along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
-    note = f"largest of {len(lemmas)} runs"
     found += [
-        bare("B.6 M over distF", float(along.max()), int(lemmas["seed"].nunique()), note),
+        bare("B.6 M over distF", along.max(), int(lemmas["seed"].nunique()), f"largest of {len(lemmas)} runs"),
         share("B.6 M over distF, share of runs beyond", int((along > 1).sum()), len(along)),
     ]
     before = pd.DataFrame({"rounds": [0], "ratio": [1.0], "predicted": [1.0]})

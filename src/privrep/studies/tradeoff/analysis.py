@@ -160,15 +160,13 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False) -> pd.DataFrame:
-    """Return mean squares of an error by dimension (rows) and repetition (columns), less the floor if asked."""
-    rows = cells[cells["series"] == series]
+def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFrame:
+    """Return mean squares of dist2 by dimension (rows) and repetition (columns), less the floor if asked."""
+    rows = cells[cells["series"] == series].assign(square=cells["dist2"] ** 2)
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
         # A fit that failed leaves no number for its repetition, not the mean of the others.
-        return (
-            (part[response] ** 2).groupby([part["dim"], part["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
-        )
+        return part.groupby(["dim", "seed"])["square"].agg(lambda one: one.mean(skipna=False)).unstack()
 
     noisy = table(rows[rows["noise_multiplier"] != 0])
     return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
@@ -184,38 +182,30 @@ def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray)
     return np.sqrt(np.where(square > 0, square, np.nan))
 
 
-def paired(
-    cells: pd.DataFrame, series: str, other: str, response: str = "dist2", floor: bool = False
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def paired(cells: pd.DataFrame, series: str, other: str, floor: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return two series on the dimensions and repetitions that both have."""
-    above, below = squares(cells, series, response, floor), squares(cells, other, response, floor)
+    above, below = squares(cells, series, floor), squares(cells, other, floor)
     dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
     return above.loc[dims, seeds], below.loc[dims, seeds]
 
 
-def factors(
-    cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2", floor: bool = False
-) -> list[Measured]:
+def factors(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> list[Measured]:
     """Measure how many times the error of one series is that of another at each dimension."""
-    above, below = paired(cells, series, other, response, floor)
+    above, below = paired(cells, series, other, floor)
+    names = [f"{name} at d = {dim}" for dim in above.index]
 
-    def statistic(indices):
-        return {
-            f"{name} at d = {dim}": float(r)
-            for dim, r in zip(above.index, typical_ratio(above, below, indices), strict=True)
-        }
+    def statistic(indices: np.ndarray) -> dict[str, float]:
+        return dict(zip(names, typical_ratio(above, below, indices).tolist(), strict=True))
 
     return bootstrap_measures(statistic, above.shape[1], name, note="")
 
 
 def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measured:
     """Measure the exponent of d in the factor between two series."""
-    above, below = paired(cells, series, other, floor=floor)
+    above, below = paired(cells, series, other, floor)
     dims, noisy = above.index, cells[cells["noise_multiplier"] != 0]
-    first, second = (
-        noisy[noisy["series"] == one].groupby("dim")["law_2"].mean().reindex(dims) for one in (series, other)
-    )
-    law = log_slope(dims, (first / second).to_numpy())
+    laws = noisy.groupby(["dim", "series"])["law_2"].mean().unstack().reindex(dims)
+    law = log_slope(dims, (laws[series] / laws[other]).to_numpy())
     return exponent(name, lambda indices: log_slope(dims, typical_ratio(above, below, indices)), above.shape[1], law)
 
 
@@ -246,13 +236,9 @@ def band_measures(table: pd.DataFrame) -> list[Measured]:
 def regions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return mean risks over k of both methods by d, n and epsilon, and which of them works."""
     rows = cells[cells["series"].isin(["map-A", "map-B"])]
-    share = (rows["excess_risk"] / rows["rank"]).groupby([rows["dim"], rows["users"], rows["epsilon"], rows["series"]])
-    table = (
-        share.agg(lambda one: one.mean(skipna=False))
-        .unstack()
-        .rename(columns={"map-A": "A", "map-B": "B"})
-        .reset_index()
-    )
+    rows = rows.assign(share=rows["excess_risk"] / rows["rank"], series=rows["series"].str.removeprefix("map-"))
+    shares = rows.groupby(["dim", "users", "epsilon", "series"])["share"].agg(lambda one: one.mean(skipna=False))
+    table = shares.unstack().reset_index()
     names = np.array(WORKING)
     return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
 
