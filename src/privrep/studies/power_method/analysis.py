@@ -11,6 +11,7 @@ import pandas as pd
 
 from privrep.evidence.cells import resampled
 from privrep.evidence.counts import proportion, with_ends
+from privrep.evidence.facts import Quantities
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import OUTSIDE, series_measures
 from privrep.evidence.measured import Measured, bare, exact
@@ -129,10 +130,12 @@ def bound_measures(cells: pd.DataFrame) -> list[Measured]:
     ]
 
 
-FACTS = {
-    "least clip": lambda cells, quantities: float(cells.loc[cells["series"] == "clip", "init_clip"].min()),
-}
-"""The least clip of the sweep is over the practical one."""
+def least_clip(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """Return the least clip of the sweep, over the practical one."""
+    return float(cells.loc[cells["series"] == "clip", "init_clip"].min())
+
+
+FACTS = {"least clip": least_clip}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:

@@ -162,7 +162,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFrame:
     """Return mean squares of dist2 by dimension (rows) and repetition (columns), less the floor if asked."""
-    rows = cells[cells["series"] == series].assign(square=cells["dist2"] ** 2)
+    rows = cells[cells["series"] == series]
+    rows = rows.assign(square=rows["dist2"] ** 2)
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
         # A fit that failed leaves no number for its repetition, not the mean of the others.
